@@ -1,0 +1,1 @@
+"""Runs coding agents until the work is verifiably done."""

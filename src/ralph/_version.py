@@ -1,0 +1,3 @@
+"""The version: "dev" in a checkout, stamped when the wheel is built."""
+
+VERSION = "dev"

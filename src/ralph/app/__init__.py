@@ -1,0 +1,1 @@
+"""The composition root: what the doors may ask for."""

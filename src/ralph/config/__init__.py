@@ -1,0 +1,1 @@
+"""Settings: one schema, many sources."""

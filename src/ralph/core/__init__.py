@@ -1,0 +1,1 @@
+"""Verbs: pure functions over the nouns."""

@@ -1,0 +1,70 @@
+"""A transition of the journal, told as events for whoever watches."""
+
+from typing import TypeVar
+
+from ralph.model.events import (
+    AgentEnded,
+    Committed,
+    IterationStarted,
+    LoopEvent,
+    RunEnded,
+    RunStarted,
+    Waiting,
+    Warned,
+)
+from ralph.model.loop import (
+    Began,
+    Checked,
+    Decision,
+    Limits,
+    LoopState,
+    Observation,
+    Reported,
+    Resumed,
+    RunAgent,
+    Saved,
+    Stop,
+    Wait,
+)
+
+S = TypeVar("S")
+
+
+def told(run: str, agent: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[LoopEvent]:
+    """What a watcher hears of one transition."""
+    return [*_of_fact(run, agent, seen, state), *_of_decision(run, seen, state, decision)]
+
+
+def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> list[LoopEvent]:
+    match seen.fact:
+        case Began(Limits(iterations=limit)):
+            return [RunStarted(run, agent, limit)]
+        case Resumed(Limits(iterations=limit)):
+            return [RunStarted(run, agent, limit, resumed=True)]
+        case Reported() as it:
+            count = state.tally.iterations
+            return [AgentEnded(count, it.outcome, it.detail, it.seconds, it.cost_usd, it.usage, it.tools, it.errors)]
+        case Checked() as checked if checked.failures and state.tally.iterations == 0:
+            names = ", ".join(f.gate for f in checked.failures)
+            return [Warned(f"Baseline is red: {names} failed before the first agent call")]
+        case Saved(done, message, problems):
+            return [Committed(done, message, problems)]
+        case _:
+            return []
+
+
+def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[LoopEvent]:
+    match decision:
+        case RunAgent(brief):
+            return [IterationStarted(brief.iteration, brief.limit)]
+        case Wait(seconds, why):
+            return [Waiting(seconds, why)]
+        case Stop(outcome, why):
+            tally = state.tally
+            return [
+                RunEnded(
+                    run, outcome.value, why, outcome.exit_code, tally.iterations, seen.at, tally.cost_usd, tally.usage
+                )
+            ]
+        case _:
+            return []

@@ -1,0 +1,1 @@
+"""Completion rules, one a file: what a claim is, and who decides."""

@@ -1,0 +1,76 @@
+"""Done when the agent says so in the agreed way and every guardrail passes."""
+
+from msgspec import Struct
+
+from ralph.core.claims import fired
+from ralph.model.loop import (
+    Brief,
+    Check,
+    Checked,
+    Decision,
+    Feedback,
+    Forbidden,
+    Limits,
+    Observation,
+    Outcome,
+    Reported,
+    RunAgent,
+    Save,
+    Saved,
+    Stop,
+    Tally,
+)
+
+
+class Standing(Struct, frozen=True):
+    """Where in an iteration we are."""
+
+    claim: str = ""  # the signal that fired, in words
+    worked: bool = False  # an agent ran since the last check: else it is the baseline that was checked
+
+
+class Tagged(Struct, frozen=True):
+    """The rule of `ralph run`."""
+
+    gates: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ("response",)
+    expected: str = "DONE"
+    saves: bool = False  # SCM tasks after every passing iteration
+    baseline: bool = False  # check once before the first agent
+
+    def begin(self, limits: Limits) -> tuple[Standing, Decision]:
+        """Start with the baseline where asked for."""
+        return Standing(), Check(self.gates, 0) if self.baseline and self.gates else RunAgent(
+            Brief(1, limits.iterations)
+        )
+
+    def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
+        """Agent → all gates → SCM → is it claimed?"""
+        match seen.fact:
+            case Reported() as reported:
+                state = Standing(fired(self.signals, self.expected, reported), worked=True)
+                return state, Check(self.gates, tally.iterations) if self.gates else self._passed(state, tally)
+            case Checked() as checked if checked.failures:
+                return Standing(), _again(tuple(f.feedback for f in checked.failures if f.feedback))
+            case Checked():
+                return state, self._passed(state, tally)
+            case Saved():
+                return state, self._judged(state)
+            case Forbidden(why):
+                return state, self._judged(state, f"; SCM tasks skipped: {why}")
+            case _:
+                return state, _again()
+
+    def _passed(self, state: Standing, tally: Tally) -> Decision:
+        return Save(tally.iterations) if self.saves and state.worked else self._judged(state)
+
+    def _judged(self, state: Standing, note: str = "") -> Decision:
+        if not state.claim:
+            return _again()
+        count = len(self.gates)
+        proof = f"{count} guardrail{'s' if count != 1 else ''} passed" if count else "no guardrails configured"
+        return Stop(Outcome.COMPLETED, f"agent claimed {state.claim}, {proof}{note}")
+
+
+def _again(feedback: tuple[Feedback, ...] = ()) -> Decision:
+    return RunAgent(Brief(0, 0, feedback))

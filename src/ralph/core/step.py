@@ -1,0 +1,166 @@
+"""One turn of any loop: pure, total, replayable.
+
+The policy knows when work is complete. What is common to all loops is here: limits, the budget, waiting for
+trouble that is not the agent's, interruption and resuming.
+"""
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.model.loop import (
+    Began,
+    Brief,
+    Checked,
+    Decision,
+    Forbidden,
+    Interrupted,
+    Limits,
+    LoopState,
+    Observation,
+    Outcome,
+    Patience,
+    Policy,
+    Reported,
+    Resumed,
+    RunAgent,
+    Save,
+    Saved,
+    Stop,
+    Tally,
+    Wait,
+    Waited,
+)
+
+S = TypeVar("S")
+RESET_MARGIN = 5.0  # a told reset time is never quite exact
+
+
+class Rules(Struct, Generic[S], frozen=True):
+    """What one run is judged by."""
+
+    policy: Policy[S]
+    patience: Patience = Patience()
+
+
+def step(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tuple[LoopState[S], Decision]:
+    """The next state and the decision. Only Began needs no state before it."""
+    fact = seen.fact
+    if isinstance(fact, Began):
+        inner, wanted = rules.policy.begin(fact.limits)
+        return _bounded(rules, LoopState(inner, wanted, Tally(), fact.limits), seen)
+    if state is None:
+        raise ValueError(f"a journal starts with Began, not with {fact!r}")
+    match fact:
+        case Interrupted(by):
+            return state, Stop(Outcome.INTERRUPTED, by)
+        case Resumed(limits):
+            tally = replace(state.tally, troubles=0, empties=0)
+            return _bounded(rules, replace(state, limits=limits, tally=tally), seen)
+        case Waited():
+            return _bounded(rules, state, seen)
+        case Reported():
+            state = replace(state, tally=_counted(state.tally, fact, rules.patience))
+            if again := _trouble(rules, state, fact, seen):
+                return again
+        case Saved():
+            state = replace(state, tally=_paid(state.tally, fact))
+        case Checked() | Forbidden():
+            pass
+        case _:
+            assert_never(fact)
+    return _decided(rules, state, seen)
+
+
+def replay(rules: Rules[S], seen: Iterable[Observation]) -> tuple[LoopState[S] | None, list[Decision]]:
+    """Fold `step` over what a journal holds."""
+    state: LoopState[S] | None = None
+    decisions = []
+    for observation in seen:
+        state, decision = step(rules, state, observation)
+        decisions.append(decision)
+    return state, decisions
+
+
+def _decided(rules: Rules[S], state: LoopState[S], seen: Observation) -> tuple[LoopState[S], Decision]:
+    inner, wanted = rules.policy.decide(state.inner, seen, state.tally, state.limits)
+    return _bounded(rules, replace(state, inner=inner, wanted=wanted), seen)
+
+
+def _bounded(rules: Rules[S], state: LoopState[S], seen: Observation) -> tuple[LoopState[S], Decision]:
+    """A limit forbids starting work, never judging work already done."""
+    match state.wanted:
+        case RunAgent(brief):
+            return state, _used_up(state, seen.at) or RunAgent(_filled(brief, state))
+        case Save() if stop := _overspent(state.tally, state.limits, seen.at):
+            return _decided(rules, state, replace(seen, fact=Forbidden(stop.why)))
+        case wanted:
+            return state, wanted
+
+
+def _filled(brief: Brief, state: LoopState[S]) -> Brief:
+    limits, tally = state.limits, state.tally
+    left = None if limits.cost_usd is None else limits.cost_usd - (tally.cost_usd or 0.0)
+    return replace(brief, iteration=tally.iterations + 1, limit=limits.iterations, budget_usd=left)
+
+
+def _used_up(state: LoopState[S], at: float) -> Stop | None:
+    limits, tally = state.limits, state.tally
+    if tally.iterations >= limits.iterations:
+        return Stop(Outcome.EXHAUSTED, f"maximum iterations reached ({limits.iterations}) without completion")
+    return _overspent(tally, limits, at)
+
+
+def _overspent(tally: Tally, limits: Limits, at: float) -> Stop | None:
+    if limits.cost_usd is not None and (tally.cost_usd or 0.0) >= limits.cost_usd:
+        return Stop(Outcome.OVER_BUDGET, f"${tally.cost_usd or 0.0:.2f} of the ${limits.cost_usd:.2f} budget spent")
+    if limits.seconds is not None and at >= limits.seconds:
+        return Stop(Outcome.EXHAUSTED, f"time limit of {limits.seconds:g}s reached")
+    return None
+
+
+def _counted(tally: Tally, fact: Reported, patience: Patience) -> Tally:
+    tally = _paid(tally, fact)
+    match fact.outcome:
+        case "limited" | "overloaded" | "offline":
+            return replace(tally, troubles=tally.troubles + 1)
+        case "unusable":
+            return tally
+        case "empty" if tally.empties < patience.empty_retries:
+            return replace(tally, empties=tally.empties + 1)
+        case _:
+            return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0)
+
+
+def _paid(tally: Tally, fact: Reported | Saved) -> Tally:
+    cost = tally.cost_usd if fact.cost_usd is None else (tally.cost_usd or 0.0) + fact.cost_usd
+    return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage)
+
+
+def _trouble(
+    rules: Rules[S], state: LoopState[S], fact: Reported, seen: Observation
+) -> tuple[LoopState[S], Decision] | None:
+    """What is not the agent's doing spends no iteration: wait, ask again, or give up."""
+    match fact.outcome:
+        case "unusable":
+            return state, Stop(Outcome.UNUSABLE, fact.detail)
+        case "empty" if state.tally.empties:
+            return _bounded(rules, state, seen)
+        case "limited" | "overloaded" | "offline":
+            return state, _patient(rules.patience, state, fact, seen)
+        case _:
+            return None
+
+
+def _patient(patience: Patience, state: LoopState[S], fact: Reported, seen: Observation) -> Decision:
+    troubles = state.tally.troubles
+    if troubles > patience.retries:
+        return Stop(Outcome.FAILED, f"{fact.detail} Gave up after {troubles} tries in a row.")
+    seconds = min(patience.longest, patience.delay * 2.0 ** (troubles - 1))
+    if fact.reset_at is not None and fact.reset_at > seen.wall:
+        seconds = fact.reset_at - seen.wall + RESET_MARGIN
+    if (stop := _overspent(state.tally, state.limits, seen.at + seconds)) is not None:
+        return replace(stop, why=f"{fact.detail} Waiting {seconds:.0f}s for it would pass the limit: {stop.why}")
+    return Wait(seconds, fact.detail)

@@ -1,0 +1,1 @@
+"""Doors: the ways a person meets ralph."""

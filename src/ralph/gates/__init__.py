@@ -1,0 +1,1 @@
+"""Verification methods, one a file."""

@@ -1,0 +1,42 @@
+"""A program to start, and how it ended."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+Ending = Literal["exited", "timed_out", "idle", "stopped", "not_started"]
+
+
+class Command(Struct, frozen=True):
+    """Nothing in it is implied, its environment least of all."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    cwd: str
+    stdin: bytes = b""
+    merged: bool = False  # stderr goes where stdout goes, in the order written
+    timeout: float | None = None  # seconds from start to end
+    idle_timeout: float | None = None  # seconds without a byte of output
+
+
+class Exited(Struct, frozen=True):
+    """How a command ended. When this is known, it and all it started are gone."""
+
+    code: int  # negative: ended by that signal
+    seconds: float
+    ending: Ending = "exited"
+    error: str = ""  # why it could not be started
+    pipes_held: bool = False  # something it left behind kept its output open
+
+
+class Invocation(Struct, frozen=True):
+    """How an agent wants to be called. In argv, PROMPT_FILE and ANSWER_FILE stand for paths the engine provides."""
+
+    argv: tuple[str, ...]
+    stdin: str = ""
+    environment: Mapping[str, str] = {}
+
+
+PROMPT_FILE = "{prompt_file}"  # a file holding the prompt
+ANSWER_FILE = "{answer_file}"  # where the agent writes its final answer; read, then deleted

@@ -1,0 +1,55 @@
+"""The errors a user can meet. Each says what, which, and what to do next."""
+
+
+class RalphError(Exception):
+    """An expected failure: one line for the user, an exit code, no traceback."""
+
+    code = "error"
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(RalphError):
+    """The command line does not make sense."""
+
+    code = "usage"
+
+
+class ConfigError(RalphError):
+    """A settings file does not make sense."""
+
+    code = "config"
+
+
+class MachineError(RalphError):
+    """Something this machine lacks."""
+
+    code = "environment"
+
+
+class UnknownExtension(RalphError):
+    """No agent, gate or store of that name."""
+
+    code = "unknown_extension"
+
+
+class Busy(RalphError):
+    """Another run holds this repository."""
+
+    code = "busy"
+
+
+class NoSuchRun(RalphError):
+    """No run of that name, or none at all."""
+
+    code = "no_such_run"
+
+
+class CorruptState(RalphError):
+    """The database is not what we wrote."""
+
+    code = "corrupt_state"

@@ -1,0 +1,217 @@
+"""What happened, as told to whoever watches: the agent's events and the loop's own."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens, as the agent itself counts them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+NO_USAGE = Usage()
+
+
+# -- from the agent -------------------------------------------------------------------------------
+class Said(Struct, frozen=True, tag="said", omit_defaults=True):
+    """Text of the assistant."""
+
+    text: str
+    thinking: bool = False
+    nested: bool = False  # a subagent's: shown, never a claim
+
+
+class ToolStarted(Struct, frozen=True, tag="tool_started", omit_defaults=True):
+    """A tool call began."""
+
+    id: str
+    name: str
+    summary: str = ""  # of its input: the path, the command, the pattern
+    nested: bool = False
+
+
+class ToolEnded(Struct, frozen=True, tag="tool_ended", omit_defaults=True):
+    """A tool call ended; `output` may be cut, `lines` and `chars` count all of it."""
+
+    id: str
+    output: str = ""
+    error: str | None = None
+    lines: int = 0
+    chars: int = 0
+    nested: bool = False
+
+
+TodoState = Literal["pending", "active", "done"]
+
+
+class Todo(Struct, frozen=True):
+    """One item of the agent's own plan."""
+
+    text: str
+    state: TodoState = "pending"
+
+
+class Planned(Struct, frozen=True, tag="planned"):
+    """The agent's plan, whole, each time it changes."""
+
+    todos: tuple[Todo, ...]
+
+
+class Spent(Struct, frozen=True, tag="spent", omit_defaults=True):
+    """Money and tokens since the last time this was told. Cost is None where the agent does not tell."""
+
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+
+
+class Noted(Struct, frozen=True, tag="noted"):
+    """A status line: session, retry, notice."""
+
+    text: str
+
+
+class Finished(Struct, frozen=True, tag="finished", omit_defaults=True):
+    """The agent's own closing event, believed only as far as `core.outcome` does. Totals, not differences."""
+
+    ok: bool
+    text: str = ""
+    error: str = ""
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+    turns: int = 0
+    seconds: float = 0.0
+
+
+class Unparsed(Struct, frozen=True, tag="unparsed", omit_defaults=True):
+    """Output that is no known event: kept, counted, never fatal."""
+
+    size: int
+    kind: str = ""  # the event's own type, where it has one
+    sample: str = ""
+
+
+AgentEvent = Said | ToolStarted | ToolEnded | Planned | Spent | Noted | Finished | Unparsed
+
+
+# -- from the loop --------------------------------------------------------------------------------
+class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True):
+    """A run began or, with `resumed`, goes on."""
+
+    run: str
+    agent: str
+    limit: int  # iterations
+    resumed: bool = False
+
+
+class IterationStarted(Struct, frozen=True, tag="iteration_started"):
+    """A fresh agent is about to start."""
+
+    iteration: int
+    limit: int
+
+
+class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True):
+    """What an agent run was, judged."""
+
+    iteration: int
+    outcome: str
+    detail: str
+    seconds: float
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+    tools: int = 0
+    errors: int = 0
+
+
+class GateStarted(Struct, frozen=True, tag="gate_started"):
+    """A check began."""
+
+    gate: str
+
+
+class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True):
+    """A check ended."""
+
+    gate: str
+    passed: bool
+    exit_code: int
+    seconds: float
+    action: str = ""  # what its failure does to the next prompt
+    log: str = ""
+    detail: str = ""
+
+
+class Committed(Struct, frozen=True, tag="committed", omit_defaults=True):
+    """The SCM tasks of a passing iteration were run."""
+
+    done: tuple[str, ...] = ()
+    message: str = ""
+    problems: tuple[str, ...] = ()
+
+
+class Waiting(Struct, frozen=True, tag="waiting"):
+    """Nothing is started for a while, and why."""
+
+    seconds: float
+    why: str
+
+
+class Warned(Struct, frozen=True, tag="warned"):
+    """Something the user should know; the run goes on."""
+
+    text: str
+
+
+class Debugged(Struct, frozen=True, tag="debugged"):
+    """What `--verbose` shows."""
+
+    text: str
+
+
+class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True):
+    """Why the loop stopped."""
+
+    run: str
+    outcome: str
+    why: str
+    exit_code: int
+    iterations: int
+    seconds: float
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+
+
+LoopEvent = (
+    RunStarted
+    | IterationStarted
+    | AgentEnded
+    | GateStarted
+    | GateEnded
+    | Committed
+    | Waiting
+    | Warned
+    | Debugged
+    | RunEnded
+)
+Event = AgentEvent | LoopEvent
+
+
+class Moment(Struct, frozen=True):
+    """Events that became known at one time: the line format of events.ndjson and of --json."""
+
+    at: float  # unix time
+    iteration: int
+    event: Event

@@ -1,0 +1,244 @@
+"""The vocabulary of a loop: what was seen, what to do next, how it ended."""
+
+import enum
+from collections.abc import Mapping
+from typing import Generic, Literal, Protocol, TypeVar
+
+from msgspec import Struct
+
+from ralph.model.events import NO_USAGE, Usage
+
+FailAction = Literal["APPEND", "PREPEND", "REPLACE"]
+
+RunOutcome = Literal[
+    "finished",  # a terminal success event
+    "empty",  # success, and not a word
+    "cut_short",  # the agent's own turn or cost limit
+    "refused",  # it asked for permissions it does not have
+    "timed_out",
+    "idle",  # no output for too long
+    "crashed",  # ended without a terminal event, or with an error of its own
+    "limited",  # usage or rate limit of the account
+    "overloaded",  # the model's service is in trouble
+    "offline",  # the network is
+    "unusable",  # no key, no credit, no such program: trying again cannot help
+]
+
+
+class Feedback(Struct, frozen=True):
+    """Text for the next prompt and where it goes."""
+
+    text: str
+    action: FailAction = "APPEND"
+
+
+class Brief(Struct, frozen=True):
+    """What one agent run is asked to do."""
+
+    iteration: int
+    limit: int
+    feedback: tuple[Feedback, ...] = ()
+    budget_usd: float | None = None  # what is left of the budget
+
+
+class GateResult(Struct, frozen=True, omit_defaults=True):
+    """What a gate found; `feedback` is for the next prompt when it did not pass."""
+
+    gate: str
+    passed: bool
+    exit_code: int = 0
+    seconds: float = 0.0
+    log: str = ""
+    feedback: Feedback | None = None
+
+
+class Limits(Struct, frozen=True):
+    """What forbids starting another agent run. None: no limit."""
+
+    iterations: int = 10
+    seconds: float | None = None
+    cost_usd: float | None = None
+
+
+class Patience(Struct, frozen=True):
+    """How trouble that is not the agent's is waited for."""
+
+    retries: int = 12  # in a row, before giving up
+    delay: float = 5.0  # doubles each time
+    longest: float = 900.0
+    empty_retries: int = 3
+
+
+# -- facts: the only way the world enters the core ------------------------------------------------
+class Began(Struct, frozen=True, tag="began"):
+    """A new run, under these limits."""
+
+    limits: Limits = Limits()
+
+
+class Resumed(Struct, frozen=True, tag="resumed"):
+    """A run goes on where its journal ends, under these limits."""
+
+    limits: Limits = Limits()
+
+
+class Reported(Struct, frozen=True, tag="reported", omit_defaults=True):
+    """An agent run, judged once and for all by `core.outcome`."""
+
+    outcome: RunOutcome
+    text: str = ""  # the final top-level assistant text
+    detail: str = ""  # the outcome in one sentence
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+    seconds: float = 0.0
+    exit_code: int = 0
+    reset_at: float | None = None  # unix time when a usage limit ends
+    tools: int = 0
+    errors: int = 0
+    present: tuple[str, ...] = ()  # completion files that exist now
+
+
+class Checked(Struct, frozen=True, tag="checked"):
+    """Every gate of one Check."""
+
+    results: tuple[GateResult, ...]
+
+    @property
+    def failures(self) -> tuple[GateResult, ...]:
+        """The gates that did not pass."""
+        return tuple(r for r in self.results if not r.passed)
+
+
+class Saved(Struct, frozen=True, tag="saved", omit_defaults=True):
+    """SCM tasks were run. Problems are told and do not stop the loop."""
+
+    done: tuple[str, ...] = ()
+    message: str = ""
+    problems: tuple[str, ...] = ()
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+
+
+class Waited(Struct, frozen=True, tag="waited"):
+    """The wait is over."""
+
+
+class Forbidden(Struct, frozen=True, tag="forbidden"):
+    """A limit does not allow the optional work the policy asked for."""
+
+    why: str
+
+
+class Interrupted(Struct, frozen=True, tag="interrupted"):
+    """A signal or `ralph cancel`."""
+
+    by: str
+
+
+Fact = Began | Resumed | Reported | Checked | Saved | Waited | Forbidden | Interrupted
+
+
+class Observation(Struct, frozen=True):
+    """A fact and the clocks at that time: so `step` needs none."""
+
+    fact: Fact
+    at: float = 0.0  # seconds into the run; stands still between a stop and a resume
+    wall: float = 0.0  # unix time, only to wait for a told hour
+
+
+# -- decisions: the only way the core acts on the world -------------------------------------------
+class Outcome(enum.Enum):
+    """How a loop ended."""
+
+    COMPLETED = "completed"
+    EXHAUSTED = "exhausted"
+    STUCK = "stuck"
+    OVER_BUDGET = "over_budget"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    TAMPERED = "tampered"
+    UNUSABLE = "unusable"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def exit_code(self) -> int:
+        """What the shell is told."""
+        return _EXIT_CODES.get(self, 1)
+
+
+_EXIT_CODES: Mapping[Outcome, int] = {
+    Outcome.COMPLETED: 0,
+    Outcome.UNUSABLE: 2,
+    Outcome.BLOCKED: 3,
+    Outcome.INTERRUPTED: 130,
+}
+
+
+class RunAgent(Struct, frozen=True, tag="run_agent"):
+    """Start a fresh agent."""
+
+    brief: Brief
+
+
+class Check(Struct, frozen=True, tag="check"):
+    """Run these gates, all of them, in order."""
+
+    gates: tuple[str, ...]
+    iteration: int
+
+
+class Save(Struct, frozen=True, tag="save"):
+    """Run the SCM tasks. Optional work: a limit may forbid it."""
+
+    iteration: int
+
+
+class Wait(Struct, frozen=True, tag="wait"):
+    """Start nothing for a while."""
+
+    seconds: float
+    why: str
+
+
+class Stop(Struct, frozen=True, tag="stop"):
+    """End the loop."""
+
+    outcome: Outcome
+    why: str
+
+
+Decision = RunAgent | Check | Save | Wait | Stop
+
+
+class Tally(Struct, frozen=True):
+    """What has been used up, and what went wrong in a row."""
+
+    iterations: int = 0
+    cost_usd: float | None = None  # None until an agent tells a cost
+    usage: Usage = NO_USAGE
+    troubles: int = 0
+    empties: int = 0
+
+
+S = TypeVar("S")
+
+
+class LoopState(Struct, Generic[S], frozen=True):
+    """`wanted` is the policy's own last decision: what a resume carries out."""
+
+    inner: S
+    wanted: Decision
+    tally: Tally = Tally()
+    limits: Limits = Limits()
+
+
+class Policy(Protocol[S]):
+    """A completion rule: a pure machine over observations. It never sees Began, Resumed, Waited or Interrupted."""
+
+    def begin(self, limits: Limits) -> tuple[S, Decision]:
+        """The first state and decision."""
+        ...
+
+    def decide(self, state: S, seen: Observation, tally: Tally, limits: Limits) -> tuple[S, Decision]:
+        """The next state and decision."""
+        ...

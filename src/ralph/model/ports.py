@@ -1,0 +1,111 @@
+"""What the engine needs of the world, as Protocols. Implementers guarantee what the docstrings say."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from ralph.model.command import Command, Exited, Invocation
+from ralph.model.events import NO_USAGE, AgentEvent, Event, Usage
+from ralph.model.loop import GateResult
+
+Mode = Literal["stream", "text"]  # text: one plain answer, no events
+
+
+class Heard(Struct, frozen=True):
+    """What a parser made of all it was fed: the evidence `core.outcome` judges."""
+
+    closing: Literal["success", "error", "none", "unknown"]  # the terminal event; unknown: this agent has none
+    text: str = ""  # the last top-level assistant text after the last tool use
+    error: str = ""  # the agent's own words for what went wrong
+    status: int | None = None  # HTTP status of an API error
+    cut_short: bool = False  # its own limit on turns or cost
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+    tools: int = 0
+    errors: int = 0
+    denials: tuple[str, ...] = ()  # tools it was not permitted to use
+    unparsed: int = 0
+
+
+class LineParser(Protocol):
+    """Total: any bytes give events, never an exception."""
+
+    def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
+        """The events of these whole lines, in order."""
+        ...
+
+    def heard(self) -> Heard:
+        """What it all amounts to; called once, at the end."""
+        ...
+
+
+class AgentOptions(Struct, frozen=True):
+    """What settings say about the agent."""
+
+    command: tuple[str, ...]  # the program and words that belong to it
+    flags: tuple[str, ...] = ()
+    version: str = ""  # what `--version` printed, where the adapter asks for it
+
+
+class Agent(Protocol):
+    """Pure: how to call a coding agent and how to understand it."""
+
+    reports_cost: bool  # whether a budget can be kept
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """How to run one prompt."""
+        ...
+
+    def parser(self, mode: Mode) -> LineParser:
+        """A fresh parser for one run's stdout."""
+        ...
+
+
+class Evidence(Struct, frozen=True):
+    """What a gate may look at."""
+
+    iteration: int
+    folder: str
+
+
+class Gate(Protocol):
+    """One check. A failure is a value; an exception is a bug."""
+
+    def check(self, evidence: Evidence) -> GateResult:
+        """Run it once; may take long, ends early only through the process layer."""
+        ...
+
+
+class Processes(Protocol):
+    """Starts one command at a time; returns when it and all it started are gone."""
+
+    def run(
+        self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
+    ) -> Exited:
+        """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`."""
+        ...
+
+
+class Inbox(Protocol):
+    """Signals and `ralph cancel`, noticed within a second."""
+
+    def fileno(self) -> int:
+        """Readable when there may be news."""
+        ...
+
+    def interruption(self) -> str:
+        """Who wants the loop to end; empty while nobody does. Asking is cheap."""
+        ...
+
+    def stop_now(self) -> float | None:
+        """Seconds of grace when the current step must not be finished; None: let it finish."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than until an interruption."""
+        ...
+
+
+Watcher = Callable[[float, int, Sequence[Event]], object]  # unix time, iteration, events
+Environment = Mapping[str, str]

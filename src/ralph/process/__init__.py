@@ -1,0 +1,1 @@
+"""Children: started, heard, bounded in time and size, and proven gone."""
