@@ -47,6 +47,13 @@ class Rules(Struct, Generic[S], frozen=True):
 
 def step(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tuple[LoopState[S], Decision]:
     """The next state and the decision. Only Began needs no state before it."""
+    state, decision = _next(rules, state, seen)
+    if seen.interrupted_by:
+        return state, Stop(Outcome.INTERRUPTED, seen.interrupted_by)
+    return state, decision
+
+
+def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tuple[LoopState[S], Decision]:
     fact = seen.fact
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)

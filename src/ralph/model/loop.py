@@ -130,7 +130,7 @@ class Forbidden(Struct, frozen=True, tag="forbidden"):
 
 
 class Interrupted(Struct, frozen=True, tag="interrupted"):
-    """A signal or `ralph cancel`."""
+    """The step was cut short by a signal or by `ralph cancel`."""
 
     by: str
 
@@ -138,12 +138,13 @@ class Interrupted(Struct, frozen=True, tag="interrupted"):
 Fact = Began | Resumed | Reported | Checked | Saved | Waited | Forbidden | Interrupted
 
 
-class Observation(Struct, frozen=True):
-    """A fact and the clocks at that time: so `step` needs none."""
+class Observation(Struct, frozen=True, omit_defaults=True):
+    """A fact, the clocks and who wants us to end at that time: so `step` needs to ask nobody."""
 
     fact: Fact
     at: float = 0.0  # seconds into the run; stands still between a stop and a resume
     wall: float = 0.0  # unix time, only to wait for a told hour
+    interrupted_by: str = ""  # the step was finished; no other one is to start
 
 
 # -- decisions: the only way the core acts on the world -------------------------------------------

@@ -7,9 +7,23 @@ from msgspec import Struct
 
 from ralph.model.command import Command, Exited, Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Event, Usage
-from ralph.model.loop import GateResult
+from ralph.model.loop import FailAction, GateResult
 
+# run, seq, wall, at, iteration, limit, cost, doing, seen, decision
+Row = tuple[str, int, float, float, int, int, float | None, str, bytes, bytes]
 Mode = Literal["stream", "text"]  # text: one plain answer, no events
+
+
+class JournalStore(Protocol):
+    """Keeps a run's transitions. When a call returns, it is on disk."""
+
+    def append(self, row: Row) -> None:
+        """One transition."""
+        ...
+
+    def append_last(self, row: Row, outcome: str, why: str) -> None:
+        """The transition that ends the run, and the end itself, in one transaction."""
+        ...
 
 
 class Heard(Struct, frozen=True):
@@ -63,14 +77,31 @@ class Agent(Protocol):
 
 
 class Evidence(Struct, frozen=True):
-    """What a gate may look at."""
+    """What a gate may look at and work with."""
 
     iteration: int
     folder: str
+    environment: Mapping[str, str]
+
+
+class GateOptions(Struct, frozen=True):
+    """What settings say about one gate."""
+
+    command: str
+    action: FailAction = "APPEND"
+    hint: str = ""
+    timeout: float | None = None
+    log_name: str = ""  # below `.ralph/`, without the iteration
+    output_limit: int = 5000  # characters of output in the next prompt
 
 
 class Gate(Protocol):
     """One check. A failure is a value; an exception is a bug."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        ...
 
     def check(self, evidence: Evidence) -> GateResult:
         """Run it once; may take long, ends early only through the process layer."""

@@ -1,0 +1,48 @@
+"""events.ndjson: what happened, for faces to tail. Bounded; no state: its loss loses nothing."""
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from ralph.model.events import Event, Moment
+
+ROTATE_AT = 8 << 20
+_encoder = msgspec.json.Encoder()
+
+
+class Chronicle:
+    """A Watcher that appends. The file before the current one is kept as `events.1.ndjson`."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, "events.ndjson")
+        self._older = os.path.join(folder, "events.1.ndjson")
+        self._fd = self._open()
+        self._size = os.fstat(self._fd).st_size
+
+    def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
+        """One write for all of them."""
+        if not events or self._fd < 0:
+            return
+        data = _encoder.encode_lines([Moment(at, iteration, event) for event in events])
+        try:
+            if self._size + len(data) > ROTATE_AT:
+                self._rotate()
+            self._size += os.write(self._fd, data)
+        except OSError:
+            self.close()  # a full disk costs the chronicle, never the run
+
+    def close(self) -> None:
+        """No more will be written."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _rotate(self) -> None:
+        os.close(self._fd)
+        self._fd = -1
+        os.replace(self._path, self._older)
+        self._fd, self._size = self._open(), 0
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)

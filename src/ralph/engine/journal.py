@@ -1,0 +1,66 @@
+"""The journal of one run: written before anything is carried out, told to whoever watches, read to resume."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from ralph.core.narrative import told
+from ralph.core.step import Rules, replay
+from ralph.model.errors import CorruptState
+from ralph.model.loop import Decision, LoopState, Observation, RunAgent, Stop
+from ralph.model.ports import JournalStore, Row, Watcher
+
+S = TypeVar("S")
+_encode = msgspec.json.Encoder().encode
+
+
+class Journal:
+    """Appends transitions. `written` is how many a resumed run already has."""
+
+    def __init__(
+        self, store: JournalStore, run: str, agent: str, watchers: Sequence[Watcher], written: int = 0
+    ) -> None:
+        self._store = store
+        self._run, self._agent = run, agent
+        self._watchers = watchers
+        self._written = written
+
+    def append(self, seen: Observation, state: LoopState[S], decision: Decision) -> None:
+        """On disk first, then told."""
+        self._written += 1
+        iteration = decision.brief.iteration if isinstance(decision, RunAgent) else state.tally.iterations
+        row: Row = (
+            self._run,
+            self._written,
+            seen.wall,
+            seen.at,
+            iteration,
+            state.limits.iterations,
+            state.tally.cost_usd,
+            str(decision.__struct_config__.tag),
+            _encode(seen),
+            _encode(decision),
+        )
+        if isinstance(decision, Stop):
+            self._store.append_last(row, decision.outcome.value, decision.why)
+        else:
+            self._store.append(row)
+        events = told(self._run, self._agent, seen, state, decision)
+        for watch in self._watchers:
+            watch(seen.wall, iteration, events)
+
+
+def replayed(rules: Rules[S], rows: Iterable[tuple[bytes, bytes]]) -> tuple[LoopState[S], list[Observation]]:
+    """The state a journal leads to. Every decision is made again and must come out the same."""
+    seen, decided = [], []
+    try:
+        for observation, decision in rows:
+            seen.append(msgspec.json.decode(observation, type=Observation))
+            decided.append(msgspec.json.decode(decision, type=Decision))
+        state, decisions = replay(rules, seen)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise CorruptState(f"the run's journal cannot be read: {error}", "start a new run") from error
+    if state is None or decisions != decided:
+        raise CorruptState("the run's journal does not fit this version of ralph", "start a new run")
+    return state, seen

@@ -1,0 +1,120 @@
+"""SCM tasks after a passing iteration, by argv, never through a shell. Problems are told; the loop goes on."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ralph.core.claims import response
+from ralph.model.command import Command
+from ralph.model.events import NO_USAGE, Usage
+from ralph.model.loop import Saved
+from ralph.model.ports import Processes
+from ralph.process.output import Excerpt
+from ralph.process.shell import find_program
+
+MESSAGE_PROMPT = (
+    "Provide a short imperative commit message for the changes. Output only the message, no explanation."
+)
+TASK_TIMEOUT = 600.0
+_OURS = ".ralph/"  # settings are the user's to commit, logs are nobody's
+
+
+class Answer(Struct, frozen=True):
+    """What the agent replied to a question outside the loop."""
+
+    text: str
+    problem: str = ""
+    cost_usd: float | None = None
+    usage: Usage = NO_USAGE
+
+
+class Finding(Struct, frozen=True):
+    """What an SCM command gave."""
+
+    code: int
+    output: str
+
+    @property
+    def last_line(self) -> str:
+        """The one to show."""
+        lines = self.output.strip().splitlines()
+        return lines[-1] if lines else f"exit code {self.code}"
+
+
+class Scm:
+    """`<command> <task>` for each task; `commit` asks the agent for a message first."""
+
+    def __init__(
+        self,
+        command: str,
+        tasks: tuple[str, ...],
+        processes: Processes,
+        folder: str,
+        environment: Mapping[str, str],
+        ask: Callable[[str], Answer],
+    ) -> None:
+        self._program, *self._words = command.split()
+        self._tasks = tasks
+        self._processes = processes
+        self._folder = folder
+        self._environment = {**environment, "GIT_TERMINAL_PROMPT": "0"}  # nobody is there to type a password
+        self._ask = ask
+        self._is_git = self._program.rpartition("/")[2] in ("git", "git.exe")
+        self._known = self._untracked() if "commit" in tasks and self._is_git else frozenset()
+
+    def save(self) -> Saved:
+        """All tasks in order; the first that fails ends them."""
+        done: list[str] = []
+        answer = Answer("")
+        for task in self._tasks:
+            if task == "commit":
+                if self._is_git and not self._changed():
+                    continue  # an empty diff is no error, and not worth a question
+                answer = self._ask(MESSAGE_PROMPT)
+                problem = answer.problem or self._commit(commit_message(answer.text))
+            else:
+                problem = self._problem(task, task.split())
+            if problem:
+                return Saved(tuple(done), "", (problem,), answer.cost_usd, answer.usage)
+            done.append(task)
+        return Saved(tuple(done), commit_message(answer.text), (), answer.cost_usd, answer.usage)
+
+    def _commit(self, message: str) -> str:
+        if not message:
+            return "commit: the agent gave no commit message"
+        new = sorted(self._untracked() - self._known) if self._is_git else []
+        if new and (problem := self._problem("add", ["add", "--", *new])):
+            return problem
+        return self._problem("commit", ["commit", "-am", message])
+
+    def _changed(self) -> bool:
+        tracked = self._run(["status", "--porcelain", "--untracked-files=no"])
+        return tracked.code != 0 or bool(tracked.output.strip()) or bool(self._untracked() - self._known)
+
+    def _untracked(self) -> frozenset[str]:
+        """What was not there before the run is the agent's; what was is the user's own and stays out."""
+        found = self._run(["ls-files", "--others", "--exclude-standard", "-z"])
+        names = found.output.split("\0") if found.code == 0 else []
+        return frozenset(name for name in names if name and not name.startswith(_OURS))
+
+    def _problem(self, name: str, words: list[str]) -> str:
+        found = self._run(words)
+        return f"{self._program} {name} failed with exit code {found.code}: {found.last_line}" if found.code else ""
+
+    def _run(self, words: list[str]) -> Finding:
+        program = find_program(self._program, self._environment, self._folder)
+        if program is None:
+            return Finding(127, f"{self._program}: not found")
+        output = Excerpt(1 << 20, 1 << 16)
+        argv = (program, *self._words, *words)
+        command = Command(argv, self._environment, self._folder, merged=True, timeout=TASK_TIMEOUT)
+        exited = self._processes.run(command, output.write, output.write)
+        return Finding(exited.code, exited.error or output.text())
+
+
+def commit_message(answer: str) -> str:
+    """The `<response>` tag's content, else the first non-empty line."""
+    tagged = response(answer)
+    if tagged is not None:
+        return tagged
+    return next((line.strip() for line in answer.splitlines() if line.strip()), "")

@@ -1,0 +1,216 @@
+"""The guardian: one small process a loop that starts children on request and proves them gone.
+
+It runs as `python -I -S`, single-threaded; its stdin is the control socket, and that is also its life line: end of
+file means the harness died, and then everything below us is ended. We are a subreaper, so whatever loses its
+parent becomes our child, and "nothing left" is what the kernel says (waitpid: ECHILD), never what a scan saw.
+
+A request is `length:u32` and fields joined by NUL, which neither an argument nor the environment can contain:
+    spawn, folder, number of arguments, *arguments, *environment     with stdin, stdout and stderr as SCM_RIGHTS
+    stop, seconds of grace between TERM and KILL
+A reply is a line: `failed ERRNO`, `exited CODE`, `empty` (once after each spawn). There is no `started`: it would
+wake the harness just when the child wants the core.
+Only C modules are imported: socket, signal, enum and typing would double the time to start.
+"""
+
+import _signal  # type: ignore[import-not-found]  # the C half of signal has no stub
+import _socket
+import os
+import select
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+STRAGGLER_GRACE = 0.4  # between TERM and KILL for what a child left behind
+STANDARD_STREAMS = 3
+PR_SET_CHILD_SUBREAPER = 36
+CLOSE_ON_EXEC: int = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
+RESTORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGCHLD)
+
+
+def become_subreaper() -> bool:
+    """Have orphans below us become our children. Only Linux can; elsewhere stopping is best effort."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def children_of(pid: int) -> list[int]:
+    """Direct children of all its threads, those that ended unwaited-for included."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as listing:
+                found += map(int, listing.read().split())
+    except OSError:
+        pass  # it ended while we looked
+    return found
+
+
+def descendants_of(pid: int) -> list[int]:
+    """Everything below, parents before children."""
+    found = children_of(pid)
+    for child in found:
+        found += children_of(child)
+    return found
+
+
+def send_signal(pid: int, number: int) -> None:
+    """To one process. Whether it worked is for the proof to say: it may be gone, or not ours to signal."""
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass
+
+
+def end_children(nothing_left: "Callable[[], bool]", spared: "Container[int]" = ()) -> None:
+    """KILL direct children until none is left. Only they: their pids cannot be reused before we waited for them, and
+    what hides deeper or keeps forking surfaces as a direct child when its parent dies."""
+    rounds, me = 0, os.getpid()
+    while not nothing_left():
+        for pid in children_of(me):
+            if pid not in spared:
+                send_signal(pid, _signal.SIGKILL)
+        rounds += 1
+        time.sleep(0 if rounds < 200 else 0.001 if rounds < 2000 else 0.05)
+
+
+class Guardian:
+    """The state of one guardian process."""
+
+    def __init__(self, control: "_socket.socket", orphan_grace: float) -> None:
+        self.control = control
+        self.orphan_grace = orphan_grace  # for the whole tree, when the harness died
+        self.received = bytearray()
+        self.streams: list[int] = []
+        self.running: set[int] = set()  # what we started and has not ended
+        self.occupied = False  # something was started since we last said "empty"
+        self.kill_at: float | None = None
+        self.orphaned = False
+        self.news: list[str] = []
+
+    def serve(self) -> None:
+        """Until the harness is gone and nothing is left."""
+        woken, wakes = os.pipe()
+        os.set_blocking(woken, False)
+        os.set_blocking(wakes, False)
+        _signal.signal(_signal.SIGCHLD, _ignored)
+        _signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(woken, select.POLLIN)
+        while self.occupied or not self.orphaned:
+            wait = None if self.kill_at is None else max(0.0, self.kill_at - time.monotonic()) * 1000
+            ready = {fd for fd, _ in poll.poll(wait)}
+            if woken in ready:
+                os.read(woken, 4096)
+            if 0 in ready and not self.receive():
+                poll.unregister(self.control)
+                self.orphaned = True
+                self.terminate(self.orphan_grace)
+            self.settle()
+            self.report()
+
+    def receive(self) -> bool:
+        """Take what has come; false at the end of the life line."""
+        space = _socket.CMSG_SPACE(4 * STANDARD_STREAMS)
+        try:
+            data, ancillary, _, _ = self.control.recvmsg(1 << 16, space, CLOSE_ON_EXEC)
+        except ConnectionError:
+            return False
+        for _, _, fds in ancillary:
+            self.streams += [int.from_bytes(fds[at : at + 4], sys.byteorder) for at in range(0, len(fds), 4)]
+        self.received += data
+        while len(self.received) >= 4 and len(self.received) >= (end := 4 + int.from_bytes(self.received[:4], "big")):
+            kind, *fields = bytes(self.received[4:end]).split(b"\0")
+            del self.received[:end]
+            if kind == b"spawn":
+                self.spawn(fields)
+            else:
+                self.terminate(float(fields[0]))
+        return bool(data)
+
+    def spawn(self, fields: list[bytes]) -> None:
+        """Start a child in a session of its own."""
+        folder, count, words = fields[0], int(fields[1]), fields[2:]
+        argv, environment = words[:count], dict(pair.split(b"=", 1) for pair in words[count:])
+        streams, self.streams = self.streams[:STANDARD_STREAMS], self.streams[STANDARD_STREAMS:]
+        onto = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(streams)]
+        if not self.occupied:
+            self.kill_at = None  # a stop that came too late for the last child is not meant for this one
+        try:
+            os.chdir(folder)
+            pid = os.posix_spawn(
+                argv[0], argv, environment, file_actions=onto, setsid=True, setsigmask=(), setsigdef=RESTORED
+            )
+        except OSError as error:
+            self.news.append(f"failed {error.errno}")
+        else:
+            self.running.add(pid)
+            self.occupied = True
+        finally:
+            os.chdir("/")
+            for fd in streams:
+                os.close(fd)
+
+    def terminate(self, grace: float) -> None:
+        """TERM to all, the deepest first: who loses its parent in between would slip out of the walk."""
+        self.kill_at = time.monotonic() + grace
+        for pid in reversed(descendants_of(os.getpid())):
+            send_signal(pid, _signal.SIGTERM)
+
+    def nothing_left(self) -> bool:
+        """Collect what has ended. True when the kernel says that no child is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return True
+            if pid == 0:
+                return False
+            if pid in self.running:
+                self.running.remove(pid)
+                self.news.append(f"exited {os.waitstatus_to_exitcode(status)}")
+
+    def settle(self) -> None:
+        """End what a finished child left behind, KILL what outlived its grace, say when all is gone."""
+        empty = self.nothing_left()
+        if not empty and not self.running and self.kill_at is None:
+            self.terminate(STRAGGLER_GRACE)
+        if not empty and self.kill_at is not None and time.monotonic() >= self.kill_at:
+            self.report()
+            end_children(self.nothing_left)
+            empty = True
+        if empty:
+            self.kill_at = None
+            if self.occupied:
+                self.occupied = False
+                self.news.append("empty")
+
+    def report(self) -> None:
+        """Tell the harness what is new."""
+        if self.news:
+            try:
+                self.control.sendall(("\n".join(self.news) + "\n").encode())
+            except OSError:
+                pass  # it is gone; receive() will see that
+            self.news.clear()
+
+
+def _ignored(number: int, frame: object) -> None:
+    """A handler, so that the signal wakes the poll."""
+
+
+def main() -> None:
+    """Serve the socket on stdin."""
+    for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+        _signal.signal(number, _signal.SIG_IGN)  # only the control socket commands us
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # posix_spawn closes nothing: what our user's shell left open ends here
+    become_subreaper()
+    os.chdir("/")
+    Guardian(_socket.socket(fileno=0), float(sys.argv[2])).serve()
+    os._exit(0)  # the harness waits for this

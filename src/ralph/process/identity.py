@@ -1,0 +1,48 @@
+"""Who a process is: a pid alone may be someone else by now."""
+
+import os
+import sys
+
+from msgspec import Struct
+
+
+class Identity(Struct, frozen=True):
+    """A pid, when it started (clock ticks since boot) and which boot that was."""
+
+    pid: int
+    ticks: int
+    boot: str
+
+
+def of_process(pid: int) -> Identity | None:
+    """Its identity; None when there is no such process, or only its unburied remains."""
+    if sys.platform != "linux":
+        return Identity(pid, 0, "") if _signalable(pid) else None
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            fields = file.read().rpartition(b")")[2].split()
+        with open("/proc/sys/kernel/random/boot_id", buffering=1) as file:
+            boot = file.read().strip()
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else Identity(pid, int(fields[19]), boot)
+
+
+def own() -> Identity:
+    """Ours."""
+    return of_process(os.getpid()) or Identity(os.getpid(), 0, "")
+
+
+def is_alive(identity: Identity) -> bool:
+    """Whether that very process still runs."""
+    return of_process(identity.pid) == identity
+
+
+def _signalable(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

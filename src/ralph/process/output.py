@@ -1,0 +1,157 @@
+"""What a child prints: raw bytes into a bounded log, whole lines onward, never more than a line in memory."""
+
+import os
+
+LINE_LIMIT = 16 << 20
+LOG_HEAD = 16 << 20
+LOG_TAIL = 16 << 20
+_COPY = 1 << 20
+
+
+class BoundedLog:
+    """The first LOG_HEAD bytes, then the last LOG_TAIL. While it is written the tail is a ring in `PATH.tail`
+    (the same pages again: three times as fast as rotating files); at close it is put behind the head, with a
+    mark where bytes were cut. A full disk costs the log, never the run."""
+
+    def __init__(self, path: str, head: int = LOG_HEAD, tail: int = LOG_TAIL) -> None:
+        self.path = path
+        self.size = 0
+        self._head, self._tail = head, tail
+        self._fd = self._open(path)
+        self._ring: int | None = None
+        self.failed = ""
+
+    def write(self, data: bytes) -> None:
+        """All of it, somewhere, or none of it and a note in `failed`."""
+        if self.failed:
+            return
+        try:
+            if self.size + len(data) <= self._head:
+                written = os.write(self._fd, data)
+                self.size += written
+                if written == len(data):
+                    return
+                data = data[written:]
+            self._spill(memoryview(data))
+        except OSError as error:
+            self.failed = error.strerror or str(error)
+
+    def close(self) -> None:
+        """Put the tail behind the head."""
+        try:
+            if self._ring is not None:
+                self._join(self._ring)
+        except OSError as error:
+            self.failed = error.strerror or str(error)
+        finally:
+            os.close(self._fd)
+            if self._ring is not None:
+                os.close(self._ring)
+
+    def _spill(self, view: memoryview) -> None:
+        while view:
+            if self.size < self._head:
+                done = os.write(self._fd, view[: self._head - self.size])
+            else:
+                if self._ring is None:
+                    self._ring = self._open(f"{self.path}.tail")
+                at = (self.size - self._head) % self._tail
+                done = os.pwrite(self._ring, view[: self._tail - at], at)
+            self.size += done
+            view = view[done:]
+
+    def _join(self, ring: int) -> None:
+        beyond = self.size - self._head
+        start = beyond % self._tail if beyond > self._tail else 0
+        if beyond > self._tail:
+            os.write(self._fd, b"\n... [%d bytes cut] ...\n" % (beyond - self._tail))
+        kept = min(beyond, self._tail)
+        for begin, end in ((start, kept), (0, start)):
+            for at in range(begin, end, _COPY):
+                os.write(self._fd, os.pread(ring, min(_COPY, end - at), at))
+        os.unlink(f"{self.path}.tail")
+
+    @staticmethod
+    def _open(path: str) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+
+
+class Lines:
+    """Cuts a byte stream into blocks of whole lines. A line over the limit is dropped; its size is kept."""
+
+    def __init__(self, limit: int = LINE_LIMIT) -> None:
+        self._limit = limit
+        self._rest = bytearray()
+        self._dropping = 0
+        self.oversize: list[int] = []
+
+    def feed(self, data: bytes) -> bytes | bytearray:
+        """Every line that `data` completes, as one block with its newlines."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._keep(data)
+            return b""
+        if self._dropping:
+            first = data.index(b"\n") + 1
+            self.oversize.append(self._dropping + first)
+            self._dropping = 0
+            block: bytes | bytearray = data[first:end]
+        elif self._rest:
+            block, self._rest = self._rest, bytearray()
+            block += memoryview(data)[:end]
+        else:
+            block = data if end == len(data) else data[:end]
+        if end < len(data):
+            self._rest += memoryview(data)[end:]
+        return block
+
+    def finish(self) -> bytes | bytearray:
+        """What came after the last newline."""
+        if self._dropping:
+            self.oversize.append(self._dropping)
+            self._dropping = 0
+        rest, self._rest = self._rest, bytearray()
+        return rest
+
+    def _keep(self, data: bytes) -> None:
+        if self._dropping:
+            self._dropping += len(data)
+        elif len(self._rest) + len(data) > self._limit:
+            self._dropping = len(self._rest) + len(data)
+            self._rest = bytearray()
+        else:
+            self._rest += data
+
+
+class Excerpt:
+    """The first and the last bytes of a stream, in memory, with a mark where some are missing between them."""
+
+    def __init__(self, head: int, tail: int) -> None:
+        self._room, self._tail = head, tail
+        self._first = bytearray()
+        self._last = bytearray()
+        self._cut = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep what is first or last."""
+        if self._room:
+            part = data[: self._room]
+            self._first += part
+            self._room -= len(part)
+            data = data[len(part) :]
+        if data:
+            self._last += data
+            if len(self._last) > 2 * self._tail:
+                self._trim()
+
+    def text(self) -> str:
+        """What is kept, decoded with replacement."""
+        self._trim()
+        mark = b"\n... [%d bytes cut] ...\n" % self._cut if self._cut else b""
+        return (bytes(self._first) + mark + bytes(self._last)).decode("utf-8", "replace")
+
+    def _trim(self) -> None:
+        excess = len(self._last) - self._tail
+        if excess > 0:
+            del self._last[:excess]
+            self._cut += excess

@@ -1,0 +1,261 @@
+"""The harness's side of the guardian: start a child, pump its output, know how it ended and that it is gone."""
+
+import _socket
+import fcntl
+import os
+import select
+import sys
+import time
+from array import array
+from collections.abc import Callable
+from errno import EPIPE
+from math import inf
+
+from ralph.model.command import Command, Ending, Exited
+from ralph.model.ports import Inbox
+from ralph.process.guardian import become_subreaper, end_children
+from ralph.process.spawner import Handle, start_guardian
+
+BLOCK = 1 << 17
+PIPE_SIZE = 1 << 20
+HELD_PIPE = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
+GRACE = 5.0
+NEWS_EVERY = 0.5  # how often the inbox is asked while a child is silent
+
+Sink = Callable[[bytes], object]
+
+
+class GuardianLost(Exception):
+    """The guardian died. What it had started came to us and has been ended."""
+
+
+class Supervisor:
+    """Runs one command at a time through its guardian; a new guardian takes the place of a lost one."""
+
+    def __init__(
+        self, inbox: Inbox, guardian: Handle | None = None, on_tick: Callable[[], object] | None = None
+    ) -> None:
+        self._guardian, self._control = guardian or start_guardian()
+        self._inbox = inbox
+        self._on_tick = on_tick or (lambda: None)
+        self._told = b""
+        self._adopts = False
+
+    @property
+    def guardian_pid(self) -> int:
+        """For the run record: who holds this loop's children."""
+        return self._guardian
+
+    def run(self, command: Command, on_output: Sink, on_error: Sink) -> Exited:
+        """Start the command, hand on what it prints, return once it and all it started are gone."""
+        began = time.monotonic()
+        try:
+            out, err = self._start(command)
+        except GuardianLost:  # between two commands: nothing of this one was lost
+            self._renew()
+            out, err = self._start(command)
+        watch = _Watch(command, began, {out: on_output} if err is None else {out: on_output, err: on_error})
+        try:
+            self._pump(watch)
+        except GuardianLost:
+            self._renew()
+            return Exited(-9, time.monotonic() - began, "exited", "its guardian was killed")
+        finally:
+            watch.hang_up()
+        return Exited(watch.code, time.monotonic() - began, watch.ending, watch.error, watch.held)
+
+    def close(self) -> None:
+        """End the guardian. Nothing is running: run() never leaves anything."""
+        self._control.close()
+        os.waitpid(self._guardian, 0)
+
+    def _renew(self) -> None:
+        self._guardian, self._control = start_guardian()
+
+    def _pump(self, watch: "_Watch") -> None:
+        control, inbox = self._control.fileno(), self._inbox.fileno()
+        poll = watch.poll
+        poll.register(control, select.POLLIN)
+        poll.register(inbox, select.POLLIN)
+        self._adopt()
+        while watch.sinks or not watch.empty:
+            for fd, _ in poll.poll(watch.patience() * 1000):
+                if fd in watch.sinks:
+                    watch.read(fd)
+                elif fd == control:
+                    for word, *values in self._news():
+                        watch.told(word, values)
+            self._end_early(watch)
+            watch.let_go()
+            self._on_tick()
+
+    def _end_early(self, watch: "_Watch") -> None:
+        """By the user's wish or by a time limit."""
+        grace = self._inbox.stop_now()
+        if grace is not None and watch.begin_stop("stopped"):
+            self._send([b"stop", str(grace).encode()])
+        elif (ending := watch.overdue()) and watch.begin_stop(ending):
+            self._send([b"stop", str(GRACE).encode()])
+
+    def _adopt(self) -> None:
+        """Become a subreaper, so that losing the guardian loses no child; done while the first child starts."""
+        if not self._adopts:
+            self._adopts = become_subreaper() or True
+
+    def _start(self, command: Command) -> tuple[int, int | None]:
+        stdin = _readable(command.stdin)
+        out, out_child = os.pipe()
+        err, err_child = (None, out_child) if command.merged else os.pipe()
+        if sys.platform == "linux":
+            try:
+                fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+            except OSError:
+                pass  # the user's pipe quota is used up: slower, not wrong
+        fields = [b"spawn", os.fsencode(command.cwd), b"%d" % len(command.argv), *map(os.fsencode, command.argv)]
+        fields += [os.fsencode(f"{name}={value}") for name, value in command.environment.items()]
+        try:
+            self._send(fields, (stdin, out_child, err_child))
+        except GuardianLost:
+            for fd in {out, out if err is None else err}:
+                os.close(fd)
+            raise
+        finally:
+            for fd in {stdin, out_child, err_child}:
+                os.close(fd)
+        return out, err
+
+    def _send(self, fields: list[bytes], fds: tuple[int, ...] = ()) -> None:
+        body = b"\0".join(fields)
+        message = len(body).to_bytes(4, "big") + body
+        ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", fds))] if fds else []
+        try:
+            sent = self._control.sendmsg([message], ancillary)
+            self._control.sendall(message[sent:])
+        except OSError as error:
+            if error.errno != EPIPE and not isinstance(error, ConnectionError):
+                raise
+            self._lost()
+
+    def _news(self) -> list[list[str]]:
+        try:
+            data = self._control.recv(1 << 12)
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._lost()
+        *lines, self._told = (self._told + data).split(b"\n")
+        return [line.decode().split() for line in lines]
+
+    def _lost(self) -> None:
+        """Its children are ours now: end them all, then say so."""
+        self._control.close()
+        self._told = b""
+        end_children(_nothing_left)
+        raise GuardianLost
+
+
+class _Watch:
+    """What is known of one running child."""
+
+    def __init__(self, command: Command, began: float, sinks: dict[int, Sink]) -> None:
+        self.sinks = sinks
+        self.poll = select.poll()
+        for fd in sinks:
+            self.poll.register(fd, select.POLLIN)
+        self.code = -1
+        self.ending: Ending = "exited"
+        self.error = ""
+        self.empty = False
+        self.held = False
+        self._ended = False
+        self._idle_timeout = command.idle_timeout or inf
+        self._deadline = began + command.timeout if command.timeout else inf
+        self._heard_at = began
+        self._deaf_at = inf  # when we stop listening to a dead child's pipes
+
+    def read(self, fd: int) -> None:
+        """Hand on a block, or take note of the end of the stream."""
+        if data := os.read(fd, BLOCK):
+            if self._idle_timeout != inf:
+                self._heard_at = time.monotonic()
+            self.sinks[fd](data)
+        else:
+            self._close(fd)
+
+    def told(self, word: str, values: list[str]) -> None:
+        """News from the guardian."""
+        match word:
+            case "exited":
+                self.code, self._ended = int(values[0]), True
+                self._deaf_at = time.monotonic() + HELD_PIPE
+            case "failed":
+                number = int(values[0])
+                self.code, self.ending, self.error = 127, "not_started", os.strerror(number)
+                self._ended = self.empty = True
+            case "empty":
+                self.empty = True
+
+    def patience(self) -> float:
+        """Seconds until something is due even if nothing happens."""
+        quiet = self._ended or self.ending != "exited"
+        due = min(self._deaf_at if self.sinks else inf, inf if quiet else self._due())
+        return max(0.0, min(NEWS_EVERY, due - time.monotonic()))
+
+    def overdue(self) -> Ending | None:
+        """Which time limit has passed."""
+        if self._ended or self.ending != "exited" or (now := time.monotonic()) < self._due():
+            return None
+        return "timed_out" if now >= self._deadline else "idle"
+
+    def begin_stop(self, ending: Ending) -> bool:
+        """Remember why; false when the child is already on its way out."""
+        if self._ended or self.ending == ending or self.ending == "stopped":
+            return False
+        self.ending = ending
+        return True
+
+    def let_go(self) -> None:
+        """Stop listening to a pipe that outlives its child."""
+        if self.sinks and time.monotonic() >= self._deaf_at:
+            self.held = True
+            self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close every pipe."""
+        for fd in tuple(self.sinks):
+            self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        self.poll.unregister(fd)
+        os.close(fd)
+        del self.sinks[fd]
+
+    def _due(self) -> float:
+        return min(self._deadline, self._heard_at + self._idle_timeout)
+
+
+def _readable(data: bytes) -> int:
+    """A descriptor to read `data` from: a file, so that nobody has to write while others wait."""
+    if not data:
+        return os.open(os.devnull, os.O_RDONLY)
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("stdin")
+    else:
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _nothing_left() -> bool:
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                return False
+        except ChildProcessError:
+            return True

@@ -1,0 +1,66 @@
+"""The words and names of a guardrail."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.core.guardrail import failure, log_name, slug, slugs
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("./mvnw clean install -T 2C", "mvnw_clean_install_T_2C"),
+        ("make test", "make_test"),
+        ("npm run test:unit", "npm_run_test_unit"),
+        (
+            "this_is_a_very_long_command_that_should_be_truncated_because_it_has_many_chars",
+            "this_is_a_very_long_command_that_should_be_truncat",
+        ),
+        ("!!!", "guardrail"),
+    ],
+)
+def test_a_slug_is_a_file_name_of_the_command(command: str, expected: str) -> None:  # 001-22
+    assert slug(command) == expected
+
+
+def test_guardrails_of_the_same_name_get_numbers() -> None:  # 001-22
+    assert slugs(["make test", "make  test", "make test", "lint"]) == (
+        "make_test",
+        "make_test_1",
+        "make_test_2",
+        "lint",
+    )
+
+
+@given(st.lists(st.text()))
+def test_slugs_are_unique_and_safe(commands: list[str]) -> None:
+    names = slugs(commands)
+    assert len(set(names)) == len(commands)
+    assert all(name and "/" not in name and name.isascii() for name in names)
+
+
+def test_a_log_is_named_by_iteration_and_slug() -> None:  # 001-19, 001-22
+    assert log_name(1, "make_test") == "guardrail_001_make_test.log"
+
+
+def test_a_failure_tells_command_code_hint_log_and_output() -> None:  # 001-21
+    text = failure("make lint", 2, "Fix lint errors only.", ".ralph/guardrail_001_make_lint.log", "E501", 5000)
+    assert text == (
+        'Guardrail "make lint" failed with exit code 2.\n'
+        "Hint: Fix lint errors only.\n"
+        "Output file: .ralph/guardrail_001_make_lint.log\n"
+        "Output (truncated):\n"
+        "E501"
+    )
+
+
+def test_without_a_hint_there_is_no_hint_line() -> None:  # 001-21
+    assert "Hint:" not in failure("x", 1, "", "log", "out", 10)
+
+
+def test_a_hint_is_literal_and_never_cut() -> None:  # 001-20
+    hint = "{output} %s " + "h" * 200
+    text = failure("x", 1, hint, "log", "o" * 100, 10)
+    assert f"Hint: {hint}\n" in text
+    assert text.endswith("Output (truncated):\noooooooooo... [truncated]")

@@ -1,0 +1,62 @@
+"""How a prompt is put together."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.core.prompt import composed, iteration_line, truncated, with_feedback
+from ralph.model.loop import Brief, FailAction, Feedback
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("APPEND", "base prompt\n\nerror output"),
+        ("PREPEND", "error output\n\nbase prompt"),
+        ("REPLACE", "error output"),
+    ],
+)
+def test_each_fail_action_puts_the_failure_where_it_says(action: FailAction, expected: str) -> None:  # 001-17
+    assert with_feedback("base prompt", [Feedback("error output", action)]) == expected
+
+
+def test_several_failures_keep_their_order_and_none_is_lost() -> None:  # 001-17
+    feedback = [
+        Feedback("a1"),
+        Feedback("r1", "REPLACE"),
+        Feedback("p1", "PREPEND"),
+        Feedback("a2"),
+        Feedback("r2", "REPLACE"),
+    ]
+    assert with_feedback("base", feedback) == "p1\n\nr1\n\nr2\n\na1\n\na2"
+
+
+def test_the_iteration_line_comes_first_when_enabled() -> None:  # 001-17
+    brief = Brief(3, 10, (Feedback("why"),))
+    assert composed("do it", brief, count_iterations=True) == "Iteration 3 of 10, 7 remaining.\n\ndo it\n\nwhy"
+    assert composed("do it", brief, count_iterations=False) == "do it\n\nwhy"
+
+
+def test_the_last_iteration_has_none_remaining() -> None:  # 001-17
+    assert iteration_line(10, 10) == "Iteration 10 of 10, 0 remaining."
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("this is a longer output that needs to be truncated", 20, "this is a longer out... [truncated]"),
+        ("exact", 5, "exact"),
+        ("short", 100, "short"),
+        ("anything", 0, "anything"),
+        ("anything", -1, "anything"),
+    ],
+)
+def test_only_what_is_too_long_is_cut_and_marked(text: str, limit: int, expected: str) -> None:  # 001-20
+    assert truncated(text, limit) == expected
+
+
+@given(st.text(), st.lists(st.tuples(st.text(), st.sampled_from(["APPEND", "PREPEND", "REPLACE"]))))
+def test_every_failure_is_in_the_prompt_verbatim(base: str, items: list[tuple[str, FailAction]]) -> None:
+    prompt = with_feedback(base, [Feedback(text, action) for text, action in items])
+    assert all(text in prompt for text, _ in items)
+    assert base in prompt or any(action == "REPLACE" for _, action in items)

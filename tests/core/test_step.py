@@ -1,0 +1,273 @@
+"""The rules common to all loops: limits, budget, waiting, interruption, resuming."""
+
+from typing import get_args
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ralph.core.policies.tagged import Tagged
+from ralph.core.step import RESET_MARGIN, Rules, replay
+from ralph.model.events import Usage
+from ralph.model.loop import (
+    Began,
+    Check,
+    Checked,
+    Decision,
+    Interrupted,
+    Limits,
+    Observation,
+    Outcome,
+    Patience,
+    Reported,
+    Resumed,
+    RunAgent,
+    RunOutcome,
+    Save,
+    Stop,
+    Wait,
+)
+from support.scripted_world import ScriptedWorld, Turn, play
+
+DONE = Reported("finished", "<response>DONE</response>", cost_usd=0.5)
+WORKING = Reported("finished", "still at it", cost_usd=0.5)
+GATES = ("lint", "test")
+
+reports = st.builds(
+    Reported,
+    st.sampled_from(get_args(RunOutcome)),
+    st.sampled_from(["", "working", "<response>DONE</response>"]),
+    cost_usd=st.sampled_from([None, 0.25]),
+    reset_at=st.sampled_from([None, 1_000_050.0]),
+)
+turns = st.builds(
+    Turn,
+    reports,
+    st.frozensets(st.sampled_from(GATES)),
+    st.sampled_from(["", "", "", "SIGTERM"]),
+    st.sampled_from([False, False, False, True]),
+)
+scripts = st.lists(turns, min_size=1, max_size=8)
+rules = st.builds(
+    Rules,
+    st.builds(Tagged, st.sampled_from([(), GATES]), saves=st.booleans(), baseline=st.booleans()),
+    st.just(Patience(3, 1.0, 4.0, 2)),
+)
+all_limits = st.builds(Limits, st.integers(1, 6), st.sampled_from([None, 20.0]), st.sampled_from([None, 1.0]))
+many = settings(max_examples=200, deadline=None)
+
+
+@many
+@given(rules, scripts, all_limits)
+def test_no_loop_runs_more_often_than_allowed_and_each_ends(
+    rules: Rules[object], script: list[Turn], limits: Limits
+) -> None:
+    world = ScriptedWorld(script)
+    _, log, state = play(rules, world, limits)
+    assert state.tally.iterations <= limits.iterations
+    counted = [s for s, _ in log if isinstance(s.fact, Reported)]
+    assert len(counted) <= len(world.briefs)
+
+
+@many
+@given(rules, scripts, all_limits)
+def test_nothing_is_started_once_the_budget_is_spent_or_the_time_is_up(
+    rules: Rules[object], script: list[Turn], limits: Limits
+) -> None:
+    _, log, _ = play(rules, ScriptedWorld(script), limits)
+    spent = 0.0
+    for seen, decision in log:
+        if isinstance(seen.fact, Reported):
+            spent += seen.fact.cost_usd or 0.0
+        if isinstance(decision, (RunAgent, Save)):
+            assert limits.cost_usd is None or spent < limits.cost_usd
+            assert limits.seconds is None or seen.at < limits.seconds
+
+
+@many
+@given(rules, scripts, all_limits)
+def test_completed_only_after_a_claim_with_every_gate_green(
+    rules: Rules[object], script: list[Turn], limits: Limits
+) -> None:
+    stop, log, _ = play(rules, ScriptedWorld(script), limits)
+    if stop.outcome is Outcome.COMPLETED:
+        last = next(s.fact for s, _ in reversed(log) if isinstance(s.fact, Reported))
+        assert last.outcome == "finished"
+        assert last.text == "<response>DONE</response>"
+        checks = [s.fact for s, _ in log if isinstance(s.fact, Checked)]
+        assert not (checks and checks[-1].failures)
+
+
+@many
+@given(rules, scripts, all_limits)
+def test_folding_step_over_the_journal_makes_every_decision_again(
+    rules: Rules[object], script: list[Turn], limits: Limits
+) -> None:
+    _, log, state = play(rules, ScriptedWorld(script), limits)
+    stored = [msgspec.json.decode(msgspec.json.encode(seen), type=Observation) for seen, _ in log]
+    decisions = [msgspec.json.decode(msgspec.json.encode(d), type=Decision) for _, d in log]
+    assert replay(rules, stored) == (state, decisions)
+
+
+@many
+@given(rules, scripts)
+def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: list[Turn]) -> None:
+    stop, log, _ = play(rules, ScriptedWorld(script))
+    interrupted = [i for i, (s, _) in enumerate(log) if isinstance(s.fact, Interrupted) or s.interrupted_by]
+    assert all(i == len(log) - 1 for i in interrupted)
+    assert (stop.outcome is Outcome.INTERRUPTED) == bool(interrupted)
+
+
+@pytest.mark.parametrize(
+    ("limits", "outcome", "why"),
+    [
+        (Limits(2), Outcome.EXHAUSTED, "maximum iterations reached (2) without completion"),
+        (Limits(10, seconds=5), Outcome.EXHAUSTED, "time limit of 5s reached"),
+        (Limits(10, cost_usd=1), Outcome.OVER_BUDGET, "$1.00 of the $1.00 budget spent"),
+    ],
+)
+def test_each_limit_names_itself(limits: Limits, outcome: Outcome, why: str) -> None:  # 001-04
+    assert play(Rules(Tagged(GATES)), ScriptedWorld([Turn(WORKING)]), limits)[0] == Stop(outcome, why)
+
+
+def test_the_last_permitted_run_is_still_judged() -> None:
+    assert (
+        play(Rules(Tagged(GATES)), ScriptedWorld([Turn(DONE)]), Limits(1, cost_usd=0.1))[0].outcome is Outcome.COMPLETED
+    )
+
+
+def test_scm_tasks_are_skipped_not_the_verdict_when_the_budget_is_spent() -> None:
+    world = ScriptedWorld([Turn(DONE)])
+    stop, _, _ = play(Rules(Tagged(GATES, saves=True)), world, Limits(3, cost_usd=0.5))
+    assert stop.outcome is Outcome.COMPLETED
+    assert world.saves == 0
+    assert "SCM tasks skipped: $0.50 of the $0.50 budget spent" in stop.why
+
+
+def test_the_agent_is_told_what_is_left_of_the_budget() -> None:
+    world = ScriptedWorld([Turn(WORKING)])
+    play(Rules(Tagged()), world, Limits(10, cost_usd=1.2))
+    assert [round(b.budget_usd or 0, 2) for b in world.briefs] == [1.2, 0.7, 0.2]
+
+
+@pytest.mark.parametrize("outcome", ["limited", "overloaded", "offline"])
+def test_trouble_that_is_not_the_agents_waits_longer_each_time_and_spends_no_iteration(outcome: RunOutcome) -> None:
+    trouble = Reported(outcome, detail="No luck.")
+    world = ScriptedWorld([*[Turn(trouble)] * 4, Turn(DONE)])
+    stop, _, state = play(Rules(Tagged(), Patience(12, 5, 30)), world, Limits(1))
+    assert stop.outcome is Outcome.COMPLETED
+    assert world.waits == [5, 10, 20, 30]
+    assert state.tally.iterations == 1
+
+
+def test_a_told_reset_time_is_waited_for() -> None:
+    world = ScriptedWorld([Turn(Reported("limited", reset_at=1_003_600.0)), Turn(DONE)])
+    play(Rules(Tagged()), world)
+    assert world.waits == [pytest.approx(3600 - 2 + RESET_MARGIN, abs=1)]
+
+
+def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
+    world = ScriptedWorld([Turn(Reported("limited", detail="Usage limit.", reset_at=1_003_600.0))])
+    stop, _, _ = play(Rules(Tagged()), world, Limits(10, seconds=600))
+    assert stop.outcome is Outcome.EXHAUSTED
+    assert stop.why.startswith("Usage limit. Waiting 36")
+    assert not world.waits
+
+
+def test_patience_ends() -> None:
+    world = ScriptedWorld([Turn(Reported("overloaded", detail="Overloaded."))])
+    stop, _, _ = play(Rules(Tagged(), Patience(3, 1)), world)
+    assert stop == Stop(Outcome.FAILED, "Overloaded. Gave up after 4 tries in a row.")
+
+
+def test_an_empty_answer_is_asked_again_before_it_counts() -> None:
+    world = ScriptedWorld([Turn(Reported("empty"))])
+    stop, _, state = play(Rules(Tagged(), Patience(empty_retries=3)), world, Limits(2))
+    assert stop.outcome is Outcome.EXHAUSTED
+    assert (len(world.briefs), state.tally.iterations) == (8, 2)
+
+
+def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
+    stop, log, _ = play(Rules(Tagged()), ScriptedWorld([Turn(Reported("unusable", detail="Invalid API key."))]))
+    assert stop == Stop(Outcome.UNUSABLE, "Invalid API key.")
+    assert stop.outcome.exit_code == 2
+    assert len(log) == 2
+
+
+@pytest.mark.parametrize("outcome", ["crashed", "timed_out", "idle", "refused", "cut_short"])
+def test_what_the_agent_caused_spends_an_iteration(outcome: RunOutcome) -> None:  # C12
+    world = ScriptedWorld([Turn(Reported(outcome, "<response>DONE</response>"))])
+    stop, _, _ = play(Rules(Tagged(GATES)), world, Limits(2))
+    assert stop.outcome is Outcome.EXHAUSTED
+    assert len(world.briefs) == 2
+
+
+def test_a_signal_lets_the_step_finish_and_starts_no_other() -> None:  # 001-25
+    world = ScriptedWorld([Turn(DONE, interrupted="received SIGINT")])
+    stop, log, state = play(Rules(Tagged()), world)
+    assert stop == Stop(Outcome.INTERRUPTED, "received SIGINT")
+    assert stop.outcome.exit_code == 130
+    assert isinstance(log[-1][0].fact, Reported)
+    assert isinstance(state.wanted, Stop)
+    assert state.wanted.outcome is Outcome.COMPLETED  # resuming confirms it
+
+
+def test_resuming_does_what_was_decided_and_not_done() -> None:
+    rules = Rules(Tagged(GATES))
+    first = ScriptedWorld([Turn(DONE, interrupted="received SIGTERM")])
+    _, _, state = play(rules, first)
+    second = ScriptedWorld([Turn(DONE)])
+    stop, more, _ = play(rules, second, state=state, fact=Resumed(Limits()))
+    assert stop.outcome is Outcome.COMPLETED
+    assert second.briefs == []  # the agent's run was finished: it is not repeated
+    assert [type(d) for _, d in more] == [Check, Stop]
+
+
+def test_resuming_with_a_higher_limit_goes_on() -> None:
+    rules = Rules(Tagged(GATES))
+    _, _, state = play(rules, ScriptedWorld([Turn(WORKING)]), Limits(2))
+    world = ScriptedWorld([Turn(WORKING), Turn(DONE)])
+    stop, _, last = play(rules, world, state=state, fact=Resumed(Limits(5)))
+    assert stop.outcome is Outcome.COMPLETED
+    assert [b.iteration for b in world.briefs] == [3, 4]
+    assert world.briefs[0].limit == 5
+    assert last.tally.iterations == 4
+
+
+def test_resuming_forgets_troubles_not_iterations() -> None:
+    rules = Rules(Tagged(), Patience(1, 1))
+    stop, _, state = play(rules, ScriptedWorld([Turn(Reported("offline"))]))
+    assert stop.outcome is Outcome.FAILED
+    again, _, _ = play(
+        rules, ScriptedWorld([Turn(Reported("offline")), Turn(DONE)]), state=state, fact=Resumed(Limits())
+    )
+    assert again.outcome is Outcome.COMPLETED
+
+
+def test_costs_and_tokens_add_up_and_unknown_stays_unknown() -> None:
+    known = [
+        Turn(Reported("finished", cost_usd=0.5, usage=Usage(10, 2))),
+        Turn(Reported("finished", usage=Usage(1, 1))),
+    ]
+    _, _, state = play(Rules(Tagged()), ScriptedWorld(known), Limits(2))
+    assert (state.tally.cost_usd, state.tally.usage) == (0.5, Usage(11, 3))
+    _, _, state = play(Rules(Tagged()), ScriptedWorld([Turn(Reported("finished"))]), Limits(2))
+    assert state.tally.cost_usd is None
+
+
+def test_a_journal_must_begin_at_the_beginning() -> None:
+    with pytest.raises(ValueError, match="starts with Began"):
+        replay(Rules(Tagged()), [Observation(Checked(()))])
+
+
+def test_waiting_and_asking_again_repeats_the_same_brief() -> None:
+    world = ScriptedWorld([Turn(WORKING, frozenset({"lint"})), Turn(Reported("offline")), Turn(WORKING)])
+    _, log, _ = play(Rules(Tagged(GATES)), world, Limits(2))
+    assert world.briefs[1] == world.briefs[2]
+    assert world.briefs[1].feedback[0].text == "lint: no"
+    assert any(isinstance(d, Wait) for _, d in log)
+
+
+def test_began_is_the_only_beginning() -> None:
+    assert play(Rules(Tagged()), ScriptedWorld([Turn(DONE)]))[1][0][0].fact == Began(Limits())

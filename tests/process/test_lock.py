@@ -1,0 +1,52 @@
+"""One run a work tree."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from ralph.process.identity import Identity, is_alive, of_process, own
+from ralph.process.lock import Lock
+from support.processes import eventually
+
+
+def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "locks" / "x")
+    first, second = Lock(path), Lock(path)
+    assert first.acquire("run-1") is None
+    holder = second.acquire("run-2")
+    assert holder is not None
+    assert (holder.run, holder.identity) == ("run-1", own())
+    first.release()
+    assert second.acquire("run-2") is None
+    second.release()
+
+
+def test_a_killed_holder_frees_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    code = (
+        "import sys, time; from ralph.process.lock import Lock; held = Lock(sys.argv[1]);"
+        " print(held.acquire('r'), flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert Lock(path).acquire("mine") is not None
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert Lock(path).acquire("mine") is None
+
+
+def test_an_identity_is_more_than_a_pid() -> None:
+    me = own()
+    assert is_alive(me)
+    assert not is_alive(Identity(me.pid, me.ticks + 1, me.boot))
+    assert not is_alive(Identity(me.pid, me.ticks, "another boot"))
+
+
+def test_remains_are_not_alive() -> None:
+    child = os.posix_spawn("/bin/true", ["true"], {})
+    assert eventually(lambda: of_process(child) is None)  # a zombie until we wait
+    os.waitpid(child, 0)
+    assert of_process(child) is None

@@ -1,0 +1,105 @@
+"""A world that answers from a script: for playing whole loops in memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ralph.core.step import Rules, step
+from ralph.model.loop import (
+    Began,
+    Brief,
+    Check,
+    Checked,
+    Decision,
+    Fact,
+    Feedback,
+    GateResult,
+    Interrupted,
+    Limits,
+    LoopState,
+    Observation,
+    Reported,
+    RunAgent,
+    Save,
+    Saved,
+    Stop,
+    Wait,
+    Waited,
+)
+
+
+class Turn(Struct, frozen=True):
+    """What one agent run gives, which gates are red after it, and whether someone interrupts it."""
+
+    reported: Reported
+    red: frozenset[str] = frozenset()
+    interrupted: str = ""
+    cut_short: bool = False
+
+
+class ScriptedWorld:
+    """Plays its turns in order, the last one again and again."""
+
+    def __init__(self, turns: Sequence[Turn], seconds_per_step: float = 1.0) -> None:
+        self._turns = turns
+        self._seconds = seconds_per_step
+        self.briefs: list[Brief] = []
+        self.checks: list[int] = []
+        self.saves = 0
+        self.waits: list[float] = []
+        self._now = 0.0
+
+    @property
+    def turn(self) -> Turn:
+        return self._turns[min(max(len(self.briefs) - 1, 0), len(self._turns) - 1)]
+
+    def perform(self, decision: Decision) -> Fact:
+        match decision:
+            case RunAgent(brief):
+                self.briefs.append(brief)
+                return Interrupted("SIGINT") if self.turn.cut_short else self.turn.reported
+            case Check(gates, iteration):
+                self.checks.append(iteration)
+                return Checked(
+                    tuple(
+                        GateResult(
+                            g, g not in self.turn.red, feedback=Feedback(f"{g}: no") if g in self.turn.red else None
+                        )
+                        for g in gates
+                    )
+                )
+            case Save():
+                self.saves += 1
+                return Saved(("commit",), "message")
+            case Wait(seconds):
+                self.waits.append(seconds)
+                self._now += seconds
+                return Waited()
+            case _:
+                raise AssertionError(decision)
+
+    def look(self, fact: Fact) -> Observation:
+        self._now += self._seconds
+        interrupted = self.turn.interrupted if self.briefs and isinstance(fact, Reported) else ""
+        return Observation(fact, self._now, 1_000_000 + self._now, interrupted)
+
+
+def play(
+    rules: Rules[Any],
+    world: ScriptedWorld,
+    limits: Limits | None = None,
+    state: LoopState[Any] | None = None,
+    fact: Fact | None = None,
+) -> tuple[Stop, list[tuple[Observation, Decision]], LoopState[Any]]:
+    """The whole loop in memory: how it stopped, its journal, its last state."""
+    log: list[tuple[Observation, Decision]] = []
+    fact = fact or Began(limits or Limits())
+    while True:
+        seen = world.look(fact)
+        state, decision = step(rules, state, seen)
+        log.append((seen, decision))
+        if isinstance(decision, Stop):
+            return decision, log, state
+        assert len(log) < 10_000, "the loop does not end"
+        fact = world.perform(decision)
