@@ -2,9 +2,11 @@
 
 from typing import TypeVar
 
+from ralph.core.claims import promise, response
 from ralph.model.events import (
     AgentEnded,
     Committed,
+    Debugged,
     IterationStarted,
     LoopEvent,
     RunEnded,
@@ -43,7 +45,10 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
             return [RunStarted(run, agent, limit, resumed=True)]
         case Reported() as it:
             count = state.tally.iterations
-            return [AgentEnded(count, it.outcome, it.detail, it.seconds, it.cost_usd, it.usage, it.tools, it.errors)]
+            return [
+                AgentEnded(count, it.outcome, it.detail, it.seconds, it.cost_usd, it.usage, it.tools, it.errors),
+                Debugged(f"Completion check: <response> {response(it.text)!r}, <promise> {promise(it.text)!r}"),
+            ]
         case Checked() as checked if checked.failures and state.tally.iterations == 0:
             names = ", ".join(f.gate for f in checked.failures)
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]

@@ -103,14 +103,19 @@ def _bounded(rules: Rules[S], state: LoopState[S], seen: Observation) -> tuple[L
             return state, _used_up(state, seen.at) or RunAgent(_filled(brief, state))
         case Save() if stop := _overspent(state.tally, state.limits, seen.at):
             return _decided(rules, state, replace(seen, fact=Forbidden(stop.why)))
+        case Save(iteration):
+            return state, Save(iteration, _left(state))
         case wanted:
             return state, wanted
 
 
 def _filled(brief: Brief, state: LoopState[S]) -> Brief:
-    limits, tally = state.limits, state.tally
-    left = None if limits.cost_usd is None else limits.cost_usd - (tally.cost_usd or 0.0)
-    return replace(brief, iteration=tally.iterations + 1, limit=limits.iterations, budget_usd=left)
+    return replace(brief, iteration=state.tally.iterations + 1, limit=state.limits.iterations, budget_usd=_left(state))
+
+
+def _left(state: LoopState[S]) -> float | None:
+    budget = state.limits.cost_usd
+    return None if budget is None else budget - (state.tally.cost_usd or 0.0)
 
 
 def _used_up(state: LoopState[S], at: float) -> Stop | None:

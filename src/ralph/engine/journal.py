@@ -8,7 +8,7 @@ import msgspec
 from ralph.core.narrative import told
 from ralph.core.step import Rules, replay
 from ralph.model.errors import CorruptState
-from ralph.model.loop import Decision, LoopState, Observation, RunAgent, Stop
+from ralph.model.loop import Decision, Interrupted, LoopState, Observation, RunAgent, Stop
 from ralph.model.ports import JournalStore, Row, Watcher
 
 S = TypeVar("S")
@@ -29,7 +29,7 @@ class Journal:
     def append(self, seen: Observation, state: LoopState[S], decision: Decision) -> None:
         """On disk first, then told."""
         self._written += 1
-        iteration = decision.brief.iteration if isinstance(decision, RunAgent) else state.tally.iterations
+        iteration = state.tally.iterations + _in_an_agent_run(seen, state, decision)
         row: Row = (
             self._run,
             self._written,
@@ -49,6 +49,12 @@ class Journal:
         events = told(self._run, self._agent, seen, state, decision)
         for watch in self._watchers:
             watch(seen.wall, iteration, events)
+
+
+def _in_an_agent_run(seen: Observation, state: LoopState[S], decision: Decision) -> bool:
+    """Whether an iteration is under way that the tally does not count yet: one that starts, or was cut short."""
+    cut_short = isinstance(seen.fact, Interrupted) and isinstance(state.wanted, RunAgent)
+    return cut_short or isinstance(decision, RunAgent)
 
 
 def replayed(rules: Rules[S], rows: Iterable[tuple[bytes, bytes]]) -> tuple[LoopState[S], list[Observation]]:

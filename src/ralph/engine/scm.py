@@ -12,9 +12,7 @@ from ralph.model.ports import Processes
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 
-MESSAGE_PROMPT = (
-    "Provide a short imperative commit message for the changes. Output only the message, no explanation."
-)
+MESSAGE_PROMPT = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
 TASK_TIMEOUT = 600.0
 _OURS = ".ralph/"  # settings are the user's to commit, logs are nobody's
 
@@ -51,18 +49,16 @@ class Scm:
         processes: Processes,
         folder: str,
         environment: Mapping[str, str],
-        ask: Callable[[str], Answer],
     ) -> None:
         self._program, *self._words = command.split()
         self._tasks = tasks
         self._processes = processes
         self._folder = folder
         self._environment = {**environment, "GIT_TERMINAL_PROMPT": "0"}  # nobody is there to type a password
-        self._ask = ask
         self._is_git = self._program.rpartition("/")[2] in ("git", "git.exe")
         self._known = self._untracked() if "commit" in tasks and self._is_git else frozenset()
 
-    def save(self) -> Saved:
+    def save(self, ask: Callable[[str], Answer]) -> Saved:
         """All tasks in order; the first that fails ends them."""
         done: list[str] = []
         answer = Answer("")
@@ -70,7 +66,7 @@ class Scm:
             if task == "commit":
                 if self._is_git and not self._changed():
                     continue  # an empty diff is no error, and not worth a question
-                answer = self._ask(MESSAGE_PROMPT)
+                answer = ask(MESSAGE_PROMPT)
                 problem = answer.problem or self._commit(commit_message(answer.text))
             else:
                 problem = self._problem(task, task.split())

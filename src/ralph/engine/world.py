@@ -66,7 +66,7 @@ class World:
         processes: Processes,
         inbox: Inbox,
         watchers: Sequence[Watcher],
-        scm: Callable[[Callable[[str], Answer]], Scm] | None = None,
+        scm: Scm | None = None,
     ) -> None:
         self._around = around
         self._agent = agent
@@ -78,7 +78,7 @@ class World:
         self._began = time.monotonic() - around.already
         self._calls = 0
         self._iteration = 0
-        self._scm = scm(self._ask) if scm else None
+        self._scm = scm
 
     def look(self, fact: Fact) -> Observation:
         """The fact, with the clocks and interruptions of now."""
@@ -91,8 +91,8 @@ class World:
                 return self._attempt(brief)
             case Check(gates, iteration):
                 return self._check(gates, iteration)
-            case Save():
-                saved = self._scm.save() if self._scm else Saved()
+            case Save(budget_usd=budget):
+                saved = self._scm.save(lambda question: self._ask(question, budget)) if self._scm else Saved()
                 return Interrupted(self._inbox.interruption()) if self._inbox.stop_now() is not None else saved
             case Wait(seconds):
                 self._inbox.wait(seconds)
@@ -117,13 +117,15 @@ class World:
         self._debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
         return replace(reported, present=self._completion_files())
 
-    def _ask(self, question: str) -> Answer:
-        """A text-mode call outside the loop's count, not outside its budget."""
-        invocation = self._agent.invocation(question, "text", None)
-        reported = self._call(invocation, question, "text", ())
+    def _ask(self, question: str, budget: float | None) -> Answer:
+        """A call outside the loop's count, not outside its budget: that is why text mode, which tells no cost, has
+        to do without one."""
+        mode: Mode = "text" if budget is None else "stream"
+        reported = self._call(self._agent.invocation(question, mode, budget), question, mode, ())
         if reported is None:
             return Answer("", "interrupted")
-        problem = "" if reported.outcome in ("finished", "refused") else f"commit message: {reported.detail}"
+        answered = reported.outcome in ("finished", "refused", "empty")
+        problem = "" if answered else f"commit message: {reported.detail}"
         return Answer(reported.text, problem, reported.cost_usd, reported.usage)
 
     def _call(self, invocation: Invocation, prompt: str, mode: Mode, watchers: Sequence[Watcher]) -> Reported | None:
@@ -193,7 +195,8 @@ class World:
             watch(now, self._iteration, events)
 
     def _debug(self, *texts: str) -> None:
-        self._tell(*map(Debugged, texts))
+        """Half characters, as file names may hold, are no text for others."""
+        self._tell(*(Debugged(text.encode("utf-8", "replace").decode()) for text in texts))
 
     def _note(self, name: str, text: str) -> None:
         try:

@@ -192,6 +192,7 @@ class Save(Struct, frozen=True, tag="save"):
     """Run the SCM tasks. Optional work: a limit may forbid it."""
 
     iteration: int
+    budget_usd: float | None = None  # what is left, for the question about the commit message
 
 
 class Wait(Struct, frozen=True, tag="wait"):

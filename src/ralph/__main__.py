@@ -1,0 +1,56 @@
+"""The entry: answers `--version` before importing anything, leaves without tearing the interpreter down."""
+
+import sys
+
+
+def main() -> int:
+    """Run the command line; its exit code."""
+    arguments = sys.argv[1:]
+    if arguments in (["--version"], ["-v"]):
+        from ralph._version import VERSION
+
+        sys.stdout.write(f"ralph {VERSION}\n")
+        return 0
+    import gc
+
+    gc.disable()  # nothing that is made while importing is garbage
+    if arguments in (["status"], ["status", "--json"]) and (shown := _status(arguments)):
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # it is a text stream here
+        sys.stdout.write(shown)
+        return 0
+    guardian = None
+    if arguments[:1] == ["run"] or arguments[:1] in (["-p"], ["-f"]):
+        from ralph.process.spawner import start_guardian
+
+        guardian = start_guardian()  # it starts while we import
+    from ralph.faces.cli.main import main as command_line
+
+    return command_line(arguments, guardian)
+
+
+def _status(arguments: list[str]) -> str:
+    """Half the start-up of the whole command line; empty when that shall tell what is wrong."""
+    from ralph.faces.cli.overview import overview
+    from ralph.model.errors import RalphError
+
+    try:
+        return overview("--json" in arguments) + "\n"
+    except RalphError:
+        return ""
+
+
+def entry() -> None:
+    """The console script."""
+    import os
+
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass  # a closed pipe is the reader's choice
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,34 @@
+"""Money and tokens: totals told more than once become differences, differences become totals."""
+
+from msgspec.structs import astuple
+
+from ralph.model.events import NO_USAGE, Spent, Usage
+
+
+class Meter:
+    """`cost_usd` and `usage` are what it all sums up to."""
+
+    def __init__(self) -> None:
+        self.cost_usd: float | None = None
+        self.usage = NO_USAGE
+        self._told = (0.0, NO_USAGE)
+
+    def total(self, cost_usd: float | None, usage: Usage) -> Spent:
+        """The agent told totals so far. A total that shrank is a new count."""
+        cost_before, usage_before = self._told
+        self._told = (cost_before if cost_usd is None else cost_usd, usage)
+        if cost_usd is not None and cost_usd >= cost_before:
+            cost_usd -= cost_before
+        return self.add(cost_usd, _since(usage_before, usage))
+
+    def add(self, cost_usd: float | None, usage: Usage) -> Spent:
+        """The agent told what one step took."""
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+        self.usage += usage
+        return Spent(cost_usd, usage)
+
+
+def _since(before: Usage, now: Usage) -> Usage:
+    differences = [new - old for old, new in zip(astuple(before), astuple(now), strict=True)]
+    return now if min(differences) < 0 else Usage(*differences)

@@ -1,0 +1,89 @@
+"""JSON lines → typed values: whole blocks at C speed, line by line only where that fails."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from ralph.model.events import Unparsed
+
+T = TypeVar("T")
+BLOCK = 2 << 20  # beyond this a block most likely holds one long line: look before decoding
+LONG = 1 << 20  # a longer line is never built as a str, which may take four bytes a character
+SAMPLE = 200
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.\-]{1,60})"')
+
+
+class _Head(Struct, frozen=True, gc=False):
+    type: str = ""
+
+
+_HEAD = Decoder(_Head)
+
+
+def unparsed(line: memoryview) -> Unparsed:
+    """A line that is not read: its size, its type if it has one, and how it begins."""
+    start = bytes(line[:SAMPLE])
+    return Unparsed(len(line), _kind(line, start), start.decode("utf-8", "replace").strip())
+
+
+def values(
+    block: bytes | bytearray, decoder: Decoder[T], long: Callable[[memoryview], T | Unparsed] = unparsed
+) -> Iterable[T | Unparsed]:
+    """Total: every line gives a value or an Unparsed. `long` reads the lines that are too long to build."""
+    if len(block) <= BLOCK:
+        try:
+            return decoder.decode_lines(block)
+        except UNDECODABLE:
+            pass
+    return _one_by_one(block, decoder, long)
+
+
+def _one_by_one(
+    block: bytes | bytearray, decoder: Decoder[T], long: Callable[[memoryview], T | Unparsed]
+) -> Iterator[T | Unparsed]:
+    start, size = 0, len(block)
+    view = memoryview(block)
+    while start < size:
+        end = block.find(b"\n", start)
+        end = size if end < 0 else end
+        line = view[start:end]
+        if len(line) > LONG:
+            yield long(line)
+        elif bytes(line).strip():
+            value: T | Unparsed = _short(line, decoder)
+            yield value
+        start = end + 1
+
+
+def _short(line: memoryview, decoder: Decoder[T]) -> T | Unparsed:
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError:
+        return unparsed(line)
+    except UNDECODABLE:
+        return _mended(line, decoder)
+
+
+def _mended(line: memoryview, decoder: Decoder[T]) -> T | Unparsed:
+    """Once more without half emoji, raw control characters and bad UTF-8: agents cut tool output anywhere."""
+    import json  # only odd lines need it
+
+    try:
+        loose = json.loads(str(line, "utf-8", "replace"), strict=False)
+        return decoder.decode(json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, *UNDECODABLE):
+        return unparsed(line)
+
+
+def _kind(line: memoryview, start: bytes) -> str:
+    if found := _TYPE.match(start):
+        return found[1].decode()
+    try:
+        return _HEAD.decode(line).type
+    except UNDECODABLE:
+        return ""

@@ -1,0 +1,36 @@
+"""Any program's stdout as an answer: nothing is known about it but its words."""
+
+from collections.abc import Sequence
+
+from ralph.model.events import AgentEvent, Said
+from ralph.model.ports import Heard
+
+KEPT = 256 << 10  # bytes of the beginning, and as many of the end
+
+
+class PlainParser:
+    """Keeps the first and the last part, so a tag in either survives a flood between them."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
+        """What was said, a block at a time."""
+        self._keep(lines)
+        text = lines.decode("utf-8", "replace").rstrip("\r\n")
+        return (Said(text),) if text.strip() else ()
+
+    def heard(self) -> Heard:
+        """The text; whether it was a success only the exit code can tell."""
+        mark = f"\n... [{self._dropped} bytes left out] ...\n".encode() if self._dropped else b""
+        return Heard("unknown", bytes(self._head + mark + self._tail).decode("utf-8", "replace"))
+
+    def _keep(self, data: bytes | bytearray) -> None:
+        room = KEPT - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * KEPT:
+            self._dropped += len(self._tail) - KEPT
+            del self._tail[:-KEPT]

@@ -1,0 +1,262 @@
+"""Claude's stream-json, which Amp and our scripted agent print too."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ralph.agents._meter import Meter
+from ralph.agents._ndjson import values
+from ralph.agents._plan import TOOLS as PLAN_TOOLS
+from ralph.agents._plan import Plan
+from ralph.agents._stream_json_lines import (
+    DECODER,
+    Assistant,
+    Block,
+    Limit,
+    LimitInfo,
+    LongAssistant,
+    LongBlock,
+    LongUser,
+    Part,
+    Partial,
+    Progress,
+    Result,
+    System,
+    Tokens,
+    User,
+    long_line,
+)
+from ralph.agents._tools import ended, summary
+from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolEnded, ToolStarted, Unparsed, Usage
+from ralph.model.ports import Heard
+
+_ABOUT_PERMISSION = re.compile(r"permission|approv|granted", re.IGNORECASE)
+
+
+class StreamJsonParser:
+    """One run. The order of its lines is the only state: `init` may come late, `result` early."""
+
+    def __init__(self) -> None:
+        self._meter = Meter()
+        self._plan = Plan()
+        self._planning: set[str] = set()  # calls that were told as a plan
+        self._names: dict[str, str] = {}  # of tools that run
+        self._worked: set[str] = set()  # tools that did something
+        self._failures: dict[str, str] = {}
+        self._result: Result | None = None
+        self._retry: System | None = None  # while nothing came after it
+        self._resets_at: float | None = None
+        self._text = ""
+        self._tools = 0
+        self._errors = 0
+        self._unparsed = 0
+
+    def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
+        """The events of these lines."""
+        found: list[AgentEvent] = []
+        for line in values(lines, DECODER, long_line):
+            # Not a `match`: this runs a hundred thousand times a second, and it costs three times as much.
+            if isinstance(line, User):
+                self._hear_user(line, found)
+            elif isinstance(line, Assistant):
+                self._hear_assistant(line, found)
+            elif not isinstance(line, Partial | Progress):
+                self._hear_rare(line, found)
+        return found
+
+    def heard(self) -> Heard:
+        """The result event decides; without one, a retry under way tells why nothing came."""
+        told = Heard(
+            "none",
+            text=self._text,
+            cost_usd=self._meter.cost_usd,
+            usage=self._meter.usage,
+            tools=self._tools,
+            errors=self._errors,
+            unparsed=self._unparsed,
+        )
+        if self._result is not None:
+            return self._closed(told, self._result)
+        if self._retry is not None:
+            return replace(told, error=_retry_words(self._retry), status=self._retry.error_status)
+        return told
+
+    def _closed(self, told: Heard, result: Result) -> Heard:
+        error = _error(result)
+        if self._resets_at is not None:
+            error = f"{error or 'rate limit rejected'}|{self._resets_at:.0f}"
+        return replace(
+            told,
+            closing="success" if _succeeded(result) else "error",
+            # An empty result stays empty: the words before it are those a Stop hook sent back.
+            text=result.result if _succeeded(result) and result.result is not None else self._text,
+            error=error,
+            status=result.api_error_status,
+            cut_short=result.subtype.startswith("error_max_"),
+            denials=self._denials(result),
+        )
+
+    def _denials(self, result: Result) -> tuple[str, ...]:
+        """Refused for lack of permission. A hook's own words about a tool that else works are no such lack."""
+        return tuple(
+            denial.tool_name
+            for denial in result.permission_denials or ()
+            if denial.tool_name not in self._worked
+            or _ABOUT_PERMISSION.search(self._failures.get(denial.tool_use_id, ""))
+        )
+
+    # -- frequent lines ----------------------------------------------------------------------------
+    def _hear_assistant(self, line: Assistant, found: list[AgentEvent]) -> None:
+        self._retry = None
+        content = line.message.content if line.message is not None else ""
+        if isinstance(content, str):
+            content = [Block("text", content)]
+        nested = line.parent_tool_use_id is not None
+        texts = []
+        for block in content:
+            if block.type == "text":
+                if block.text:
+                    found.append(Said(block.text, False, nested))
+                    texts.append(block.text)
+            elif block.type == "tool_use":
+                self._start(block, nested, found)
+                texts.clear()
+            elif block.thinking:
+                found.append(Said(block.thinking, True, nested))
+        if texts and not nested:
+            self._text = "\n".join(texts)
+
+    def _hear_user(self, line: User, found: list[AgentEvent]) -> None:
+        content = line.message.content if line.message is not None else ""
+        nested = line.parent_tool_use_id is not None
+        if isinstance(content, str):
+            content = [Block("text", content)]
+        for block in content:
+            if block.type == "tool_result":
+                output = _joined(block.content)
+                self._end(ended(block.tool_use_id, output, _failure(block, output), nested), found)
+            elif not nested:
+                self._text = ""  # what was said before a new request is not the last word
+
+    def _start(self, block: Block | LongBlock, nested: bool, found: list[AgentEvent]) -> None:
+        if not nested:
+            self._text = ""
+            if block.name in PLAN_TOOLS:
+                self._planning.add(block.id)
+                if planned := self._plan.changed(block.name, block.input):
+                    found.append(planned)
+                return
+        self._tools += 1
+        self._names[block.id] = block.name
+        found.append(ToolStarted(block.id, block.name, summary(block.name, block.input), nested))
+
+    def _end(self, event: ToolEnded, found: list[AgentEvent]) -> None:
+        if event.id in self._planning:
+            return
+        if event.error is None:
+            self._worked.add(self._names.pop(event.id, ""))
+        else:
+            self._errors += 1
+            self._failures[event.id] = event.error
+        found.append(event)
+
+    # -- rare lines --------------------------------------------------------------------------------
+    def _hear_rare(
+        self, line: System | Result | Limit | LongAssistant | LongUser | Unparsed, found: list[AgentEvent]
+    ) -> None:
+        if isinstance(line, System):
+            self._hear_system(line, found)
+        elif isinstance(line, Result):
+            self._hear_result(line, found)
+        elif isinstance(line, Limit):
+            self._hear_limit(line.rate_limit_info)
+        elif isinstance(line, Unparsed):
+            self._unparsed += 1
+            found.append(line)
+        else:
+            self._hear_long(line, found)
+
+    def _hear_system(self, line: System, found: list[AgentEvent]) -> None:
+        if line.subtype in ("init", "") and line.session_id:
+            found.append(Noted(f"session: {line.session_id}"))
+            broken = dict.fromkeys(f"plugin {e.plugin}: {e.type}" for e in line.plugin_errors or ())
+            found.extend(map(Noted, broken))
+        elif line.subtype == "api_retry":
+            self._retry = line
+            found.append(Noted(_retry_words(line)))
+        elif line.subtype == "notification" and line.text:
+            found.append(Noted(line.text))
+
+    def _hear_result(self, line: Result, found: list[AgentEvent]) -> None:
+        self._result, self._retry = line, None
+        usage = _counted(line.usage)
+        found.append(self._meter.total(line.total_cost_usd, usage))
+        ok = _succeeded(line)
+        found.append(
+            Finished(
+                ok,
+                text=line.result or "" if ok else "",
+                error=_error(line),
+                cost_usd=line.total_cost_usd,
+                usage=usage,
+                turns=line.num_turns or 0,
+                seconds=(line.duration_ms or 0.0) / 1000,
+            )
+        )
+
+    def _hear_limit(self, info: LimitInfo | None) -> None:
+        rejected = info is not None and info.status == "rejected"
+        self._resets_at = info.resetsAt if info is not None and rejected else None
+
+    def _hear_long(self, line: LongAssistant | LongUser, found: list[AgentEvent]) -> None:
+        nested = line.parent_tool_use_id is not None
+        for block in line.message.content:
+            size = len(memoryview(block.content))
+            if block.type == "tool_use":
+                self._start(block, nested, found)
+            elif block.type == "tool_result":
+                error = "failed" if block.is_error else None
+                lines = bytes(block.content).count(b"\\n") + 1
+                self._end(ToolEnded(block.tool_use_id, "", error, lines, size, nested), found)
+            else:
+                self._hear_rare(Unparsed(size, block.type), found)
+
+
+def _joined(content: str | list[Part] | None) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in content if part.text) if content else ""
+
+
+def _failure(block: Block, output: str) -> str | None:
+    return (block.error or output or "failed") if block.is_error else None
+
+
+def _succeeded(result: Result) -> bool:
+    return result.subtype == "success" and not result.is_error
+
+
+def _error(result: Result) -> str:
+    if _succeeded(result):
+        return ""
+    told = [result.error] if result.error else result.errors or ()
+    return "; ".join(map(str, told)) or result.result or result.subtype
+
+
+def _counted(usage: Tokens | None) -> Usage:
+    if usage is None:
+        return NO_USAGE
+    return Usage(
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+    )
+
+
+def _retry_words(retry: System) -> str:
+    # No status: the request never got an answer.
+    status = retry.error_status or "no connection,"
+    delay = (retry.retry_delay_ms or 0.0) / 1000
+    return f"API retry {retry.attempt}/{retry.max_retries} in {delay:.1f}s: {status} {retry.error or ''}".rstrip(" ,")

@@ -1,0 +1,36 @@
+"""Sourcegraph Amp, which prints Claude's format."""
+
+from msgspec import Struct
+
+from ralph.agents._argv import is_option_value, unless_given
+from ralph.agents._plain import PlainParser
+from ralph.agents._stream_json import StreamJsonParser
+from ralph.model.command import Invocation
+from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+
+
+class Amp(Struct, frozen=True):
+    """Wants `-x` and the prompt last; without a prompt there, it reads stdin."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    reports_cost = False
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """`amp [flags…] -x <prompt>`."""
+        argv = [*self.command, *self.flags]
+        if mode == "stream":
+            argv += unless_given(self.flags, "--stream-json")
+        argv += [*unless_given(self.flags, "--dangerously-allow-all"), "-x"]
+        if is_option_value(prompt):
+            return Invocation((*argv, prompt))
+        return Invocation(tuple(argv), prompt)
+
+    def parser(self, mode: Mode) -> LineParser:
+        """For one run."""
+        return StreamJsonParser() if mode == "stream" else PlainParser()
+
+
+def build(options: AgentOptions) -> Agent:
+    """The adapter for these settings."""
+    return Amp(options.command, options.flags)

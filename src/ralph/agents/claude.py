@@ -1,0 +1,38 @@
+"""Claude Code."""
+
+from msgspec import Struct
+
+from ralph.agents._argv import unless_given
+from ralph.agents._plain import PlainParser
+from ralph.agents._stream_json import StreamJsonParser
+from ralph.model.command import Invocation
+from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+
+_FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
+
+
+class Claude(Struct, frozen=True):
+    """Reads the prompt on stdin, which has no limit."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    reports_cost = True
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """`claude -p`, with the budget as its own limit too."""
+        argv = [*self.command, "-p", *self.flags]
+        argv += unless_given(self.flags, "--output-format", _FORMATS[mode])
+        if mode == "stream":
+            argv += unless_given(self.flags, "--verbose")
+        if budget_usd is not None:
+            argv += unless_given(self.flags, "--max-budget-usd", f"{budget_usd:g}")
+        return Invocation(tuple(argv), prompt)
+
+    def parser(self, mode: Mode) -> LineParser:
+        """For one run."""
+        return StreamJsonParser() if mode == "stream" else PlainParser()
+
+
+def build(options: AgentOptions) -> Agent:
+    """The adapter for these settings."""
+    return Claude(options.command, options.flags)

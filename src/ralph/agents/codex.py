@@ -1,0 +1,309 @@
+"""OpenAI Codex: called by version, understood by its `--json` lines."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from ralph.agents._argv import given, unless_given
+from ralph.agents._meter import Meter
+from ralph.agents._ndjson import values
+from ralph.agents._plain import PlainParser
+from ralph.agents._tools import SHOWN, ended, failed_with
+from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
+from ralph.model.events import (
+    NO_USAGE,
+    AgentEvent,
+    Finished,
+    Noted,
+    Planned,
+    Said,
+    Todo,
+    ToolEnded,
+    ToolStarted,
+    Unparsed,
+    Usage,
+)
+from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+
+VERSION_ARGV = ("--version",)
+# 0.126 made --full-auto do nothing, 0.147 refuses it (openai/codex#20133).
+WITHOUT_FULL_AUTO = (0, 126)
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+_STATUS = re.compile(r"\bstatus:? (\d{3})\b")
+_SANDBOX_CHOICES = ("-s", "--sandbox", "--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto")
+
+
+class Codex(Struct, frozen=True):
+    """Today's: the prompt on stdin, as free to write the workspace as --full-auto was."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    reports_cost = False
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """`codex exec … -`."""
+        argv = [*self.command, "exec"]
+        argv += unless_given(self.flags, "--json") if mode == "stream" else ("-o", ANSWER_FILE)
+        argv += unless_given(self.flags, "--skip-git-repo-check")
+        if not _chooses_sandbox(self.flags):
+            argv += ["-s", "workspace-write"]
+        return Invocation((*argv, *self.flags, "-"), prompt)
+
+    def parser(self, mode: Mode) -> LineParser:
+        """For one run."""
+        return CodexParser() if mode == "stream" else PlainParser()
+
+
+class OldCodex(Codex, frozen=True):
+    """Before the flag was dropped: the prompt in a file, as first specified."""
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """`codex e --json --full-auto <file>`."""
+        free = unless_given(self.flags, "--full-auto")
+        if mode == "stream":
+            return Invocation((*self.command, "e", "--json", *free, *self.flags, PROMPT_FILE))
+        return Invocation((*self.command, "e", *free, "-o", ANSWER_FILE, *self.flags, PROMPT_FILE))
+
+
+def build(options: AgentOptions) -> Agent:
+    """The adapter for these settings and this version; a version we cannot read is a new one."""
+    version = _VERSION.search(options.version)
+    old = version is not None and (int(version[1]), int(version[2])) < WITHOUT_FULL_AUTO
+    return (OldCodex if old else Codex)(options.command, options.flags)
+
+
+def _chooses_sandbox(flags: tuple[str, ...]) -> bool:
+    return given(flags, *_SANDBOX_CHOICES) or any(flag.startswith("sandbox_mode=") for flag in flags)
+
+
+# -- the wire --------------------------------------------------------------------------------------
+class _Change(Struct, frozen=True, gc=False):
+    path: str = ""
+
+
+class _Step(Struct, frozen=True, gc=False):
+    text: str = ""
+    completed: bool = False
+
+
+class _Problem(Struct, frozen=True, gc=False):
+    message: str = ""
+
+
+class _Item(Struct, frozen=True):
+    type: Literal[
+        "agent_message",
+        "reasoning",
+        "plan",
+        "command_execution",
+        "file_change",
+        "mcp_tool_call",
+        "collab_tool_call",
+        "web_search",
+        "todo_list",
+        "error",
+    ]
+    id: str = ""
+    text: str = ""
+    message: str = ""
+    command: str = ""
+    aggregated_output: str = ""
+    exit_code: int | None = None
+    status: str | None = None
+    changes: list[_Change] = []
+    server: str = ""
+    tool: str = ""
+    query: str = ""
+    prompt: str | None = None
+    items: list[_Step] = []
+    error: _Problem | None = None
+
+
+class _Tokens(Struct, frozen=True, gc=False):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _ThreadStarted(Struct, tag="thread.started", frozen=True, gc=False):
+    thread_id: str = ""
+
+
+class _TurnStarted(Struct, tag="turn.started", frozen=True, gc=False):
+    pass
+
+
+class _ItemStarted(Struct, tag="item.started", frozen=True):
+    item: _Item
+
+
+class _ItemUpdated(Struct, tag="item.updated", frozen=True):
+    item: _Item
+
+
+class _ItemCompleted(Struct, tag="item.completed", frozen=True):
+    item: _Item
+
+
+class _TurnCompleted(Struct, tag="turn.completed", frozen=True):
+    usage: _Tokens | None = None
+
+
+class _TurnFailed(Struct, tag="turn.failed", frozen=True):
+    error: _Problem | None = None
+
+
+class _Error(Struct, tag="error", frozen=True, gc=False):
+    message: str = ""
+
+
+_Line = (
+    _ThreadStarted | _TurnStarted | _ItemStarted | _ItemUpdated | _ItemCompleted | _TurnCompleted | _TurnFailed | _Error
+)
+_DECODER: Decoder[_Line] = Decoder(_Line)
+
+
+# -- the parser ------------------------------------------------------------------------------------
+class CodexParser:
+    """One run. Only `turn.completed` is a success."""
+
+    def __init__(self) -> None:
+        self._meter = Meter()
+        self._closing: Literal["success", "error", "none"] = "none"
+        self._text = ""
+        self._error = ""
+        self._running: set[str] = set()
+        self._denials: list[str] = []
+        self._tools = 0
+        self._errors = 0
+        self._unparsed = 0
+
+    def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
+        """The events of these lines."""
+        found: list[AgentEvent] = []
+        for line in values(lines, _DECODER):
+            found += self._events(line)
+        return found
+
+    def heard(self) -> Heard:
+        """What the last turn came to."""
+        status = _STATUS.search(self._error)
+        return Heard(
+            self._closing,
+            text=self._text,
+            error=self._error,
+            status=int(status[1]) if status else None,
+            usage=self._meter.usage,
+            tools=self._tools,
+            errors=self._errors,
+            denials=tuple(self._denials),
+            unparsed=self._unparsed,
+        )
+
+    def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
+        match line:
+            case _ThreadStarted(thread):
+                return (Noted(f"thread: {thread}"),)
+            case _TurnStarted():
+                self._closing = "none"
+                return ()
+            case _ItemStarted(item):
+                return self._started(item)
+            case _ItemUpdated(item):
+                return _plan(item) if item.type == "todo_list" else ()
+            case _ItemCompleted(item):
+                return self._completed(item)
+            case _TurnCompleted(usage):
+                return self._succeeded(_counted(usage))
+            case _TurnFailed(problem):
+                return self._failed(problem.message if problem else "")
+            case _Error(message):
+                self._error = message
+                return (Noted(message),)
+            case Unparsed():
+                self._unparsed += 1
+                return (line,)
+
+    def _started(self, item: _Item) -> Sequence[AgentEvent]:
+        if item.type == "todo_list":
+            return _plan(item)
+        if (named := _named(item)) is None:
+            return ()
+        self._running.add(item.id)
+        self._tools += 1
+        self._text = ""
+        name, about = named
+        return (ToolStarted(item.id, name, about[:SHOWN]),)
+
+    def _completed(self, item: _Item) -> Sequence[AgentEvent]:
+        match item.type:
+            case "agent_message" | "plan":
+                self._text, self._error = item.text, ""
+                return (Said(item.text),) if item.text else ()
+            case "reasoning":
+                return (Said(item.text, thinking=True),) if item.text else ()
+            case "error":
+                return (Noted(item.message),)
+            case "todo_list":
+                return _plan(item)
+            case _:
+                # Some tools are told only when they are over.
+                before = () if item.id in self._running else self._started(item)
+                return (*before, self._ended(item))
+
+    def _ended(self, item: _Item) -> ToolEnded:
+        self._running.discard(item.id)
+        error = _failure(item)
+        if error is not None:
+            self._errors += 1
+        if item.status == "declined":
+            self._denials.append((_named(item) or ("",))[0])
+        return ended(item.id, item.aggregated_output, error)
+
+    def _succeeded(self, usage: Usage) -> Sequence[AgentEvent]:
+        self._closing, self._error = "success", ""
+        return (self._meter.total(None, usage), Finished(True, self._text, usage=usage))
+
+    def _failed(self, message: str) -> Sequence[AgentEvent]:
+        self._closing, self._error = "error", message or self._error or "turn failed"
+        return (Finished(False, error=self._error),)
+
+
+def _named(item: _Item) -> tuple[str, str] | None:
+    """A tool's name and what it is about; None for what is no tool."""
+    match item.type:
+        case "command_execution":
+            return "Bash", item.command
+        case "file_change":
+            return "Edit", ", ".join(change.path for change in item.changes)
+        case "mcp_tool_call":
+            return f"{item.server}.{item.tool}", ""
+        case "collab_tool_call":
+            return "Agent", item.prompt or ""
+        case "web_search":
+            return "WebSearch", item.query
+        case _:
+            return None
+
+
+def _failure(item: _Item) -> str | None:
+    if item.exit_code:
+        return failed_with(item.exit_code, item.aggregated_output)
+    if item.status in ("failed", "declined"):
+        return item.error.message if item.error else item.status
+    return None
+
+
+def _plan(item: _Item) -> Sequence[AgentEvent]:
+    todos = tuple(Todo(step.text, "done" if step.completed else "pending") for step in item.items)
+    return (Planned(todos),) if todos else ()
+
+
+def _counted(usage: _Tokens | None) -> Usage:
+    if usage is None:
+        return NO_USAGE
+    return Usage(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.cache_write_input_tokens)

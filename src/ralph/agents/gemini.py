@@ -1,0 +1,205 @@
+"""Google's Gemini CLI."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from ralph.agents._argv import given, is_option_value, unless_given
+from ralph.agents._meter import Meter
+from ralph.agents._ndjson import values
+from ralph.agents._plain import PlainParser
+from ralph.agents._plan import TOOLS as PLAN_TOOLS
+from ralph.agents._plan import Plan
+from ralph.agents._tools import ended, summary
+from ralph.model.command import Invocation
+from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
+from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+
+_FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
+
+
+class Gemini(Struct, frozen=True):
+    """Takes the prompt with `-p`; a long one on stdin, without it."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    reports_cost = False
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """`gemini [flags…] -p <prompt>`."""
+        argv = [*self.command, *self.flags]
+        if not given(self.flags, "-o"):
+            argv += unless_given(self.flags, "--output-format", _FORMATS[mode])
+        if not given(self.flags, "-y", "--approval-mode"):  # it refuses two opinions on approval
+            argv += unless_given(self.flags, "--yolo")
+        argv += unless_given(self.flags, "--skip-trust")
+        if is_option_value(prompt):
+            return Invocation((*argv, "-p", prompt))
+        return Invocation(tuple(argv), prompt)
+
+    def parser(self, mode: Mode) -> LineParser:
+        """For one run."""
+        return GeminiParser() if mode == "stream" else PlainParser()
+
+
+def build(options: AgentOptions) -> Agent:
+    """The adapter for these settings."""
+    return Gemini(options.command, options.flags)
+
+
+# -- the wire --------------------------------------------------------------------------------------
+class _Problem(Struct, frozen=True, gc=False):
+    type: str = ""
+    message: str = ""
+
+
+class _Stats(Struct, frozen=True, gc=False):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached: int = 0
+    duration_ms: float = 0.0
+
+
+class _Init(Struct, tag="init", frozen=True, gc=False):
+    session_id: str = ""
+
+
+class _Message(Struct, tag="message", frozen=True, gc=False):
+    role: str = ""
+    content: str = ""
+    delta: bool = False
+
+
+class _ToolUse(Struct, tag="tool_use", frozen=True, gc=False):
+    tool_id: str = ""
+    tool_name: str = ""
+    parameters: Raw = Raw(b"null")
+
+
+class _ToolResult(Struct, tag="tool_result", frozen=True):
+    tool_id: str = ""
+    status: str = ""
+    output: str | None = None
+    error: _Problem | None = None
+
+
+class _Error(Struct, tag="error", frozen=True, gc=False):
+    message: str = ""
+
+
+class _Result(Struct, tag="result", frozen=True):
+    status: str = ""
+    error: _Problem | None = None
+    stats: _Stats | None = None
+
+
+_Line = _Init | _Message | _ToolUse | _ToolResult | _Error | _Result
+_DECODER: Decoder[_Line] = Decoder(_Line)
+
+
+# -- the parser ------------------------------------------------------------------------------------
+class GeminiParser:
+    """One run. Text comes in pieces and is told when it is whole."""
+
+    def __init__(self) -> None:
+        self._meter = Meter()
+        self._plan = Plan()
+        self._planning: set[str] = set()
+        self._closing: Literal["success", "error", "none"] = "none"
+        self._text = ""
+        self._told = True  # the text so far
+        self._error = ""
+        self._cut_short = False
+        self._tools = 0
+        self._errors = 0
+        self._unparsed = 0
+
+    def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
+        """The events of these lines."""
+        found: list[AgentEvent] = []
+        for line in values(lines, _DECODER):
+            if isinstance(line, _Message):
+                found += self._piece(line)
+            else:
+                found += self._whole()
+                found += self._events(line)
+        return found
+
+    def heard(self) -> Heard:
+        """What its result says, and the last text."""
+        return Heard(
+            self._closing,
+            text=self._text,
+            error=self._error,
+            cut_short=self._cut_short,
+            usage=self._meter.usage,
+            tools=self._tools,
+            errors=self._errors,
+            unparsed=self._unparsed,
+        )
+
+    def _piece(self, line: _Message) -> Sequence[AgentEvent]:
+        if line.role != "assistant" or not line.content:
+            return ()
+        if line.delta:
+            self._text += line.content
+            self._told = False
+            return ()
+        # Without the mark a message is whole, or repeats the one before it and goes on.
+        before = () if line.content.startswith(self._text) else self._whole()
+        self._text, self._told = line.content, False
+        return before
+
+    def _whole(self) -> Sequence[AgentEvent]:
+        told, self._told = self._told, True
+        return () if told else (Said(self._text),)
+
+    def _events(self, line: _Init | _ToolUse | _ToolResult | _Error | _Result | Unparsed) -> Sequence[AgentEvent]:
+        match line:
+            case _Init(session):
+                return (Noted(f"session: {session}"),)
+            case _ToolUse():
+                return self._started(line)
+            case _ToolResult():
+                return self._ended(line)
+            case _Error(message):
+                self._error = message
+                return (Noted(message),)
+            case _Result():
+                return self._finished(line)
+            case Unparsed():
+                self._unparsed += 1
+                return (line,)
+
+    def _started(self, line: _ToolUse) -> Sequence[AgentEvent]:
+        self._text = ""
+        if line.tool_name in PLAN_TOOLS:
+            self._planning.add(line.tool_id)
+            planned = self._plan.changed(line.tool_name, line.parameters)
+            return (planned,) if planned else ()
+        self._tools += 1
+        return (ToolStarted(line.tool_id, line.tool_name, summary(line.tool_name, line.parameters)),)
+
+    def _ended(self, line: _ToolResult) -> Sequence[AgentEvent]:
+        if line.tool_id in self._planning:
+            return ()
+        output = line.output or ""
+        if line.status != "error":
+            return (ended(line.tool_id, output),)
+        self._errors += 1
+        return (ended(line.tool_id, output, line.error.message if line.error else output or "failed"),)
+
+    def _finished(self, line: _Result) -> Sequence[AgentEvent]:
+        ok = line.status == "success"
+        stats = line.stats or _Stats()
+        usage = Usage(stats.input_tokens, stats.output_tokens, stats.cached) if line.stats else NO_USAGE
+        problem = line.error or _Problem(message=self._error or "failed")
+        self._closing = "success" if ok else "error"
+        self._error = "" if ok else problem.message
+        self._cut_short = not ok and "TurnLimit" in problem.type
+        return (
+            self._meter.total(None, usage),
+            Finished(ok, self._text if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
+        )

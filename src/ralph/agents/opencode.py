@@ -1,0 +1,227 @@
+"""opencode."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
+
+from ralph.agents._argv import unless_given
+from ralph.agents._meter import Meter
+from ralph.agents._ndjson import values
+from ralph.agents._plain import PlainParser
+from ralph.agents._plan import TOOLS as PLAN_TOOLS
+from ralph.agents._plan import Plan
+from ralph.agents._tools import ended, failed_with, summary
+from ralph.model.command import Invocation
+from ralph.model.events import AgentEvent, Finished, Said, ToolStarted, Unparsed, Usage
+from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+
+
+class Opencode(Struct, frozen=True):
+    """Reads the prompt on stdin: as an argument it would come out quoted anew."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    reports_cost = True
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """`opencode run`."""
+        argv = [*self.command, "run"]
+        if mode == "stream":
+            argv += unless_given(self.flags, "--format", "json")
+        argv += unless_given(self.flags, "--auto")
+        return Invocation((*argv, *self.flags), prompt)
+
+    def parser(self, mode: Mode) -> LineParser:
+        """For one run."""
+        return OpencodeParser() if mode == "stream" else PlainParser()
+
+
+def build(options: AgentOptions) -> Agent:
+    """The adapter for these settings."""
+    return Opencode(options.command, options.flags)
+
+
+# -- the wire --------------------------------------------------------------------------------------
+class _Metadata(Struct, frozen=True, gc=False):
+    exit: int | None = None
+
+
+class _State(Struct, frozen=True):
+    status: str = ""
+    input: Raw = Raw(b"null")
+    output: str = ""
+    error: str | None = None
+    metadata: _Metadata | None = None
+
+
+class _Cache(Struct, frozen=True, gc=False):
+    read: int = 0
+    write: int = 0
+
+
+class _Tokens(Struct, frozen=True):
+    input: int = 0
+    output: int = 0
+    cache: _Cache = _Cache()
+
+
+class _TextPart(Struct, frozen=True, gc=False):
+    text: str = ""
+
+
+class _ToolPart(Struct, frozen=True):
+    call: str = field(default="", name="callID")
+    tool: str = ""
+    state: _State = _State()
+
+
+class _FinishPart(Struct, frozen=True):
+    reason: str = ""
+    cost: float | None = None
+    tokens: _Tokens = _Tokens()
+
+
+class _Data(Struct, frozen=True, gc=False):
+    message: str = ""
+    status: int | None = field(default=None, name="statusCode")
+
+
+class _Problem(Struct, frozen=True):
+    name: str = ""
+    data: _Data | None = None
+
+
+class _StepStart(Struct, tag="step_start", frozen=True, gc=False):
+    pass
+
+
+class _Text(Struct, tag="text", frozen=True):
+    part: _TextPart
+
+
+class _Reasoning(Struct, tag="reasoning", frozen=True):
+    part: _TextPart
+
+
+class _ToolUse(Struct, tag="tool_use", frozen=True):
+    part: _ToolPart
+
+
+class _StepFinish(Struct, tag="step_finish", frozen=True):
+    part: _FinishPart
+
+
+class _Error(Struct, tag="error", frozen=True):
+    error: _Problem
+
+
+_Line = _StepStart | _Text | _Reasoning | _ToolUse | _StepFinish | _Error
+_DECODER: Decoder[_Line] = Decoder(_Line)
+
+
+# -- the parser ------------------------------------------------------------------------------------
+class OpencodeParser:
+    """One run. It has no result event: the end is a step that finished with "stop"."""
+
+    def __init__(self) -> None:
+        self._meter = Meter()
+        self._plan = Plan()
+        self._closing: Literal["success", "error", "none"] = "none"
+        self._text = ""
+        self._error = ""
+        self._status: int | None = None
+        self._cut_short = False
+        self._steps = 0
+        self._tools = 0
+        self._errors = 0
+        self._unparsed = 0
+
+    def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
+        """The events of these lines."""
+        found: list[AgentEvent] = []
+        for line in values(lines, _DECODER):
+            found += self._events(line)
+        return found
+
+    def heard(self) -> Heard:
+        """What the last step came to."""
+        return Heard(
+            self._closing,
+            text=self._text,
+            error=self._error,
+            status=self._status,
+            cut_short=self._cut_short,
+            cost_usd=self._meter.cost_usd,
+            usage=self._meter.usage,
+            tools=self._tools,
+            errors=self._errors,
+            unparsed=self._unparsed,
+        )
+
+    def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
+        match line:
+            case _StepStart():
+                self._steps += 1
+                self._closing, self._error, self._status = "none", "", None
+                return ()
+            case _Text(part):
+                self._text = part.text or self._text
+                return (Said(part.text),) if part.text else ()
+            case _Reasoning(part):
+                return (Said(part.text, thinking=True),) if part.text else ()
+            case _ToolUse(part):
+                return self._used(part)
+            case _StepFinish(part):
+                return self._step_finished(part)
+            case _Error(problem):
+                return self._failed(problem)
+            case Unparsed():
+                self._unparsed += 1
+                return (line,)
+
+    def _used(self, part: _ToolPart) -> Sequence[AgentEvent]:
+        """A tool is told once, when it is over."""
+        self._text = ""
+        if part.tool in PLAN_TOOLS:
+            planned = self._plan.changed(part.tool, part.state.input)
+            return (planned,) if planned else ()
+        error = _failure(part.state)
+        self._tools += 1
+        self._errors += error is not None
+        return (
+            ToolStarted(part.call, part.tool, summary(part.tool, part.state.input)),
+            ended(part.call, part.state.output, error),
+        )
+
+    def _step_finished(self, part: _FinishPart) -> Sequence[AgentEvent]:
+        tokens = part.tokens
+        spent = self._meter.add(part.cost, Usage(tokens.input, tokens.output, tokens.cache.read, tokens.cache.write))
+        if part.reason in ("tool-calls", "unknown"):
+            return (spent,)
+        ok = part.reason == "stop"
+        self._closing = "success" if ok else "error"
+        self._cut_short = part.reason == "length"
+        self._error = "" if ok else f"the answer ended early: {part.reason}"
+        return (spent, self._finished())
+
+    def _failed(self, problem: _Problem) -> Sequence[AgentEvent]:
+        data = problem.data or _Data()
+        self._closing, self._status = "error", data.status
+        self._error = data.message or problem.name or "failed"
+        return (self._finished(),)
+
+    def _finished(self) -> Finished:
+        ok = self._closing == "success"
+        return Finished(
+            ok, self._text if ok else "", self._error, self._meter.cost_usd, self._meter.usage, turns=self._steps
+        )
+
+
+def _failure(state: _State) -> str | None:
+    if state.status == "error":
+        return state.error or state.output or "failed"
+    if state.metadata is not None and state.metadata.exit:
+        return failed_with(state.metadata.exit, state.output)
+    return None

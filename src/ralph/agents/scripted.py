@@ -1,0 +1,32 @@
+"""The scripted agent: plays real edits, shell commands and messages, and needs no key. For demos and tests."""
+
+import sys
+
+from msgspec import Struct
+
+from ralph.agents._plain import PlainParser
+from ralph.agents._stream_json import StreamJsonParser
+from ralph.model.command import Invocation
+from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+
+_MODES: dict[Mode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
+
+
+class Scripted(Struct, frozen=True):
+    """Its flags name the script; see `_player` for what a script can do."""
+
+    flags: tuple[str, ...]
+    reports_cost = True
+
+    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+        """The player, in the Python that runs us."""
+        return Invocation((sys.executable, "-m", "ralph.agents._player", *self.flags, *_MODES[mode]), prompt)
+
+    def parser(self, mode: Mode) -> LineParser:
+        """For one run."""
+        return StreamJsonParser() if mode == "stream" else PlainParser()
+
+
+def build(options: AgentOptions) -> Agent:
+    """The adapter for these settings."""
+    return Scripted((*options.command[1:], *options.flags))

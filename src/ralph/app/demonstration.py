@@ -1,0 +1,73 @@
+"""Use case: a scratch repository with a failing test, for the scripted agent to work on."""
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from ralph.engine.inbox import SignalInbox
+from ralph.model.command import Command
+from ralph.model.errors import MachineError
+from ralph.process.output import Excerpt
+from ralph.process.shell import find_program
+from ralph.process.supervisor import Supervisor
+
+DATA = os.path.join(os.path.dirname(__file__), "demo")
+FILES = {"roman.py": "roman.py.txt", "test_roman.py": "test_roman.py.txt", "PROMPT.md": "prompt.md"}
+GIT = (
+    ("init", "--quiet", "--initial-branch=main"),
+    ("config", "user.name", "ralph demo"),
+    ("config", "user.email", "demo@localhost"),
+    ("config", "commit.gpgsign", "false"),
+    ("add", "--all"),
+    ("commit", "--quiet", "--message=Roman numerals, half done"),
+)
+
+
+def prepare(folder: str, variables: Mapping[str, str]) -> None:
+    """Files, settings and a first commit."""
+    for name, source in FILES.items():
+        with open(os.path.join(DATA, source), encoding="utf-8") as file:
+            _write(folder, name, file.read())
+    _write(folder, ".gitignore", ".ralph/\n__pycache__/\n")
+    _write(folder, ".ralph/settings.json", msgspec.json.format(msgspec.json.encode(_settings()).decode()))
+    git = find_program("git", variables)
+    if git is None:
+        raise MachineError("git is not on PATH", "install git")
+    inbox = SignalInbox(lambda: False, int)
+    supervisor = Supervisor(inbox)
+    try:
+        for words in GIT:
+            _run(supervisor, Command((git, *words), variables, folder, merged=True))
+    finally:
+        supervisor.close()
+        inbox.close()
+
+
+def _run(supervisor: Supervisor, command: Command) -> None:
+    output = Excerpt(4096, 4096)
+    exited = supervisor.run(command, output.write, output.write)
+    if exited.code:
+        raise MachineError(f"`{' '.join(command.argv)}` failed: {output.text().strip()}", "is git set up?")
+
+
+def _settings() -> dict[str, object]:
+    return {
+        "agent": {"command": "scripted", "flags": [os.path.join(DATA, "script.yaml")]},
+        "guardrails": [
+            {
+                "command": "python3 -m unittest -q",
+                "failAction": "APPEND",
+                "hint": "Make the tests pass; do not change them.",
+            }
+        ],
+        "scm": {"command": "git", "tasks": ["commit"]},
+        "includeIterationCountInPrompt": True,
+    }
+
+
+def _write(folder: str, name: str, text: str) -> None:
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,156 @@
+"""What this machine and this repository offer: an agent, checks. Reads files, starts nothing."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from ralph.process.shell import find_program
+
+AGENTS = ("claude", "codex", "amp", "gemini", "opencode")
+IGNORED = (".ralph/*.log", ".ralph/state/")  # what a repository should not keep of us
+_MOST = 1_000_000  # characters of a build file worth reading
+_PLACEHOLDER = "no test specified"  # npm's own script that always fails
+
+
+class FoundAgent(Struct, frozen=True):
+    """A coding agent on PATH."""
+
+    name: str
+    path: str
+
+
+class Suggestion(Struct, frozen=True):
+    """A guardrail the repository itself suggests."""
+
+    command: str
+    purpose: str  # lint or test
+    source: str  # the file that suggests it
+
+
+def agent(environment: Mapping[str, str], folder: str = ".") -> FoundAgent | None:
+    """The first of AGENTS that can be started."""
+    found = ((name, find_program(name, environment, folder)) for name in AGENTS)
+    return next((FoundAgent(name, path) for name, path in found if path), None)
+
+
+def default_flags(agent_name: str) -> tuple[str, ...]:
+    """Flags without which this agent could do nothing unattended; used only where no settings exist."""
+    return ("--permission-mode", "acceptEdits") if agent_name == "claude" else ()
+
+
+def guardrails(folder: str) -> tuple[Suggestion, ...]:
+    """One lint and one test command, the repository's own words before a language's habits."""
+    chosen: dict[str, Suggestion] = {}
+    for found in _suggestions(folder):
+        chosen.setdefault(found.purpose, found)
+    return tuple(chosen[purpose] for purpose in ("lint", "test") if purpose in chosen)
+
+
+def missing_ignores(folder: str) -> tuple[str, ...]:
+    """The lines `.gitignore` lacks."""
+    lines = {line.strip().lstrip("/") for line in _text(os.path.join(folder, ".gitignore")).splitlines()}
+    return () if lines & {".ralph", ".ralph/", ".ralph/*", ".ralph/**"} else tuple(i for i in IGNORED if i not in lines)
+
+
+def _suggestions(folder: str) -> Iterator[Suggestion]:
+    def text(name: str) -> str:
+        return _text(os.path.join(folder, name))
+
+    def exists(name: str) -> bool:
+        return os.path.exists(os.path.join(folder, name))
+
+    yield from _make(text)
+    yield from _just(text)
+    yield from _node(text, exists)
+    yield from _python(text, exists)
+    for marker, purpose, command in _HABITS:
+        if exists(marker):
+            yield Suggestion(command, purpose, marker)
+
+
+def _make(text: Callable[[str], str]) -> Iterator[Suggestion]:
+    for name in ("GNUmakefile", "makefile", "Makefile"):  # the order make itself looks in
+        if content := text(name):
+            rules = re.findall(r"^([A-Za-z][\w ./-]*?)\s*::?(?![:=])", content, re.MULTILINE)
+            yield from _targets("make", name, {target for rule in rules for target in rule.split()})
+            return
+
+
+def _just(text: Callable[[str], str]) -> Iterator[Suggestion]:
+    for name in ("justfile", "Justfile"):
+        recipes = re.findall(r"^@?([A-Za-z][\w-]*)[^:\n]*:(?!=)", text(name), re.MULTILINE)
+        yield from _targets("just", name, set(recipes))
+
+
+def _targets(program: str, source: str, targets: set[str]) -> Iterator[Suggestion]:
+    for purpose, target in (("lint", "lint"), ("test", "test"), ("test", "check")):
+        if target in targets:
+            yield Suggestion(f"{program} {target}", purpose, source)
+
+
+def _node(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[Suggestion]:
+    runners = (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock"), ("bun", "bun.lockb"))
+    runner = next((program for program, lock in runners if exists(lock)), "npm")
+    scripts = _scripts(text("package.json"))
+    for purpose in ("lint", "test"):
+        if scripts.get(purpose, _PLACEHOLDER).find(_PLACEHOLDER) < 0:
+            yield Suggestion(f"{runner} run {purpose}", purpose, "package.json")
+
+
+def _scripts(package: str) -> dict[str, str]:
+    try:
+        document = msgspec.json.decode(package)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    scripts = document.get("scripts") if isinstance(document, dict) else None
+    lines = scripts.items() if isinstance(scripts, dict) else ()
+    return {name: line for name, line in lines if isinstance(line, str)}
+
+
+def _python(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[Suggestion]:
+    project = text("pyproject.toml")
+    if "[tool.ruff" in project or exists("ruff.toml") or exists(".ruff.toml"):
+        yield Suggestion(f"{_python_runner(exists, 'ruff')} check .", "lint", "pyproject.toml")
+    tested = "pytest" in project or "pytest" in text("tox.ini") or "[tool:pytest]" in text("setup.cfg")
+    if tested or exists("pytest.ini") or exists("conftest.py") or exists("tests/conftest.py"):
+        yield Suggestion(_python_runner(exists, "pytest"), "test", "pyproject.toml")
+
+
+def _python_runner(exists: Callable[[str], bool], program: str) -> str:
+    if exists(f".venv/bin/{program}"):
+        return f".venv/bin/{program}"
+    runners = (("uv run", "uv.lock"), ("poetry run", "poetry.lock"), ("pdm run", "pdm.lock"))
+    runner = next((words for words, lock in runners if exists(lock)), "python3 -m")
+    return f"{runner} {program}"
+
+
+_HABITS = (  # a file that is there → what it is for, and the usual command
+    ("Cargo.toml", "test", "cargo test"),
+    ("clippy.toml", "lint", "cargo clippy --all-targets -- -D warnings"),
+    (".clippy.toml", "lint", "cargo clippy --all-targets -- -D warnings"),
+    (".golangci.yml", "lint", "golangci-lint run"),
+    (".golangci.yaml", "lint", "golangci-lint run"),
+    ("go.mod", "lint", "go vet ./..."),
+    ("go.mod", "test", "go test ./..."),
+    ("mvnw", "test", "./mvnw -q test"),
+    ("pom.xml", "test", "mvn -q test"),
+    ("gradlew", "test", "./gradlew test"),
+    ("build.gradle", "test", "gradle test"),
+    ("build.gradle.kts", "test", "gradle test"),
+    ("mix.exs", "test", "mix test"),
+    (".rspec", "test", "bundle exec rspec"),
+    ("phpunit.xml", "test", "vendor/bin/phpunit"),
+    ("phpunit.xml.dist", "test", "vendor/bin/phpunit"),
+    ("Package.swift", "test", "swift test"),
+)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST)
+    except OSError:
+        return ""

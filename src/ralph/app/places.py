@@ -1,0 +1,66 @@
+"""Where things live: settings and logs beside the user's files, durable state out of the agent's way."""
+
+import os
+from hashlib import blake2b
+
+from msgspec import Struct
+
+
+class Places(Struct, frozen=True):
+    """The folders of one run."""
+
+    folder: str  # where ralph was started
+    root: str  # of the work tree; the folder itself outside git
+    state: str  # shared by all work trees of a repository, untouched by `git clean`
+    in_git: bool
+
+    @property
+    def notes(self) -> str:
+        """Settings, prompts, guardrail logs."""
+        return os.path.join(self.folder, ".ralph")
+
+    @property
+    def database(self) -> str:
+        """The one source of truth."""
+        return os.path.join(self.state, "ralph.db")
+
+    @property
+    def lock(self) -> str:
+        """One a work tree."""
+        name = blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
+        return os.path.join(self.state, "locks", name)
+
+    def records(self, run: str) -> str:
+        """A run's own folder."""
+        return os.path.join(self.state, "runs", run)
+
+
+def find(folder: str) -> Places:
+    """By looking for `.git` upwards; git itself is not asked."""
+    folder = os.path.realpath(folder)
+    at = folder
+    while True:
+        if git := _common_dir(os.path.join(at, ".git")):
+            return Places(folder, at, os.path.join(git, "ralph"), in_git=True)
+        at, below = os.path.dirname(at), at
+        if at == below:
+            return Places(folder, folder, os.path.join(folder, ".ralph", "state"), in_git=False)
+
+
+def _common_dir(path: str) -> str:
+    """The repository behind a `.git` folder, or behind the file that stands for it in a linked work tree."""
+    if os.path.isdir(path):
+        return path if os.path.exists(os.path.join(path, "HEAD")) else ""
+    try:
+        with open(path, encoding="utf-8") as file:
+            word, _, target = file.read().strip().partition(": ")
+    except OSError:
+        return ""
+    own = os.path.join(os.path.dirname(path), target) if word == "gitdir" else ""
+    if not own or not os.path.isdir(own):
+        return ""
+    try:
+        with open(os.path.join(own, "commondir"), encoding="utf-8") as file:
+            return os.path.normpath(os.path.join(own, file.read().strip()))
+    except OSError:
+        return os.path.normpath(own)  # a submodule: its own repository

@@ -1,0 +1,31 @@
+"""Find an extension by kind and name: our own module first, then an installed entry point."""
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+from ralph.model.errors import UnknownExtension
+
+
+def load(kind: str, name: str) -> ModuleType:
+    """The module `ralph.<kind>.<name>`, or what the entry-point group `ralph.<kind>` gives for that name."""
+    if name.isidentifier() and not name.startswith("_") and importlib.util.find_spec(f"ralph.{kind}.{name}"):
+        return importlib.import_module(f"ralph.{kind}.{name}")
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=f"ralph.{kind}", name=name):
+        found: ModuleType = entry.load()
+        return found
+    raise UnknownExtension(
+        f"no {kind} named {name!r}; known: {', '.join(names(kind))}", "check the spelling in settings"
+    )
+
+
+def names(kind: str) -> list[str]:
+    """All that `load` would find."""
+    import pkgutil
+    from importlib.metadata import entry_points
+
+    package = importlib.import_module(f"ralph.{kind}")
+    ours = [module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")]
+    return sorted({*ours, *(entry.name for entry in entry_points(group=f"ralph.{kind}"))})

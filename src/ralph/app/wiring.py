@@ -1,0 +1,152 @@
+"""Construction in one place: settings and ports → the parts of one run."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from ralph.app import registry
+from ralph.app.places import Places
+from ralph.config.schema import AgentSettings, Settings, flag_words
+from ralph.core import environment
+from ralph.core.guardrail import slugs
+from ralph.core.policies.tagged import Standing, Tagged
+from ralph.core.step import Rules
+from ralph.engine.scm import Scm
+from ralph.engine.world import Surroundings, World
+from ralph.model.command import Command
+from ralph.model.errors import ConfigError, MachineError
+from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Mode, Processes, Watcher
+from ralph.process.output import Excerpt
+from ralph.process.shell import find_program
+
+VERSION_TIMEOUT = 20.0
+
+
+class Crew(Struct, frozen=True):
+    """The agent of a run: its adapter's name and what its settings come to."""
+
+    adapter: str
+    words: tuple[str, ...]  # the program, found, and what belongs to it
+    flags: tuple[str, ...]
+
+
+def recruited(settings: AgentSettings, folder: str, variables: Mapping[str, str]) -> Crew:
+    """Find the agent's program."""
+    from ralph.agents._names import name_of
+
+    words = _command_words(settings.command, folder, variables)
+    adapter = settings.adapter or name_of(words[0])
+    if adapter == "scripted":
+        return Crew(adapter, words, flag_words(settings.flags))
+    program = find_program(words[0], variables, folder)
+    if program is None:
+        raise MachineError(
+            f"agent not found: {words[0]!r} is not on PATH", "install it, or set agent.command; see `ralph doctor`"
+        )
+    return Crew(adapter, (program, *words[1:]), flag_words(settings.flags))
+
+
+def agent(crew: Crew, places: Places, variables: Mapping[str, str], processes: Processes) -> Agent:
+    """Its adapter; one whose flags depend on the version asks for it first."""
+    asked = getattr(registry.load("agents", crew.adapter), "VERSION_ARGV", ())
+    version = version_of((*crew.words, *asked), places.folder, variables, processes) if asked else ""
+    return built(crew, version)
+
+
+def built(crew: Crew, version: str = "") -> Agent:
+    """Its adapter, without asking anyone."""
+    made: Agent = registry.load("agents", crew.adapter).build(AgentOptions(crew.words, crew.flags, version))
+    return made
+
+
+def mode(settings: Settings) -> Mode:
+    """A budget can only be kept by an agent that streams: its text mode tells no cost."""
+    return "stream" if settings.stream_agent_output or settings.budget_usd is not None else "text"
+
+
+def version_of(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
+    """The first line a program prints about itself; empty when it does not."""
+    output = Excerpt(4096, 0)
+    exited = processes.run(Command(argv, variables, folder, timeout=VERSION_TIMEOUT), output.write, len)
+    lines = output.text().strip().splitlines()
+    return lines[0] if exited.code == 0 and lines else ""
+
+
+def rules(settings: Settings, *, baseline: bool) -> Rules[Standing]:
+    """What the run is judged by."""
+    policy = Tagged(
+        gates=slugs([g.command for g in settings.guardrails]),
+        signals=settings.until,
+        expected=settings.completion_response,
+        saves=settings.scm is not None and bool(settings.scm.tasks),
+        baseline=baseline,
+    )
+    return Rules(policy, settings.patience)
+
+
+def gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
+    """One gate a guardrail, by the name of its log."""
+    build = registry.load("gates", "shell").build
+    names = slugs([g.command for g in settings.guardrails])
+    return {
+        name: build(
+            GateOptions(g.command, g.fail_action, g.hint, g.timeout_seconds, name, settings.output_truncate_chars),
+            processes,
+        )
+        for name, g in zip(names, settings.guardrails, strict=True)
+    }
+
+
+def world(
+    run: str,
+    settings: Settings,
+    crew: Crew,
+    places: Places,
+    variables: Mapping[str, str],
+    prompt: Callable[[], str],
+    processes: Processes,
+    inbox: Inbox,
+    watchers: Sequence[Watcher],
+    already: float,
+) -> World:
+    """All that `ralph run` may touch."""
+    made = agent(crew, places, variables, processes)
+    if settings.budget_usd is not None and not made.reports_cost:
+        raise ConfigError(
+            f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
+            "leave out --budget, and bound the run with -m and --max-time",
+        )
+    own = {"RALPH_RUN_ID": run, "TASK_FOLDER": places.folder}
+    of_gate = environment.of_gate(variables, own)
+    around = Surroundings(
+        run=run,
+        folder=places.folder,
+        notes=places.notes,
+        records=places.records(run),
+        environment=environment.of_agent(
+            variables, own, crew.adapter, settings.agent.pass_environment, settings.agent.environment
+        ),
+        gate_environment=of_gate,
+        signals=settings.until,
+        count_iterations=settings.include_iteration_count_in_prompt,
+        mode=mode(settings),
+        timeout=settings.agent.timeout_seconds,
+        idle_timeout=settings.agent.idle_timeout_seconds,
+        already=already,
+    )
+    wanted = settings.scm
+    scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate) if wanted else None
+    return World(around, made, prompt, gates(settings, processes), processes, inbox, watchers, scm)
+
+
+def _command_words(command: str, folder: str, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """A command with spaces is a path if there is such a file, else words."""
+    if " " not in command or os.path.exists(os.path.join(folder, command)):
+        return (command,)
+    import shlex
+
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise ConfigError(f"agent.command {command!r}: {error}", "close the quotation") from error

@@ -1,0 +1,95 @@
+"""The RALPH_* variables: one for every setting, e.g. RALPH_AGENT_IDLE_TIMEOUT_SECONDS for agent.idleTimeoutSeconds.
+
+Numbers and true/false are written as in JSON; a list is a JSON list or words as in a shell; guardrails and
+agent.environment are JSON. An empty variable counts as unset.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ralph.config.schema import PARTS, Layer, Raw, Scm, Settings, checked
+
+PREFIX = "RALPH_"
+RUN_VARIABLES = frozenset({"RALPH_RUN_ID", "RALPH_ITERATION"})  # told to agents and guardrails, no settings
+
+
+def variables() -> dict[str, tuple[str, ...]]:
+    """Every variable and the key it sets."""
+    names: dict[str, tuple[str, ...]] = {}
+    for attribute, key in zip(Settings.__struct_fields__, Settings.__struct_encode_fields__, strict=True):
+        if key in ("$schema", "specflow"):
+            continue
+        if key in PARTS and key != "guardrails":
+            part = PARTS[key]
+            for inner, inner_key in zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True):
+                names[f"{PREFIX}{attribute}_{inner}".upper()] = (key, inner_key)
+        else:
+            names[f"{PREFIX}{attribute}".upper()] = (key,)
+    return names
+
+
+def layers(environment: Mapping[str, str]) -> Iterator[Layer]:
+    """One layer a variable, so that each complaint and each origin names its own."""
+    if not any(name.startswith(PREFIX) for name in environment):
+        return
+    defaults = msgspec.to_builtins(Settings(scm=Scm()))
+    for name, path in variables().items():
+        if text := environment.get(name, "").strip():
+            yield _typed(Layer(name, _nested(path, _read(text, path, _at(defaults, path))), lax=True), path)
+
+
+def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
+    """Warnings for variables that look very much like one of ours."""
+    unknown = [name for name in environment if name.startswith(PREFIX) and name not in RUN_VARIABLES]
+    names = variables() if unknown else {}
+    for name in unknown:
+        if name not in names:
+            import difflib
+
+            for near in difflib.get_close_matches(name, names, n=1, cutoff=0.8):
+                yield f"unknown environment variable {name}: did you mean {near}?"
+
+
+def _typed(layer: Layer, path: tuple[str, ...]) -> Layer:
+    value = _at(msgspec.to_builtins(checked(layer)), path)
+    if value == float("inf"):  # a float parser takes it; it is no amount and no time
+        from ralph.config.complaints import complaint
+
+        raise complaint(f" - at `$.{'.'.join(path)}`", layer)
+    return Layer(layer.name, _nested(path, value))
+
+
+def _read(text: str, path: tuple[str, ...], default: object) -> object:
+    """Lists and mappings out of text; the rest is left to the schema."""
+    if not isinstance(default, (list, tuple, dict)):
+        return text
+    if text[0] in "[{":
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return text
+    if isinstance(default, dict):
+        return text
+    if path == ("agent", "flags"):  # split where all flags are: once
+        return [text]
+    import shlex
+
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text
+
+
+def _nested(path: tuple[str, ...], value: object) -> Raw:
+    for key in reversed(path):
+        value = {key: value}
+    assert isinstance(value, dict)
+    return value
+
+
+def _at(raw: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        assert isinstance(raw, dict)
+        raw = raw[key]
+    return raw

@@ -1,0 +1,90 @@
+"""What each setting means, in a sentence, and the JSON Schema editors check `.ralph/settings.json` with."""
+
+from typing import Any
+
+import msgspec
+
+from ralph.config.schema import Settings
+
+SCHEMA_FILE = ".ralph/settings.schema.json"
+SCHEMA_REFERENCE = "./settings.schema.json"  # as settings.json, beside it, says it
+
+DESCRIPTIONS = {
+    "Settings": {
+        "$schema": "Where an editor finds the schema of this file.",
+        "maximumIterations": "Agent runs before ralph stops with exit code 1.",
+        "completionResponse": "What the agent must say, in the agreed tag, to claim completion.",
+        "outputTruncateChars": "How much of a failed guardrail's output goes into the next prompt; 0: all of it.",
+        "streamAgentOutput": "Show what the agent does while it does it.",
+        "includeIterationCountInPrompt": 'Begin each prompt with "Iteration X of Y, Z remaining."',
+        "agent": "The coding agent and how it is called. Without it, whichever is found on PATH.",
+        "guardrails": "Commands that must all succeed before work counts as done, run in this order.",
+        "scm": "What is done with work that passed all guardrails.",
+        "until": "How completion may be claimed: response, promise, file:PATH. Any one of them is enough.",
+        "maxTimeSeconds": "No agent run is started after this many seconds.",
+        "budgetUsd": "No agent run is started after this many dollars were spent.",
+        "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
+        "display": "How a run looks on a terminal.",
+        "specflow": "The same keys as `ralph:` in .specflow/config.yaml, stronger than those.",
+    },
+    "AgentSettings": {
+        "command": "The program, e.g. claude, codex, amp, or any other that takes a prompt.",
+        "flags": "Given to it each time. An item with spaces is split as a shell would.",
+        "adapter": "Which agent's language it speaks, when its name does not tell.",
+        "timeoutSeconds": "Stop one agent run after this long.",
+        "idleTimeoutSeconds": "Stop one agent run after this long without a word.",
+        "environment": "Variables it gets besides the usual ones.",
+        "passEnvironment": "Names of variables it keeps although they look like another agent's.",
+    },
+    "Guardrail": {
+        "command": "A shell command; exit code 0 means passed.",
+        "failAction": "Where its failure goes in the next prompt: after it, before it, or in its place.",
+        "hint": "Advice to the agent when it fails.",
+        "timeoutSeconds": "Counts as failed after this long.",
+    },
+    "Scm": {
+        "command": "The program, e.g. git.",
+        "tasks": "Its subcommands in order; commit gets a message written by the agent.",
+    },
+    "Retry": {
+        "attempts": "In a row, before giving up.",
+        "delaySeconds": "Before the second try; doubles each time.",
+        "maximumDelaySeconds": "The longest wait.",
+        "emptyAnswers": "How often an answer without a word is asked for again.",
+    },
+    "Display": {
+        "glyphs": "Which signs are drawn.",
+        "color": "Whether there are colours.",
+        "timestamps": "Begin each line with the time; null: only where it helps.",
+        "maxOutputLines": "Lines shown of what a tool printed.",
+        "maxOutputChars": "Characters shown of each.",
+    },
+    "Specflow": {
+        "enabled": "False: one pass an agent, no loop.",
+        "default_max_iterations": "For agents that have no limit of their own.",
+        "verify_promises": "Check what an agent promises.",
+        "default_verification": "How, unless a task says otherwise.",
+        "promise_match": "strict: the tag alone on the last line; loose: anywhere, in any case.",
+        "coder": "The agent that writes the code.",
+        "reviewer": "The agent that reads it.",
+        "tester": "The agent that tests it.",
+        "qa": "The agent that has the last word.",
+    },
+    "Stage": {
+        "enabled": "False: one pass, no loop.",
+        "max_iterations": "Runs before it counts as failed.",
+        "completion_promise": "What it must promise.",
+    },
+}
+_STAGES = ("Coder", "Reviewer", "Tester", "Qa")
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of a settings file, for editors: unknown keys are marked, every key is explained."""
+    document = msgspec.json.schema(Settings)
+    for name, definition in document["$defs"].items():
+        definition["additionalProperties"] = False
+        sentences = DESCRIPTIONS["Stage" if name in _STAGES else name]
+        for key, node in definition["properties"].items():
+            definition["properties"][key] = {"description": sentences[key], **node}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ralph", **document}

@@ -1,0 +1,234 @@
+"""The one validation layer: what settings are, what they may be, and which words they stand for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, ValidationError, convert, field
+
+from ralph.model.loop import FailAction, Limits, Patience
+
+NON_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
+EMPTY_OR_TEXT = rf"^$|{NON_BLANK}"
+NO_NUL = r"^[^\x00]*$"  # a NUL cannot be handed to a program
+SIGNAL = r"^(response|promise|file:[^\x00]+)$"
+VARIABLE = r"^[^=\x00]+$"
+
+Count = Annotated[int, Meta(ge=1)]
+Amount = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(gt=0)]
+Text = Annotated[str, Meta(pattern=NON_BLANK)]
+Word = Annotated[str, Meta(pattern=NO_NUL)]
+Signal = Annotated[str, Meta(pattern=SIGNAL)]
+Variable = Annotated[str, Meta(pattern=VARIABLE)]
+Verification = Literal["string_match", "semantic", "external", "multi_stage"]
+
+Raw = Mapping[str, object]  # settings as a file has them, before they are checked
+
+
+class AgentSettings(Struct, frozen=True, rename="camel"):
+    """The coding agent and how it is called."""
+
+    command: Annotated[str, Meta(pattern=EMPTY_OR_TEXT)] = ""  # empty: whichever is found
+    flags: tuple[Word, ...] = ()
+    adapter: Text | None = None  # None: by the command's name
+    timeout_seconds: Seconds | None = None
+    idle_timeout_seconds: Seconds | None = None
+    environment: dict[Variable, Word] = {}
+    pass_environment: tuple[Variable, ...] = ()
+
+
+class Guardrail(Struct, frozen=True, rename="camel"):
+    """A command that must succeed before work counts as done."""
+
+    command: Text
+    fail_action: FailAction = "APPEND"
+    hint: str = ""
+    timeout_seconds: Seconds | None = None
+
+
+class Scm(Struct, frozen=True, rename="camel"):
+    """What is done with work that passed."""
+
+    command: Text = "git"
+    tasks: tuple[Text, ...] = ()
+
+
+class Retry(Struct, frozen=True, rename="camel"):
+    """How trouble that is not the agent's is waited for."""
+
+    attempts: Amount = 12
+    delay_seconds: Seconds = 5.0
+    maximum_delay_seconds: Seconds = 900.0
+    empty_answers: Amount = 3
+
+
+class Display(Struct, frozen=True, rename="camel"):
+    """How a run looks on a terminal."""
+
+    glyphs: Literal["auto", "emoji", "unicode", "ascii"] = "auto"
+    color: Literal["auto", "always", "never"] = "auto"
+    timestamps: bool | None = None
+    max_output_lines: Amount = 3
+    max_output_chars: Amount = 300
+
+
+class Stage(Struct, frozen=True):
+    """One agent of the SpecFlow pipeline."""
+
+    enabled: bool = True
+    max_iterations: Count | None = None  # None: default_max_iterations
+    completion_promise: Text = "STAGE_COMPLETE"
+
+
+class Coder(Stage, frozen=True):
+    """Writes the code."""
+
+    max_iterations: Count | None = 15
+    completion_promise: Text = "IMPLEMENTATION_COMPLETE"
+
+
+class Reviewer(Stage, frozen=True):
+    """Reads it."""
+
+    max_iterations: Count | None = 5
+    completion_promise: Text = "REVIEW_PASSED"
+
+
+class Tester(Stage, frozen=True):
+    """Tests it."""
+
+    max_iterations: Count | None = 10
+    completion_promise: Text = "TESTS_PASSED"
+
+
+class Qa(Stage, frozen=True):
+    """Has the last word."""
+
+    max_iterations: Count | None = 5
+    completion_promise: Text = "QA_PASSED"
+
+
+class Specflow(Struct, frozen=True):
+    """The `ralph:` part of `.specflow/config.yaml`, under its own names."""
+
+    enabled: bool = True
+    default_max_iterations: Count = 10
+    verify_promises: bool = True
+    default_verification: Verification = "string_match"
+    promise_match: Literal["strict", "loose"] = "strict"
+    coder: Coder = Coder()
+    reviewer: Reviewer = Reviewer()
+    tester: Tester = Tester()
+    qa: Qa = Qa()
+
+
+class Settings(Struct, frozen=True, rename="camel"):
+    """Everything that can be set."""
+
+    schema: str = field(default="", name="$schema")
+    maximum_iterations: Count = 10
+    completion_response: Text = "DONE"
+    output_truncate_chars: Amount = 5000  # 0: all of it
+    stream_agent_output: bool = True
+    include_iteration_count_in_prompt: bool = False
+    agent: AgentSettings = AgentSettings()
+    guardrails: tuple[Guardrail, ...] = ()
+    scm: Scm | None = None
+    until: Annotated[tuple[Signal, ...], Meta(min_length=1)] = ("response",)
+    max_time_seconds: Seconds | None = None
+    budget_usd: Seconds | None = None
+    retry: Retry = Retry()
+    display: Display = Display()
+    specflow: Specflow = Specflow()
+
+    @property
+    def limits(self) -> Limits:
+        """What forbids starting another agent run."""
+        return Limits(self.maximum_iterations, self.max_time_seconds, self.budget_usd)
+
+    @property
+    def patience(self) -> Patience:
+        """How trouble is waited for."""
+        retry = self.retry
+        return Patience(retry.attempts, retry.delay_seconds, retry.maximum_delay_seconds, retry.empty_answers)
+
+
+PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of its own
+    "agent": AgentSettings,
+    "guardrails": Guardrail,
+    "scm": Scm,
+    "retry": Retry,
+    "display": Display,
+    "specflow": Specflow,
+    "coder": Coder,
+    "reviewer": Reviewer,
+    "tester": Tester,
+    "qa": Qa,
+}
+
+
+class Layer(Struct, frozen=True):
+    """What one source says, and how to speak of it."""
+
+    name: str
+    raw: Raw
+    text: str = ""  # the file's, to find lines in
+    root: str = ""  # what the file calls our top-level key, where it has a name of its own
+    lax: bool = False  # text may stand for numbers, as in environment variables
+
+
+def checked(layer: Layer) -> Settings:
+    """The settings this layer alone gives; ConfigError names the file, the line, the key and what was expected."""
+    try:
+        return settings(layer.raw, strict=not layer.lax)
+    except ValidationError as error:
+        from ralph.config.complaints import complaint
+
+        raise complaint(str(error), layer) from None
+
+
+def settings(raw: Raw, *, strict: bool = True) -> Settings:
+    """Raw settings, typed. A failAction may be written in any case."""
+    return convert(_normalised(raw), Settings, strict=strict)
+
+
+def _normalised(raw: Raw) -> Raw:
+    rails = raw.get("guardrails")
+    if not isinstance(rails, (list, tuple)):
+        return raw
+    return {**raw, "guardrails": [_upper(rail) for rail in rails]}
+
+
+def _upper(rail: object) -> object:
+    if not isinstance(rail, dict) or not isinstance(rail.get("failAction"), str):
+        return rail
+    return {**rail, "failAction": rail["failAction"].strip().upper()}
+
+
+def unknown_keys(raw: Raw, kind: type[Struct] = Settings, where: str = "") -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Keys nobody reads: where, which, and those that are known there."""
+    known = kind.__struct_encode_fields__
+    for key, value in raw.items():
+        if key not in known:
+            yield where, str(key), known
+        elif key in PARTS:
+            items = value if isinstance(value, (list, tuple)) else [value]
+            for item in items:
+                if isinstance(item, dict):
+                    yield from unknown_keys(item, PARTS[key], f"{where}{key}.")
+
+
+def flag_words(flags: Sequence[str]) -> tuple[str, ...]:
+    """The words of `agent.flags`: an item with spaces is split as a shell would, if a shell could."""
+    return tuple(word for flag in flags for word in _words(flag))
+
+
+def _words(flag: str) -> Sequence[str]:
+    if not any(map(str.isspace, flag)):
+        return (flag,)
+    import shlex
+
+    try:
+        return shlex.split(flag)
+    except ValueError:
+        return (flag,)

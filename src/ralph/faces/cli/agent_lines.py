@@ -1,0 +1,158 @@
+"""An agent's events as text for people. Every word of an agent passes through `plain`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ralph.core.plain import cells, first_lines, one_line, plain, wrapped
+from ralph.core.quantities import counted
+from ralph.faces.cli.look import LOG_WIDTH, Look
+from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
+
+OPEN_CALLS = 1000  # more unanswered calls than this are forgotten
+
+Render = Callable[[Any], str]  # of the one event type it is filed under; "" shows nothing
+
+
+class AgentLines:
+    """Each method gives the lines of one event. It remembers the names of open tool calls, and what it hinted at."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._paint = look.paint
+        self._glyphs = look.glyphs
+        self._width = look.width
+        self._blank = " " * cells(look.glyphs.branch)
+        self._names: dict[str, str] = {}
+        self._hinted: set[bool] = set()
+        self.renders: Mapping[type, Render] = {
+            Said: self.said,
+            ToolStarted: self.tool_started,
+            ToolEnded: self.tool_ended,
+            Planned: self.planned,
+            Noted: self.noted,
+            Unparsed: self.unparsed,
+            Spent: _nothing,
+            Finished: _nothing,  # the loop's own verdict follows
+        }
+
+    def resized(self, width: int) -> None:
+        """The terminal has another width now."""
+        self._width = width
+
+    def run_began(self) -> None:
+        """Hints are given once a run."""
+        self._hinted.clear()
+
+    def agent_began(self) -> None:
+        """A fresh agent answers none of the last one's calls."""
+        self._names.clear()
+
+    def said(self, event: Said) -> str:
+        """Its text, whole; of its thoughts the first lines."""
+        if event.thinking:
+            return self._thought(event)
+        text = event.text.strip("\n")
+        indent = "  " if event.nested else ""
+        text = "\n".join(wrapped(text, self._width - len(indent))) if self._width else plain(text)
+        return indent + text.replace("\n", "\n" + indent) if indent and text else text
+
+    def tool_started(self, event: ToolStarted) -> str:
+        """⏺ Read(path)"""
+        if len(self._names) >= OPEN_CALLS:
+            self._names.clear()
+        paint, glyphs = self._paint, self._glyphs
+        name = self._names[event.id] = one_line(event.name, 40, glyphs.ellipsis)
+        lead = f"  {glyphs.tool}" if event.nested else glyphs.tool
+        line = f"{paint.cyan}{lead}{paint.off} {paint.bold}{name}{paint.off}"
+        if not event.summary:
+            return line
+        room = max(8, (self._width or LOG_WIDTH) - len(lead) - cells(name) - 3)
+        return f"{line}({one_line(event.summary, room, glyphs.ellipsis)})"
+
+    def tool_ended(self, event: ToolEnded) -> str:
+        """✅ Result ← Read (45 lines, 1234 chars), and the first of these lines."""
+        paint, glyphs = self._paint, self._glyphs
+        indent = "  " if event.nested else ""
+        name = self._names.pop(event.id, "")
+        if event.error is None:
+            head = f"{indent}{paint.green}{glyphs.ok}{paint.off} Result"
+            text, tint = event.output, paint.dim
+        else:
+            head = f"{indent}{paint.red}{glyphs.bad} Error{paint.off}"
+            text, tint = event.error or event.output, paint.red
+        if name:
+            head += f" {glyphs.back} {name}"
+        if event.lines > 1:
+            head += f" ({event.lines} lines, {event.chars} chars)"
+        elif event.lines:
+            head += f" (1 line, {counted(event.chars, 'char')})"
+        elif event.error is None:
+            head += " (no output)"
+        return head + self.beginning(text, event.lines, tint, indent) if text else head
+
+    def planned(self, event: Planned) -> str:
+        """📋 Todo List, its items, and how many of them are done."""
+        todos = event.todos
+        if not todos:
+            return ""
+        paint, glyphs = self._paint, self._glyphs
+        done = sum(todo.state == "done" for todo in todos)
+        lines = [f"{paint.bold}{glyphs.plan}Todo List{paint.off}", *map(self._todo, todos)]
+        lines.append(f"  {glyphs.progress}Progress: {done}/{len(todos)} ({100 * done / len(todos):.0f}%)")
+        return "\n".join(lines)
+
+    def noted(self, event: Noted) -> str:
+        """A status line, dimmed."""
+        paint, glyphs = self._paint, self._glyphs
+        text = one_line(event.text, (self._width or LOG_WIDTH) - 2, glyphs.ellipsis)
+        return f"{paint.dim}{glyphs.dot} {text}{paint.off}" if text else ""
+
+    def unparsed(self, event: Unparsed) -> str:
+        """A hint for the first event of an unknown kind, and one for the first line that is none."""
+        known = bool(event.kind)
+        if known in self._hinted:
+            return ""
+        self._hinted.add(known)
+        if known:
+            kind = one_line(event.kind, 40, self._glyphs.ellipsis)
+            return self.noted(Noted(f"1 event of a kind this ralph does not know ({kind!r}): an update may help"))
+        return self.noted(Noted(f"1 line of output that is no event: {event.sample}".rstrip(": ")))
+
+    def beginning(self, text: str, total: int, tint: str, indent: str = "") -> str:
+        """Below a heading: a newline, a branch and the first lines, each cut; and how many of all there are more."""
+        most, limit = self._look.max_output_lines, self._look.max_output_chars
+        if most < 1 or limit < 1:
+            return ""
+        branch, off, ellipsis = self._glyphs.branch, self._paint.off, self._glyphs.ellipsis
+        if self._width:
+            limit = min(limit, self._width - len(self._blank) - len(indent))
+        body = text.strip("\n")
+        lines = first_lines(body, most, limit, ellipsis)
+        more = total - len(lines) - (len(text) - len(body) - text.endswith("\n"))
+        if more > 0:
+            lines.append(f"{self._paint.dim}{ellipsis} {counted(more, 'more line')}")
+        below = f"{off}\n{indent}{self._blank}{tint}".join(lines)
+        return f"\n{indent}{self._paint.dim}{branch}{off}{tint}{below}{off}"
+
+    def _thought(self, event: Said) -> str:
+        text = event.text.strip()
+        if not text:
+            return ""
+        paint, dot = self._paint, self._glyphs.dot
+        head = f"{'  ' if event.nested else ''}{paint.dim}{dot} Thinking{paint.off}"
+        return head + self.beginning(text, text.count("\n") + 1, paint.dim, "  " if event.nested else "")
+
+    def _todo(self, todo: Todo) -> str:
+        paint, glyphs = self._paint, self._glyphs
+        text = one_line(todo.text, (self._width or LOG_WIDTH) - 16, glyphs.ellipsis)
+        match todo.state:
+            case "done":
+                return f"  {paint.green}{glyphs.done}{paint.off} {paint.dim}{text}{paint.off}"
+            case "active":
+                return f"  {paint.yellow}{glyphs.active} {text} {glyphs.back} ACTIVE{paint.off}"
+            case "pending":
+                return f"  {glyphs.pending} {text}"
+
+
+def _nothing(_: object) -> str:
+    return ""

@@ -1,0 +1,20 @@
+"""`ralph cancel`: end a run from another terminal, its work kept."""
+
+import os
+
+import click
+
+
+@click.command()
+@click.argument("run", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print the run's record as JSON.")
+def command(run: str, as_json: bool) -> None:
+    """End the active run RUN (or the only one) within two seconds. Its work stays; `ralph run --resume` goes on."""
+    from ralph.app import places, status
+    from ralph.faces.cli.overview import records
+
+    ended = status.cancel(places.find(os.getcwd()), run)
+    if as_json:
+        click.echo(records([ended]))
+    else:
+        click.echo(f"Cancelled run {ended.id} at iteration {ended.iteration}/{ended.limit}")

@@ -1,0 +1,227 @@
+"""How output looks on this terminal: glyphs, colours, width and what is left out."""
+
+import os
+from collections.abc import Mapping
+from typing import Literal, TextIO
+
+from msgspec import Struct
+
+GlyphChoice = Literal["auto", "emoji", "unicode", "ascii"]
+ColorChoice = Literal["auto", "always", "never"]
+
+USUAL_WIDTH = 80  # of a terminal that does not tell
+NARROWEST = 20
+LOG_WIDTH = 200  # of one-line things where no terminal sets a width
+
+
+class Glyphs(Struct, frozen=True):
+    """One set of signs."""
+
+    tool: str
+    ok: str
+    bad: str
+    branch: str  # before the first line of a tool's output
+    back: str  # from a result to its tool
+    leads: str  # from a failure to what it does
+    plan: str
+    done: str
+    active: str
+    pending: str
+    progress: str
+    check: str
+    wait: str
+    warn: str
+    rule: str
+    dot: str
+    ellipsis: str
+    unknown: str
+
+
+EMOJI = Glyphs(
+    tool="⏺",
+    ok="✅",
+    bad="❌",
+    branch="  ⎿  ",
+    back="←",
+    leads="→",
+    plan="📋 ",
+    done="✅",
+    active="🔄",
+    pending="⏸️",
+    progress="📊 ",
+    check="🔍",
+    wait="⏳",
+    warn="⚠️",
+    rule="━",
+    dot="·",
+    ellipsis="…",
+    unknown="—",
+)
+UNICODE = Glyphs(
+    tool="●",
+    ok="✓",
+    bad="✗",
+    branch="  └ ",
+    back="←",
+    leads="→",
+    plan="▸ ",
+    done="☑",
+    active="▸",
+    pending="☐",
+    progress="",
+    check="▸",
+    wait="▸",
+    warn="!",
+    rule="━",
+    dot="·",
+    ellipsis="…",
+    unknown="—",
+)
+ASCII = Glyphs(
+    tool="*",
+    ok="[OK]",
+    bad="[ERR]",
+    branch="  `- ",
+    back="<-",
+    leads="->",
+    plan="",
+    done="[x]",
+    active="[>]",
+    pending="[ ]",
+    progress="",
+    check=">",
+    wait=">",
+    warn="[WARN]",
+    rule="=",
+    dot="-",
+    ellipsis="...",
+    unknown="-",
+)
+
+
+class Paint(Struct, frozen=True):
+    """What is sent to change the colour: nothing at all, where colour is off."""
+
+    bold: str = ""
+    dim: str = ""
+    red: str = ""
+    green: str = ""
+    yellow: str = ""
+    cyan: str = ""
+    off: str = ""
+
+
+NO_PAINT = Paint()
+PAINT = Paint(
+    bold="\x1b[1m", dim="\x1b[2m", red="\x1b[31m", green="\x1b[32m", yellow="\x1b[33m", cyan="\x1b[36m", off="\x1b[0m"
+)
+
+
+class Look(Struct, frozen=True):
+    """What a display needs to know of its terminal and its user."""
+
+    glyphs: Glyphs = UNICODE
+    color: bool = False
+    width: int = 0  # cells in a line; 0: a log, whose lines are not wrapped
+    timestamps: bool = False
+    max_output_lines: int = 3  # of one tool's output
+    max_output_chars: int = 120  # of each of these lines
+    verbose: bool = False
+    is_tty: bool = False
+    progress: bool = False  # a line at the bottom that tells what goes on now
+    stream_agent_output: bool = True
+
+    @property
+    def paint(self) -> Paint:
+        """Its colours."""
+        return PAINT if self.color else NO_PAINT
+
+
+def look_for(
+    stream: TextIO | None,
+    environment: Mapping[str, str],
+    *,
+    glyphs: GlyphChoice = "auto",
+    color: ColorChoice = "auto",
+    timestamps: bool | None = None,
+    max_output_lines: int = 3,
+    max_output_chars: int = 120,
+    verbose: bool = False,
+    stream_agent_output: bool = True,
+    progress: bool = True,
+) -> Look:
+    """What suits this stream, this environment and these wishes."""
+    is_tty = has_terminal(stream)
+    return Look(
+        glyphs=glyphs_for(glyphs, environment, getattr(stream, "encoding", None)),
+        color=wants_color(color, environment, is_tty),
+        width=width_for(stream, environment) if is_tty else 0,
+        timestamps=not is_tty if timestamps is None else timestamps,
+        max_output_lines=max_output_lines,
+        max_output_chars=max_output_chars,
+        verbose=verbose,
+        is_tty=is_tty,
+        progress=progress and is_tty and environment.get("TERM") != "dumb",
+        stream_agent_output=stream_agent_output,
+    )
+
+
+def wants_color(choice: ColorChoice, environment: Mapping[str, str], is_tty: bool) -> bool:
+    """The flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, then a terminal that is not dumb."""
+    if choice != "auto":
+        return choice == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    forced = environment.get("FORCE_COLOR") or environment.get("CLICOLOR_FORCE")
+    if forced:
+        return forced not in ("0", "false")
+    return is_tty and environment.get("TERM") != "dumb"
+
+
+def glyphs_for(choice: GlyphChoice, environment: Mapping[str, str], encoding: str | None) -> Glyphs:
+    """The set asked for, or the best this terminal can draw. The console of Linux has no more than 512 signs."""
+    match choice:
+        case "emoji":
+            return EMOJI
+        case "unicode":
+            return UNICODE
+        case "ascii":
+            return ASCII
+        case "auto":
+            drawable = environment.get("TERM") not in ("dumb", "linux") and _carries(encoding or "ascii")
+            return UNICODE if drawable else ASCII
+
+
+def has_terminal(stream: TextIO | None) -> bool:
+    """Whether someone looks at this stream; a closed one has nobody."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def width_for(stream: TextIO | None, environment: Mapping[str, str]) -> int:
+    """The columns the user names, else those the terminal has."""
+    named = environment.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return max(NARROWEST, int(named))
+    try:
+        return max(NARROWEST, columns(stream.fileno())) if stream else USUAL_WIDTH
+    except (OSError, ValueError):
+        return USUAL_WIDTH
+
+
+def columns(fd: int) -> int:
+    """How wide the terminal is now."""
+    try:
+        return os.get_terminal_size(fd).columns or USUAL_WIDTH
+    except OSError:
+        return USUAL_WIDTH
+
+
+def _carries(encoding: str) -> bool:
+    try:
+        "●└✓✗▸☐☑━…·—←→".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""The command line: finds the command, tells errors in one way, gives the exit code."""
+
+import difflib
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ralph.model.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph.process.spawner import Handle
+
+# name → module below faces/cli; its `command` is loaded only when it is used or listed
+COMMANDS = {
+    "run": "run",
+    "init": "init",
+    "status": "status",
+    "cancel": "cancel",
+    "logs": "logs",
+    "config": "config_view",
+    "doctor": "doctor",
+    "demo": "demo",
+    "completion": "completion",
+}
+DEFAULT = "run"
+_GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
+
+
+class Ralph(click.Group):
+    """Loads a command's module when it is needed; a line that starts with an option is `ralph run`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default command where none is given."""
+        if args and args[0].startswith("-") and args[0] not in _GROUP_OPTIONS:
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """By name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"ralph.faces.cli.{COMMANDS[cmd_name]}")
+        found: click.Command = module.command
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest what was probably meant."""
+        if args and args[0] not in COMMANDS:
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
+            ctx.fail(f"no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Ralph,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+    epilog="`ralph -p PROMPT` is short for `ralph run -p PROMPT`.",
+)
+@click.option(
+    "-v", "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, p, v: _version(c, v)
+)
+def ralph() -> None:
+    """Run coding agents in a loop until the work is verifiably done."""
+
+
+def _version(context: click.Context, wanted: bool) -> None:
+    if wanted:
+        from ralph._version import VERSION
+
+        click.echo(f"ralph {VERSION}")
+        context.exit()
+
+
+def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
+    """Parse, run one use case, tell what went wrong."""
+    _unbreakable_streams()
+    gc.freeze()
+    gc.enable()
+    as_json = "--json" in arguments
+    try:
+        result = ralph.main(list(arguments), prog_name="ralph", standalone_mode=False, obj=guardian)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except click.ClickException as error:
+        if as_json:
+            tell(RalphError(error.format_message(), "see `ralph --help`"), as_json, code="usage")
+        else:
+            error.show()
+        return 2
+    except RalphError as error:
+        tell(error, as_json)
+        return error.exit_code
+    except BrokenPipeError:
+        return 1
+    except Exception as error:  # noqa: BLE001  # the last line of defence: a bug is told, not dumped
+        tell(_bug(error), as_json)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def tell(error: RalphError, as_json: bool, code: str = "") -> None:
+    """On stderr: what, which, and what to do next."""
+    if as_json:
+        import msgspec
+
+        record = {"code": code or error.code, "message": error.message, "hint": error.hint}
+        click.echo(msgspec.json.encode(record), err=True)
+        return
+    click.echo(f"ralph: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"  → {error.hint}", err=True)
+
+
+def _bug(error: Exception) -> RalphError:
+    import traceback
+
+    if os.environ.get("RALPH_TRACEBACK"):
+        traceback.print_exception(error)
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(where.filename)}:{where.lineno}"
+    bug = RalphError(
+        f"internal error at {place}: {type(error).__name__}: {error}",
+        "this is a bug in ralph: set RALPH_TRACEBACK=1, try again, and report what it prints",
+    )
+    bug.code = "internal"
+    return bug
+
+
+def _unbreakable_streams() -> None:
+    """A terminal that cannot show a character must not end the run."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

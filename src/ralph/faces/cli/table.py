@@ -1,0 +1,104 @@
+"""The iterations of a run, one row each."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.plain import cells, one_line
+from ralph.core.quantities import counted, duration, money
+from ralph.faces.cli.look import Look
+from ralph.model.events import AgentEnded, Committed, Event, GateEnded, IterationStarted
+
+MOST_ROWS = 20
+COMMIT = 40  # cells of a message
+HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
+
+
+class Row(Struct, frozen=True):
+    """What became of one iteration."""
+
+    iteration: int
+    outcome: str = ""  # empty: its agent did not end
+    passed: int = 0
+    failed: int = 0
+    commit: str = ""
+    seconds: float = 0.0
+    cost_usd: float | None = None
+
+
+class Rows:
+    """Collects them while a run is watched. An iteration tried again stays one row, its time and cost added up."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, Row] = {}
+        self._now = 0  # before the first iteration: none
+
+    def clear(self) -> None:
+        """Another run."""
+        self._rows, self._now = {}, 0
+
+    def hear(self, event: Event) -> None:
+        """Keep what a row tells."""
+        if isinstance(event, IterationStarted):
+            self._now = event.iteration
+            before = self._rows.get(self._now, Row(self._now))
+            self._rows[self._now] = replace(before, outcome="", passed=0, failed=0)
+        elif (row := self._rows.get(self._now)) is not None:
+            self._rows[self._now] = _told(row, event)
+
+    def all(self) -> Sequence[Row]:
+        """In the order they began."""
+        return tuple(self._rows.values())
+
+
+def _told(row: Row, event: Event) -> Row:
+    match event:
+        case AgentEnded(outcome=outcome, seconds=seconds, cost_usd=cost):
+            total = row.cost_usd if cost is None else (row.cost_usd or 0.0) + cost
+            return replace(row, outcome=outcome, seconds=row.seconds + seconds, cost_usd=total)
+        case GateEnded(passed=True, seconds=seconds):
+            return replace(row, passed=row.passed + 1, seconds=row.seconds + seconds)
+        case GateEnded(seconds=seconds):
+            return replace(row, failed=row.failed + 1, seconds=row.seconds + seconds)
+        case Committed(message=message, done=done) if done:
+            return replace(row, commit=message or ", ".join(done))
+        case _:
+            return row
+
+
+def summary_table(rows: Sequence[Row], look: Look) -> str:
+    """A heading and the last rows, numbers to the right; no rows, no table."""
+    if not rows:
+        return ""
+    shown = [_texts(row, look) for row in rows[-MOST_ROWS:]]
+    widths = [max(map(cells, column)) for column in zip(HEADINGS, *shown, strict=True)]
+    lines = [_line(texts, widths) for texts in (HEADINGS, *shown)]
+    lines[0] = f"{look.paint.dim}{lines[0]}{look.paint.off}"
+    if len(rows) > MOST_ROWS:
+        lines.insert(1, f"{look.glyphs.ellipsis} {counted(len(rows) - MOST_ROWS, 'earlier iteration')}")
+    return "\n".join(lines)
+
+
+def _texts(row: Row, look: Look) -> tuple[str, ...]:
+    glyphs = look.glyphs
+    checks = row.passed + row.failed
+    verdict = f"{glyphs.bad if row.failed else glyphs.ok} {row.passed}/{checks}" if checks else glyphs.unknown
+    room = min(COMMIT, look.width - 50) if look.width else COMMIT
+    return (
+        str(row.iteration),
+        row.outcome.replace("_", " ") or glyphs.unknown,
+        verdict,
+        one_line(row.commit, max(room, 10), glyphs.ellipsis) or glyphs.unknown,
+        duration(row.seconds),
+        money(row.cost_usd, glyphs.unknown),
+    )
+
+
+def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+    number, *words, seconds, cost = (
+        (" " * (width - cells(text)), text) for text, width in zip(texts, widths, strict=True)
+    )
+    return "  ".join(
+        [number[0] + number[1], *(text + pad for pad, text in words), seconds[0] + seconds[1], cost[0] + cost[1]]
+    )

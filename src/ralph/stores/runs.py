@@ -1,0 +1,144 @@
+"""Run records, their journals and the wishes of people, in SQLite."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from ralph.model.ports import Row
+
+
+class RunRecord(Struct, frozen=True):
+    """One run as the database knows it, with the last line of its journal."""
+
+    id: str
+    kind: str
+    folder: str
+    agent: str
+    pid: int
+    ticks: int
+    boot: str
+    guardian: int
+    guardian_ticks: int
+    started_at: float
+    ended_at: float | None
+    outcome: str | None
+    why: str | None
+    iteration: int
+    limit: int
+    cost_usd: float | None
+    doing: str
+    elapsed: float
+    changed_at: float
+
+
+_RECORD = """
+SELECT run.id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks,
+       started_at, ended_at, outcome, why,
+       coalesce(iteration, 0), coalesce(limit_, 0), cost_usd, coalesce(doing, 'starting'), coalesce(at, 0.0),
+       coalesce(wall, started_at)
+FROM run LEFT JOIN transition last ON last.run = run.id
+ AND last.seq = (SELECT max(seq) FROM transition WHERE transition.run = run.id)
+"""
+
+
+class NewRun(Struct, frozen=True):
+    """What is known of a run before it starts."""
+
+    id: str
+    kind: str
+    folder: str
+    agent: str
+    request: bytes
+    keeper: "Keeper"
+    started_at: float
+
+
+class Keeper(Struct, frozen=True):
+    """The processes that run it: harness and guardian, by pid and start time."""
+
+    pid: int
+    ticks: int
+    boot: str
+    guardian: int
+    guardian_ticks: int
+
+
+class Runs:
+    """All runs of one repository. Every change is one committed transaction."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def begin(self, run: NewRun) -> None:
+        """On disk before anything of it starts."""
+        self._database.execute(
+            "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, started_at)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (run.id, run.kind, run.folder, run.agent, run.request, *astuple(run.keeper), run.started_at),
+        )
+
+    def take_over(self, run: str, keeper: Keeper) -> None:
+        """A run goes on in this process; wishes about its last life are void."""
+        with self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute(
+                "UPDATE run SET pid=?, ticks=?, boot=?, guardian=?, guardian_ticks=?,"
+                " ended_at=NULL, outcome=NULL, why=NULL WHERE id=?",
+                (*astuple(keeper), run),
+            )
+            self._database.execute("DELETE FROM wish WHERE run=?", (run,))
+
+    def append(self, row: Row) -> None:
+        """One transition: run, seq, wall, at, iteration, limit, cost, doing, seen, decision."""
+        self._database.execute("INSERT INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def append_last(self, row: Row, outcome: str, why: str) -> None:
+        """The transition that ends the run, and the end itself, together."""
+        with self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            self.append(row)
+            self.end(row[0], row[2], outcome, why)
+
+    def end(self, run: str, at: float, outcome: str, why: str) -> None:
+        """How it ended."""
+        self._database.execute("UPDATE run SET ended_at=?, outcome=?, why=? WHERE id=?", (at, outcome, why, run))
+
+    def transitions(self, run: str) -> list[tuple[bytes, bytes]]:
+        """(seen, decision) in order."""
+        return self._database.execute(
+            "SELECT seen, decision FROM transition WHERE run=? ORDER BY seq", (run,)
+        ).fetchall()
+
+    def request(self, run: str) -> bytes:
+        """What it was asked to do."""
+        found: tuple[bytes] = self._database.execute("SELECT request FROM run WHERE id=?", (run,)).fetchone()
+        return found[0]
+
+    def record(self, run: str) -> RunRecord | None:
+        """One run, by its id or an unambiguous beginning of it."""
+        pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        found = list(self._records("WHERE run.id LIKE ? ESCAPE '\\' ORDER BY started_at DESC LIMIT 2", pattern))
+        exact = [record for record in found if record.id == run]
+        return exact[0] if exact else found[0] if len(found) == 1 else None
+
+    def latest(self, count: int) -> list[RunRecord]:
+        """The newest first."""
+        return list(self._records("ORDER BY started_at DESC, run.rowid DESC LIMIT ?", count))
+
+    def unfinished(self) -> list[RunRecord]:
+        """Those without an end: running, or cut off."""
+        return list(self._records("WHERE ended_at IS NULL ORDER BY started_at DESC"))
+
+    def wish(self, run: str, kind: str, at: float) -> None:
+        """Leave a note for the process that runs it."""
+        self._database.execute("INSERT INTO wish(run, kind, at) VALUES(?, ?, ?)", (run, kind, at))
+
+    def wished(self, run: str, kind: str) -> bool:
+        """Whether such a note is there."""
+        found = self._database.execute("SELECT 1 FROM wish WHERE run=? AND kind=? LIMIT 1", (run, kind)).fetchone()
+        return found is not None
+
+    def _records(self, rest: str, *values: object) -> Iterator[RunRecord]:
+        return (RunRecord(*row) for row in self._database.execute(_RECORD + rest, values))

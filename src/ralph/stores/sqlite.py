@@ -1,0 +1,98 @@
+"""The database: opened, brought up to date, and kept small."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ralph.model.errors import CorruptState, MachineError
+
+BUSY_MS = 10_000
+_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+LATEST = 1  # the highest number in migrations/
+
+
+def opened(path: str) -> sqlite3.Connection:
+    """A connection to an up-to-date database, made if it is not there."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"cannot make {os.path.dirname(path)}: {error.strerror}", "make it writable") from error
+    with explained(path):
+        database = _connected(path)
+        if (version := _version(database)) != LATEST:
+            _migrate(database, version, path)
+    return database
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turns the database's errors inside the block into ones a user can act on."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _explained(error, path) from error
+
+
+def opened_to_read(path: str) -> sqlite3.Connection | None:
+    """A connection that creates nothing; None when there is no database yet."""
+    return opened(path) if os.path.exists(path) else None
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    database = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("PRAGMA foreign_keys=ON")
+    # A log that is soon reused stops growing: a commit then syncs data only, not the file system's own journal.
+    database.execute("PRAGMA wal_autocheckpoint=64")
+    return database
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _migrate(database: sqlite3.Connection, version: int, path: str) -> None:
+    if version > LATEST:
+        raise CorruptState(f"{path} was written by a newer ralph (schema {version}, known: {LATEST})", "update ralph")
+    if version == 0:
+        database.execute("PRAGMA journal_mode=WAL")
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        for number, script in _scripts():
+            if number > _version(database):  # asked again: another process may have been first
+                for statement in _statements(script):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version={number}")
+        database.execute("COMMIT")
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+
+
+def _scripts() -> list[tuple[int, str]]:
+    found = []
+    for name in sorted(os.listdir(_MIGRATIONS)):
+        if name.endswith(".sql"):
+            with open(os.path.join(_MIGRATIONS, name), encoding="utf-8") as file:
+                found.append((int(name[:4]), file.read()))
+    return found
+
+
+def _statements(script: str) -> list[str]:
+    found, statement = [], ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            found.append(statement)
+            statement = ""
+    return found
+
+
+def _explained(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
+    text = str(error)
+    if isinstance(error, sqlite3.OperationalError) and "full" in text:
+        return MachineError(f"the disk is full: {path}", "free some space, then `ralph run --resume`")
+    if isinstance(error, sqlite3.OperationalError):
+        return MachineError(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
+    return CorruptState(f"{path} is not a ralph database: {text}", f"to start anew: mv {path} {path}.broken")

@@ -1,0 +1,140 @@
+"""What every agent adapter guarantees. A new file in ralph/agents is found and held to it."""
+
+import importlib
+import json
+import pkgutil
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ralph.agents
+from ralph.model.command import ANSWER_FILE, PROMPT_FILE
+from ralph.model.errors import ConfigError
+from ralph.model.events import AgentEvent
+from ralph.model.ports import Agent, AgentOptions, Heard, Mode
+
+NAMES = [m.name for m in pkgutil.iter_modules(ralph.agents.__path__) if not m.name.startswith("_")]
+MODES: list[Mode] = ["stream", "text"]
+AWKWARD = "Fix it.\n\n\"quoted\" 'single' $(rm -rf ~) `tick` \\ \t emoji 🎉\nlast line\n"
+ARGUMENT_LIMIT = 128 * 1024
+
+each_agent = pytest.mark.parametrize("name", NAMES)
+each_mode = pytest.mark.parametrize("mode", MODES)
+
+
+def built(name: str, *flags: str) -> Agent:
+    agent: Agent = importlib.import_module(f"ralph.agents.{name}").build(AgentOptions((name,), flags))
+    return agent
+
+
+def test_the_agents_of_the_house_are_all_here() -> None:
+    assert set(NAMES) >= {"claude", "codex", "amp", "gemini", "opencode", "command", "scripted"}
+
+
+@each_agent
+def test_says_whether_a_budget_can_be_kept(name: str) -> None:
+    assert isinstance(built(name).reports_cost, bool)
+
+
+@each_agent
+@each_mode
+def test_a_huge_prompt_is_never_an_argument(name: str, mode: Mode) -> None:
+    prompt = "long " * 60_000
+    call = built(name).invocation(prompt, mode, None)
+    assert all(len(word.encode()) < ARGUMENT_LIMIT for word in call.argv)
+    assert call.stdin == prompt or PROMPT_FILE in call.argv
+
+
+@each_agent
+@each_mode
+@pytest.mark.parametrize("prompt", [AWKWARD, "-x --help", "- [ ] a list", "with\0nul", f"see {PROMPT_FILE}", "", " "])
+def test_a_prompt_arrives_as_it_is(name: str, mode: Mode, prompt: str) -> None:
+    call = built(name).invocation(prompt, mode, None)
+    assert call.stdin == prompt or PROMPT_FILE in call.argv or (call.argv[-1] == prompt and call.stdin == "")
+
+
+@each_agent
+@each_mode
+@pytest.mark.parametrize("prompt", ["-x --lone", "with\0nul", f"see {PROMPT_FILE}", f"see {ANSWER_FILE}"])
+def test_what_an_argument_cannot_carry_is_no_argument(name: str, mode: Mode, prompt: str) -> None:
+    assert prompt not in built(name).invocation(prompt, mode, None).argv
+
+
+@each_agent
+@each_mode
+def test_users_flags_are_passed_on(name: str, mode: Mode) -> None:
+    argv = built(name, "--model", "opus").invocation("p", mode, None).argv
+    assert argv[argv.index("--model") + 1] == "opus"
+
+
+@each_agent
+@each_mode
+def test_every_flag_stands_once(name: str, mode: Mode) -> None:
+    plain = built(name).invocation("p", mode, None).argv
+    flags = [word for word in plain if word.startswith("--") and word not in ("--text", "--full-auto")]
+    again = built(name, *flags).invocation("p", mode, None).argv
+    assert all(again.count(flag) == 1 for flag in flags)
+
+
+@each_agent
+@each_mode
+def test_parsers_are_fresh(name: str, mode: Mode) -> None:
+    agent = built(name)
+    assert agent.parser(mode) is not agent.parser(mode)
+
+
+@each_agent
+@each_mode
+def test_silence_is_no_success(name: str, mode: Mode) -> None:
+    heard = built(name).parser(mode).heard()
+    assert heard.closing in ("none", "unknown")
+    assert heard.text == ""
+
+
+@each_agent
+@each_mode
+@settings(max_examples=60, deadline=None)
+@given(blocks=st.lists(st.binary(max_size=300), max_size=5))
+def test_any_bytes_give_events(name: str, mode: Mode, blocks: list[bytes]) -> None:
+    total(name, mode, blocks)
+
+
+# Close to what is printed, so that the typed decoders are reached and not just the syntax.
+WORDS = st.sampled_from(
+    "type subtype message content text thinking tool_use tool_result tool_use_id id name input is_error error "
+    "errors result system assistant user success parent_tool_use_id usage input_tokens total_cost_usd permission_denials item "
+    "item.started item.completed agent_message command_execution exit_code aggregated_output turn.completed "
+    "turn.failed part state status metadata step_finish reason stop tool_id tool_name parameters stats init delta role "
+    "TodoWrite TaskUpdate todos taskId Bash command init api_retry attempt rate_limit_event rate_limit_info".split()
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=5),
+    max_leaves=12,
+)
+LINES = st.dictionaries(WORDS, VALUES, max_size=6)
+
+
+@each_agent
+@settings(max_examples=150, deadline=None)
+@given(lines=st.lists(LINES, max_size=4), broken=st.booleans())
+def test_any_json_gives_events(name: str, lines: list[dict[str, object]], broken: bool) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    total(name, "stream", [text.encode(), b"{not json\n" if broken else b""])
+
+
+def total(name: str, mode: Mode, blocks: list[bytes]) -> None:
+    parser = built(name).parser(mode)
+    for block in blocks:
+        assert all(isinstance(event, get_args(AgentEvent)) for event in parser.feed(bytearray(block)))
+    assert isinstance(parser.heard(), Heard)
+
+
+def test_a_prompt_that_cannot_take_its_place_is_told() -> None:
+    agent = built("command", "--say", "{prompt}")
+    with pytest.raises(ConfigError, match="longer than 100,000 bytes") as error:
+        agent.invocation("long " * 60_000, "text", None)
+    assert "{prompt_file}" in error.value.hint
+    assert "stdin" in error.value.hint

@@ -1,0 +1,43 @@
+"""What is shown of settings."""
+
+import msgspec
+
+from ralph.config.redaction import flattened, redacted, shown
+from ralph.config.schema import AgentSettings, Guardrail, Settings
+
+
+def test_variables_that_look_secret_are_hidden() -> None:  # 001-26
+    agent = AgentSettings(
+        environment={"API_KEY": "s3", "AUTH_TOKEN": "s3", "db_password": "s3", "MY_SECRET": "s3", "PLAIN": "seen"}
+    )
+    raw = shown(Settings(agent=agent))
+    assert "s3" not in msgspec.json.encode(raw).decode()
+    assert raw["agent"]["environment"]["PLAIN"] == "seen"  # type: ignore[index]
+    assert raw["agent"]["environment"]["API_KEY"] == "***"  # type: ignore[index]
+
+
+def test_flags_and_commands_too() -> None:  # 001-26
+    flags = ("--api-key=s3", "--token s3 -v", "--password", "s3", "--secret", "--model", "opus", "two words")
+    settings = Settings(agent=AgentSettings(flags=flags), guardrails=(Guardrail("DB_PASSWORD=s3 make test"),))
+    text = msgspec.json.encode(shown(settings)).decode()
+    assert "s3" not in text
+    assert shown(settings)["agent"]["flags"] == [  # type: ignore[index]
+        "--api-key=***",
+        "--token *** -v",
+        "--password",
+        "***",
+        "--secret",
+        "--model",
+        "opus",
+        "two words",
+    ]
+    assert "make test" in text
+
+
+def test_nothing_else_is_touched() -> None:
+    raw = {"maximumIterations": 3, "agent": {"command": "claude", "flags": ["-x"]}, "scm": None}
+    assert redacted(raw) == raw
+
+
+def test_keys_are_dotted_and_empty_objects_stay() -> None:
+    assert flattened({"a": {"b": 1, "c": {}}, "d": [1]}) == {"a.b": 1, "a.c": {}, "d": [1]}

@@ -1,0 +1,36 @@
+"""The JSON Schema."""
+
+import msgspec
+
+from ralph.config.reference import DESCRIPTIONS, json_schema
+from ralph.config.schema import PARTS, Settings
+
+
+def test_every_key_is_explained_and_nothing_else_is() -> None:
+    kinds = {"Settings": Settings, "Stage": PARTS["coder"]} | {
+        kind.__name__: kind for key, kind in PARTS.items() if key not in ("coder", "reviewer", "tester", "qa")
+    }
+    assert {name: set(keys) for name, keys in DESCRIPTIONS.items()} == {
+        name: set(kind.__struct_encode_fields__) for name, kind in kinds.items()
+    }
+
+
+def test_the_schema_says_what_is_checked() -> None:
+    schema = json_schema()
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    keys = schema["$defs"]["Settings"]["properties"]
+    assert keys["maximumIterations"] == {
+        "description": "Agent runs before ralph stops with exit code 1.",
+        "type": "integer",
+        "minimum": 1,
+        "default": 10,
+    }
+    assert "$schema" in keys
+    assert all(definition["additionalProperties"] is False for definition in schema["$defs"].values())
+    assert schema["$defs"]["Guardrail"]["required"] == ["command"]
+    msgspec.json.encode(schema)
+
+
+def test_environment_variables_stay_free() -> None:
+    environment = json_schema()["$defs"]["AgentSettings"]["properties"]["environment"]
+    assert environment["additionalProperties"]["type"] == "string"

@@ -1,0 +1,169 @@
+"""What settings may be, and what is said when they are something else."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.config.schema import Layer, Scm, Settings, checked, flag_words, settings, unknown_keys
+from ralph.model.errors import ConfigError
+from ralph.model.loop import Limits, Patience
+
+NAME = ".ralph/settings.json"
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        checked(Layer(NAME, msgspec.json.decode(text), text))
+    return caught.value.message
+
+
+def test_defaults_are_those_of_the_seed() -> None:  # 001-05
+    plain = Settings()
+    assert (plain.maximum_iterations, plain.completion_response, plain.output_truncate_chars) == (10, "DONE", 5000)
+    assert (plain.stream_agent_output, plain.include_iteration_count_in_prompt) == (True, False)
+    assert (plain.agent.command, plain.agent.flags, plain.guardrails, plain.scm) == ("", (), (), None)
+    assert plain.until == ("response",)
+    assert plain.limits == Limits(10, None, None)
+    assert plain.patience == Patience(12, 5.0, 900.0, 3)
+
+
+def test_the_seeds_own_example_is_read() -> None:  # 001-05
+    read = settings(
+        {
+            "maximumIterations": 3,
+            "agent": {"command": "claude", "flags": ["--model opus", "--no-auto-compact"]},
+            "guardrails": [
+                {"command": "make lint", "failAction": "APPEND", "hint": "Fix lint errors only."},
+                {"command": "make test", "failAction": "replace"},
+            ],
+            "scm": {"command": "git", "tasks": ["commit", "push"]},
+        }
+    )
+    assert read.maximum_iterations == 3
+    assert read.agent.flags == ("--model opus", "--no-auto-compact")
+    assert [(g.command, g.fail_action, g.hint) for g in read.guardrails] == [
+        ("make lint", "APPEND", "Fix lint errors only."),
+        ("make test", "REPLACE", ""),
+    ]
+    assert read.scm == Scm("git", ("commit", "push"))
+
+
+@pytest.mark.parametrize("action", ["append", "Append", "APPEND", " append "])
+def test_a_fail_action_may_be_written_in_any_case(action: str) -> None:  # 001-10
+    assert settings({"guardrails": [{"command": "x", "failAction": action}]}).guardrails[0].fail_action == "APPEND"
+
+
+@pytest.mark.parametrize(  # ralph-cli note 7: wrong types are never ignored
+    ("text", "said"),
+    [
+        ('{\n\n "maximumIterations": "ten"}', ':3: maximumIterations: expected an integer ≥ 1, got "ten"'),
+        ('{"maximumIterations": 0}', ":1: maximumIterations: expected an integer ≥ 1, got 0"),
+        ('{"maximumIterations": true}', ":1: maximumIterations: expected an integer ≥ 1, got true"),
+        ('{"maximumIterations": 1.5}', ":1: maximumIterations: expected an integer ≥ 1, got 1.5"),
+        ('{"maximumIterations": null}', ":1: maximumIterations: expected an integer ≥ 1, got null"),
+        ('{"completionResponse": "  "}', ':1: completionResponse: expected a non-blank string, got "  "'),
+        ('{"outputTruncateChars": -1}', ":1: outputTruncateChars: expected an integer ≥ 0, got -1"),
+        ('{"streamAgentOutput": "yes"}', ':1: streamAgentOutput: expected true or false, got "yes"'),
+        ('{"agent": "claude"}', ':1: agent: expected an object, got "claude"'),
+        ('{"agent": {\n"command": 5}}', ":2: agent.command: expected a program's name, got 5"),
+        ('{"agent": {"command": " "}}', ':1: agent.command: expected a program\'s name, got " "'),
+        ('{"agent": {"flags": "--verbose"}}', ':1: agent.flags: expected a list of strings, got "--verbose"'),
+        ('{"agent": {"flags": ["a",\n 1]}}', ":2: agent.flags[1]: expected a string, got 1"),
+        ('{"agent": {"timeoutSeconds": 0}}', ":1: agent.timeoutSeconds: expected a number > 0, got 0"),
+        ('{"agent": {"environment": []}}', ":1: agent.environment: expected an object, got an empty list"),
+        (
+            '{"agent": {"environment": {"A=B": ""}}}',
+            ':1: agent.environment: expected the name of an environment variable, got "A=B"',
+        ),
+        ('{"guardrails": {}}', ":1: guardrails: expected a list of objects, got an object"),
+        ('{"guardrails": ["make"]}', ':1: guardrails[0]: expected an object, got "make"'),
+        ('{"guardrails": [\n{}]}', ":2: guardrails[0].command: expected a non-blank string, got nothing"),
+        (
+            '{"guardrails": [{"command": "a"},\n{"command": "b",\n"failAction": "IGNORE"}]}',
+            ':3: guardrails[1].failAction: expected one of APPEND, PREPEND, REPLACE, got "IGNORE"',
+        ),
+        ('{"guardrails": [{"command": "a", "hint": 1}]}', ":1: guardrails[0].hint: expected a string, got 1"),
+        ('{"scm": {"tasks": "commit"}}', ':1: scm.tasks: expected a list of non-blank strings, got "commit"'),
+        ('{"until": ["done"]}', ':1: until[0]: expected "response", "promise" or "file:PATH", got "done"'),
+        ('{"budgetUsd": -1}', ":1: budgetUsd: expected a number > 0, got -1"),
+        ('{"display": {"color": "red"}}', ':1: display.color: expected one of always, auto, never, got "red"'),
+        ('{"$schema": 5}', ":1: $schema: expected a string, got 5"),
+    ],
+)
+def test_a_wrong_type_names_file_line_key_expected_and_found(text: str, said: str) -> None:
+    assert complaint(text) == NAME + said
+
+
+def test_an_empty_until_could_never_complete() -> None:
+    assert complaint('{"until": []}').endswith(", at least one, got an empty list")
+
+
+@pytest.mark.parametrize("value", ["12345", '"a\\u0000b"'])
+def test_what_may_be_a_secret_is_not_shown(value: str) -> None:  # 001-26
+    said = complaint(f'{{"agent": {{"environment": {{"OK": "x", "API_KEY": {value}}}}}}}')
+    assert "agent.environment.API_KEY: expected a string, got " in said
+    assert "12345" not in said
+    assert "a\x00b" not in said
+
+
+def test_a_long_value_is_cut() -> None:
+    assert len(complaint(f'{{"agent": {{"timeoutSeconds": "{"x" * 5000}"}}}}')) < 200
+
+
+def test_unknown_keys_are_found_at_every_depth_and_none_among_known_ones() -> None:
+    raw = {
+        "x": 1,
+        "agent": {"comand": ""},
+        "guardrails": [{"command": "a", "hnt": ""}],
+        "specflow": {"coder": {"a": 1}},
+    }
+    assert [where + key for where, key, _ in unknown_keys(raw)] == [
+        "x",
+        "agent.comand",
+        "guardrails.hnt",
+        "specflow.coder.a",
+    ]
+    assert list(unknown_keys(msgspec.to_builtins(Settings(scm=Scm())))) == []
+
+
+@pytest.mark.parametrize(  # C19
+    ("flags", "words"),
+    [
+        (["--model opus", "--no-auto-compact"], ("--model", "opus", "--no-auto-compact")),
+        (["--model", "opus"], ("--model", "opus")),
+        (["--say 'two words'"], ("--say", "two words")),
+        (["'two words'"], ("two words",)),
+        (["--say=don't stop"], ("--say=don't stop",)),  # no shell could split it: it is one word
+        (["don't"], ("don't",)),
+        ([""], ("",)),
+        ([], ()),
+    ],
+)
+def test_flags_with_spaces_are_split_as_a_shell_would(flags: list[str], words: tuple[str, ...]) -> None:
+    assert flag_words(flags) == words
+
+
+def test_settings_survive_being_written_and_read() -> None:
+    for given_settings in (Settings(), Settings(scm=Scm(), budget_usd=2.0)):
+        assert msgspec.json.decode(msgspec.json.encode(given_settings), type=Settings) == given_settings
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+known_keys = st.sampled_from(Settings.__struct_encode_fields__)
+
+
+@given(
+    st.dictionaries(known_keys, json_values | st.dictionaries(st.sampled_from(["flags", "environment"]), json_values))
+)
+def test_any_json_gives_settings_or_a_config_error(raw: dict[str, object]) -> None:
+    text = msgspec.json.encode(raw).decode()
+    try:
+        assert isinstance(checked(Layer(NAME, raw, text)), Settings)
+    except ConfigError as error:
+        assert error.message.startswith(f"{NAME}:1: ")
+        assert "expected" in error.message

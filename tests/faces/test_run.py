@@ -1,0 +1,603 @@
+"""`ralph run` as a user meets it: the installed program, real processes, real git."""
+
+import json
+import os
+import re
+import signal
+import time
+import uuid
+
+import pytest
+from support.processes import alive_with, eventually
+from support.workshop import Workshop, result
+
+DONE = result("All good.\n<response>DONE</response>")
+WORKING = result("still at it")
+
+
+# -- completion and exit codes --------------------------------------------------------------------
+def test_a_claim_with_green_guardrails_exits_0(workshop: Workshop) -> None:  # 001-04, 001-18
+    workshop.agent(WORKING, DONE)
+    workshop.settings(guardrails=[{"command": "true", "failAction": "APPEND"}])
+    done = workshop.ralph("run", "-p", "do it")
+    assert done.returncode == 0
+    assert workshop.calls == 2
+    assert "Completed: agent claimed <response>DONE</response>, 1 guardrail passed" in done.stdout
+
+
+def test_no_claim_within_the_limit_exits_1(workshop: Workshop) -> None:  # 001-04
+    workshop.agent(WORKING)
+    done = workshop.ralph("run", "-p", "do it", "-m", "3")
+    assert done.returncode == 1
+    assert workshop.calls == 3
+    assert "maximum iterations reached (3) without completion" in done.stdout
+
+
+def test_ten_iterations_are_the_default(workshop: Workshop) -> None:  # 001-05
+    workshop.agent(WORKING)
+    assert workshop.ralph("run", "-p", "x").returncode == 1
+    assert workshop.calls == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run"], "exactly one of --prompt (-p) and --prompt-file (-f)"),  # 001-03
+        (["run", "-p", "x", "-f", "y"], "exactly one of"),
+        (["run", "-f", "no-such-file"], "cannot read the prompt file 'no-such-file'"),
+        (["run", "-p", " "], "the prompt is empty"),
+        (["run", "-p", "x", "-m", "0"], "-m"),
+        (["run", "-p", "x", "-m", "many"], "not a valid integer"),
+        (["run", "-p", "x", "--max-time", "soon"], "is not a time"),
+        (["run", "-p", "x", "--agent", "no-such-agent"], "agent not found: 'no-such-agent'"),
+        (["run", "-p", "x", "--until", "never"], "until"),
+        (["run", "-p", "x", "--resume"], "leave out -p and -f"),
+        (["run", "--resume"], "there is no run to resume"),
+        (["run", "--resume", "nope"], "no run 'nope'"),
+        (["statu"], "did you mean 'status'?"),
+        (["run", "--settings", "x", "-p", "y"], "No such option"),  # the settings path is fixed
+    ],
+)
+def test_bad_usage_exits_2_with_one_clear_error(workshop: Workshop, words: list[str], says: str) -> None:  # 001-03
+    done = workshop.ralph(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert workshop.calls == 0
+
+
+def test_bad_settings_exit_2_and_name_the_place(workshop: Workshop) -> None:  # 001-04
+    workshop.settings(maximumIterations="ten")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 2
+    assert ".ralph/settings.json" in done.stderr
+    assert "maximumIterations" in done.stderr
+
+
+def test_errors_are_json_when_json_is_asked_for(workshop: Workshop) -> None:
+    done = workshop.ralph("run", "--json")
+    assert done.returncode == 2
+    assert set(json.loads(done.stderr)) == {"code", "message", "hint"}
+
+
+def test_the_version_is_dev_unless_stamped(workshop: Workshop) -> None:  # 001-01
+    for word in ("--version", "-v"):
+        done = workshop.ralph(word)
+        assert (done.returncode, done.stdout) == (0, "ralph dev\n")
+
+
+def test_run_is_the_default_command(workshop: Workshop) -> None:  # 001-01
+    assert workshop.ralph("-p", "x").returncode == 0
+    assert workshop.ralph("--prompt", "x", "-m", "1").returncode == 0
+
+
+def test_every_flag_of_the_seed_is_there(workshop: Workshop) -> None:  # 001-02
+    shown = workshop.ralph("run", "--help").stdout
+    flags = "-p --prompt -f --prompt-file -m --maximum-iterations -c --completion-response"
+    for flag in [*flags.split(), "--stream-agent-output", "--no-stream-agent-output", "-V", "--verbose"]:
+        assert re.search(rf"(?<![\w-]){flag}(?![\w-])", shown), flag
+
+
+def test_another_completion_response(workshop: Workshop) -> None:  # 001-02, 001-18
+    workshop.agent(result("<response>done</response>"), result("<response>All Finished</response>"))
+    assert workshop.ralph("run", "-p", "x", "-c", "ALL FINISHED").returncode == 0
+    assert workshop.calls == 2
+
+
+def test_text_mode_completes_too(workshop: Workshop) -> None:  # 001-14, C4
+    workshop.agent("echo working", "echo '<response>DONE</response>'")
+    workshop.settings()
+    done = workshop.ralph("run", "-p", "x", "--no-stream-agent-output")
+    assert done.returncode == 0
+    assert workshop.argv(1) == ["-p", "--output-format", "text"]
+
+
+def test_any_command_can_be_the_agent(workshop: Workshop) -> None:  # 001-09
+    workshop.agent("echo '<response>DONE</response>'", name="my-agent")
+    assert workshop.ralph("run", "-p", "x", "--agent", "my-agent --fast").returncode == 0
+    assert workshop.argv(1) == ["--fast"]
+    assert workshop.prompt(1) == "x"
+
+
+def test_a_promise_or_a_file_completes_when_asked_for(workshop: Workshop) -> None:  # C4
+    workshop.agent(result("<promise>DONE</promise>"))
+    assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 1
+    assert workshop.ralph("run", "-p", "x", "-m", "1", "--until", "promise").returncode == 0
+    workshop.agent(f"touch FINISHED; {WORKING}")
+    (workshop.home / "count").unlink()
+    assert workshop.ralph("run", "-p", "x", "-m", "1", "--until", "file:FINISHED").returncode == 0
+
+
+# -- prompts --------------------------------------------------------------------------------------
+def test_the_agent_is_called_as_its_adapter_says(workshop: Workshop) -> None:  # 001-12, 001-13, C19
+    workshop.settings(agent={"command": "claude", "flags": ["--model opus", "--no-auto-compact"]})
+    workshop.ralph("run", "-p", "do it")
+    expected = ["-p", "--model", "opus", "--no-auto-compact", "--output-format", "stream-json", "--verbose"]
+    assert workshop.argv(1) == expected
+    assert workshop.prompt(1) == "do it"
+
+
+def test_a_huge_prompt_arrives_whole(workshop: Workshop) -> None:
+    text = "x" * 300_000 + "\nend"
+    (workshop.repo / "P.md").write_text(text)
+    assert workshop.ralph("run", "-f", "P.md").returncode == 0
+    assert workshop.prompt(1) == text
+
+
+def test_the_prompt_file_is_read_again_each_time(workshop: Workshop) -> None:  # 001-16
+    workshop.agent(f"echo second > P.md; {WORKING}", DONE)
+    (workshop.repo / "P.md").write_text("first\n")
+    assert workshop.ralph("run", "-f", "P.md").returncode == 0
+    assert (workshop.prompt(1), workshop.prompt(2)) == ("first\n", "second\n")
+
+
+def test_a_prompt_file_that_vanishes_stops_the_run_with_2(workshop: Workshop) -> None:
+    workshop.agent(f"rm P.md; {WORKING}", DONE)
+    (workshop.repo / "P.md").write_text("first\n")
+    done = workshop.ralph("run", "-f", "P.md")
+    assert done.returncode == 2
+    assert "cannot read the prompt file" in done.stdout
+
+
+def test_the_prompt_may_come_on_stdin(workshop: Workshop) -> None:
+    assert workshop.ralph("run", "-f", "-", stdin="from a pipe").returncode == 0
+    assert workshop.prompt(1) == "from a pipe"
+
+
+def test_the_iteration_line_when_enabled(workshop: Workshop) -> None:  # 001-17
+    workshop.agent(WORKING, DONE)
+    workshop.settings(includeIterationCountInPrompt=True, maximumIterations=5)
+    workshop.ralph("run", "-p", "do it")
+    assert workshop.prompt(2) == "Iteration 2 of 5, 3 remaining.\n\ndo it"
+
+
+# -- guardrails -----------------------------------------------------------------------------------
+def test_a_failure_is_fed_back_verbatim(workshop: Workshop) -> None:  # 001-16, 001-17, 001-19, 001-21
+    workshop.agent(DONE, f"touch fixed; {DONE}")
+    workshop.settings(
+        guardrails=[{"command": "echo out; echo err >&2; test -f fixed", "failAction": "APPEND", "hint": "Make it so."}]
+    )
+    done = workshop.ralph("run", "-p", "do it")
+    assert done.returncode == 0
+    assert workshop.prompt(1) == "do it"
+    assert workshop.prompt(2) == (
+        "do it\n\n"
+        'Guardrail "echo out; echo err >&2; test -f fixed" failed with exit code 1.\n'
+        "Hint: Make it so.\n"
+        "Output file: .ralph/guardrail_001_echo_out_echo_err_2_test_f_fixed.log\n"
+        "Output (truncated):\n"
+        "out\nerr\n"
+    )
+    log = workshop.repo / ".ralph" / "guardrail_001_echo_out_echo_err_2_test_f_fixed.log"
+    assert log.read_text() == "out\nerr\n"
+    assert 'Guardrail "echo out; echo err >&2; test -f fixed" failed with exit code 1' in done.stdout
+    assert "APPEND" in done.stdout
+
+
+@pytest.mark.parametrize(("action", "shape"), [("append", "base\n\nG"), ("PREPEND", "G\n\nbase"), ("Replace", "G")])
+def test_each_fail_action(workshop: Workshop, action: str, shape: str) -> None:  # 001-17
+    workshop.agent(WORKING)
+    workshop.settings(guardrails=[{"command": "false", "failAction": action}])
+    workshop.ralph("run", "-p", "base", "-m", "2")
+    message = (
+        'Guardrail "false" failed with exit code 1.\nOutput file: .ralph/guardrail_001_false.log\nOutput (truncated):\n'
+    )
+    assert workshop.prompt(2) == shape.replace("G", message)
+
+
+def test_output_for_the_agent_is_cut_and_the_log_is_not(workshop: Workshop) -> None:  # 001-20
+    workshop.agent(WORKING)
+    workshop.settings(guardrails=[{"command": "seq 1 5000; exit 3"}], outputTruncateChars=20)
+    workshop.ralph("run", "-p", "x", "-m", "2")
+    assert workshop.prompt(2).endswith("Output (truncated):\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10... [truncated]")
+    assert (workshop.repo / ".ralph/guardrail_001_seq_1_5000_exit_3.log").read_text().endswith("5000\n")
+
+
+def test_all_guardrails_run_even_after_a_failure(workshop: Workshop) -> None:  # 001-16
+    workshop.agent(WORKING)
+    workshop.settings(guardrails=[{"command": "false"}, {"command": "touch ran"}, {"command": "false"}])
+    done = workshop.ralph("run", "-p", "x", "-m", "2")
+    assert (workshop.repo / "ran").exists()
+    assert workshop.prompt(2).count("failed with exit code") == 2
+    assert "guardrail_001_false_1.log" in workshop.prompt(2)  # 001-22
+    assert "guardrail_001_false_1.log" in os.listdir(workshop.repo / ".ralph")
+    assert done.stdout.count('Guardrail "false" started') == 4
+
+
+def test_a_guardrail_that_hangs_is_ended_and_says_so(workshop: Workshop) -> None:  # 001-34
+    workshop.agent(WORKING)
+    workshop.settings(guardrails=[{"command": "sleep 60", "timeoutSeconds": 0.3}])
+    workshop.ralph("run", "-p", "x", "-m", "2")
+    assert "It was ended after its time limit of 0.3s." in workshop.prompt(2)
+
+
+def test_a_red_baseline_is_named_as_such(workshop: Workshop) -> None:
+    workshop.agent(f"touch fixed; {DONE}")
+    workshop.settings(guardrails=[{"command": "test -f fixed"}])
+    done = workshop.ralph("run", "-p", "x", "--baseline")
+    assert done.returncode == 0
+    assert "Baseline is red: test -f fixed failed before the first agent call" in done.stdout
+    assert "guardrail_000_test_f_fixed.log" in workshop.prompt(1)
+
+
+# -- SCM ------------------------------------------------------------------------------------------
+SCM = {"command": "git", "tasks": ["commit"]}
+
+
+def test_every_passing_iteration_is_committed_before_the_completion_check(workshop: Workshop) -> None:  # 001-16, 001-24
+    workshop.agent(
+        f"echo 1 > made; {WORKING}",
+        "echo; echo 'Add made'; echo More",
+        f"echo 2 > made; {DONE}",
+        "echo '<response>Change made</response>'",
+    )
+    workshop.settings(scm=SCM, guardrails=[{"command": "test -f made"}])
+    (workshop.repo / "mine.txt").write_text("the user's own, untracked")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert workshop.git("log", "--format=%s").splitlines() == ["Change made", "Add made"]
+    assert workshop.git("show", "--stat", "--format=", "HEAD~0").count("made") == 1
+    assert workshop.git("status", "--porcelain").splitlines() == ["?? .ralph/", "?? mine.txt"]
+    asked = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
+    assert workshop.prompt(2) == asked  # 001-23
+    assert workshop.argv(2) == ["-p", "--output-format", "text"]
+
+
+def test_nothing_is_committed_when_a_guardrail_fails(workshop: Workshop) -> None:  # 001-24
+    workshop.agent(f"echo 1 > made; {DONE}")
+    workshop.settings(scm=SCM, guardrails=[{"command": "false"}])
+    workshop.ralph("run", "-p", "x", "-m", "2")
+    assert workshop.calls == 2
+    assert "made" in workshop.git("status", "--porcelain")
+
+
+def test_an_empty_diff_is_no_error_and_asks_for_no_message(workshop: Workshop) -> None:
+    workshop.settings(scm=SCM)
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert workshop.calls == 1
+
+
+def test_a_message_is_an_argument_never_shell(workshop: Workshop) -> None:  # 001-24
+    workshop.agent(f"echo 1 > made; {DONE}", """echo 'Say "$(touch hacked)" `touch hacked`; touch hacked'""")
+    workshop.settings(scm=SCM)
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    assert workshop.git("log", "--format=%s").strip() == 'Say "$(touch hacked)" `touch hacked`; touch hacked'
+    assert not (workshop.repo / "hacked").exists()
+
+
+def test_without_a_message_scm_is_aborted_and_the_loop_goes_on(workshop: Workshop) -> None:  # 001-23
+    workshop.agent(f"echo 1 > made; {DONE}", "echo '  '")
+    workshop.settings(scm=SCM)
+    done = workshop.ralph("run", "-p", "x", "-m", "1")
+    assert done.returncode == 0
+    assert "commit: the agent gave no commit message" in done.stdout
+    assert workshop.git("status", "--porcelain").splitlines()[-1] == "?? made"
+
+
+def test_scm_trouble_is_reported_and_the_loop_goes_on(workshop: Workshop) -> None:  # 001-24
+    workshop.settings(scm={"command": "git", "tasks": ["push"]})
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert "git push failed with exit code" in done.stdout
+
+
+# -- what agents do wrong -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (result("Invalid API key", is_error=True, api_error_status=401) + "; exit 1", "API key"),
+        (result("Credit balance is too low", is_error=True, api_error_status=400) + "; exit 1", "redit"),
+    ],
+)
+def test_what_cannot_work_stops_at_once_with_2(workshop: Workshop, answer: str, says: str) -> None:  # C12
+    workshop.agent(answer)
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 2
+    assert workshop.calls == 1
+    assert says in done.stdout
+
+
+def test_a_claim_of_a_run_that_failed_does_not_count(workshop: Workshop) -> None:
+    workshop.agent(
+        'echo \'{"type":"assistant","message":{"content":[{"type":"text","text":"<response>DONE</response>"}]}}\'; exit 1'
+    )
+    done = workshop.ralph("run", "-p", "x", "-m", "2")
+    assert done.returncode == 1
+
+
+def test_overload_is_waited_for_and_spends_no_iteration(workshop: Workshop) -> None:  # 001-34
+    overloaded = result("API Error: 529 Overloaded", is_error=True, api_error_status=529) + "; exit 1"
+    workshop.agent(overloaded, overloaded, DONE)
+    workshop.settings(retry={"delaySeconds": 0.05})
+    done = workshop.ralph("run", "-p", "x", "-m", "1")
+    assert done.returncode == 0
+    assert workshop.calls == 3
+
+
+def test_an_agent_that_hangs_is_ended_by_its_time_limit(workshop: Workshop) -> None:  # 001-34
+    workshop.agent("sleep 60", DONE)
+    done = workshop.ralph("run", "-p", "x", "--timeout", "0.5s")
+    assert done.returncode == 0
+    assert workshop.calls == 2
+
+
+def test_the_budget_stops_the_loop_and_is_told_to_the_agent(workshop: Workshop) -> None:
+    workshop.agent(result("working", cost=0.6))
+    done = workshop.ralph("run", "-p", "x", "--budget", "1")
+    assert done.returncode == 1
+    assert workshop.calls == 2
+    assert "$1.20 of the $1.00 budget spent" in done.stdout
+    assert workshop.argv(2)[workshop.argv(2).index("--max-budget-usd") + 1].startswith("0.4")
+
+
+def test_a_budget_no_one_can_keep_is_refused(workshop: Workshop) -> None:
+    workshop.agent("echo hi", name="my-agent")
+    done = workshop.ralph("run", "-p", "x", "--budget", "1", "--agent", "my-agent")
+    assert done.returncode == 2
+    assert "does not report what it costs" in done.stderr
+    assert workshop.calls == 0
+
+
+def test_the_time_limit_stops_the_loop(workshop: Workshop) -> None:
+    workshop.agent(f"sleep 0.3; {WORKING}")
+    done = workshop.ralph("run", "-p", "x", "--max-time", "0.5s", "-m", "100")
+    assert done.returncode == 1
+    assert workshop.calls <= 3
+    assert "time limit of 0.5s reached" in done.stdout
+
+
+def test_the_agents_environment_is_its_own(workshop: Workshop) -> None:
+    workshop.ralph("run", "-p", "x", CLAUDECODE="1", ANTHROPIC_API_KEY="mine", OPENAI_API_KEY="not yours")
+    environment = (workshop.home / "env.1").read_text()
+    assert "CLAUDECODE" not in environment
+    assert "OPENAI_API_KEY" not in environment
+    assert "ANTHROPIC_API_KEY=mine" in environment
+    assert "RALPH_ITERATION=1" in environment
+    assert f"TASK_FOLDER={workshop.repo.resolve()}" in environment
+    assert re.search(r"RALPH_RUN_ID=\d{8}-\d{6}-", environment)
+
+
+def test_without_settings_the_agent_on_path_is_used_and_named(workshop: Workshop) -> None:
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert "no agent configured: using 'claude --permission-mode acceptEdits'" in done.stdout
+
+
+def test_without_any_agent_it_says_what_to_do(workshop: Workshop) -> None:
+    done = workshop.ralph("run", "-p", "x", PATH="/usr/bin:/bin")
+    assert done.returncode == 2
+    assert "none was found on PATH" in done.stderr
+
+
+# -- signals, cancel, resume, lock ----------------------------------------------------------------
+def test_a_first_signal_lets_the_step_finish(workshop: Workshop) -> None:  # 001-25
+    workshop.agent(f"echo up > up; sleep 1; echo finished > finished; {DONE}")
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "Received signal, shutting down..." in err
+    assert (workshop.repo / "finished").exists()
+    assert "nterrupted" in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_stops_at_once_and_leaves_nothing(workshop: Workshop, number: signal.Signals) -> None:
+    token = uuid.uuid4().hex
+    workshop.agent(f"setsid sh -c 'trap \"\" INT; sleep 60; :' {token} & echo up > up; sleep 60")
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        run.send_signal(number)
+        time.sleep(0.3)
+        began = time.monotonic()
+        run.send_signal(number)
+        run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert time.monotonic() - began < 6
+    assert not alive_with(token)
+
+
+def test_resuming_after_kill_9_repeats_nothing_that_finished(workshop: Workshop) -> None:
+    workshop.agent(WORKING, DONE)
+    workshop.settings(guardrails=[{"command": "echo check >> checks; test -f go || { touch up; sleep 60; }"}])
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        run.kill()
+        run.communicate()
+    assert workshop.calls == 1
+    (workshop.repo / "go").touch()
+    assert workshop.status()["outcome"] == "lost"
+    done = workshop.ralph("run", "--resume")
+    assert done.returncode == 0
+    assert workshop.calls == 2  # the first run was finished, and is not repeated
+    assert (workshop.repo / "checks").read_text().count("check") == 3  # the interrupted check is
+    status = workshop.status()
+    assert (status["outcome"], status["iteration"]) == ("completed", 2)
+
+
+def test_resuming_with_a_higher_limit(workshop: Workshop) -> None:
+    workshop.agent(WORKING, WORKING, DONE)
+    assert workshop.ralph("run", "-p", "x", "-m", "2").returncode == 1
+    done = workshop.ralph("run", "--resume", "-m", "5")
+    assert done.returncode == 0
+    assert workshop.calls == 3
+    assert "Iteration 3/5" in done.stdout
+
+
+def test_a_completed_run_is_not_resumed(workshop: Workshop) -> None:
+    workshop.ralph("run", "-p", "x")
+    run = workshop.status()["id"]
+    done = workshop.ralph("run", "--resume", run)
+    assert done.returncode == 2
+    assert "is completed" in done.stderr
+
+
+def test_only_limits_can_be_changed_when_resuming(workshop: Workshop) -> None:
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    done = workshop.ralph("run", "--resume", "-c", "OTHER")
+    assert done.returncode == 2
+    assert "completionResponse cannot be changed" in done.stderr
+
+
+def test_a_second_run_is_told_who_holds_the_repository(workshop: Workshop) -> None:
+    workshop.agent("echo up > up; sleep 60")
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        second = workshop.ralph("run", "-p", "y")
+        assert second.returncode == 2
+        assert re.search(rf"is busy: run \d{{8}}-\S+ \(pid {run.pid}\) holds it", second.stderr)
+        workshop.ralph("cancel")
+        run.communicate(timeout=20)
+
+
+def test_status_shows_and_cancel_ends_a_run_within_two_seconds(workshop: Workshop) -> None:
+    token = uuid.uuid4().hex
+    workshop.agent(
+        WORKING, f"echo kept > work; setsid sh -c 'trap \"\" TERM; sleep 60; :' {token} & echo up > up; sleep 60"
+    )
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        status = workshop.status()
+        assert (status["active"], status["iteration"], status["limit"]) == (True, 2, 10)
+        assert status["costUsd"] == pytest.approx(0.01)
+        assert f"running  claude · iteration 2/10" in workshop.ralph("status").stdout
+        began = time.monotonic()
+        cancelled = workshop.ralph("cancel", status["id"])
+        took = time.monotonic() - began
+        run.communicate(timeout=20)
+    assert cancelled.stdout == f"Cancelled run {status['id']} at iteration 2/10\n"
+    assert took < 3  # two seconds, and the start of `ralph cancel` itself
+    assert run.returncode == 130
+    assert not alive_with(token)
+    assert (workshop.repo / "work").read_text() == "kept\n"
+    assert workshop.status()["outcome"] == "interrupted"
+
+
+def test_cancel_without_a_run_says_so(workshop: Workshop) -> None:
+    done = workshop.ralph("cancel")
+    assert done.returncode == 2
+    assert "no run is active" in done.stderr
+
+
+# -- output ---------------------------------------------------------------------------------------
+def test_verbose_tells_everything_on_stderr(workshop: Workshop) -> None:  # 001-26
+    workshop.settings(
+        guardrails=[{"command": "true"}], agent={"command": "claude", "environment": {"MY_API_KEY": "s3cret"}}
+    )
+    (workshop.repo / ".ralph/settings.local.json").write_text('{"maximumIterations": 7}')
+    done = workshop.ralph("run", "-p", "p" * 300, "-V")
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("[ralph] ") for line in lines)
+    assert "[ralph] Loading settings from .ralph/settings.json" in lines
+    assert "[ralph] Loading settings from .ralph/settings.local.json" in lines
+    assert "[ralph] Iteration 1/7 starting" in lines
+    assert "[ralph] Running guardrail: true" in lines
+    assert f"[ralph] Prompt: {'p' * 200}" in lines
+    text = done.stderr
+    assert re.search(r"\[ralph\] Agent command: \S*claude -p --output-format stream-json --verbose", text)
+    assert re.search(r"\[ralph\] Guardrail exited with code 0 \(\d+\.\d+s\)", text)
+    assert re.search(r"\[ralph\] Completion check: ", text)
+    assert re.search(r"\[ralph\] Agent finished after \d+\.\d+s", text)
+    assert "s3cret" not in text
+
+
+def test_json_gives_one_event_a_line(workshop: Workshop) -> None:
+    workshop.settings(guardrails=[{"command": "true"}])
+    done = workshop.ralph("run", "-p", "x", "--json")
+    events = [json.loads(line)["event"]["type"] for line in done.stdout.splitlines()]
+    assert events[0] == "run_started"
+    assert events[-1] == "run_ended"
+    assert {"iteration_started", "gate_started", "gate_ended", "agent_ended", "finished"} <= set(events)
+
+
+def test_logs_show_the_last_run_again(workshop: Workshop) -> None:
+    workshop.agent(
+        'echo \'{"type":"assistant","message":{"content":[{"type":"text","text":"Hello there"}]}}\'; ' + DONE
+    )
+    workshop.ralph("run", "-p", "x")
+    shown = workshop.ralph("logs")
+    assert shown.returncode == 0
+    assert "Hello there" in shown.stdout
+    assert "Completed" in shown.stdout
+    folder = workshop.ralph("logs", "--path").stdout.strip()
+    assert "Hello there" in open(os.path.join(folder, "agent_001.log")).read()
+
+
+def test_logs_follow_a_run_to_its_end(workshop: Workshop) -> None:
+    workshop.agent(f"echo up > up; sleep 1; {DONE}")
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        followed = workshop.ralph("logs", "-f", timeout=30)
+        run.communicate(timeout=20)
+    assert "Iteration 1/10" in followed.stdout
+    assert "Completed" in followed.stdout
+
+
+def test_an_ascii_stdout_does_not_end_the_run(workshop: Workshop) -> None:
+    done = workshop.ralph("run", "-p", "x", "--glyphs", "emoji", LANG="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+
+
+def test_a_closed_pipe_does_not_end_the_run(workshop: Workshop) -> None:
+    workshop.agent(WORKING, WORKING, WORKING, f"touch last; {DONE}")
+    with workshop.start("run", "-p", "x") as run:
+        assert run.stdout is not None
+        run.stdout.close()
+        assert run.wait(timeout=20) == 0
+        assert run.stderr is not None
+        assert "Traceback" not in run.stderr.read()
+    assert (workshop.repo / "last").exists()
+
+
+def test_a_dry_run_runs_nothing(workshop: Workshop) -> None:  # 001-34
+    workshop.settings(guardrails=[{"command": "touch ran"}], scm=SCM)
+    done = workshop.ralph("run", "-p", "do it", "--dry-run")
+    assert done.returncode == 0
+    assert workshop.calls == 0
+    assert not (workshop.repo / "ran").exists()
+    for part in (
+        "claude -p --output-format stream-json --verbose",
+        "do it",
+        "touch ran",
+        "git commit",
+        "10 iterations",
+    ):
+        assert part in done.stdout
+
+
+def test_state_lives_in_the_git_dir_and_logs_in_dot_ralph(workshop: Workshop) -> None:
+    workshop.settings(guardrails=[{"command": "true"}])
+    workshop.ralph("run", "-p", "x")
+    assert (workshop.repo / ".git/ralph/ralph.db").exists()
+    assert sorted(os.listdir(workshop.repo / ".ralph")) == ["guardrail_001_true.log", "settings.json"]
+
+
+def test_outside_git_state_lives_in_dot_ralph(workshop: Workshop) -> None:
+    import shutil
+
+    shutil.rmtree(workshop.repo / ".git")
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    assert (workshop.repo / ".ralph/state/ralph.db").exists()

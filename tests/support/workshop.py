@@ -1,0 +1,127 @@
+"""A scratch repository with a fake agent, and the installed `ralph` to run in it."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+RALPH = [sys.executable, "-m", "ralph"]
+FAKE = """#!/bin/sh
+# Keeps what it is told, plays the answer of its turn (the last one again and again).
+cd {home}
+n=$(($(cat count 2>/dev/null || echo 0) + 1))
+echo $n > count
+cat > prompt.$n
+printf '%s\\n' "$@" > argv.$n
+env > env.$n
+answer=answer.$n
+[ -f $answer ] || answer=answer.last
+cd "$OLDPWD"
+. {home}/$answer
+"""
+
+
+def result(text: str, cost: float = 0.01, **more: object) -> str:
+    """A shell line that prints Claude's closing event."""
+    event = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "result": text,
+        "total_cost_usd": cost,
+        "usage": {"input_tokens": 3, "output_tokens": 9},
+        **more,
+    }
+    return f"printf '%s\\n' {shlex.quote(json.dumps(event))}"
+
+
+class Workshop:
+    """Where the tests of the program work."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.repo = folder / "repo"
+        self.home.mkdir()
+        self.repo.mkdir()
+        self.environment = {
+            "PATH": f"{self.home}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "GIT_CONFIG_GLOBAL": str(self.home / "gitconfig"),
+            "COVERAGE_PROCESS_START": os.environ.get("COVERAGE_PROCESS_START", ""),
+        }
+        (self.home / "gitconfig").write_text("[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n")
+        self.git("init", "-q")
+        self.agent()
+
+    def agent(self, *answers: str, name: str = "claude") -> None:
+        """A fake agent on PATH; each answer is a line of shell, the last one repeats."""
+        program = self.home / name
+        program.write_text(FAKE.format(home=shlex.quote(str(self.home))))
+        program.chmod(0o755)
+        for number, answer in enumerate(answers or (result("<response>DONE</response>"),), 1):
+            (self.home / f"answer.{number}").write_text(answer + "\n")
+            (self.home / "answer.last").write_text(answer + "\n")
+
+    def settings(self, **values: object) -> None:
+        """`.ralph/settings.json`."""
+        (self.repo / ".ralph").mkdir(exist_ok=True)
+        (self.repo / ".ralph" / "settings.json").write_text(json.dumps({"agent": {"command": "claude"}, **values}))
+
+    def ralph(
+        self, *words: str, stdin: str | None = None, timeout: float = 60, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it to its end."""
+        return subprocess.run(
+            [*RALPH, *words],
+            cwd=self.repo,
+            env={**self.environment, **variables},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        """Run it in the background."""
+        return subprocess.Popen(
+            [*RALPH, *words],
+            cwd=self.repo,
+            env={**self.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def git(self, *words: str) -> str:
+        """Git in the repository; what it printed."""
+        done = subprocess.run(
+            ["git", *words], cwd=self.repo, env=self.environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def prompt(self, number: int) -> str:
+        """What the agent was told at its turn."""
+        return (self.home / f"prompt.{number}").read_text()
+
+    def argv(self, number: int) -> list[str]:
+        """How the agent was called at its turn."""
+        return (self.home / f"argv.{number}").read_text().splitlines()
+
+    @property
+    def calls(self) -> int:
+        """How often the agent was called."""
+        count = self.home / "count"
+        return int(count.read_text()) if count.exists() else 0
+
+    def status(self) -> dict[str, Any]:
+        """The newest run."""
+        runs = json.loads(self.ralph("status", "--json").stdout)["runs"]
+        newest: dict[str, Any] = runs[0]
+        return newest
