@@ -26,7 +26,7 @@ VOCABULARIES = (
     (EMOJI, 5),
 )  # and how many of 100 texts draw on each: most is English and code
 LARGE_EVERY = 20 * MB  # between two tool results of megabytes: a screenshot, a lock file, a log
-CHARACTERS_A_BYTE = 0.955  # escapes and multi-byte characters make up the rest of a line
+CHARACTERS_A_BYTE = 0.98  # escapes and multi-byte characters make up the rest of a line
 LARGE = (1, 2, 3, 4, 5)  # MB
 
 

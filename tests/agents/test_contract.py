@@ -3,7 +3,9 @@
 import importlib
 import json
 import pkgutil
-from typing import get_args
+import random
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from ralph.model.ports import Agent, AgentOptions, Heard, Mode
 NAMES = [m.name for m in pkgutil.iter_modules(ralph.agents.__path__) if not m.name.startswith("_")]
 MODES: list[Mode] = ["stream", "text"]
 AWKWARD = "Fix it.\n\n\"quoted\" 'single' $(rm -rf ~) `tick` \\ \t emoji 🎉\nlast line\n"
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 ARGUMENT_LIMIT = 128 * 1024
 
 each_agent = pytest.mark.parametrize("name", NAMES)
@@ -95,7 +98,7 @@ def test_silence_is_no_success(name: str, mode: Mode) -> None:
 
 @each_agent
 @each_mode
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(blocks=st.lists(st.binary(max_size=300), max_size=5))
 def test_any_bytes_give_events(name: str, mode: Mode, blocks: list[bytes]) -> None:
     total(name, mode, blocks)
@@ -104,10 +107,11 @@ def test_any_bytes_give_events(name: str, mode: Mode, blocks: list[bytes]) -> No
 # Close to what is printed, so that the typed decoders are reached and not just the syntax.
 WORDS = st.sampled_from(
     "type subtype message content text thinking tool_use tool_result tool_use_id id name input is_error error "
-    "errors result system assistant user success parent_tool_use_id usage input_tokens total_cost_usd permission_denials item "
-    "item.started item.completed agent_message command_execution exit_code aggregated_output turn.completed "
-    "turn.failed part state status metadata step_finish reason stop tool_id tool_name parameters stats init delta role "
-    "TodoWrite TaskUpdate todos taskId Bash command init api_retry attempt rate_limit_event rate_limit_info".split()
+    "errors result system assistant user success parent_tool_use_id usage input_tokens total_cost_usd "
+    "permission_denials item item.started item.completed agent_message command_execution exit_code aggregated_output "
+    "turn.completed turn.failed part state status metadata step_finish reason stop tool_id tool_name parameters stats "
+    "init delta role TodoWrite TaskUpdate todos taskId Bash command init api_retry attempt rate_limit_event "
+    "rate_limit_info".split()
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | st.text(max_size=20),
@@ -118,11 +122,36 @@ LINES = st.dictionaries(WORDS, VALUES, max_size=6)
 
 
 @each_agent
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(lines=st.lists(LINES, max_size=4), broken=st.booleans())
 def test_any_json_gives_events(name: str, lines: list[dict[str, object]], broken: bool) -> None:
     text = "".join(json.dumps(line) + "\n" for line in lines)
     total(name, "stream", [text.encode(), b"{not json\n" if broken else b""])
+
+
+@each_agent
+def test_a_recorded_line_with_any_value_changed_gives_events(name: str) -> None:
+    chance = random.Random(name)
+    odd: list[object] = [None, True, -1, 1e300, "", "x", [], [None], {}, {"type": "text"}, [[]], "success"]
+    for line in recorded(name):
+        for _ in range(5):
+            total(name, "stream", [json.dumps(changed(json.loads(line), chance, odd)).encode()])
+
+
+def recorded(name: str) -> list[str]:
+    """Lines of every kind this agent was ever heard to print; Claude's where nothing was recorded."""
+    files = [*TRANSCRIPTS.glob(f"{name}_*.ndjson")] or [*TRANSCRIPTS.glob("claude_*.ndjson")]
+    return list({line[:45]: line for file in files for line in file.read_text().splitlines()}.values())
+
+
+def changed(value: Any, chance: random.Random, odd: list[object]) -> object:
+    """A copy with one value, anywhere, replaced by an odd one."""
+    inner = [*value] if isinstance(value, dict) else [*range(len(value))] if isinstance(value, list) else []
+    if not inner or chance.random() < 0.1:
+        return chance.choice(odd)
+    key, copy = chance.choice(inner), value.copy()
+    copy[key] = changed(copy[key], chance, odd)
+    return copy
 
 
 def total(name: str, mode: Mode, blocks: list[bytes]) -> None:

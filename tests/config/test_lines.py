@@ -39,6 +39,11 @@ def test_a_json_key_is_found_by_its_whole_path(path: Path, line: int | None) -> 
     assert line_of(JSON, path) == line
 
 
+def test_odd_keys_are_keys_too() -> None:
+    text = '{"": "x",\n"\\"": 1,\n"x": 2,\n"\\u00e9": 3}'
+    assert [line_of(text, (key,)) for key in ("", '"', "x", "é")] == [1, 2, 3, 4]
+
+
 YAML = "ralph:\n  enabled: true\n  coder:\n    max: 1\n  qa:\n    max: 2\n"
 
 

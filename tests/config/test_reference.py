@@ -7,9 +7,8 @@ from ralph.config.schema import PARTS, Settings
 
 
 def test_every_key_is_explained_and_nothing_else_is() -> None:
-    kinds = {"Settings": Settings, "Stage": PARTS["coder"]} | {
-        kind.__name__: kind for key, kind in PARTS.items() if key not in ("coder", "reviewer", "tester", "qa")
-    }
+    kinds: dict[str, type[msgspec.Struct]] = {"Settings": Settings, "Stage": PARTS["coder"]}
+    kinds |= {kind.__name__: kind for key, kind in PARTS.items() if key not in ("coder", "reviewer", "tester", "qa")}
     assert {name: set(keys) for name, keys in DESCRIPTIONS.items()} == {
         name: set(kind.__struct_encode_fields__) for name, kind in kinds.items()
     }

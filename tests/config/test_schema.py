@@ -163,7 +163,8 @@ known_keys = st.sampled_from(Settings.__struct_encode_fields__)
 def test_any_json_gives_settings_or_a_config_error(raw: dict[str, object]) -> None:
     text = msgspec.json.encode(raw).decode()
     try:
-        assert isinstance(checked(Layer(NAME, raw, text)), Settings)
+        checked(Layer(NAME, raw, text))
+        said = ""
     except ConfigError as error:
-        assert error.message.startswith(f"{NAME}:1: ")
-        assert "expected" in error.message
+        said = error.message
+    assert not said or (said.startswith(f"{NAME}:1: ") and "expected" in said)

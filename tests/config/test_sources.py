@@ -31,7 +31,7 @@ def load_in(folder: Path, flags: Mapping[str, object] | None = None, **variables
 
 def complaint(folder: Path, **variables: str) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        load_in(folder, **variables)
+        load_in(folder, None, **variables)
     return caught.value
 
 
@@ -86,7 +86,7 @@ def test_flags_that_were_not_given_do_not_count(folder: Path) -> None:
 
 
 def test_a_wrong_flag_is_told_as_such(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="^command line: maximumIterations: expected an integer ≥ 1, got 0$"):
+    with pytest.raises(ConfigError, match=r"^command line: maximumIterations: expected an integer ≥ 1, got 0$"):
         load_in(folder, {"maximumIterations": 0})
 
 

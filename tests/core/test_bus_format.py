@@ -201,6 +201,21 @@ def test_a_rule_in_somebody_elses_body_breaks_nothing() -> None:  # §3-13
     assert bodies(foreign + b"\n" + encoded(message("next"))) == ["above\n---\nbelow", "next"]
 
 
+def test_what_was_edited_by_hand_is_shown_whatever_the_count() -> None:
+    data = encoded(message("a\nb")).replace(b"b\n", b"b\nadded\n")
+    assert bodies(data + b"\n" + encoded(message("next"))) == ["a\nb\nadded", "next"]
+    data = encoded(message("a\nb\nc")).replace(b"a\nb\n", b"")
+    assert bodies(data + b"\n" + encoded(message("next"))) == ["c", "next"]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"), [("null", ""), ("~", ""), ("'it''s'", "it's"), ('"a\\tb"', "a\tb"), ('"broken', "broken")]
+)
+def test_values_as_other_writers_of_yaml_put_them(written: str, value: str) -> None:
+    (found,) = parsed(f"---\nmsg_id: a\nts: 2026-02-05\nproject_id: {written}\n---\nx\n".encode()).messages
+    assert found.project_id == value
+
+
 def test_windows_line_ends_are_read() -> None:
     data = b"---\r\nmsg_id: a\r\nts: 2026-02-05\r\ntype: FACT\r\n---\r\none\r\ntwo\r\n"
     (found,) = parsed(data).messages
@@ -246,6 +261,8 @@ def test_every_cut_of_a_message_of_many_lines_is_seen() -> None:
     for length in range(len(whole), len(full)):
         assert bodies(full[:length]) == ["kept\n"]
         assert bodies(joined(full[:length], message("next"))) == ["kept\n", "next"]
+        if length > len(whole) + 1:  # a blank line alone may be the end of a body
+            assert joined(full[:length], message("next")) == joined(whole, message("next"))
 
 
 def test_what_others_left_without_a_newline_is_kept() -> None:

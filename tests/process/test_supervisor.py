@@ -5,6 +5,7 @@ import signal
 import time
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -174,3 +175,21 @@ def test_a_stop_that_crosses_the_childs_own_end_does_not_hurt_the_next(
         inbox.grace = None
         exited, out, _ = heard(supervisor, shell("sleep 0.08; echo whole"))
         assert (exited.ending, out) == ("exited", b"whole\n")
+
+
+def test_what_is_spared_outlives_the_child_but_not_the_guardian(inbox: QuietInbox, tmp_path: Path) -> None:  # 003-05
+    kept, lost = uuid.uuid4().hex, uuid.uuid4().hex
+    note = tmp_path / "pid"
+    supervisor = Supervisor(inbox, spared=lambda: [int(note.read_text())] if note.exists() else [])
+    script = (
+        f"setsid sh -c 'echo $$ > {note}; sleep 60; :' {kept} & setsid sh -c 'sleep 60; :' {lost} &"
+        f" while [ ! -s {note} ]; do sleep 0.01; done"
+    )
+    exited, _, _ = heard(supervisor, shell(script))
+    assert exited.code == 0
+    assert alive_with(kept)
+    assert not alive_with(lost)
+    assert heard(supervisor, shell("echo next"))[1] == b"next\n"
+    assert alive_with(kept)
+    supervisor.close()
+    assert not alive_with(kept)

@@ -229,6 +229,13 @@ def test_threads_lose_nothing_and_share_no_id(tmp_path: Path) -> None:
     assert sorted(posted) == sorted(ids(Bus(tmp_path / "0.md").read() + Bus(tmp_path / "1.md").read()))
 
 
+def test_ids_of_the_same_nanosecond_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: 1_770_285_600_123_456_789)
+    one, two = (Bus(tmp_path / name).post("INFO", "x") for name in "ab")
+    assert one != two
+    assert one.startswith("MSG-20260205-100000-123456789-PID")
+
+
 def test_a_killed_writer_takes_no_message_with_it_that_it_told_of(bus: Bus) -> None:  # §3 messagebus
     for round_ in range(4):
         victim, survivor = writer(bus.path, "victim", 10_000, lines=400), writer(bus.path, "survivor", 20)
@@ -348,6 +355,23 @@ def test_between_setting_aside_and_the_next_post_the_bus_is_not_empty(bus: Bus) 
     assert texts(bus.read()) == ["one", "two"]
 
 
+def test_what_is_set_aside_while_a_reader_opens_it_is_read_once(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    bus.post("INFO", "one")
+    listdir = os.listdir
+
+    def late(folder: Path) -> list[str]:
+        if not listdir(folder)[1:]:
+            with bus_files.locked(bus.path, 1) as fd:
+                monkeypatch.setattr("os.listdir", listdir)
+                bus_files.set_aside(fd, bus.path)
+            bus.post("INFO", "two")
+        return listdir(folder)
+
+    monkeypatch.setattr("os.listdir", late)
+    assert texts(bus.read()) == ["one"]
+    assert texts(bus.read()) == ["one", "two"]
+
+
 def test_a_reader_never_sees_less_than_before_while_writers_rotate(tmp_path: Path) -> None:  # §3-13
     path = tmp_path / TASK_BUS
     writers = [writer(path, f"w{n}", 60, rotate_at=2000) for n in range(3)]
@@ -431,3 +455,6 @@ def test_a_follower_survives_a_bus_that_is_replaced(bus: Bus, tmp_path: Path) ->
     bus.path.unlink()
     bus.post("INFO", "four")
     assert next(follower).body == "four"
+    os.truncate(bus.path, 0)
+    bus.post("INFO", "5")
+    assert next(follower).body == "5"

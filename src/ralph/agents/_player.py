@@ -283,13 +283,8 @@ def silent(text: str) -> None:
     """Nothing."""
 
 
-def asks_for_message(prompt: str) -> bool:
-    """Whether the work is done and only wants a name. No prompt at all asks for nothing more."""
-    return not prompt.strip() or prompt.startswith(COMMIT_QUESTION)
-
-
 def message_of(run: dict[str, Any]) -> list[Step]:
-    """The steps that answer such a question."""
+    """The steps that answer that question."""
     said = [step for step in run["steps"] if "say" in step]
     return [{"say": run["message"]}] if "message" in run else said[-1:]
 
@@ -301,7 +296,8 @@ def main(words: list[str]) -> None:
         raise Fault("usage: python -m ralph.agents._player SCRIPT [--text] < prompt")
     text = "--text" in words
     runs = loaded(paths[0])
-    asked = asks_for_message(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    prompt = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    asked = prompt.startswith(COMMIT_QUESTION) or (text and not prompt)
     run = runs[min(iteration(paths[0], counts=not asked), len(runs)) - 1]
     if not isinstance(run, dict):
         run = {"steps": run}

@@ -12,8 +12,9 @@ from ralph.core import environment
 from ralph.core.guardrail import slugs
 from ralph.core.policies.tagged import Standing, Tagged
 from ralph.core.step import Rules
+from ralph.engine.caller import Caller
 from ralph.engine.scm import Scm
-from ralph.engine.world import Surroundings, World
+from ralph.engine.world import Clock, Surroundings, World
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
 from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Mode, Processes, Watcher
@@ -117,27 +118,40 @@ def world(
             f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
             "leave out --budget, and bound the run with -m and --max-time",
         )
-    own = {"RALPH_RUN_ID": run, "TASK_FOLDER": places.folder}
+    own = own_variables(run, places.folder, places.state)
     of_gate = environment.of_gate(variables, own)
     around = Surroundings(
-        run=run,
         folder=places.folder,
         notes=places.notes,
         records=places.records(run),
-        environment=environment.of_agent(
-            variables, own, crew.adapter, settings.agent.pass_environment, settings.agent.environment
-        ),
         gate_environment=of_gate,
         signals=settings.until,
         count_iterations=settings.include_iteration_count_in_prompt,
         mode=mode(settings),
-        timeout=settings.agent.timeout_seconds,
-        idle_timeout=settings.agent.idle_timeout_seconds,
-        already=already,
     )
     wanted = settings.scm
     scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate) if wanted else None
-    return World(around, made, prompt, gates(settings, processes), processes, inbox, watchers, scm)
+    made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes)
+    return World(around, Clock(already), made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
+
+
+def caller(
+    made: Agent,
+    crew: Crew,
+    settings: AgentSettings,
+    folder: str,
+    variables: Mapping[str, str],
+    own: Mapping[str, str],
+    processes: Processes,
+) -> Caller:
+    """What runs the agent once."""
+    its = environment.of_agent(variables, own, crew.adapter, settings.pass_environment, settings.environment)
+    return Caller(made, processes, folder, its, settings.timeout_seconds, settings.idle_timeout_seconds)
+
+
+def own_variables(run: str, task_folder: str, state: str) -> dict[str, str]:
+    """What every child of a run can know about it."""
+    return {"RALPH_RUN_ID": run, "RALPH_STATE": state, "TASK_FOLDER": task_folder}
 
 
 def _command_words(command: str, folder: str, variables: Mapping[str, str]) -> tuple[str, ...]:

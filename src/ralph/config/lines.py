@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
+
+_NO_KEY = "\0"  # inside an object, before its next key
 
 
 def line_of(text: str, path: Path) -> int | None:
@@ -33,7 +37,7 @@ def _places(text: str) -> Iterator[tuple[Path, int]]:
     for token in _TOKEN.finditer(text):
         match token[0]:
             case "{":
-                path.append("")
+                path.append(_NO_KEY)
             case "[":
                 path.append(0)
                 yield tuple(path), _value_after(text, token.end())
@@ -43,9 +47,9 @@ def _places(text: str) -> Iterator[tuple[Path, int]]:
                 path[-1] += 1
                 yield tuple(path), _value_after(text, token.end())
             case ",":
-                path[-1] = ""
-            case string if path[-1] == "" and string != ":":
-                path[-1] = string[1:-1]
+                path[-1] = _NO_KEY
+            case string if path[-1] == _NO_KEY and string != ":":
+                path[-1] = str(msgspec.json.decode(string))
                 yield tuple(path), token.start()
 
 

@@ -187,7 +187,7 @@ def _unframed(text: str, lines: int) -> str:
     """The body without the newlines that part it from the next entry. Where they are counted, its own are kept."""
     if lines:
         found = text.split("\n")
-        if not any(found[lines:]):
+        if len(found) > lines and not any(found[lines:]):
             return "\n".join(found[:lines])
     return text.rstrip("\n")
 

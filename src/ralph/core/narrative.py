@@ -46,7 +46,9 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
         case Reported() as it:
             count = state.tally.iterations
             return [
-                AgentEnded(count, it.outcome, it.detail, it.seconds, it.cost_usd, it.usage, it.tools, it.errors),
+                AgentEnded(
+                    count, it.outcome, it.detail, it.seconds, it.cost_usd, it.usage, it.tools, it.errors, it.exit_code
+                ),
                 Debugged(f"Completion check: <response> {response(it.text)!r}, <promise> {promise(it.text)!r}"),
             ]
         case Checked() as checked if checked.failures and state.tally.iterations == 0:

@@ -82,7 +82,7 @@ SIGNS = (
     Sign(
         "unusable",
         (404,),
-        r"model_not_found|no such model|model .{0,60}(does not exist|may not exist)",
+        r"model_not_found|no such model|\bmodel\b.{0,60}(does not exist|may not exist)",
         "The model or its address is unknown: {} Check the model in agent.flags.",
     ),
     LIMITED,
@@ -237,14 +237,14 @@ def _unfinished(heard: Heard, exited: Exited, stderr: str) -> Verdict:
         case "timed_out":
             return Verdict(
                 "timed_out",
-                f"The agent was stopped after {exited.seconds:.0f}s, its time limit. Raise agent.timeoutSeconds if the work"
-                " needs longer, or ask for less at once.",
+                f"The agent was stopped after {exited.seconds:.0f}s, its time limit. Raise agent.timeoutSeconds if the"
+                " work needs longer, or ask for less at once.",
             )
         case "idle":
             return Verdict(
                 "idle",
-                f"The agent was silent for too long and stopped after {exited.seconds:.0f}s. Raise agent.idleTimeoutSeconds"
-                " if its tools take that long.",
+                f"The agent was silent for too long and stopped after {exited.seconds:.0f}s. Raise"
+                " agent.idleTimeoutSeconds if its tools take that long.",
             )
         case _:
             return Verdict("crashed", _crash(heard, exited.code, _last_line(stderr)))

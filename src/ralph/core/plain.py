@@ -49,24 +49,33 @@ def fitted(text: str, width: int, ellipsis: str = "…") -> str:
 
 def one_line(text: str, width: int, ellipsis: str = "…") -> str:
     """Any text, cleaned, on one line of at most `width` cells. Only as much of it is looked at as can matter."""
-    start = text[: width * 2]
-    if "\n" in start or "\t" in start or not _is_ordinary(start):
-        start = " ".join(plain(start).split())
-    return fitted(start if len(text) <= width * 2 else start + ellipsis, width, ellipsis)
+    start = text[: width + 1]
+    if "\n" in start or "\t" in start:
+        start = start.replace("\n", " ").replace("\t", " ")
+    if "   " in start or not _is_ordinary(start):
+        start = " ".join(plain(text[: width * 2]).split())
+        return fitted(start if len(text) <= width * 2 else start + ellipsis, width, ellipsis)
+    return start.strip() if len(start) <= width else fitted(start.lstrip(), width, ellipsis)
 
 
 def first_lines(text: str, most: int, width: int, ellipsis: str = "…") -> list[str]:
-    """The first lines of any text, cleaned, each cut to `width` cells. A long line costs what is shown of it."""
-    parts = text.split("\n", most)[:most]
-    starts = [part[: width + 1] for part in parts]
-    several = "\n".join(starts)
-    if _is_ordinary(several):
-        if "\t" in several:
-            starts = several.replace("\t", _TAB).split("\n")
-        room = max(0, width - len(ellipsis))
-        return [start if len(start) <= width else start[:room] + ellipsis for start in starts]
-    several = plain("\n".join([part[: width * 4] for part in parts])).replace("\t", _TAB)
-    return [fitted(line, width, ellipsis) for line in several.split("\n", most)[:most]]
+    """The first lines of any text, cleaned, each cut to `width` cells, as far as so many lines of that width reach."""
+    start = text[: most * (width + 1)]
+    cut = len(start) < len(text)
+    ordinary = _is_ordinary(start)
+    if not ordinary:
+        start = plain(start)
+    if "\t" in start:
+        start = start.replace("\t", _TAB)
+    lines = start.split("\n", most)
+    if len(lines) > most:
+        del lines[most:]
+    elif cut and lines[-1]:
+        lines[-1] += ellipsis
+    if ordinary and width > len(ellipsis):
+        room = width - len(ellipsis)
+        return [line if len(line) <= width else line[:room] + ellipsis for line in lines]
+    return [fitted(line, width, ellipsis) for line in lines]
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -104,7 +113,8 @@ def _break(line: str, width: int, single: bool, lines: list[str]) -> None:
         else:
             lines.append(piece)
             start = cut + 1
-    lines.append(line[start:])
+    if start < length:
+        lines.append(line[start:])
 
 
 def _reach(text: str, start: int, width: int) -> int:
@@ -140,6 +150,9 @@ def _extra(character: str) -> int:
 
     if character == "\ufe0f":  # asks for the emoji's form, which is one cell wider
         return 0
-    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+    category = unicodedata.category(character)
+    if category in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
         return -1
+    if category == "Cn":  # this Python does not know it yet: up there a new emoji
+        return int(character >= "\U0001f000")
     return 1 if unicodedata.east_asian_width(character) in "WF" else 0

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.model.loop import (
+    Awaited,
     Began,
     Brief,
     Checked,
@@ -18,6 +19,7 @@ from ralph.model.loop import (
     Forbidden,
     Interrupted,
     Limits,
+    Looked,
     LoopState,
     Observation,
     Outcome,
@@ -42,7 +44,7 @@ class Rules(Struct, Generic[S], frozen=True):
     """What one run is judged by."""
 
     policy: Policy[S]
-    patience: Patience = Patience()
+    patience: Patience | None = Patience()  # None: trouble counts as an iteration, like all else
 
 
 def step(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tuple[LoopState[S], Decision]:
@@ -66,7 +68,7 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0)
             return _bounded(rules, replace(state, limits=limits, tally=tally), seen)
-        case Waited():
+        case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _bounded(rules, state, seen)
         case Reported():
             state = replace(state, tally=_counted(state.tally, fact, rules.patience))
@@ -74,7 +76,7 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
                 return again
         case Saved():
             state = replace(state, tally=_paid(state.tally, fact))
-        case Checked() | Forbidden():
+        case Checked() | Looked() | Awaited() | Waited() | Forbidden():
             pass
         case _:
             assert_never(fact)
@@ -100,7 +102,7 @@ def _bounded(rules: Rules[S], state: LoopState[S], seen: Observation) -> tuple[L
     """A limit forbids starting work, never judging work already done."""
     match state.wanted:
         case RunAgent(brief):
-            return state, _used_up(state, seen.at) or RunAgent(_filled(brief, state))
+            return state, _used_up(rules, state, seen.at) or RunAgent(_filled(brief, state))
         case Save() if stop := _overspent(state.tally, state.limits, seen.at):
             return _decided(rules, state, replace(seen, fact=Forbidden(stop.why)))
         case Save(iteration):
@@ -118,10 +120,10 @@ def _left(state: LoopState[S]) -> float | None:
     return None if budget is None else budget - (state.tally.cost_usd or 0.0)
 
 
-def _used_up(state: LoopState[S], at: float) -> Stop | None:
+def _used_up(rules: Rules[S], state: LoopState[S], at: float) -> Stop | None:
     limits, tally = state.limits, state.tally
     if tally.iterations >= limits.iterations:
-        return Stop(Outcome.EXHAUSTED, f"maximum iterations reached ({limits.iterations}) without completion")
+        return Stop(Outcome.EXHAUSTED, rules.policy.exhausted(limits))
     return _overspent(tally, limits, at)
 
 
@@ -133,14 +135,14 @@ def _overspent(tally: Tally, limits: Limits, at: float) -> Stop | None:
     return None
 
 
-def _counted(tally: Tally, fact: Reported, patience: Patience) -> Tally:
+def _counted(tally: Tally, fact: Reported, patience: Patience | None) -> Tally:
     tally = _paid(tally, fact)
     match fact.outcome:
-        case "limited" | "overloaded" | "offline":
-            return replace(tally, troubles=tally.troubles + 1)
         case "unusable":
             return tally
-        case "empty" if tally.empties < patience.empty_retries:
+        case "limited" | "overloaded" | "offline" if patience:
+            return replace(tally, troubles=tally.troubles + 1)
+        case "empty" if patience and tally.empties < patience.empty_retries:
             return replace(tally, empties=tally.empties + 1)
         case _:
             return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0)
@@ -160,7 +162,7 @@ def _trouble(
             return state, Stop(Outcome.UNUSABLE, fact.detail)
         case "empty" if state.tally.empties:
             return _bounded(rules, state, seen)
-        case "limited" | "overloaded" | "offline":
+        case "limited" | "overloaded" | "offline" if rules.patience:
             return state, _patient(rules.patience, state, fact, seen)
         case _:
             return None

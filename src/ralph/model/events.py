@@ -134,6 +134,7 @@ class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True):
     usage: Usage = NO_USAGE
     tools: int = 0
     errors: int = 0
+    exit_code: int = 0
 
 
 class GateStarted(Struct, frozen=True, tag="gate_started"):

@@ -119,6 +119,21 @@ class Saved(Struct, frozen=True, tag="saved", omit_defaults=True):
     usage: Usage = NO_USAGE
 
 
+class Looked(Struct, frozen=True, tag="looked", omit_defaults=True):
+    """The marks on a supervised task."""
+
+    done: bool = False
+    waits: str = ""  # how the agent asked not to be restarted
+    needs: tuple[str, ...] = ()  # tasks that must be done first and are not
+    problem: str = ""  # the marks cannot be read
+
+
+class Awaited(Struct, frozen=True, tag="awaited", omit_defaults=True):
+    """A wait for others is over; `left` are those that are not there yet."""
+
+    left: tuple[str, ...] = ()
+
+
 class Waited(Struct, frozen=True, tag="waited"):
     """The wait is over."""
 
@@ -135,7 +150,7 @@ class Interrupted(Struct, frozen=True, tag="interrupted"):
     by: str
 
 
-Fact = Began | Resumed | Reported | Checked | Saved | Waited | Forbidden | Interrupted
+Fact = Began | Resumed | Reported | Checked | Saved | Looked | Awaited | Waited | Forbidden | Interrupted
 
 
 class Observation(Struct, frozen=True, omit_defaults=True):
@@ -195,6 +210,17 @@ class Save(Struct, frozen=True, tag="save"):
     budget_usd: float | None = None  # what is left, for the question about the commit message
 
 
+class Look(Struct, frozen=True, tag="look"):
+    """Look at the marks on the task."""
+
+
+class Await(Struct, frozen=True, tag="await"):
+    """Wait for others: child runs, or tasks this one depends on."""
+
+    whom: Literal["children", "dependencies"]
+    seconds: float | None = None  # no longer than this
+
+
 class Wait(Struct, frozen=True, tag="wait"):
     """Start nothing for a while."""
 
@@ -209,7 +235,7 @@ class Stop(Struct, frozen=True, tag="stop"):
     why: str
 
 
-Decision = RunAgent | Check | Save | Wait | Stop
+Decision = RunAgent | Check | Save | Look | Await | Wait | Stop
 
 
 class Tally(Struct, frozen=True):
@@ -235,7 +261,8 @@ class LoopState(Struct, Generic[S], frozen=True):
 
 
 class Policy(Protocol[S]):
-    """A completion rule: a pure machine over observations. It never sees Began, Resumed, Waited or Interrupted."""
+    """A completion rule: a pure machine over observations. It never sees Began, Resumed or Interrupted, and Waited
+    only for a Wait of its own."""
 
     def begin(self, limits: Limits) -> tuple[S, Decision]:
         """The first state and decision."""
@@ -243,4 +270,8 @@ class Policy(Protocol[S]):
 
     def decide(self, state: S, seen: Observation, tally: Tally, limits: Limits) -> tuple[S, Decision]:
         """The next state and decision."""
+        ...
+
+    def exhausted(self, limits: Limits) -> str:
+        """What to say when the agent may not be started any more."""
         ...

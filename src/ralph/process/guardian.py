@@ -6,7 +6,9 @@ parent becomes our child, and "nothing left" is what the kernel says (waitpid: E
 
 A request is `length:u32` and fields joined by NUL, which neither an argument nor the environment can contain:
     spawn, folder, number of arguments, *arguments, *environment     with stdin, stdout and stderr as SCM_RIGHTS
-    stop, seconds of grace between TERM and KILL
+    stop, seconds of grace between TERM and KILL                     everything below us
+    hold                                                             from now on, leave it to `sweep` to end the rest
+    sweep, *pids                                                     end what a child left behind, but not these
 A reply is a line: `failed ERRNO`, `exited CODE`, `empty` (once after each spawn). There is no `started`: it would
 wake the harness just when the child wants the core.
 Only C modules are imported: socket, signal, enum and typing would double the time to start.
@@ -51,11 +53,11 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def descendants_of(pid: int) -> list[int]:
-    """Everything below, parents before children."""
-    found = children_of(pid)
+def descendants_of(pid: int, spared: "Container[int]" = ()) -> list[int]:
+    """Everything below, parents before children; what is spared is left out with all below it."""
+    found = [child for child in children_of(pid) if child not in spared]
     for child in found:
-        found += children_of(child)
+        found += [below for below in children_of(child) if below not in spared]
     return found
 
 
@@ -91,6 +93,9 @@ class Guardian:
         self.occupied = False  # something was started since we last said "empty"
         self.kill_at: float | None = None
         self.orphaned = False
+        self.holds = False  # the harness says what of a child's remains is to be spared
+        self.swept = True  # it has said so
+        self.spared: frozenset[int] = frozenset()
         self.news: list[str] = []
 
     def serve(self) -> None:
@@ -110,7 +115,8 @@ class Guardian:
                 os.read(woken, 4096)
             if 0 in ready and not self.receive():
                 poll.unregister(self.control)
-                self.orphaned = True
+                self.orphaned, self.spared, self.swept = True, frozenset(), True
+                self.occupied = self.occupied or not self.nothing_left()  # what was spared goes too
                 self.terminate(self.orphan_grace)
             self.settle()
             self.report()
@@ -130,8 +136,13 @@ class Guardian:
             del self.received[:end]
             if kind == b"spawn":
                 self.spawn(fields)
-            else:
+            elif kind == b"stop":
+                self.spared, self.swept = frozenset(), True
                 self.terminate(float(fields[0]))
+            elif kind == b"hold":
+                self.holds = True
+            else:
+                self.spared, self.swept = frozenset(map(int, filter(None, fields))), True
         return bool(data)
 
     def spawn(self, fields: list[bytes]) -> None:
@@ -152,6 +163,7 @@ class Guardian:
         else:
             self.running.add(pid)
             self.occupied = True
+            self.swept = not self.holds
         finally:
             os.chdir("/")
             for fd in streams:
@@ -160,7 +172,7 @@ class Guardian:
     def terminate(self, grace: float) -> None:
         """TERM to all, the deepest first: who loses its parent in between would slip out of the walk."""
         self.kill_at = time.monotonic() + grace
-        for pid in reversed(descendants_of(os.getpid())):
+        for pid in reversed(descendants_of(os.getpid(), self.spared)):
             send_signal(pid, _signal.SIGTERM)
 
     def nothing_left(self) -> bool:
@@ -176,14 +188,21 @@ class Guardian:
                 self.running.remove(pid)
                 self.news.append(f"exited {os.waitstatus_to_exitcode(status)}")
 
+    def nothing_unspared(self) -> bool:
+        """As `nothing_left`; where something is spared the kernel cannot say so, and we look twice."""
+        if self.nothing_left():
+            return True
+        me = os.getpid()
+        return bool(self.spared) and all(self.spared.issuperset(children_of(me)) for _ in range(2))
+
     def settle(self) -> None:
         """End what a finished child left behind, KILL what outlived its grace, say when all is gone."""
-        empty = self.nothing_left()
-        if not empty and not self.running and self.kill_at is None:
+        empty = self.nothing_unspared()
+        if not empty and not self.running and self.kill_at is None and self.swept:
             self.terminate(STRAGGLER_GRACE)
         if not empty and self.kill_at is not None and time.monotonic() >= self.kill_at:
             self.report()
-            end_children(self.nothing_left)
+            end_children(self.nothing_unspared, self.spared)
             empty = True
         if empty:
             self.kill_at = None

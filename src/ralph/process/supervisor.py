@@ -7,7 +7,7 @@ import select
 import sys
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from errno import EPIPE
 from math import inf
 
@@ -33,13 +33,20 @@ class Supervisor:
     """Runs one command at a time through its guardian; a new guardian takes the place of a lost one."""
 
     def __init__(
-        self, inbox: Inbox, guardian: Handle | None = None, on_tick: Callable[[], object] | None = None
+        self,
+        inbox: Inbox,
+        guardian: Handle | None = None,
+        on_tick: Callable[[], object] = int,
+        spared: Callable[[], Iterable[int]] | None = None,
     ) -> None:
         self._guardian, self._control = guardian or start_guardian()
         self._inbox = inbox
-        self._on_tick = on_tick or (lambda: None)
+        self._on_tick = on_tick  # while a child runs, at least every NEWS_EVERY seconds
+        self._spared = spared  # which processes may outlive the child that started them
         self._told = b""
         self._adopts = False
+        if spared:
+            self._send([b"hold"])
 
     @property
     def guardian_pid(self) -> int:
@@ -71,6 +78,8 @@ class Supervisor:
 
     def _renew(self) -> None:
         self._guardian, self._control = start_guardian()
+        if self._spared:
+            self._send([b"hold"])
 
     def _pump(self, watch: "_Watch") -> None:
         control, inbox = self._control.fileno(), self._inbox.fileno()
@@ -85,6 +94,8 @@ class Supervisor:
                 elif fd == control:
                     for word, *values in self._news():
                         watch.told(word, values)
+                        if word == "exited" and self._spared:
+                            self._send([b"sweep", *(b"%d" % pid for pid in self._spared())])
             self._end_early(watch)
             watch.let_go()
             self._on_tick()

@@ -61,6 +61,10 @@ class Tagged(Struct, frozen=True):
             case _:
                 return state, _again()
 
+    def exhausted(self, limits: Limits) -> str:
+        """The iterations are used up."""
+        return f"maximum iterations reached ({limits.iterations}) without completion"
+
     def _passed(self, state: Standing, tally: Tally) -> Decision:
         return Save(tally.iterations) if self.saves and state.worked else self._judged(state)
 

@@ -1,6 +1,7 @@
 """An agent's events as text for people. Every word of an agent passes through `plain`."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ralph.core.plain import cells, first_lines, one_line, plain, wrapped
@@ -8,6 +9,7 @@ from ralph.core.quantities import counted
 from ralph.faces.cli.look import LOG_WIDTH, Look
 from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
 
+NAME = 40  # cells of a tool's name
 OPEN_CALLS = 1000  # more unanswered calls than this are forgotten
 
 Render = Callable[[Any], str]  # of the one event type it is filed under; "" shows nothing
@@ -20,10 +22,12 @@ class AgentLines:
         self._look = look
         self._paint = look.paint
         self._glyphs = look.glyphs
-        self._width = look.width
+        self._branch = f"{look.paint.dim}{look.glyphs.branch}{look.paint.off}"
         self._blank = " " * cells(look.glyphs.branch)
+        self.resized(look.width)
         self._names: dict[str, str] = {}
         self._hinted: set[bool] = set()
+        self._short = lru_cache(maxsize=200)(self._shortened)  # agents have few tools, and call them often
         self.renders: Mapping[type, Render] = {
             Said: self.said,
             ToolStarted: self.tool_started,
@@ -38,6 +42,8 @@ class AgentLines:
     def resized(self, width: int) -> None:
         """The terminal has another width now."""
         self._width = width
+        limit = self._look.max_output_chars if self._look.max_output_lines > 0 else 0
+        self._limit = min(limit, width - len(self._blank) - 2) if width else limit
 
     def run_began(self) -> None:
         """Hints are given once a run."""
@@ -48,11 +54,11 @@ class AgentLines:
         self._names.clear()
 
     def said(self, event: Said) -> str:
-        """Its text, whole; of its thoughts the first lines."""
-        if event.thinking:
-            return self._thought(event)
-        text = event.text.strip("\n")
+        """Its text, whole; of its thoughts a line."""
         indent = "  " if event.nested else ""
+        if event.thinking:
+            return self._dimmed(event.text.lstrip(), indent)
+        text = event.text.strip("\n")
         text = "\n".join(wrapped(text, self._width - len(indent))) if self._width else plain(text)
         return indent + text.replace("\n", "\n" + indent) if indent and text else text
 
@@ -61,7 +67,7 @@ class AgentLines:
         if len(self._names) >= OPEN_CALLS:
             self._names.clear()
         paint, glyphs = self._paint, self._glyphs
-        name = self._names[event.id] = one_line(event.name, 40, glyphs.ellipsis)
+        name = self._names[event.id] = self._short(event.name)
         lead = f"  {glyphs.tool}" if event.nested else glyphs.tool
         line = f"{paint.cyan}{lead}{paint.off} {paint.bold}{name}{paint.off}"
         if not event.summary:
@@ -103,9 +109,7 @@ class AgentLines:
 
     def noted(self, event: Noted) -> str:
         """A status line, dimmed."""
-        paint, glyphs = self._paint, self._glyphs
-        text = one_line(event.text, (self._width or LOG_WIDTH) - 2, glyphs.ellipsis)
-        return f"{paint.dim}{glyphs.dot} {text}{paint.off}" if text else ""
+        return self._dimmed(event.text)
 
     def unparsed(self, event: Unparsed) -> str:
         """A hint for the first event of an unknown kind, and one for the first line that is none."""
@@ -114,33 +118,30 @@ class AgentLines:
             return ""
         self._hinted.add(known)
         if known:
-            kind = one_line(event.kind, 40, self._glyphs.ellipsis)
-            return self.noted(Noted(f"1 event of a kind this ralph does not know ({kind!r}): an update may help"))
-        return self.noted(Noted(f"1 line of output that is no event: {event.sample}".rstrip(": ")))
+            kind = self._shortened(event.kind)
+            return self._dimmed(f"1 event of a kind this ralph does not know ({kind!r}): an update may help")
+        return self._dimmed(f"1 line of output that is no event: {event.sample}".rstrip(": "))
 
     def beginning(self, text: str, total: int, tint: str, indent: str = "") -> str:
         """Below a heading: a newline, a branch and the first lines, each cut; and how many of all there are more."""
-        most, limit = self._look.max_output_lines, self._look.max_output_chars
-        if most < 1 or limit < 1:
+        if self._limit < 1:
             return ""
-        branch, off, ellipsis = self._glyphs.branch, self._paint.off, self._glyphs.ellipsis
-        if self._width:
-            limit = min(limit, self._width - len(self._blank) - len(indent))
+        off, ellipsis = self._paint.off, self._glyphs.ellipsis
         body = text.strip("\n")
-        lines = first_lines(body, most, limit, ellipsis)
+        lines = first_lines(body, self._look.max_output_lines, self._limit, ellipsis)
         more = total - len(lines) - (len(text) - len(body) - text.endswith("\n"))
         if more > 0:
             lines.append(f"{self._paint.dim}{ellipsis} {counted(more, 'more line')}")
         below = f"{off}\n{indent}{self._blank}{tint}".join(lines)
-        return f"\n{indent}{self._paint.dim}{branch}{off}{tint}{below}{off}"
+        return f"\n{indent}{self._branch}{tint}{below}{off}"
 
-    def _thought(self, event: Said) -> str:
-        text = event.text.strip()
-        if not text:
-            return ""
-        paint, dot = self._paint, self._glyphs.dot
-        head = f"{'  ' if event.nested else ''}{paint.dim}{dot} Thinking{paint.off}"
-        return head + self.beginning(text, text.count("\n") + 1, paint.dim, "  " if event.nested else "")
+    def _shortened(self, name: str) -> str:
+        return one_line(name, NAME, self._glyphs.ellipsis)
+
+    def _dimmed(self, text: str, indent: str = "") -> str:
+        room = (self._width or LOG_WIDTH) - 2 - len(indent)
+        line = one_line(text, room, self._glyphs.ellipsis)
+        return f"{indent}{self._paint.dim}{self._glyphs.dot} {line}{self._paint.off}" if line else ""
 
     def _todo(self, todo: Todo) -> str:
         paint, glyphs = self._paint, self._glyphs

@@ -1,0 +1,109 @@
+"""Runs an agent once: files and environment for it, its raw output kept, its events told, its end judged."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.outcome import judged
+from ralph.engine.stream import Conversation
+from ralph.engine.telling import debug
+from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command
+from ralph.model.loop import Reported
+from ralph.model.ports import Agent, Heard, Mode, Processes, Watcher
+from ralph.process.output import BoundedLog, Excerpt
+
+STDERR_HEAD, STDERR_TAIL = 1 << 14, 1 << 16
+
+
+class Papers(Struct, frozen=True):
+    """Where one call's words are kept."""
+
+    stdout: str
+    stderr: str  # written only when there is any
+    prompt: str  # written only for an agent that reads it from there
+    answer: str  # read and deleted, where the agent writes one
+
+
+class Call(Struct, frozen=True):
+    """One question to the agent."""
+
+    prompt: str
+    mode: Mode
+    papers: Papers
+    iteration: int
+    budget_usd: float | None = None
+    environment: Mapping[str, str] = {}
+
+
+class Caller:
+    """Knows the agent and where it works. Raises RalphError when the agent cannot be asked that way."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        processes: Processes,
+        folder: str,
+        environment: Mapping[str, str],
+        timeout: float | None,
+        idle_timeout: float | None,
+    ) -> None:
+        self._agent = agent
+        self._processes = processes
+        self._folder = folder
+        self._environment = environment
+        self._timeout, self._idle_timeout = timeout, idle_timeout
+
+    def call(self, call: Call, watchers: Sequence[Watcher]) -> Reported | None:
+        """What the run was; None when it was cut short by an interruption."""
+        papers = call.papers
+        invocation = self._agent.invocation(call.prompt, call.mode, call.budget_usd)
+        argv = _with_files(invocation.argv, call)
+        debug(watchers, call.iteration, f"Agent command: {' '.join(argv)}")
+        parser = self._agent.parser(call.mode)
+        conversation = Conversation(parser, BoundedLog(papers.stdout), watchers, call.iteration)
+        errors = Excerpt(STDERR_HEAD, STDERR_TAIL)
+        command = Command(
+            argv,
+            {**self._environment, **invocation.environment, **call.environment},
+            self._folder,
+            invocation.stdin.encode("utf-8", "surrogateescape"),
+            timeout=self._timeout,
+            idle_timeout=self._idle_timeout,
+        )
+        exited = self._processes.run(command, conversation.hear, errors.write)
+        conversation.finish()
+        if stderr := errors.text():
+            _note(papers.stderr, stderr)
+        if exited.ending == "stopped":
+            return None
+        return judged(_with_answer(parser.heard(), papers.answer), exited, stderr)
+
+
+def _with_files(argv: tuple[str, ...], call: Call) -> tuple[str, ...]:
+    """Put real paths where the agent asked for files."""
+    papers = call.papers
+    if any(PROMPT_FILE in word for word in argv):
+        with open(papers.prompt, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(call.prompt)
+    return tuple(word.replace(PROMPT_FILE, papers.prompt).replace(ANSWER_FILE, papers.answer) for word in argv)
+
+
+def _with_answer(heard: Heard, path: str) -> Heard:
+    """What the agent wrote into its answer file counts as its text."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(1 << 20)
+        os.unlink(path)
+    except OSError:
+        return heard  # it wrote none
+    return replace(heard, text=text)
+
+
+def _note(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError:
+        pass  # a full disk costs the log, never the run

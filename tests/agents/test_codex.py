@@ -1,0 +1,185 @@
+"""The lines of `codex exec --json`. 001-31, REQUIREMENTS §4 Codex."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.agents.codex import CodexParser
+from ralph.model.events import (
+    AgentEvent,
+    Finished,
+    Noted,
+    Planned,
+    Said,
+    Spent,
+    Todo,
+    ToolEnded,
+    ToolStarted,
+    Unparsed,
+    Usage,
+)
+from ralph.model.ports import Heard
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+
+
+def lines(*events: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def events_of(*events: dict[str, Any]) -> list[AgentEvent]:
+    return list(CodexParser().feed(lines(*events)))
+
+
+def heard_of(*events: dict[str, Any]) -> Heard:
+    parser = CodexParser()
+    parser.feed(lines(*events))
+    return parser.heard()
+
+
+def item(stage: str, kind: str, call: str = "i1", **more: object) -> dict[str, Any]:
+    return {"type": f"item.{stage}", "item": {"id": call, "type": kind, **more}}
+
+
+def said(words: str) -> dict[str, Any]:
+    return item("completed", "agent_message", text=words)
+
+
+DONE = {"type": "turn.completed", "usage": {"input_tokens": 25030, "cached_input_tokens": 21760, "output_tokens": 673}}
+
+
+def test_a_thread_is_noted() -> None:
+    assert events_of({"type": "thread.started", "thread_id": "th-1"}) == [Noted("thread: th-1")]
+
+
+def test_a_turn_that_starts_says_nothing() -> None:
+    assert events_of({"type": "turn.started"}) == []
+
+
+def test_a_command_starts_with_all_its_words() -> None:
+    assert events_of(item("started", "command_execution", command="bash -lc 'ls -la'")) == [
+        ToolStarted("i1", "Bash", "bash -lc 'ls -la'")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "expected"),
+    [
+        ("cat: no such file", 1, ToolEnded("i1", "cat: no such file", "exit code 1: cat: no such file", 1, 17)),
+        ("", 3, ToolEnded("i1", "", "exit code 3")),
+        ("hello\n", 0, ToolEnded("i1", "hello\n", None, 1, 6)),
+    ],
+)
+def test_a_command_ends_with_its_output_or_error(output: str, code: int, expected: ToolEnded) -> None:
+    start = item("started", "command_execution", command="x", exit_code=None, aggregated_output="")
+    end = item("completed", "command_execution", command="x", exit_code=code, aggregated_output=output)
+    assert events_of(start, end)[1:] == [expected]
+
+
+@pytest.mark.parametrize(("kind", "thinking"), [("agent_message", False), ("reasoning", True)])
+def test_words_are_said_unless_there_are_none(kind: str, thinking: bool) -> None:
+    assert events_of(item("completed", kind, text="hi"), item("completed", kind, text="")) == [Said("hi", thinking)]
+
+
+def test_an_item_we_do_not_know_is_kept() -> None:
+    (event,) = events_of(item("completed", "hologram", text="x"))
+    assert isinstance(event, Unparsed)
+    assert event.kind == "item.completed"
+    assert "hologram" in event.sample
+
+
+def test_a_turn_ends_with_tokens_and_no_cost() -> None:
+    usage = Usage(25030, 673, cache_read_tokens=21760)
+    assert events_of(said("hi"), DONE)[1:] == [Spent(None, usage), Finished(True, "hi", usage=usage)]
+
+
+def test_a_turn_without_tokens_still_ends() -> None:
+    assert events_of({"type": "turn.completed"}) == [Spent(), Finished(True)]
+
+
+def test_a_tool_told_only_at_its_end_starts_and_ends() -> None:
+    change = item("completed", "file_change", changes=[{"path": "a", "kind": "add"}, {"path": "b"}], status="completed")
+    assert events_of(change) == [ToolStarted("i1", "Edit", "a, b"), ToolEnded("i1")]
+
+
+def test_other_tools() -> None:
+    told = events_of(
+        item("started", "mcp_tool_call", "m", server="db", tool="query", status="in_progress"),
+        item("completed", "mcp_tool_call", "m", server="db", tool="query", status="failed", error={"message": "no db"}),
+        item("completed", "web_search", "w", query="python"),
+    )
+    assert told == [
+        ToolStarted("m", "db.query"),
+        ToolEnded("m", "", "no db"),
+        ToolStarted("w", "WebSearch", "python"),
+        ToolEnded("w"),
+    ]
+
+
+@pytest.mark.parametrize("stage", ["started", "updated", "completed"])
+def test_a_plan_is_told_each_time(stage: str) -> None:
+    todo = item(stage, "todo_list", items=[{"text": "a", "completed": True}, {"text": "b", "completed": False}])
+    assert events_of(todo) == [Planned((Todo("a", "done"), Todo("b")))]
+
+
+def test_a_mere_warning_is_noted() -> None:
+    assert events_of(item("completed", "error", message="careful")) == [Noted("careful")]
+    assert heard_of(item("completed", "error", message="careful"), said("x"), DONE).error == ""
+
+
+def test_a_declined_command_was_refused() -> None:
+    end = item("completed", "command_execution", command="rm", status="declined")
+    assert heard_of(end, said("x"), DONE).denials == ("Bash",)
+
+
+# -- the final text --------------------------------------------------------------------------------
+def test_the_last_message_wins() -> None:
+    assert heard_of(said("first"), said("second"), DONE).text == "second"
+
+
+def test_without_a_completed_turn_there_is_no_success() -> None:
+    heard = heard_of(said("<response>DONE</response>"))
+    assert (heard.closing, heard.text) == ("none", "<response>DONE</response>")
+
+
+def test_a_turn_without_a_message_has_no_text() -> None:
+    heard = heard_of(DONE)
+    assert (heard.closing, heard.text) == ("success", "")
+
+
+def test_words_before_the_last_tool_do_not_count() -> None:
+    assert heard_of(said("DONE"), item("completed", "command_execution", command="x"), DONE).text == ""
+
+
+def test_a_message_told_in_growing_pieces_is_its_last_form() -> None:
+    told = events_of(
+        item("started", "agent_message", text="hello"),
+        item("updated", "agent_message", text="hello"),
+        item("completed", "agent_message", text="hello world"),
+    )
+    assert told == [Said("hello world")]
+
+
+# -- failure ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("file", "status"), [("401", 401), ("429", 429), ("500", None)])
+def test_a_failed_turn_is_an_error_with_its_status(file: str, status: int | None) -> None:
+    parser = CodexParser()
+    parser.feed((TRANSCRIPTS / f"codex_err_{file}.ndjson").read_bytes())
+    heard = parser.heard()
+    assert (heard.closing, heard.status) == ("error", status)
+    assert heard.error
+
+
+def test_a_turn_that_recovers_is_a_success() -> None:
+    reconnecting = {"type": "error", "message": "Reconnecting... 1/5 (status 503)"}
+    heard = heard_of({"type": "turn.started"}, reconnecting, said("ok"), DONE)
+    assert (heard.closing, heard.error, heard.status) == ("success", "", None)
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in TRANSCRIPTS.glob("codex_*.ndjson")))
+def test_nothing_recorded_is_unparsed(name: str) -> None:
+    parser = CodexParser()
+    parser.feed((TRANSCRIPTS / name).read_bytes())
+    assert parser.heard().unparsed == 0

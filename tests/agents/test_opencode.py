@@ -1,0 +1,112 @@
+"""The lines of `opencode run --format json`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.agents.opencode import OpencodeParser
+from ralph.model.events import AgentEvent, Finished, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Usage
+from ralph.model.ports import Heard
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+
+
+def lines(*events: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def events_of(*events: dict[str, Any]) -> list[AgentEvent]:
+    return list(OpencodeParser().feed(lines(*events)))
+
+
+def heard_of(*events: dict[str, Any]) -> Heard:
+    parser = OpencodeParser()
+    parser.feed(lines(*events))
+    return parser.heard()
+
+
+def said(words: str, kind: str = "text") -> dict[str, Any]:
+    return {"type": kind, "part": {"text": words}}
+
+
+def used(tool: str, **state: object) -> dict[str, Any]:
+    return {"type": "tool_use", "part": {"tool": tool, "callID": "c1", "state": {"status": "completed", **state}}}
+
+
+def finish(reason: str, cost: float = 0.0) -> dict[str, Any]:
+    tokens = {"input": 100, "output": 20, "cache": {"read": 3, "write": 4}}
+    return {"type": "step_finish", "part": {"reason": reason, "cost": cost, "tokens": tokens}}
+
+
+START = {"type": "step_start", "part": {}}
+
+
+def test_a_step_that_stops_is_the_end() -> None:
+    told = events_of(START, said("bye"), finish("stop", 0.5))
+    usage = Usage(100, 20, 3, 4)
+    assert told == [Said("bye"), Spent(0.5, usage), Finished(True, "bye", "", 0.5, usage, 1)]
+
+
+def test_costs_and_tokens_of_steps_add_up() -> None:
+    heard = heard_of(START, finish("tool-calls", 0.1), START, said("x"), finish("stop", 0.2))
+    assert heard.cost_usd == pytest.approx(0.3)
+    assert heard.usage == Usage(200, 40, 6, 8)
+
+
+def test_a_step_for_its_tools_is_no_end() -> None:
+    assert heard_of(START, said("DONE"), finish("tool-calls")).closing == "none"
+
+
+def test_a_new_step_opens_what_was_closed() -> None:
+    assert heard_of(START, said("DONE"), finish("stop"), START).closing == "none"
+
+
+def test_an_answer_that_is_too_long_is_cut_short() -> None:
+    heard = heard_of(START, said("x"), finish("length"))
+    assert (heard.closing, heard.cut_short) == ("error", True)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({"output": "ok\n", "metadata": {"exit": 0}}, ToolEnded("c1", "ok\n", None, 1, 3)),
+        ({"output": "no\n", "metadata": {"exit": 3}}, ToolEnded("c1", "no\n", "exit code 3: no", 1, 3)),
+        ({"status": "error", "error": "denied"}, ToolEnded("c1", "", "denied")),
+    ],
+)
+def test_a_tool_is_told_when_it_is_over(state: dict[str, Any], expected: ToolEnded) -> None:
+    told = events_of(used("bash", input={"command": "make", "description": "d"}, **state))
+    assert told == [ToolStarted("c1", "bash", "make"), expected]
+
+
+def test_a_path_in_its_own_spelling() -> None:
+    assert events_of(used("write", input={"filePath": "/a"}))[0] == ToolStarted("c1", "write", "/a")
+
+
+def test_a_todo_list_is_a_plan() -> None:
+    todos = [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "cancelled"}]
+    assert events_of(used("todowrite", input={"todos": todos})) == [Planned((Todo("a", "active"), Todo("b", "done")))]
+
+
+def test_thinking_is_said_as_thinking() -> None:
+    assert events_of(said("hm", "reasoning")) == [Said("hm", thinking=True)]
+
+
+def test_words_before_the_last_tool_do_not_count() -> None:
+    assert heard_of(START, said("DONE"), used("bash"), finish("stop")).text == ""
+
+
+def test_an_error_has_words_and_status() -> None:
+    line = {"type": "error", "error": {"name": "APIError", "data": {"message": "slow down", "statusCode": 429}}}
+    heard = heard_of(line)
+    assert (heard.closing, heard.error, heard.status) == ("error", "slow down", 429)
+    assert events_of({"type": "error", "error": {"name": "Odd"}}) == [Finished(False, error="Odd")]
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in TRANSCRIPTS.glob("opencode_*.ndjson")))
+def test_nothing_recorded_is_unparsed(name: str) -> None:
+    parser = OpencodeParser()
+    parser.feed((TRANSCRIPTS / name).read_bytes())
+    assert parser.heard().unparsed == 0
