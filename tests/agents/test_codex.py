@@ -178,6 +178,10 @@ def test_a_turn_that_recovers_is_a_success() -> None:
     assert (heard.closing, heard.error, heard.status) == ("success", "", None)
 
 
+def test_a_warning_before_an_empty_success_is_forgotten() -> None:
+    assert heard_of({"type": "error", "message": "Reconnecting... 1/5"}, DONE).error == ""
+
+
 @pytest.mark.parametrize("name", sorted(p.name for p in TRANSCRIPTS.glob("codex_*.ndjson")))
 def test_nothing_recorded_is_unparsed(name: str) -> None:
     parser = CodexParser()

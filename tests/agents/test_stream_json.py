@@ -138,6 +138,12 @@ def test_tokens_by_their_kind() -> None:
     assert heard.usage == Usage(1234567, 45000, cache_read_tokens=800000, cache_write_tokens=50000)
 
 
+def test_tokens_told_as_totals_are_counted_once() -> None:
+    first, second = result(usage={"input_tokens": 100}), result(usage={"input_tokens": 150, "output_tokens": 7})
+    assert heard_of(first, second).usage == Usage(150, 7)
+    assert heard_of(second, first).usage == Usage(250, 7)
+
+
 def test_tokens_of_each_message_are_not_added_up() -> None:
     message = assistant(text("a"))
     message["message"]["usage"] = {"input_tokens": 100}
@@ -299,6 +305,19 @@ def test_without_its_text_the_last_words_count() -> None:
 
 def test_words_before_the_last_tool_do_not_count() -> None:
     assert heard_of(assistant(text("<promise>X</promise>")), assistant(use("Read")), result(None)).text == ""
+
+
+def test_words_beside_the_last_tool_do_not_count() -> None:
+    assert heard_of(assistant(text("<promise>X</promise>"), use("Read")), result(None)).text == ""
+
+
+def test_words_before_a_new_request_do_not_count() -> None:
+    assert heard_of(assistant(text("<promise>X</promise>")), user(text("go on")), result(None)).text == ""
+
+
+def test_a_subagents_tools_leave_our_words_alone() -> None:
+    nested = assistant(use("Read"), parent="p"), user(answer("x"), text("task"), parent="p")
+    assert heard_of(assistant(text("mine")), *nested, result(None)).text == "mine"
 
 
 def test_words_sent_back_by_a_stop_hook_do_not_count() -> None:

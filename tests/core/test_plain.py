@@ -66,7 +66,9 @@ def test_a_hostile_text_becomes_its_text(name: str) -> None:  # 001-28: the disp
     assert plain(given_text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "plain", "two\nlines", "a\ttab", "naïve café ✓ → … “x”", "日本語", "é ❤️ 👍🏽", "a\xa0b\u3000c", "�"])
+@pytest.mark.parametrize(
+    "text", ["", "plain", "two\nlines", "a\ttab", "naïve café ✓ → … “x”", "日本語", "é ❤️ 👍🏽", "a\xa0b\u3000c", "�"]
+)
 def test_text_is_left_alone(text: str) -> None:
     assert plain(text) is text or plain(text) == text
 
@@ -80,7 +82,9 @@ def test_clean_text_is_not_even_copied() -> None:
 def test_what_is_left_holds_no_control_character(text: str) -> None:
     left = plain(text)
     assert all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp") for c in left)
-    assert not set(left) & set("\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+    assert not set(left) & set(
+        "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+    )
 
 
 @given(ANY_TEXT)
@@ -115,7 +119,18 @@ def test_ascii_text_loads_no_tables() -> None:
 
 @pytest.mark.parametrize(
     ("text", "width"),
-    [("", 0), ("abc", 3), ("日本", 4), ("e\u0301", 1), ("✅", 2), ("✓", 1), ("⏸️", 2), ("한글", 4), ("각", 2), ("“…”", 3)],
+    [
+        ("", 0),
+        ("abc", 3),
+        ("日本", 4),
+        ("e\u0301", 1),
+        ("✅", 2),
+        ("✓", 1),
+        ("⏸️", 2),
+        ("한글", 4),
+        ("각", 2),
+        ("“…”", 3),
+    ],
 )
 def test_cells_are_those_of_a_terminal(text: str, width: int) -> None:
     assert cells(text) == width

@@ -189,7 +189,7 @@ class StreamJsonParser:
             found.append(Noted(line.text))
 
     def _hear_result(self, line: Result, found: list[AgentEvent]) -> None:
-        self._result, self._retry = line, None
+        self._result = line
         usage = _counted(line.usage)
         found.append(self._meter.total(line.total_cost_usd, usage))
         ok = _succeeded(line)

@@ -4,13 +4,12 @@ import os
 import time
 from collections.abc import Sequence
 
+from ralph.app.healing import lives, marked
 from ralph.app.places import Places
 from ralph.model.errors import NoSuchRun
-from ralph.process.identity import Identity, is_alive
 from ralph.stores import sqlite
 from ralph.stores.runs import RunRecord, Runs
 
-LOST = "lost"
 CANCEL_PATIENCE = 15.0
 
 
@@ -20,9 +19,7 @@ def recent(places: Places, count: int) -> Sequence[RunRecord]:
     if runs is None:
         return ()
     with sqlite.explained(places.database):
-        for record in runs.unfinished():
-            if not _lives(record):
-                runs.end(record.id, record.changed_at, LOST, "its process ended without a word")
+        marked(runs)
         return runs.latest(count)
 
 
@@ -47,10 +44,9 @@ def _ended(runs: Runs, record: RunRecord) -> RunRecord:
     deadline = time.monotonic() + CANCEL_PATIENCE
     while time.monotonic() < deadline:
         now = runs.record(record.id) or record
-        if now.ended_at is not None and not _lives(now):
+        if now.ended_at is not None and not lives(now):
             return now
-        if now.ended_at is None and not _lives(now):
-            runs.end(now.id, now.changed_at, LOST, "its process ended without a word")
+        marked(runs)
         time.sleep(0.02)
     raise NoSuchRun(f"run {record.id} does not answer (pid {record.pid})", f"end it with `kill {record.pid}`")
 
@@ -69,11 +65,7 @@ def is_active(places: Places, run: str) -> bool:
     """Whether it still runs."""
     runs = _runs(places)
     record = None if runs is None else runs.record(run)
-    return record is not None and record.ended_at is None and _lives(record)
-
-
-def _lives(record: RunRecord) -> bool:
-    return is_alive(Identity(record.pid, record.ticks, record.boot))
+    return record is not None and record.ended_at is None and lives(record)
 
 
 def _runs(places: Places) -> Runs | None:

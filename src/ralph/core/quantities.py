@@ -17,6 +17,16 @@ def duration(seconds: float) -> str:
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
+def exact_duration(seconds: float) -> str:
+    """300 → 5m0s, 90 → 1m30s, 1.5 → 1.5s: no part is left out below the largest."""
+    minutes, rest = divmod(max(0.0, seconds), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    text = f"{rest:g}s"
+    if hours or minutes:
+        text = f"{minutes}m{text}"
+    return f"{hours}h{text}" if hours else text
+
+
 def timing(seconds: float) -> str:
     """As `duration`, but with tenths below a minute: how long a check took."""
     return f"{max(0.0, seconds):.1f}s" if seconds < 59.95 else duration(seconds)

@@ -21,6 +21,8 @@ class RunRecord(Struct, frozen=True):
     boot: str
     guardian: int
     guardian_ticks: int
+    parent: str | None
+    task: str
     started_at: float
     ended_at: float | None
     outcome: str | None
@@ -34,7 +36,7 @@ class RunRecord(Struct, frozen=True):
 
 
 _RECORD = """
-SELECT run.id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks,
+SELECT run.id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
        started_at, ended_at, outcome, why,
        coalesce(iteration, 0), coalesce(limit_, 0), cost_usd, coalesce(doing, 'starting'), coalesce(at, 0.0),
        coalesce(wall, started_at)
@@ -53,6 +55,8 @@ class NewRun(Struct, frozen=True):
     request: bytes
     keeper: "Keeper"
     started_at: float
+    parent: str | None = None
+    task: str = ""
 
 
 class Keeper(Struct, frozen=True):
@@ -74,9 +78,13 @@ class Runs:
     def begin(self, run: NewRun) -> None:
         """On disk before anything of it starts."""
         self._database.execute(
-            "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, started_at)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (run.id, run.kind, run.folder, run.agent, run.request, *astuple(run.keeper), run.started_at),
+            "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, started_at,"
+            " parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(run.id, run.kind, run.folder, run.agent, run.request),
+                *astuple(run.keeper),
+                *(run.started_at, run.parent, run.task),
+            ),
         )
 
     def take_over(self, run: str, keeper: Keeper) -> None:
@@ -130,6 +138,14 @@ class Runs:
     def unfinished(self) -> list[RunRecord]:
         """Those without an end: running, or cut off."""
         return list(self._records("WHERE ended_at IS NULL ORDER BY started_at DESC"))
+
+    def unswept(self) -> list[RunRecord]:
+        """Those that may have left processes behind: without an end, or lost and not swept since."""
+        return list(self._records("WHERE guardian != 0 AND (ended_at IS NULL OR outcome = 'lost')"))
+
+    def swept(self, run: str) -> None:
+        """Nothing of it is left."""
+        self._database.execute("UPDATE run SET guardian=0 WHERE id=?", (run,))
 
     def wish(self, run: str, kind: str, at: float) -> None:
         """Leave a note for the process that runs it."""

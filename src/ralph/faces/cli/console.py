@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ralph.app.run import Wishes
+from ralph.app.life import Wishes
 from ralph.faces.cli.display import Display
 from ralph.faces.cli.look import look_for
 from ralph.faces.cli.moments import JsonDisplay

@@ -10,7 +10,7 @@ GlyphChoice = Literal["auto", "emoji", "unicode", "ascii"]
 ColorChoice = Literal["auto", "always", "never"]
 
 USUAL_WIDTH = 80  # of a terminal that does not tell
-NARROWEST = 20
+NARROWEST = 24
 LOG_WIDTH = 200  # of one-line things where no terminal sets a width
 
 

@@ -67,7 +67,7 @@ class LoopLines:
         if event.passed:
             return self._good(line)
         if event.action:
-            line += f" {self._glyphs.leads} {event.action}"
+            line += f" {self._glyphs.leads} {self._words(event.action)}"
         return self._bad(line) + self._below(event.detail, event.log)
 
     def committed(self, event: Committed) -> str:
@@ -90,7 +90,7 @@ class LoopLines:
 
     def run_ended(self, event: RunEnded) -> str:
         """✓ Completed: why · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"""
-        outcome = event.outcome.replace("_", " ").capitalize()
+        outcome = self._words(event.outcome).replace("_", " ").capitalize()
         paint = self._paint
         why = f": {self._words(event.why)}" if event.why else ""
         facts = [counted(event.iterations, "iteration"), duration(event.seconds), *self._price(event.cost_usd)]

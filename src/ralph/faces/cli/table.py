@@ -11,6 +11,7 @@ from ralph.faces.cli.look import Look
 from ralph.model.events import AgentEnded, Committed, Event, GateEnded, IterationStarted
 
 MOST_ROWS = 20
+OUTCOME = 15  # cells of it
 COMMIT = 40  # cells of a message
 HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
 
@@ -87,7 +88,7 @@ def _texts(row: Row, look: Look) -> tuple[str, ...]:
     room = min(COMMIT, look.width - 50) if look.width else COMMIT
     return (
         str(row.iteration),
-        row.outcome.replace("_", " ") or glyphs.unknown,
+        one_line(row.outcome, OUTCOME, glyphs.ellipsis).replace("_", " ") or glyphs.unknown,
         verdict,
         one_line(row.commit, max(room, 10), glyphs.ellipsis) or glyphs.unknown,
         duration(row.seconds),

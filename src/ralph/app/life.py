@@ -1,0 +1,123 @@
+"""What every loop does around its kernel: lock, database, leftovers of the dead, record, parent, watchers."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from ralph.app.healing import swept
+from ralph.app.places import Places
+from ralph.engine.chronicle import Chronicle
+from ralph.engine.inbox import SignalInbox
+from ralph.model.errors import Busy, MachineError
+from ralph.model.ports import Watcher
+from ralph.model.task import Child
+from ralph.process.identity import of_process, own
+from ralph.process.lock import Lock
+from ralph.process.spawner import Handle
+from ralph.process.supervisor import Supervisor
+from ralph.stores import sqlite
+from ralph.stores.attempts import Attempts
+from ralph.stores.runs import Keeper, Runs
+
+
+class Wishes(Struct, frozen=True):
+    """What the caller wants to hear and to be asked."""
+
+    watchers: Sequence[Watcher] = ()
+    on_tick: Callable[[], object] = int
+    on_signal: Callable[[], object] = int
+
+
+class Stage(Struct, frozen=True):
+    """What a loop plays on."""
+
+    runs: Runs
+    attempts: Attempts
+    inbox: SignalInbox
+    supervisor: Supervisor
+    keeper: Keeper
+    watchers: Sequence[Watcher]
+
+
+@contextmanager
+def locked(places: Places, path: str, run: str) -> Iterator[tuple[Runs, Attempts]]:
+    """The database, with the place locked for this run and the leftovers of dead runs ended."""
+    lock = Lock(path)
+    if holder := lock.acquire(run):
+        raise Busy(
+            f"{places.root} is busy: run {holder.run or '?'} (pid {holder.identity.pid}) holds it",
+            "see `ralph status`; end it with `ralph cancel`",
+        )
+    try:
+        with sqlite.explained(places.database):
+            database = sqlite.opened(places.database)
+            runs = Runs(database)
+            swept(runs)
+            yield runs, Attempts(database)
+    finally:
+        lock.release()
+
+
+@contextmanager
+def staged(
+    run: str,
+    places: Places,
+    stores: tuple[Runs, Attempts],
+    guardian: Handle | None,
+    wishes: Wishes,
+    variables: Mapping[str, str],
+    spared: Callable[[], Iterable[int]] | None = None,
+) -> Iterator[Stage]:
+    """Inbox, guardian and chronicle, for as long as the block lasts. A parent learns of its child."""
+    runs, attempts = stores
+    _make(places.notes, places.records(run))
+    inbox = SignalInbox(lambda: runs.wished(run, "cancel"), wishes.on_signal)
+    supervisor = Supervisor(inbox, guardian, wishes.on_tick, spared)
+    chronicle = Chronicle(places.records(run))
+    try:
+        keeper = _keeper(supervisor.guardian_pid)
+        _tell_parent(run, keeper, variables)
+        yield Stage(runs, attempts, inbox, supervisor, keeper, (chronicle, *wishes.watchers))
+    finally:
+        chronicle.close()
+        supervisor.close()
+        inbox.close()
+
+
+def new_id() -> str:
+    """Sorts by time."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
+
+
+def parent_of(variables: Mapping[str, str]) -> str | None:
+    """The run whose agent started us."""
+    return variables.get("RALPH_RUN_ID") or None
+
+
+def _tell_parent(run: str, keeper: Keeper, variables: Mapping[str, str]) -> None:
+    """In the parent's own database, so that it waits for us; one that cannot be written is not our business."""
+    parent, state = parent_of(variables), variables.get("RALPH_STATE", "")
+    path = os.path.join(state, "ralph.db")
+    if parent and os.path.exists(path):
+        try:
+            database = sqlite.opened(path)
+            Attempts(database).add_child(Child(parent, run, keeper.pid, keeper.ticks, keeper.boot, keeper.guardian))
+            database.close()
+        except MachineError:
+            pass
+
+
+def _make(*folders: str) -> None:
+    try:
+        for folder in folders:
+            os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"cannot write to {error.filename}: {error.strerror}", "make the folder writable") from error
+
+
+def _keeper(guardian: int) -> Keeper:
+    me, them = own(), of_process(guardian)
+    return Keeper(me.pid, me.ticks, me.boot, guardian, them.ticks if them else 0)

@@ -1,0 +1,126 @@
+"""One agent run of a supervised task: recorded before it starts, its folder a projection of the record."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from ralph.core.quantities import exact_duration
+from ralph.engine.caller import Call, Caller, Papers
+from ralph.engine.telling import tell
+from ralph.model.errors import RalphError
+from ralph.model.events import Noted, Warned
+from ralph.model.loop import Brief, Fact, Interrupted, Reported
+from ralph.model.ports import Inbox, Mode, Watcher
+from ralph.model.task import TASK_TEXT, Attempt, TaskPlace
+
+CONTINUE = "Continue working on the following:\n\n"
+
+
+class TaskAttempt:
+    """Starts the agent on TASK.md, as often as it is called."""
+
+    def __init__(
+        self,
+        run: str,
+        place: TaskPlace,
+        caller: Caller,
+        mode: Mode,
+        inbox: Inbox,
+        watchers: Sequence[Watcher],
+        record: Callable[[Attempt], object],
+        begun: Callable[[float, str], object],
+        guardian: Callable[[], int],
+        limits: tuple[float | None, float | None],
+        earlier: Sequence[Attempt] = (),
+    ) -> None:
+        self._run, self._place, self._caller, self._mode = run, place, caller, mode
+        self._inbox, self._watchers, self._record, self._begun = inbox, watchers, record, begun
+        self._guardian = guardian
+        self._timeout, self._idle_timeout = limits
+        self._count = len(earlier)
+        self._previous = earlier[-1].id if earlier else None
+
+    def __call__(self, brief: Brief) -> Fact:
+        """Run it once."""
+        attempt = self._opened(brief)
+        self._record(attempt)
+        self._begun(attempt.started_at, attempt.id)
+        try:
+            prompt = self._prompt(attempt, brief)
+            call = Call(
+                prompt, self._mode, _papers(attempt.folder), brief.iteration, brief.budget_usd, _variables(attempt)
+            )
+            reported = self._caller.call(call, self._watchers)
+        except RalphError as error:
+            reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
+        self._previous = attempt.id
+        if reported is None:
+            by = self._inbox.interruption()
+            self._record(replace(attempt, ended_at=time.time(), status="stopped", error=by))
+            return Interrupted(by)
+        self._closed(attempt, brief, reported)
+        return reported
+
+    def _opened(self, brief: Brief) -> Attempt:
+        self._count += 1
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}0000-{os.getpid()}-{self._count}"
+        folder = self._place.path(f"runs/{name}")
+        os.makedirs(folder, exist_ok=True)
+        return Attempt(name, self._run, brief.iteration - 1, self._previous, folder, self._guardian(), time.time())
+
+    def _prompt(self, attempt: Attempt, brief: Brief) -> str:
+        path = self._place.path(TASK_TEXT)
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read()
+        except OSError as error:
+            raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
+        again = CONTINUE if brief.iteration > 1 else ""
+        prompt = f"TASK_FOLDER={self._place.folder}\nRUN_FOLDER={attempt.folder}\n\n{again}{text}"
+        with open(os.path.join(attempt.folder, "prompt.md"), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(prompt)
+        return prompt
+
+    def _closed(self, attempt: Attempt, brief: Brief, reported: Reported) -> None:
+        well = reported.outcome == "finished" and reported.exit_code == 0
+        with open(os.path.join(attempt.folder, "output.md"), "w", encoding="utf-8", errors="replace") as file:
+            file.write(reported.text)
+        self._record(
+            replace(
+                attempt,
+                ended_at=time.time(),
+                exit_code=reported.exit_code,
+                status="completed" if well else "failed",
+                error="" if well else reported.detail,
+            )
+        )
+        self._explain(brief, reported, well)
+
+    def _explain(self, brief: Brief, reported: Reported, well: bool) -> None:
+        number, code = brief.iteration, reported.exit_code
+        again = f"(attempt {number + 1}/{brief.limit})"
+        if reported.outcome == "timed_out":
+            told = f"Agent timeout after {exact_duration(self._timeout or 0)}, killing process group"
+        elif reported.outcome == "idle":
+            told = f"Agent silent for {exact_duration(self._idle_timeout or 0)}, killing process group"
+        elif well:
+            told = f"Agent ended with exit code 0; without DONE it is restarted {again}"
+        else:
+            told = f"Agent failed with exit code {code}, restarting {again}"
+        line = f"Attempt {number}: Agent {'ended (exit 0)' if well else f'failed (exit {code})'}, restarting..."
+        tell(self._watchers, number, Noted(told) if well else Warned(told), Noted(line))
+
+
+def _papers(folder: str) -> Papers:
+    return Papers(
+        stdout=os.path.join(folder, "agent-stdout.txt"),
+        stderr=os.path.join(folder, "agent-stderr.txt"),
+        prompt=os.path.join(folder, "prompt.md"),
+        answer=os.path.join(folder, "answer.txt"),
+    )
+
+
+def _variables(attempt: Attempt) -> dict[str, str]:
+    return {"RALPH_ITERATION": str(attempt.number + 1), "RUN_FOLDER": attempt.folder}

@@ -1,0 +1,47 @@
+"""A supervised task: where it lives, and the agent runs it has seen."""
+
+from msgspec import Struct
+
+DONE = "DONE"
+WAIT_WITHOUT_RESTART = "WAIT_WITHOUT_RESTART"
+TASK_TEXT = "TASK.md"
+TASK_CONFIG = "TASK-CONFIG.yaml"
+
+
+class TaskPlace(Struct, frozen=True):
+    """`<root>/<project>/<task>/`."""
+
+    folder: str
+    project: str
+    task: str
+
+    def path(self, name: str) -> str:
+        """A file of the task."""
+        return f"{self.folder}/{name}"
+
+
+class Attempt(Struct, frozen=True):
+    """One agent run of a task."""
+
+    id: str
+    run: str
+    number: int  # 0 for the first
+    previous: str | None
+    folder: str  # where its words are kept
+    pid: int  # of the guardian that holds it
+    started_at: float
+    ended_at: float | None = None
+    exit_code: int | None = None
+    status: str = "running"  # then completed, failed or stopped
+    error: str = ""
+
+
+class Child(Struct, frozen=True):
+    """A run that an agent of ours started."""
+
+    parent: str
+    run: str
+    pid: int
+    ticks: int
+    boot: str
+    guardian: int

@@ -1,0 +1,48 @@
+"""What a dead run may have left: its guardian ends it, and where that died too, we do."""
+
+import os
+import signal
+import time
+from collections.abc import Collection
+
+from ralph.process.identity import Identity, is_alive
+
+GUARDIAN_PATIENCE = 8.0  # its own grace is five seconds
+GRACE = 2.0
+
+
+def end_leftovers(run: str, guardian: Identity) -> int:
+    """Wait for the guardian to finish its work, then end every process that still carries the run's id. How many."""
+    deadline = time.monotonic() + GUARDIAN_PATIENCE
+    while is_alive(guardian) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    ended: set[int] = set()
+    deadline = time.monotonic() + GRACE
+    while (found := carriers(run)) and time.monotonic() < deadline + GRACE:
+        ended |= found
+        _signal(found, signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL)
+        time.sleep(0.05)
+    return len(ended)
+
+
+def carriers(run: str) -> set[int]:
+    """Processes with this run's id in the environment they were started with."""
+    mark = f"RALPH_RUN_ID={run}".encode()
+    found = set()
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    if mark in file.read().split(b"\0"):
+                        found.add(int(name))
+            except OSError:
+                continue  # gone, or another user's
+    return found
+
+
+def _signal(pids: Collection[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass  # gone, or not ours to end
