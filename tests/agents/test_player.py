@@ -102,7 +102,10 @@ def test_a_whole_run_is_real_and_reads_like_claude(stage: Stage) -> None:
 def test_every_line_is_out_before_the_next_step(stage: Stage) -> None:
     stage.plays([{"say": "first"}, {"hang": True}])
     call = scripted.build(AgentOptions(("scripted",), (str(stage.script),))).invocation("p", "stream", None)
-    with subprocess.Popen(call.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=stage.folder) as child:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        call.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=stage.folder, env=environment
+    ) as child:
         assert child.stdout is not None
         assert b'"init"' in child.stdout.readline()
         assert b"first" in child.stdout.readline()

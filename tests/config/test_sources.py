@@ -155,7 +155,8 @@ def test_a_folder_in_place_of_the_file_is_an_error(folder: Path) -> None:
     assert complaint(folder).message == ".ralph/settings.json: cannot be read: Is a directory"
 
 
-def test_the_users_file_is_where_xdg_says(folder: Path) -> None:
+def test_the_users_file_is_where_xdg_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     write(folder, "elsewhere/ralph/settings.json", '{"maximumIterations": 8}')
     loaded = load_in(folder, XDG_CONFIG_HOME=str(folder / "elsewhere"))
     assert loaded.files == (str(folder / "elsewhere/ralph/settings.json"),)

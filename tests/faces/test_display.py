@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import get_args
 
 import msgspec
@@ -666,7 +667,7 @@ def test_a_silenced_output_never_writes_to_a_descriptor_reused_since() -> None:
     os.close(other_writing)
 
 
-def test_a_stream_closed_at_start_is_silent() -> None:
+def test_a_stream_closed_at_start_is_silent(tmp_path: Path) -> None:
     Output.on(None)("x")
     closed = io.StringIO()
     closed.close()
@@ -675,10 +676,8 @@ def test_a_stream_closed_at_start_is_silent() -> None:
         "import sys, os\nfrom ralph.faces.cli.writer import Output\nout = Output.on(sys.stdout)\n"
         "fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\nassert fd == 1\nout('x')\nassert os.fstat(1).st_size == 0"
     )
-    path = f"/tmp/ralph-reused-{os.getpid()}"
-    ran = subprocess.run(["sh", "-c", f'exec "{sys.executable}" -c "$0" {path} >&-', code], check=False)
-    os.unlink(path)
-    assert ran.returncode == 0
+    command = ["sh", "-c", 'exec "$0" "$@" >&-', sys.executable, "-c", code, str(tmp_path / "taken")]
+    assert subprocess.run(command, check=False).returncode == 0
 
 
 def test_a_full_disk_is_survived() -> None:

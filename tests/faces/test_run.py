@@ -6,8 +6,10 @@ import re
 import signal
 import time
 import uuid
+from pathlib import Path
 
 import pytest
+
 from support.processes import alive_with, eventually
 from support.workshop import Workshop, result
 
@@ -319,9 +321,8 @@ def test_what_cannot_work_stops_at_once_with_2(workshop: Workshop, answer: str, 
 
 
 def test_a_claim_of_a_run_that_failed_does_not_count(workshop: Workshop) -> None:
-    workshop.agent(
-        'echo \'{"type":"assistant","message":{"content":[{"type":"text","text":"<response>DONE</response>"}]}}\'; exit 1'
-    )
+    said = '{"type":"assistant","message":{"content":[{"type":"text","text":"<response>DONE</response>"}]}}'
+    workshop.agent(f"echo '{said}'; exit 1")
     done = workshop.ralph("run", "-p", "x", "-m", "2")
     assert done.returncode == 1
 
@@ -483,7 +484,7 @@ def test_status_shows_and_cancel_ends_a_run_within_two_seconds(workshop: Worksho
         status = workshop.status()
         assert (status["active"], status["iteration"], status["limit"]) == (True, 2, 10)
         assert status["costUsd"] == pytest.approx(0.01)
-        assert f"running  claude · iteration 2/10" in workshop.ralph("status").stdout
+        assert "running  claude · iteration 2/10" in workshop.ralph("status").stdout
         began = time.monotonic()
         cancelled = workshop.ralph("cancel", status["id"])
         took = time.monotonic() - began
@@ -543,7 +544,7 @@ def test_logs_show_the_last_run_again(workshop: Workshop) -> None:
     assert "Hello there" in shown.stdout
     assert "Completed" in shown.stdout
     folder = workshop.ralph("logs", "--path").stdout.strip()
-    assert "Hello there" in open(os.path.join(folder, "agent_001.log")).read()
+    assert "Hello there" in (Path(folder) / "agent_001.log").read_text()
 
 
 def test_logs_follow_a_run_to_its_end(workshop: Workshop) -> None:

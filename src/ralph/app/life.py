@@ -54,9 +54,7 @@ def locked(places: Places, path: str, run: str) -> Iterator[tuple[Runs, Attempts
     try:
         with sqlite.explained(places.database):
             database = sqlite.opened(places.database)
-            runs = Runs(database)
-            swept(runs)
-            yield runs, Attempts(database)
+            yield swept(database), Attempts(database)
     finally:
         lock.release()
 

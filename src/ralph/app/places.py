@@ -27,7 +27,11 @@ class Places(Struct, frozen=True):
     @property
     def lock(self) -> str:
         """One a work tree."""
-        name = blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
+        return self.lock_of(self.root)
+
+    def lock_of(self, folder: str) -> str:
+        """What is held by whoever works in that folder."""
+        name = blake2b(os.fsencode(folder), digest_size=8).hexdigest()
         return os.path.join(self.state, "locks", name)
 
     def records(self, run: str) -> str:

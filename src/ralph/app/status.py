@@ -15,12 +15,9 @@ CANCEL_PATIENCE = 15.0
 
 def recent(places: Places, count: int) -> Sequence[RunRecord]:
     """The newest runs. One whose process is gone is marked as lost."""
-    runs = _runs(places)
-    if runs is None:
-        return ()
     with sqlite.explained(places.database):
-        marked(runs)
-        return runs.latest(count)
+        runs = _runs(places)
+        return () if runs is None else runs.latest(count)
 
 
 def cancel(places: Places, name: str) -> RunRecord:
@@ -43,10 +40,8 @@ def cancel(places: Places, name: str) -> RunRecord:
 def _ended(runs: Runs, record: RunRecord) -> RunRecord:
     deadline = time.monotonic() + CANCEL_PATIENCE
     while time.monotonic() < deadline:
-        now = runs.record(record.id) or record
-        if now.ended_at is not None and not lives(now):
-            return now
-        marked(runs)
+        if not lives(record):
+            return runs.record(record.id) or record
         time.sleep(0.02)
     raise NoSuchRun(f"run {record.id} does not answer (pid {record.pid})", f"end it with `kill {record.pid}`")
 
@@ -71,4 +66,4 @@ def is_active(places: Places, run: str) -> bool:
 def _runs(places: Places) -> Runs | None:
     if not os.path.exists(places.database):
         return None
-    return Runs(sqlite.opened(places.database))
+    return marked(sqlite.opened(places.database))

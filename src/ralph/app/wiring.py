@@ -37,21 +37,27 @@ def recruited(settings: AgentSettings, folder: str, variables: Mapping[str, str]
     from ralph.agents._names import name_of
 
     words = _command_words(settings.command, folder, variables)
-    adapter = settings.adapter or name_of(words[0])
+    return found(words, flag_words(settings.flags), settings.adapter or name_of(words[0]), folder, variables)
+
+
+def found(
+    words: tuple[str, ...], flags: tuple[str, ...], adapter: str, folder: str, variables: Mapping[str, str]
+) -> Crew:
+    """The agent of these very words."""
     if adapter == "scripted":
-        return Crew(adapter, words, flag_words(settings.flags))
+        return Crew(adapter, words, flags)
     program = find_program(words[0], variables, folder)
     if program is None:
         raise MachineError(
             f"agent not found: {words[0]!r} is not on PATH", "install it, or set agent.command; see `ralph doctor`"
         )
-    return Crew(adapter, (program, *words[1:]), flag_words(settings.flags))
+    return Crew(adapter, (program, *words[1:]), flags)
 
 
-def agent(crew: Crew, places: Places, variables: Mapping[str, str], processes: Processes) -> Agent:
+def agent(crew: Crew, folder: str, variables: Mapping[str, str], processes: Processes) -> Agent:
     """Its adapter; one whose flags depend on the version asks for it first."""
     asked = getattr(registry.load("agents", crew.adapter), "VERSION_ARGV", ())
-    version = version_of((*crew.words, *asked), places.folder, variables, processes) if asked else ""
+    version = version_of((*crew.words, *asked), folder, variables, processes) if asked else ""
     return built(crew, version)
 
 
@@ -112,12 +118,8 @@ def world(
     already: float,
 ) -> World:
     """All that `ralph run` may touch."""
-    made = agent(crew, places, variables, processes)
-    if settings.budget_usd is not None and not made.reports_cost:
-        raise ConfigError(
-            f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
-            "leave out --budget, and bound the run with -m and --max-time",
-        )
+    made = agent(crew, places.folder, variables, processes)
+    refuse_unkept_budget(made, crew, settings.budget_usd)
     own = own_variables(run, places.folder, places.state)
     of_gate = environment.of_gate(variables, own)
     around = Surroundings(
@@ -133,6 +135,15 @@ def world(
     scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate) if wanted else None
     made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes)
     return World(around, Clock(already), made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
+
+
+def refuse_unkept_budget(made: Agent, crew: Crew, budget_usd: float | None) -> None:
+    """A promise about money that nobody can keep is not made."""
+    if budget_usd is not None and not made.reports_cost:
+        raise ConfigError(
+            f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
+            "leave out --budget, and bound the run with its other limits",
+        )
 
 
 def caller(

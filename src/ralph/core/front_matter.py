@@ -13,6 +13,7 @@ _OTHER_THAN_TEXT = re.compile(  # to a reader of YAML
     r"true|false|yes|no|on|off|null|y|n|[0-9._]+|0x[0-9a-f]+|[0-9.]+e[+-]?[0-9]+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
     re.IGNORECASE,
 )
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # though in JSON
 _PARENT_FIELD = re.compile(r"(msg_id|kind|meta)\s*:(?:\s+(.*))?")
 
 
@@ -37,7 +38,8 @@ def written(value: str) -> str:
     """A plain word as it is, anything else as a JSON string: no value can break out of its line."""
     if _PLAIN.fullmatch(value) and not _OTHER_THAN_TEXT.fullmatch(value):
         return value
-    return msgspec.json.encode(value.encode("utf-8", "replace").decode()).decode()
+    text = msgspec.json.encode(value.encode("utf-8", "replace").decode()).decode()
+    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def read_fields(text: str) -> Fields:

@@ -60,7 +60,7 @@ def redress(before: Tasks, text: str | None, mode: Mode, cap: int, skip_review: 
         _keep_notes(before, document)
     else:
         states, priorities = snapshot(before.stories), {story.id: story.priority for story in before.stories}
-        problems += invariant_problems(stories, cap) + transition_problems(states, stories, mode, priorities)
+        problems += [*invariant_problems(stories, cap), *transition_problems(states, stories, mode, priorities)]
         subject = subject_of(states, stories, mode, priorities)
         _undo(before, document, stories, subject, mode)
         _keep_notes(before, document)
@@ -139,7 +139,7 @@ def _keep_invariants(before: Tasks, document: Raw, cap: int) -> None:
     """What a change of the feedback alone, or one review too many, can break."""
     known = _by_id(before.document)
     for raw, story in zip(document["userStories"], _stories(document), strict=True):
-        if story.id in known and invariant_problems([story], cap):
+        if story.id in known and any(invariant_problems([story], cap)):
             _put_back(raw, known[story.id])
 
 

@@ -146,43 +146,47 @@ def judged(tasks: Tasks, marker: Marker) -> tuple[list[str], list[str]]:
     return problems, warnings
 
 
-def invariant_problems(stories: Iterable[Story], cap: int) -> list[str]:
+def invariant_problems(stories: Iterable[Story], cap: int) -> Iterator[str]:
     """Check 2: what no iteration may leave behind."""
-    return [problem for story in stories for problem in _invariants(story, cap)]
+    for story in stories:
+        yield from _invariants(story, cap)
 
 
 def transition_problems(
     before: Snapshot, after: Sequence[Story], mode: Mode, priorities: Mapping[str, float] | None = None
-) -> list[str]:
+) -> Iterator[str]:
     """Check 2.5: what this iteration may not have changed. `priorities` are those of before, where they are known."""
     now = {story.id for story in after}
-    problems = [
-        f"Story {id_} was removed. Only implement iterations may remove a story, and only one that was never started."
-        for id_, state in before.items()
-        if id_ not in now and not (mode == IMPLEMENT and state == UNSTARTED)
-    ]
-    problems += [
-        "New stories must start incomplete (passes=false, reviewStatus=null, reviewCount=0). "
-        f"Story {story.id} starts with {_fields(story.state)}."
-        for story in after
-        if story.id not in before and story.state != UNSTARTED
-    ]
-    moved = [story for story in after if story.state != before.get(story.id, story.state)]
-    subject = subject_of(before, after, mode, priorities)
+    for id_, state in before.items():
+        if id_ not in now and not (mode == IMPLEMENT and state == UNSTARTED):
+            yield (
+                f"Story {id_} was removed. "
+                "Only implement iterations may remove a story, and only one that was never started."
+            )
+    for story in after:
+        if story.id not in before and story.state != UNSTARTED:
+            yield (
+                "New stories must start incomplete (passes=false, reviewStatus=null, reviewCount=0). "
+                f"Story {story.id} starts with {_fields(story.state)}."
+            )
+    moved = _moved(before, after)
+    subject = subject_of(before, after, mode, priorities) if moved else None
     if mode == REVIEW:
-        return [*problems, *_review_problems(before, moved, subject, _due(before, after, priorities))]
-    return [*problems, *_work_problems(before, moved, subject, mode)]
+        yield from _review_problems(before, moved, subject, _due(before, after, priorities))
+    else:
+        yield from _work_problems(before, moved, subject, mode)
 
 
 def subject_of(
     before: Snapshot, after: Sequence[Story], mode: Mode, priorities: Mapping[str, float] | None = None
 ) -> Story | None:
     """The one story whose new reviewStatus counts, if any has a legal one; of several the highest priority."""
+    moved = _moved(before, after)
     if mode == REVIEW:
         due = _due(before, after, priorities)
-        fit = [story for story in after if story.id in before and not _flaw(before[story.id], story, due)]
+        fit = [story for story in moved if not _flaw(before[story.id], story, due)]
     else:
-        fit = [story for story in after if story.id in before and _is_submitted(before[story.id], story, mode)]
+        fit = [story for story in moved if _is_submitted(before[story.id], story, mode)]
     return min(fit, key=lambda story: _priority(story, priorities), default=None)
 
 
@@ -200,6 +204,10 @@ def shown(value: object) -> str:
 
 
 # -- the rules of each mode -----------------------------------------------------------------------
+def _moved(before: Snapshot, after: Iterable[Story]) -> list[Story]:
+    return [story for story in after if story.id in before and story.state != before[story.id]]
+
+
 def _is_submitted(old: State, story: Story, mode: Mode) -> bool:
     if story.status != NEEDS_REVIEW:
         return False

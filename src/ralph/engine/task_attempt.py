@@ -30,23 +30,23 @@ class TaskAttempt:
         inbox: Inbox,
         watchers: Sequence[Watcher],
         record: Callable[[Attempt], object],
-        begun: Callable[[float, str], object],
+        begun: Callable[[Attempt], object],
         guardian: Callable[[], int],
         limits: tuple[float | None, float | None],
-        earlier: Sequence[Attempt] = (),
     ) -> None:
         self._run, self._place, self._caller, self._mode = run, place, caller, mode
         self._inbox, self._watchers, self._record, self._begun = inbox, watchers, record, begun
         self._guardian = guardian
         self._timeout, self._idle_timeout = limits
-        self._count = len(earlier)
-        self._previous = earlier[-1].id if earlier else None
+        self._count = 0
+        self._brief = Brief(0, 0)
+        self.last: Attempt | None = None
 
     def __call__(self, brief: Brief) -> Fact:
         """Run it once."""
         attempt = self._opened(brief)
         self._record(attempt)
-        self._begun(attempt.started_at, attempt.id)
+        self._begun(attempt)
         try:
             prompt = self._prompt(attempt, brief)
             call = Call(
@@ -55,20 +55,53 @@ class TaskAttempt:
             reported = self._caller.call(call, self._watchers)
         except RalphError as error:
             reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
-        self._previous = attempt.id
         if reported is None:
             by = self._inbox.interruption()
-            self._record(replace(attempt, ended_at=time.time(), status="stopped", error=by))
+            self._close(replace(attempt, ended_at=time.time(), status="stopped", error=by))
             return Interrupted(by)
-        self._closed(attempt, brief, reported)
+        well = reported.outcome in ("finished", "empty") and reported.exit_code == 0
+        self._write(attempt, "output.md", reported.text)
+        self._explain_end(brief, reported)
+        self._close(
+            replace(
+                attempt,
+                ended_at=time.time(),
+                exit_code=reported.exit_code,
+                status="completed" if well else "failed",
+                error="" if well else reported.detail,
+            )
+        )
         return reported
+
+    def restarting(self) -> None:
+        """The loop goes on without DONE: say so."""
+        number, limit = self._brief.iteration, self._brief.limit
+        if self.last is None:
+            return
+        if number >= limit:
+            tell(self._watchers, number, Noted(f"Attempt {number}: Max restarts exceeded, stopping"))
+            return
+        code = self.last.exit_code
+        told, how = (
+            ("ended without DONE", "ended (exit 0)")
+            if self.last.status == "completed"
+            else (f"failed with exit code {code}", f"failed (exit {code})")
+        )
+        tell(
+            self._watchers,
+            number,
+            Warned(f"Agent {told}, restarting (attempt {number + 1}/{limit})"),
+            Noted(f"Attempt {number}: Agent {how}, restarting..."),
+        )
 
     def _opened(self, brief: Brief) -> Attempt:
         self._count += 1
         name = f"{time.strftime('%Y%m%d-%H%M%S')}0000-{os.getpid()}-{self._count}"
         folder = self._place.path(f"runs/{name}")
         os.makedirs(folder, exist_ok=True)
-        return Attempt(name, self._run, brief.iteration - 1, self._previous, folder, self._guardian(), time.time())
+        previous = self.last.id if self.last else None
+        project, number = self._place.project, brief.iteration - 1
+        return Attempt(name, self._run, number, previous, project, folder, self._guardian(), time.time())
 
     def _prompt(self, attempt: Attempt, brief: Brief) -> str:
         path = self._place.path(TASK_TEXT)
@@ -79,38 +112,30 @@ class TaskAttempt:
             raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
         again = CONTINUE if brief.iteration > 1 else ""
         prompt = f"TASK_FOLDER={self._place.folder}\nRUN_FOLDER={attempt.folder}\n\n{again}{text}"
-        with open(os.path.join(attempt.folder, "prompt.md"), "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(prompt)
+        self._write(attempt, "prompt.md", prompt)
         return prompt
 
-    def _closed(self, attempt: Attempt, brief: Brief, reported: Reported) -> None:
-        well = reported.outcome == "finished" and reported.exit_code == 0
-        with open(os.path.join(attempt.folder, "output.md"), "w", encoding="utf-8", errors="replace") as file:
-            file.write(reported.text)
-        self._record(
-            replace(
-                attempt,
-                ended_at=time.time(),
-                exit_code=reported.exit_code,
-                status="completed" if well else "failed",
-                error="" if well else reported.detail,
-            )
-        )
-        self._explain(brief, reported, well)
+    def _close(self, attempt: Attempt) -> None:
+        self.last = attempt
+        self._record(attempt)
 
-    def _explain(self, brief: Brief, reported: Reported, well: bool) -> None:
-        number, code = brief.iteration, reported.exit_code
-        again = f"(attempt {number + 1}/{brief.limit})"
+    def _explain_end(self, brief: Brief, reported: Reported) -> None:
+        self._brief = brief
         if reported.outcome == "timed_out":
             told = f"Agent timeout after {exact_duration(self._timeout or 0)}, killing process group"
         elif reported.outcome == "idle":
             told = f"Agent silent for {exact_duration(self._idle_timeout or 0)}, killing process group"
-        elif well:
-            told = f"Agent ended with exit code 0; without DONE it is restarted {again}"
         else:
-            told = f"Agent failed with exit code {code}, restarting {again}"
-        line = f"Attempt {number}: Agent {'ended (exit 0)' if well else f'failed (exit {code})'}, restarting..."
-        tell(self._watchers, number, Noted(told) if well else Warned(told), Noted(line))
+            return
+        tell(self._watchers, brief.iteration, Warned(told), Noted("Process group killed, treating as failure"))
+
+    @staticmethod
+    def _write(attempt: Attempt, name: str, text: str) -> None:
+        try:
+            with open(os.path.join(attempt.folder, name), "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+        except OSError:
+            pass  # a full disk costs the file, never the run
 
 
 def _papers(folder: str) -> Papers:

@@ -29,6 +29,7 @@ class TaskWorld:
         clock: Clock,
         inbox: Inbox,
         attempt: Callable[[Brief], Fact],
+        restarting: Callable[[], object],
         look: Callable[[], Looked],
         active_children: Callable[[], Sequence[str]],
         unmet: Callable[[], Sequence[str]],
@@ -37,6 +38,7 @@ class TaskWorld:
         self._clock = clock
         self._inbox = inbox
         self._attempt = attempt
+        self._restarting = restarting
         self._look = look
         self._others = {"children": active_children, "dependencies": unmet}
         self._poll_interval = poll_interval
@@ -55,6 +57,7 @@ class TaskWorld:
             case Await(whom, seconds):
                 return self._awaited(self._others[whom], seconds)
             case Wait(seconds):
+                self._restarting()
                 self._inbox.wait(seconds)
                 return Waited()
             case _:

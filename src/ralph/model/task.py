@@ -27,6 +27,7 @@ class Attempt(Struct, frozen=True):
     run: str
     number: int  # 0 for the first
     previous: str | None
+    project: str
     folder: str  # where its words are kept
     pid: int  # of the guardian that holds it
     started_at: float

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import astuple
 
-from ralph.model.task import Attempt, Child, TaskPlace
+from ralph.model.task import Attempt, Child
 
-_COLUMNS = "id, run, number, previous, folder, pid, started_at, ended_at, exit_code, status, error"
+_COLUMNS = "id, run, number, previous, project, folder, pid, started_at, ended_at, exit_code, status, error"
 
 
 class Attempts:
@@ -20,7 +20,7 @@ class Attempts:
 
     def put(self, attempt: Attempt) -> None:
         """As it is now."""
-        marks = ", ".join("?" * 11)
+        marks = ", ".join("?" * 12)
         self._database.execute(f"INSERT OR REPLACE INTO attempt({_COLUMNS}) VALUES({marks})", astuple(attempt))
 
     def of(self, run: str) -> Iterator[Attempt]:
@@ -37,15 +37,15 @@ class Attempts:
         return [Child(*row) for row in self._database.execute("SELECT * FROM child WHERE parent=?", (parent,))]
 
 
-def project(attempt: Attempt, place: TaskPlace, agent: str, parent: str) -> None:
+def project(attempt: Attempt, task: str, agent: str, parent: str) -> None:
     """Write `run-info.yaml` anew; a full disk costs the file, never the run."""
     fields: dict[str, object] = {
         "run_id": attempt.id,
         "parent_run_id": parent,
         "previous_run_id": attempt.previous or "",
         "loop_id": attempt.run,
-        "project_id": place.project,
-        "task_id": place.task,
+        "project_id": attempt.project,
+        "task_id": task,
         "agent": agent,
         "pid": attempt.pid,
         "pgid": attempt.pid,

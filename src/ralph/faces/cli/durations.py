@@ -13,11 +13,14 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # not generic before
 
     name = "time"
 
+    def __init__(self, *, zero: bool = False) -> None:
+        self._zero = zero  # whether no time at all will do
+
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """In seconds; must be more than none."""
+        """In seconds."""
         found = _PARTS.fullmatch(str(value).strip().lower())
         parts = found.groups() if found else ()
         seconds = sum(float(part) * unit for part, unit in zip(parts, _SECONDS, strict=False) if part)
-        if seconds <= 0:
+        if not any(parts) or (seconds == 0 and not self._zero):
             self.fail(f"{value!r} is not a time; write seconds, or for example 90s, 15m, 2h30m", param, ctx)
         return seconds

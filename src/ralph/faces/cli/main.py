@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 # name → module below faces/cli; its `command` is loaded only when it is used or listed
 COMMANDS = {
     "run": "run",
+    "supervise": "supervise",
     "init": "init",
     "status": "status",
     "cancel": "cancel",
     "logs": "logs",
+    "bus": "bus",
     "config": "config_view",
     "doctor": "doctor",
     "demo": "demo",

@@ -54,6 +54,8 @@ def record(run: "RunRecord") -> dict[str, object]:
         "active": active,
         "agent": run.agent,
         "folder": run.folder,
+        "task": run.task,
+        "parent": run.parent,
         "iteration": run.iteration,
         "limit": run.limit,
         "elapsed": round(run.elapsed + (max(0.0, time.time() - run.changed_at) if active else 0.0), 3),

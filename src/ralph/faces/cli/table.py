@@ -43,8 +43,7 @@ class Rows:
         """Keep what a row tells."""
         if isinstance(event, IterationStarted):
             self._now = event.iteration
-            before = self._rows.get(self._now, Row(self._now))
-            self._rows[self._now] = replace(before, outcome="", passed=0, failed=0)
+            self._rows.setdefault(self._now, Row(self._now))
         elif (row := self._rows.get(self._now)) is not None:
             self._rows[self._now] = _told(row, event)
 

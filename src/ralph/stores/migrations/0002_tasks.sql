@@ -7,6 +7,7 @@ CREATE TABLE attempt (
     run         TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
     number      INTEGER NOT NULL,           -- 0 for the first
     previous    TEXT,
+    project     TEXT NOT NULL,
     folder      TEXT NOT NULL,              -- where its words are kept
     pid         INTEGER NOT NULL,           -- of the guardian that holds it
     started_at  REAL NOT NULL,

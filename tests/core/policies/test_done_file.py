@@ -1,0 +1,122 @@
+"""The order of the restart loop, step by step."""
+
+from ralph.core.policies.done_file import COMPLETED, DoneFile, Standing
+from ralph.core.step import Rules, step
+from ralph.model.loop import (
+    Await,
+    Awaited,
+    Began,
+    Decision,
+    Fact,
+    Interrupted,
+    Limits,
+    Look,
+    Looked,
+    LoopState,
+    Observation,
+    Outcome,
+    Reported,
+    RunAgent,
+    RunOutcome,
+    Stop,
+    Wait,
+    Waited,
+)
+
+RULES = Rules(DoneFile(restart_delay=2.0, wait_timeout=30.0), None)
+OPEN, DONE = Looked(), Looked(done=True)
+FAILED = Reported("crashed", exit_code=1)
+WELL = Reported("finished", exit_code=0)
+
+
+def decided(*facts: Fact, limit: int = 5) -> list[Decision]:
+    state: LoopState[Standing] | None = None
+    decisions = []
+    for number, fact in enumerate((Began(Limits(limit)), *facts)):
+        state, decision = step(RULES, state, Observation(fact, float(number)))
+        decisions.append(decision)
+    return decisions
+
+
+def kinds(decisions: list[Decision]) -> list[type]:
+    return [type(decision) for decision in decisions]
+
+
+def test_done_before_the_first_run_runs_nothing() -> None:  # 003-02, 003-04
+    assert decided(DONE, Awaited()) == [Look(), Await("children", 30.0), Stop(Outcome.COMPLETED, COMPLETED)]
+
+
+def test_the_order_is_done_run_done_delay_and_again() -> None:  # 003-02, 003-03
+    facts = (OPEN, WELL, OPEN, Waited(), OPEN, FAILED, DONE, Awaited())
+    assert kinds(decided(*facts)) == [Look, RunAgent, Look, Wait, Look, RunAgent, Look, Await, Stop]
+
+
+def test_the_delay_applies_after_exit_0_too() -> None:  # 003-03
+    assert decided(OPEN, WELL, OPEN)[-1] == Wait(2.0, "before the restart")
+
+
+def test_exit_0_never_completes() -> None:  # 003-03
+    decisions = decided(*[fact for _ in range(5) for fact in (OPEN, WELL, OPEN, Waited())], OPEN)
+    assert decisions[-1] == Stop(Outcome.EXHAUSTED, "max restarts exceeded")
+    assert kinds(decisions).count(RunAgent) == 5
+
+
+def test_max_restarts_0_runs_nothing() -> None:  # 003-02
+    assert decided(OPEN, limit=0)[-1] == Stop(Outcome.EXHAUSTED, "max restarts exceeded")
+
+
+def test_done_while_it_waited_for_the_restart_counts() -> None:  # 003-02
+    assert isinstance(decided(OPEN, WELL, OPEN, Waited(), DONE)[-1], Await)
+
+
+def test_children_that_outlive_the_wait_are_named_and_the_task_is_done() -> None:  # 003-05
+    stop = decided(DONE, Awaited(("run-7",)))[-1]
+    assert isinstance(stop, Stop)
+    assert stop.outcome is Outcome.COMPLETED
+    assert "run-7" in stop.why
+
+
+def test_a_directory_for_a_mark_is_an_error() -> None:  # 003-04
+    stop = decided(Looked(problem="DONE is a directory"))[-1]
+    assert stop == Stop(Outcome.UNUSABLE, "DONE is a directory")
+
+
+def test_exit_42_is_not_restarted() -> None:  # 003-13
+    stop = decided(OPEN, Reported("crashed", exit_code=42), OPEN)[-1]
+    assert stop == Stop(Outcome.BLOCKED, "wait-without-restart: the agent ended with exit code 42")
+    assert stop.outcome.exit_code == 3
+
+
+def test_a_wish_by_file_or_bus_is_not_restarted() -> None:  # 003-13
+    stop = decided(OPEN, WELL, Looked(waits="it said so"))[-1]
+    assert stop == Stop(Outcome.BLOCKED, "wait-without-restart: it said so")
+
+
+def test_done_is_stronger_than_a_wish_to_wait() -> None:  # 003-13
+    assert isinstance(decided(OPEN, Reported("crashed", exit_code=42), DONE)[-1], Await)
+
+
+def test_an_old_wish_does_not_keep_the_first_run_from_starting() -> None:  # 003-13
+    assert isinstance(decided(Looked(waits="old"))[-1], RunAgent)
+
+
+def test_trouble_is_restarted_with_the_delay_and_counts() -> None:  # 003-14
+    outcomes: tuple[RunOutcome, ...] = ("limited", "overloaded", "offline", "timed_out", "idle", "empty")
+    for outcome in outcomes:
+        decisions = decided(OPEN, Reported(outcome), OPEN)
+        assert decisions[-1] == Wait(2.0, "before the restart")
+
+
+def test_what_cannot_work_stops_at_once() -> None:  # 003-15
+    stop = decided(OPEN, Reported("unusable", detail="not found"))[-1]
+    assert stop == Stop(Outcome.UNUSABLE, "not found")
+
+
+def test_an_interruption_restarts_nothing() -> None:  # 003-06
+    assert decided(OPEN, Interrupted("received SIGTERM"))[-1] == Stop(Outcome.INTERRUPTED, "received SIGTERM")
+
+
+def test_a_task_waits_for_the_tasks_it_needs() -> None:
+    decisions = decided(Looked(needs=("a",)), Awaited(), OPEN)
+    assert kinds(decisions) == [Look, Await, Look, RunAgent]
+    assert decisions[1] == Await("dependencies")
