@@ -42,7 +42,7 @@ def _block(reasons: list[str], note: Note, in_a_row: bool) -> Answer:
     blocks = note.read() + 1
     counted = note.usable and blocks <= BLOCKS_IN_A_ROW and note.raise_to(blocks)
     if in_a_row and not counted:
-        text = f"still not in order after {blocks - 1} reminders; letting go, the runner judges"
+        text = f"still not in order after {max(blocks - 1, 1)} reminders; letting go, the runner judges"
         complain(f"{text}:\n" + "\n".join(reasons))
         return {"systemMessage": f"ralph: {text}."}
     reason = "This iteration cannot end yet.\n\n" + "\n\n".join(reasons) + "\n\nPut this right, then stop again."
@@ -81,17 +81,18 @@ def _uncommitted(root: str, folder: str) -> list[str]:
         complain("uncommitted changes not checked: git says " + done.stderr.decode("utf-8", "replace").strip()[:200])
         return []
     lines = done.stdout.decode("utf-8", "replace").splitlines()
-    changes = [line for line in lines if not _is_ours(line[3:].strip('"'), folder)]
+    changes = [line for line in lines if not _is_ours(line, folder)]
     if not changes:
         return []
     shown = [*changes[:SHOWN_CHANGES], *(["…"] if len(changes) > SHOWN_CHANGES else [])]
     return ["There are uncommitted changes:\n" + "\n".join(shown) + "\n" + STEPS.format(folder=folder)]
 
 
-def _is_ours(path: str, folder: str) -> bool:
-    """What ralph itself keeps beside the work: the marker, its settings and logs."""
-    parts = path.split("/")
-    return parts[-1] == MARKER or (".ralph" in parts[:-1] and not folder.startswith(".ralph"))
+def _is_ours(line: str, folder: str) -> bool:
+    """What ralph itself keeps beside the work and nobody has to commit: the marker, settings, logs."""
+    parts = line[3:].strip('"').split("/")
+    kept = line.startswith("??") and ".ralph" in parts[:-1] and not folder.startswith(".ralph")
+    return kept or parts[-1] == MARKER
 
 
 if __name__ == "__main__":
