@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from ralph.app.beginnings import detected, document, ignore_logs
+from ralph.app.detect import IGNORED
 from ralph.config.schema import settings
 from ralph.model.errors import MachineError
+
+LINES = "".join(f"{line}\n" for line in IGNORED).encode()
 
 
 def repository(folder: Path) -> None:
@@ -42,10 +45,10 @@ def test_outside_git_nothing_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(  # 001-33
     ("before", "after"),
     [
-        (None, b".ralph/*.log\n.ralph/state/\n"),
-        (b"*.pyc", b"*.pyc\n.ralph/*.log\n.ralph/state/\n"),
-        (b"*.pyc\r\n", b"*.pyc\r\n.ralph/*.log\r\n.ralph/state/\r\n"),
-        (b".ralph/*.log\n", b".ralph/*.log\n.ralph/state/\n"),
+        (None, LINES),
+        (b"*.pyc", b"*.pyc\n" + LINES),
+        (b"*.pyc\r\n", b"*.pyc\r\n" + LINES.replace(b"\n", b"\r\n")),
+        (b".ralph/*.log\n", LINES),
     ],
 )
 def test_gitignore_is_completed_once(tmp_path: Path, before: bytes | None, after: bytes) -> None:
@@ -61,4 +64,4 @@ def test_gitignore_is_completed_once(tmp_path: Path, before: bytes | None, after
 def test_a_gitignore_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / ".gitignore").mkdir()
-    assert ignore_logs(str(tmp_path)).startswith("Could not add .ralph/*.log and .ralph/state/ to .gitignore: ")
+    assert ignore_logs(str(tmp_path)).startswith(f"Could not add {' and '.join(IGNORED)} to .gitignore: ")

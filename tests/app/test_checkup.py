@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ralph.app.checkup import Finding, Patient, examined, first_program
+from ralph.app.detect import IGNORED
 from ralph.model.errors import CorruptState
 
 SETTINGS = '{"agent": {"command": "claude"}, "guardrails": [{"command": "make test"}]}'
@@ -27,7 +28,7 @@ def home(tmp_path: Path) -> Path:
     for name in ("git", "claude", "make"):
         program(tmp_path / "bin", name)
     (tmp_path / "repo/.git/HEAD").write_text("ref: refs/heads/main\n")
-    (tmp_path / "repo/.gitignore").write_text(".ralph/*.log\n.ralph/state/\n")
+    (tmp_path / "repo/.gitignore").write_text("\n".join(IGNORED))
     (tmp_path / "repo/.ralph/settings.json").write_text(SETTINGS)
     return tmp_path
 
@@ -130,7 +131,7 @@ def test_a_guardrail_that_could_never_pass_fails(home: Path) -> None:
 
 
 def test_logs_that_git_would_keep(home: Path) -> None:  # 001-33
-    (home / "repo/.gitignore").write_text(".ralph/state/\n")
+    (home / "repo/.gitignore").write_text("\n".join(IGNORED[1:]))
     assert bad(home) == [("WARN", ".gitignore lacks .ralph/*.log", "printf '%s\\n' '.ralph/*.log' >> .gitignore")]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app.detect import agent, default_flags, guardrails, missing_ignores
+from ralph.app.detect import IGNORED, agent, default_flags, guardrails, missing_ignores
 
 
 def program(folder: Path, name: str, mode: int = 0o755) -> None:
@@ -101,12 +101,12 @@ def test_a_build_file_that_is_no_text_suggests_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(  # 001-33
     ("text", "missing"),
     [
-        (None, (".ralph/*.log", ".ralph/state/")),
-        ("*.pyc\n", (".ralph/*.log", ".ralph/state/")),
-        (".ralph/*.log\n", (".ralph/state/",)),
-        ("/.ralph/*.log\r\n /.ralph/state/ \r\n", ()),
+        (None, IGNORED),
+        ("*.pyc\n", IGNORED),
+        (".ralph/*.log\n", IGNORED[1:]),
+        ("\r\n".join(f" /{line} " for line in IGNORED), ()),
         (".ralph/\n", ()),
-        ("# .ralph/\n", (".ralph/*.log", ".ralph/state/")),
+        ("# .ralph/\n", IGNORED),
     ],
 )
 def test_what_gitignore_lacks(tmp_path: Path, text: str | None, missing: tuple[str, ...]) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph.app.detect import IGNORED
+
 SCRIPT = """
 import sys
 from ralph.faces.cli.init import command
@@ -432,8 +434,8 @@ def test_in_a_repository_logs_are_ignored_once(folder: Path) -> None:  # 001-33
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     path = furnish(folder)
     _, out, _ = piped(folder, "--yes", path=path)
-    said = "Added .ralph/*.log and .ralph/state/ to .gitignore\nSettings written to .ralph/settings.json\n"
+    said = f"Added {' and '.join(IGNORED)} to .gitignore\nSettings written to .ralph/settings.json\n"
     assert out.endswith(said)
     _, out, _ = piped(folder, "--yes", "--force", path=path)
     assert "gitignore" not in out
-    assert (folder / ".gitignore").read_text() == ".ralph/*.log\n.ralph/state/\n"
+    assert (folder / ".gitignore").read_text() == "".join(f"{line}\n" for line in IGNORED)
