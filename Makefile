@@ -42,6 +42,9 @@ coverage: $(READY)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
+torture: $(READY)
+	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture
+
 bench: $(READY)
 	$(BIN)/python bench/bench.py
 

@@ -1,4 +1,4 @@
-"""What is plainly destructive: commands and places. In doubt it is not; the sandbox is the boundary."""
+"""Which commands are plainly destructive. In doubt one is not: the sandbox is the boundary, this prevents accidents."""
 
 from __future__ import annotations
 
@@ -6,114 +6,24 @@ import os
 import re
 
 import shell
+from places import in_reading, in_wiping, in_writing, located
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from places import Ground
+
 ASK = "If this project really needs it, a person can add the line to {}/allowed-commands.txt."
-
-
-class Ground:
-    """Where a command runs, and what belongs to the project."""
-
-    def __init__(self, root: str, cwd: str, folder: str) -> None:
-        self.root = os.path.normpath(root)
-        self.cwd = os.path.normpath(cwd)
-        self.folder = folder
-        self.home = os.path.normpath(os.environ.get("HOME") or "/root")
-        self._own = _both(self.root)
-        temporary = [os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp", "/dev/shm"]
-        self._temporary = [each for folder in temporary if os.path.isabs(folder) for each in _both(folder)]
-
-    def owns(self, path: str) -> bool:
-        """Whether it lies below the project or below a folder for temporary files; neither of them does itself."""
-        return any(path.startswith(folder.rstrip("/") + "/") for folder in (*self._own, *self._temporary))
-
-    def in_project(self, path: str) -> str | None:
-        """The path seen from the project; None outside."""
-        for folder in self._own:
-            if path == folder or path.startswith(folder.rstrip("/") + "/"):
-                return os.path.relpath(path, folder)
-        return None
-
-
-def _both(folder: str) -> set[str]:
-    return {os.path.normpath(folder), os.path.realpath(folder)}
-
-
-# -- places ---------------------------------------------------------------------------------------
-_SYSTEM = tuple("/etc /usr /bin /sbin /lib /lib64 /boot /sys /proc /var /System /Library /Applications".split())
-_DEVICE = re.compile(r"/dev/(?!null$|zero$|full$|tty$|stdout$|stderr$|stdin$|fd/|shm/|ptmx$|u?random$)")
-_SECRETS = re.compile(
-    r"\.ssh/(?!known_hosts|config$|authorized_keys$|.*\.pub$).+|\.aws/credentials|\.gnupg(/.*)?|\.kube/config"
-    r"|\.docker/config\.json|\.netrc|\.pgpass|\.pypirc|\.npmrc|\.git-credentials|\.config/gh/hosts\.yml"
-    r"|\.claude/\.credentials\.json|\.codex/auth\.json"
-)
-_SETTINGS = re.compile(
-    r"\.(ssh|aws|gnupg|kube)(/.*)?|\.docker/config\.json|\.claude(/settings.*|/plugins.*|/\.credentials.*)?|\.claude\.json"
-    r"|\.(bashrc|bash_profile|bash_login|profile|zshrc|zprofile|zshenv|gitconfig|netrc|npmrc|pypirc|pgpass)"
-    r"|\.config/(autostart|systemd|fish)(/.*)?|Library/LaunchAgents(/.*)?"
-)
-_OURS = re.compile(r"(\.ralph/)?\.ralph-active|\.git/(hooks(/.*)?|config)|\.git|\.claude/(settings.*\.json|hooks(/.*)?)")
-
-
-def located(word: str, ground: Ground) -> str | None:
-    """The path a word names, as far as one can know; None when that depends on a variable."""
-    for name, value in (("HOME", ground.home), ("PWD", ground.cwd)):
-        word = word.replace(f"${{{name}}}", value)
-        word = re.sub(rf"\${name}(?!\w)", lambda _, value=value: value, word)
-    if word == "~" or word.startswith("~/"):
-        word = ground.home + word[1:]
-    elif re.match(r"~\w", word):
-        word = "/home/" + word[1:]
-    if "$" in word or "`" in word:
-        known = re.split(r"[$`]", word)[0]
-        return os.path.normpath(known) if os.path.isabs(known) and known.count("/") < 3 else None
-    return os.path.normpath(os.path.join(ground.cwd, word))
-
-
-def in_reading(path: str, ground: Ground) -> str:
-    """Why this is not to be read."""
-    if path in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers") or re.fullmatch(r"/proc/\d+/environ", path):
-        return f"{path} holds secrets."
-    below = os.path.relpath(path, ground.home) if path.startswith(ground.home.rstrip("/") + "/") else ""
-    if _SECRETS.fullmatch(below) and ground.in_project(path) is None:
-        return f"~/{below} holds credentials."
-    return ""
-
-
-def in_writing(path: str, ground: Ground) -> str:
-    """Why this is not to be written."""
-    inside = ground.in_project(path)
-    if inside is not None:
-        if _OURS.fullmatch(inside) or inside == os.path.normpath(f"{ground.folder}/allowed-commands.txt"):
-            return f"{inside} is not the agent's to change."
-        return ""
-    if _DEVICE.match(path):
-        return f"{path} is a device."
-    if not ground.owns(path) and any(path == folder or path.startswith(folder + "/") for folder in _SYSTEM):
-        return f"{path} belongs to the system."
-    below = os.path.relpath(path, ground.home) if path.startswith(ground.home.rstrip("/") + "/") else ""
-    return f"~/{below} is the user's own configuration." if _SETTINGS.fullmatch(below) else ""
-
-
-def in_wiping(path: str, ground: Ground) -> str:
-    """Why this is not to be deleted with all that is in it."""
-    while os.path.basename(path) in ("*", ".*", "?*", "**"):
-        path = os.path.dirname(path)
-    if ground.in_project(path) == ".":
-        return "this would delete the whole project."
-    if reason := in_writing(path, ground):
-        return reason
-    return "" if ground.owns(path) else f"{path} lies outside the project."
 
 
 # -- commands -------------------------------------------------------------------------------------
 _SHELLS = frozenset("sh bash zsh dash ksh ash fish".split())
 _FETCHERS = frozenset("curl wget fetch http https aria2c".split())
 _DECODERS = frozenset("base64 base32 xxd openssl uudecode".split())
-_KEY_USERS = frozenset("ssh ssh-add ssh-keygen ssh-copy-id git ls stat test [ [[ file find echo printf mkdir".split())
+_KEY_USERS = frozenset(
+    "ssh ssh-add ssh-keygen ssh-copy-id git ls stat test [ [[ file find echo printf mkdir cd pushd".split()
+)
 _FORK_BOMB = re.compile(r"([\w:]+)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;?\s*\1")
 _WRAPPERS = {  # program → options that take a word of their own
     "sudo": ("-u", "-g", "-C", "-h", "-p", "-U", "-D", "-R", "-T"),
@@ -159,8 +69,8 @@ def _found(text: str, ground: Ground, depth: int) -> Iterator[tuple[str, list[st
             yield from ((reason, shell.simple(command.words)) for reason in reasons if reason)
             for inner in _inner_texts(command, words):
                 yield from _found(inner, ground, depth + 1)
-            if words[:1] == ["cd"] and len(pipeline) == 1:
-                ground.cwd = located(words[1] if len(words) > 1 else "~", ground) or ground.cwd
+            if _name(words) in ("cd", "pushd") and len(pipeline) == 1:
+                ground.cwd = located(words[1] if len(words) > 1 else "~", ground) or ""
     ground.cwd = started
 
 
@@ -169,18 +79,17 @@ def _found_between(
 ) -> Iterator[tuple[str, list[str]]]:
     """What only the pipe makes dangerous: text that becomes a program."""
     whole = " | ".join(" ".join(shell.simple(command.words)) for command, _ in commands).split(" ")
-    for (first, source), (_, sink) in zip(commands, commands[1:]):  # noqa: B905, RUF007  # `strict` is 3.10
-        program = _name(source)
-        if not _reads_program(sink):
-            continue
+    sinks = [at for at, (_, words) in enumerate(commands) if _reads_program(words)]
+    for command, words in commands[: sinks[-1]] if sinks else ():
+        program = _name(words)
         if program in _FETCHERS:
             yield "this runs a program straight from the network.", whole
         if program in _DECODERS:
             yield "this runs a program nobody can read.", whole
         if program in ("echo", "printf"):
-            yield from _found(" ".join(source[1:]).replace("\\n", "\n"), ground, depth + 1)
-        if program == "cat" and first.fed:
-            yield from _found(first.fed, ground, depth + 1)
+            yield from _found(" ".join(words[1:]).replace("\\n", "\n"), ground, depth + 1)
+        if program == "cat" and command.fed:
+            yield from _found(command.fed, ground, depth + 1)
 
 
 def _reads_program(words: Sequence[str]) -> bool:
@@ -206,6 +115,8 @@ def _inner_texts(command: shell.Command, words: Sequence[str]) -> Iterator[str]:
                 yield f"{word[2:-1]} | sh"
     elif name in ("source", ".") and len(words) > 1 and words[1].startswith("<("):
         yield f"{words[1][2:-1]} | sh"
+    elif words and words[0].startswith(("$(", "`")):  # what it prints is run
+        yield f"{words[0].strip('$`')} | sh"
     elif name == "eval":
         yield " ".join(words[1:])
     elif name == "find":
@@ -224,6 +135,8 @@ def _unwrapped(words: list[str]) -> list[str]:
     """The command that `sudo -u x env A=1 timeout 5 …` comes down to."""
     while words and _name(words) in _WRAPPERS:
         name, rest = _name(words), words[1:]
+        if name == "command" and rest[:1] in (["-v"], ["-V"]):
+            return []
         while rest and rest[0].startswith("-") and rest[0] != "-":
             rest = rest[2:] if rest[0] in _WRAPPERS[name] else rest[1:]
         words = shell.simple(rest[1:] if name == "timeout" else rest)
@@ -307,18 +220,19 @@ def _rm(words: Sequence[str], ground: Ground) -> str:
 
 
 def _find(words: Sequence[str], ground: Ground) -> str:
-    inner = " ".join(words)
-    if "-delete" not in words and not re.search(r"-(exec|ok)(dir)? (sudo )?(\S*/)?(rm|shred|unlink) ", inner):
+    removing = re.search(r"-(exec|ok)(dir)? (sudo )?(\S*/)?(rm|shred|unlink) ", " ".join(words))
+    if not removing and "-delete" not in words:
         return ""
-    starts = []
-    for word in words[1:]:
-        if word.startswith("-") or word in ("(", "!"):
-            break
-        starts.append(word)
-    at = [located(word, ground) for word in starts or ["."]]
-    return _first(
-        f"{path} lies outside the project." for path in at if path and not ground.owns(path + "/") and path != ground.root
+    start = next((at for at, word in enumerate(words) if at and (word.startswith("-") or word in "(!")), len(words))
+    picky = any(
+        re.match(r"-(i?name|i?path|i?regex|empty|[acm](time|min)|newer|size|perm|user)", word) for word in words
     )
+    for at in (located(word, ground) for word in words[1:start] or ["."]):
+        if at and not ground.owns(at + "/"):
+            return f"{at} lies outside the project."
+        if at and not picky and (reason := in_wiping(at, ground)):
+            return reason
+    return ""
 
 
 def _modes(words: Sequence[str], ground: Ground) -> str:
@@ -335,27 +249,34 @@ def _move(words: Sequence[str], ground: Ground) -> str:
     operands = _operands(words)
     if operands[-1:] == ["/dev/null"]:
         return "this throws files away."
-    return _first(in_wiping(at, ground) for word in operands[:-1] if (at := located(word, ground)) in ("/", ground.home))
+    return _first(
+        in_wiping(at, ground) for word in operands[:-1] if (at := located(word, ground)) in ("/", ground.home)
+    )
 
 
 def _git(words: Sequence[str], ground: Ground) -> str:
     words, at = _git_words(words, ground)
     action, rest = (words[1] if len(words) > 1 else ""), words[1:]
+    main = bool({"main", "master"} & set(rest))
     if action == "push":
-        if _has(rest, "f", "--force", "--force-with-lease", "--force-if-includes", "--mirror", "--prune"):
-            return "this rewrites the history others have."
-        if any(word.startswith("+") for word in _operands(rest)):
-            return "this rewrites the history others have."
-        if _has(rest, "d", "--delete") or any(word.startswith(":") for word in _operands(rest)[1:]):
-            return "this deletes what others have."
+        return _push(rest, main)
     if action in ("filter-branch", "filter-repo") or (action == "reflog" and "expire" in rest):
         return f"git {action} destroys history."
-    if action == "branch" and _has(rest, "dD", "--delete") and {"main", "master"} & set(rest):
+    if action == "branch" and _has(rest, "dD", "--delete") and main:
         return "this deletes the main branch."
     if action == "clean" and _has(rest, "xX") and not _has(rest, "n", "--dry-run") and not _operands(rest):
         return "this also deletes what git ignores: settings, environments, the loop's marker."
-    if action in ("clean", "reset", "checkout", "restore") and at and not (ground.owns(at) or at == ground.root):
-        return f"{at} lies outside the project." if action == "clean" or "--hard" in rest else ""
+    if (action == "clean" or "--hard" in rest) and at and not ground.owns(at + "/"):
+        return f"{at} lies outside the project."
+    return ""
+
+
+def _push(rest: Sequence[str], main: bool) -> str:
+    forced = _has(rest, "f", "--force", "--mirror") or any(word.startswith("+") for word in _operands(rest))
+    if forced or (main and _has(rest, "", "--force-with-lease")):
+        return "this rewrites the history others have."
+    if _has(rest, "d", "--delete") or any(word.startswith(":") for word in _operands(rest)[1:]):
+        return "this deletes what others have."
     return ""
 
 
@@ -386,12 +307,12 @@ def _kill(words: Sequence[str], _: Ground) -> str:
 
 def _kill_by_name(words: Sequence[str], _: Ground) -> str:
     own = any(re.search(r"ralph|claude", word) for word in _operands(words))
-    return "this would end the loop itself." if own or _has(words, "", "-1") else ""
+    return "this would end the loop itself." if own else ""
 
 
 def _docker(words: Sequence[str], _: Ground) -> str:
     text = " ".join(words)
-    if "prune" in words or "system prune" in text:
+    if "prune" in words:
         return "this deletes containers, images or volumes of other projects."
     if re.search(r"--privileged\b|--pid[= ]host\b|(-v|--volume)[= ]/:|source=/,|docker\.sock", text):
         return "this gives a container the whole machine."
@@ -399,13 +320,14 @@ def _docker(words: Sequence[str], _: Ground) -> str:
 
 
 def _database(words: Sequence[str], _: Ground) -> str:
-    found = re.search(r"(?i)\bdrop\s+(database|schema)\b|dropDatabase|\bflush(all|db)\b", " ".join(words))
-    return "this destroys a whole database." if found else ""
+    text = " ".join(words).casefold()
+    found = re.search(r"\bdrop\s+(database|schema)\b|dropdatabase|\bflush(all|db)\b", text)
+    return "this destroys a whole database." if found and "test" not in text else ""
 
 
 def _deletes(pattern: str, reason: str) -> Callable[[Sequence[str], Ground], str]:
     compiled = re.compile(pattern)
-    return lambda words, _: reason if compiled.search(" ".join(words[1:])) else ""
+    return lambda words, _: reason if compiled.search(" ".join(words[1:])) and "--dry-run" not in words else ""
 
 
 def _first(reasons: Iterable[str]) -> str:
@@ -421,7 +343,6 @@ _NEVER = {
     **dict.fromkeys("useradd adduser userdel usermod groupdel passwd chpasswd visudo".split(), "changes accounts."),
     **dict.fromkeys("insmod rmmod modprobe nsenter iptables nft ufw swapoff setcap".split(), "changes the system."),
     "shred": "destroys files beyond recovery.",
-    "dropdb": "destroys a whole database.",
 }
 _JUDGES: dict[str, Callable[[Sequence[str], Ground], str]] = {
     "rm": _rm,
@@ -435,8 +356,8 @@ _JUDGES: dict[str, Callable[[Sequence[str], Ground], str]] = {
     **dict.fromkeys(("pkill", "killall"), _kill_by_name),
     **dict.fromkeys(("docker", "podman"), _docker),
     **dict.fromkeys("psql mysql mariadb mongo mongosh redis-cli sqlplus".split(), _database),
-    "terraform": _deletes(r"^destroy\b|^apply\b.*-auto-approve", _CLOUD),
-    "tofu": _deletes(r"^destroy\b|^apply\b.*-auto-approve", _CLOUD),
+    "terraform": _deletes(r"(^| )(destroy\b|apply\b.*-auto-approve)", _CLOUD),
+    "tofu": _deletes(r"(^| )(destroy\b|apply\b.*-auto-approve)", _CLOUD),
     "pulumi": _deletes(r"^(destroy|stack rm)\b", _CLOUD),
     "kubectl": _deletes(r"(^| )delete ", _CLOUD),
     "helm": _deletes(r"^(uninstall|delete)\b", _CLOUD),

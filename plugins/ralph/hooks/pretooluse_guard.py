@@ -39,16 +39,17 @@ def guard(event: Event) -> Answer:
 
 def _reason(event: Event, given: dict[str, object], root: str, folder: str) -> str:
     import danger  # only when a loop is running
+    import places
 
     cwd = event.get("cwd")
-    ground = danger.Ground(root, cwd if isinstance(cwd, str) and os.path.isabs(cwd) else root, folder)
+    ground = places.Ground(root, cwd if isinstance(cwd, str) and os.path.isabs(cwd) else root, folder)
     if event.get("tool_name") == "Bash" and isinstance(given.get("command"), str):
         return danger.in_command(str(given["command"]), ground, text_of(os.path.join(root, folder, ALLOWANCES)) or "")
     path = next((given[name] for name in _PATHS if isinstance(given.get(name), str)), None)
     if path is None:
         return ""
-    at = danger.located(str(path), ground) or ""
-    return danger.in_reading(at, ground) if event.get("tool_name") == "Read" else danger.in_writing(at, ground)
+    at = places.located(str(path), ground) or ""
+    return places.in_reading(at, ground) if event.get("tool_name") == "Read" else places.in_writing(at, ground)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+"""Which places are not an agent's to read, to write or to delete."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_SYSTEM = tuple("/etc /usr /bin /sbin /lib /lib64 /boot /sys /proc /var /System /Library /Applications".split())
+_DEVICE = re.compile(r"/dev/(?!null$|zero$|full$|tty$|stdout$|stderr$|stdin$|fd/|shm/|ptmx$|u?random$)")
+_SECRETS = re.compile(
+    r"\.ssh(/(?!known_hosts|config$|authorized_keys$|.*\.pub$).+)?|\.aws/credentials|\.gnupg(/.*)?|\.kube/config"
+    r"|\.docker/config\.json|\.netrc|\.pgpass|\.pypirc|\.npmrc|\.git-credentials|\.config/gh/hosts\.yml"
+    r"|\.claude/\.credentials\.json|\.codex/auth\.json"
+)
+_SETTINGS = re.compile(
+    r"\.(ssh|aws|gnupg|kube)(/.*)?|\.docker/config\.json|\.claude(/settings.*|/plugins.*|/\.credentials.*)?|\.claude\.json"
+    r"|\.(bashrc|bash_profile|bash_login|profile|zshrc|zprofile|zshenv|gitconfig|netrc|npmrc|pypirc|pgpass)"
+    r"|\.config/(autostart|systemd|fish)(/.*)?|Library/LaunchAgents(/.*)?"
+)
+_OURS = re.compile(
+    r"(\.ralph/)?\.ralph-active|\.git/(hooks(/.*)?|config)|\.git|\.claude/(settings.*\.json|hooks(/.*)?)"
+)
+
+
+class Ground:
+    """Where a command runs, and what belongs to the project."""
+
+    def __init__(self, root: str, cwd: str, folder: str) -> None:
+        self.root = os.path.normpath(root)
+        self.cwd = os.path.normpath(cwd)
+        self.folder = folder
+        self.home = os.path.normpath(os.environ.get("HOME") or "/root")
+        self._own = _both(self.root)
+        temporary = [os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp", "/dev/shm"]
+        self._temporary = [each for folder in temporary if os.path.isabs(folder) for each in _both(folder)]
+
+    def owns(self, path: str) -> bool:
+        """Whether it lies below the project or below a folder for temporary files; neither of them does itself."""
+        return any(path.startswith(folder.rstrip("/") + "/") for folder in (*self._own, *self._temporary))
+
+    def in_project(self, path: str) -> str | None:
+        """The path seen from the project; None outside."""
+        for folder in self._own:
+            if path == folder or path.startswith(folder.rstrip("/") + "/"):
+                return os.path.relpath(path, folder)
+        return None
+
+
+def _both(folder: str) -> set[str]:
+    return {os.path.normpath(folder), os.path.realpath(folder)}
+
+
+def located(word: str, ground: Ground) -> str | None:
+    """The path a word names, as far as one can know; None when that depends on a variable."""
+    for name, value in (("HOME", ground.home), ("PWD", ground.cwd)):
+        word = word.replace(f"${{{name}}}", value)
+        word = re.sub(rf"\${name}(?!\w)", lambda _, value=value: value, word)
+    if word == "~" or word.startswith("~/"):
+        word = ground.home + word[1:]
+    elif re.match(r"~\w", word):
+        word = "/home/" + word[1:]
+    if "$" in word or "`" in word:
+        return _half_known(re.split(r"[$`]", word)[0], ground)
+    return os.path.normpath(os.path.join(ground.cwd, word)) if ground.cwd or os.path.isabs(word) else None
+
+
+def _half_known(start: str, ground: Ground) -> str | None:
+    """`/$X` may be anything below `/`; what may be the project is not guessed at."""
+    if not os.path.isabs(start):
+        return None
+    path = os.path.normpath(start + "?")
+    above = os.path.dirname(path)
+    return None if above != "/" and ground.root.startswith(above) else path
+
+
+def in_reading(path: str, ground: Ground) -> str:
+    """Why this is not to be read."""
+    if path in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers") or re.fullmatch(r"/proc/\d+/environ", path):
+        return f"{path} holds secrets."
+    below = os.path.relpath(path, ground.home) if path.startswith(ground.home.rstrip("/") + "/") else ""
+    if _SECRETS.fullmatch(below) and ground.in_project(path) is None:
+        return f"~/{below} holds credentials."
+    return ""
+
+
+def in_writing(path: str, ground: Ground) -> str:
+    """Why this is not to be written."""
+    inside = ground.in_project(path)
+    if inside is not None:
+        if _OURS.fullmatch(inside) or inside == os.path.normpath(f"{ground.folder}/allowed-commands.txt"):
+            return f"{inside} is not the agent's to change."
+        return ""
+    if _DEVICE.match(path):
+        return f"{path} is a device."
+    if not ground.owns(path) and any(path == folder or path.startswith(folder + "/") for folder in _SYSTEM):
+        return f"{path} belongs to the system."
+    below = os.path.relpath(path, ground.home) if path.startswith(ground.home.rstrip("/") + "/") else ""
+    return f"~/{below} is the user's own configuration." if _SETTINGS.fullmatch(below) else ""
+
+
+def in_wiping(path: str, ground: Ground) -> str:
+    """Why this is not to be deleted with all that is in it."""
+    while os.path.basename(path) in ("*", ".*", "?*", "**"):
+        path = os.path.dirname(path)
+    if ground.in_project(path) == ".":
+        return "this would delete the whole project."
+    if reason := in_writing(path, ground):
+        return reason
+    return "" if ground.owns(path) else f"{path} lies outside the project."
