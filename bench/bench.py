@@ -327,6 +327,12 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([padded[0], rule, *padded[1:]])
 
 
+def circumstances(load_before: float) -> str:
+    """How busy the machine was: with more to run than cores, the figures tell of the neighbours."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"Python {python}, {os.cpu_count()} cores, load {load_before:.1f} before and {os.getloadavg()[0]:.1f} after."
+
+
 # -- setting up -------------------------------------------------------------------------------------
 PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "start": start,
@@ -382,6 +388,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, too_long)
     ralph = os.path.abspath(given.ralph) if given.ralph else installed()
     rows: list[Row] = []
+    before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="ralph-bench-") as scratch:
         bench = prepared(ralph, Path(scratch))
         prove(bench)
@@ -389,7 +396,7 @@ def main() -> None:
             print(f"measuring {name}", file=sys.stderr)
             rows.extend(PARTS[name](bench))
         os.chdir("/")
-    print(table(rows))
+    print(f"{table(rows)}\n\n{circumstances(before)}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class Ground:
         self.root = os.path.normpath(root)
         self.cwd = os.path.normpath(cwd)
         self.folder = folder
+        self.patience = 0  # what is left of it while a command is judged
         self.home = os.path.normpath(os.environ.get("HOME") or "/root")
         self._own = _both(self.root)
         temporary = [os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp", "/dev/shm"]
@@ -52,9 +53,9 @@ def _both(folder: str) -> set[str]:
 
 def located(word: str, ground: Ground) -> str | None:
     """The path a word names, as far as one can know; None when that depends on a variable."""
-    for name, value in (("HOME", ground.home), ("PWD", ground.cwd)):
+    for name, value in (("HOME", ground.home), ("PWD", ground.cwd or "$PWD")):
         word = word.replace(f"${{{name}}}", value)
-        word = re.sub(rf"\${name}(?!\w)", lambda _, value=value: value, word)
+        word = re.sub(rf"\${name}(?!\w)", value.replace("\\", "\\\\"), word)
     if word == "~" or word.startswith("~/"):
         word = ground.home + word[1:]
     elif re.match(r"~\w", word):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     Pipeline = list["Command"]
 
@@ -45,6 +46,32 @@ def simple(words: list[str]) -> list[str]:
     while start < len(words) and (words[start] in _RESERVED or _ASSIGNMENT.match(words[start])):
         start += 1
     return words[start:]
+
+
+def name_of(words: Sequence[str]) -> str:
+    """The program, without its folder."""
+    return os.path.basename(words[0]) if words else ""
+
+
+def operands(words: Sequence[str]) -> list[str]:
+    """The words that are no options."""
+    rest = list(words[1:])
+    if "--" in rest:
+        at = rest.index("--")
+        return [*(word for word in rest[:at] if not word.startswith("-")), *rest[at + 1 :]]
+    return [word for word in rest if not word.startswith("-")]
+
+
+def has(words: Sequence[str], letters: str, *names: str) -> bool:
+    """Whether one of these short or long options is given."""
+    for word in words[1:]:
+        if word == "--":
+            return False
+        if word.split("=")[0] in names:
+            return True
+        if re.fullmatch(r"-[A-Za-z0-9]+", word) and set(word[1:]) & set(letters):
+            return True
+    return False
 
 
 class _Reader:

@@ -2,19 +2,9 @@
 
     python -m ralph.agents._player SCRIPT [--text] < prompt
 
-A script (JSON, or YAML by its suffix) is a list of runs. Run N of a loop plays entry N, the last one again and again
-when there are more; N is RALPH_ITERATION, else counted in the file SCRIPT.count. A run is a list of steps, or
-`{steps: [...], message: "..."}` with the answer to a request for a commit message. A step is one of
-
-    say: text                       think: text                   todo: [plan the work, "[x] done", "[>] active"]
-    write: {path, content}          edit: {path, old, new}        bash: command, really run, in the current folder
-    sleep: seconds                  hang: true                    raw: text, printed as it is
-    cost: US dollars                result: text, instead of the last `say`
-    error: {status, message}        the service's error as the result; ends the run with code 1
-    exit: code                      ends the run at once, without a result
-
-Asked for a commit message it answers with the run's `message`, or its last `say`, and does nothing else. With --text
-only the final text is printed.
+Run N of a loop plays entry N of the script (see `_script`); N is RALPH_ITERATION, else counted in the file
+SCRIPT.count. Asked for a commit message it answers with the run's `message`, or its last `say`, and does nothing else.
+With --text only the final text is printed.
 """
 
 import json
@@ -25,15 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-Step = dict[str, Any]
+from ralph.agents._script import COMMIT_QUESTION, OVERLOAD, TOKENS, Fault, Run, Step, loaded, only_item, todo
+
 SESSION = "00000000-0000-4000-8000-000000000000"
-TOKENS = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
-COMMIT_QUESTION = "Provide a short imperative commit message"
-MARKS = {"[x] ": "completed", "[>] ": "in_progress", "[ ] ": "pending"}
-
-
-class Fault(Exception):
-    """The script does not make sense."""
 
 
 class Player:
@@ -43,6 +27,7 @@ class Player:
         self.put = put
         self.final = ""
         self.cost = 0.0
+        self.tokens = dict(TOKENS)
         self.turns = 0
         self.calls = 0
 
@@ -122,6 +107,10 @@ class Player:
         """Money on top of what was spent so far."""
         self.cost += dollars
 
+    def count(self, tokens: dict[str, int]) -> None:
+        """Tokens of every turn from here on."""
+        self.tokens.update(tokens)
+
     def conclude(self, text: str) -> None:
         """Final text that was never said."""
         self.final = text
@@ -129,6 +118,19 @@ class Player:
     def leave(self, code: int) -> NoReturn:
         """Gone, in the middle of everything."""
         os._exit(code)
+
+    def break_off(self, _: object) -> NoReturn:
+        """The service hung up, and we with it."""
+        os._exit(1)
+
+    def fall_silent(self, _: object) -> NoReturn:
+        """A success, and not a word."""
+        self.close(result="")
+        raise SystemExit(0)
+
+    def overload(self, _: object) -> NoReturn:
+        """The service has too much to do."""
+        self.fail(OVERLOAD)
 
     def fail(self, given: dict[str, Any]) -> NoReturn:
         """The service refused."""
@@ -140,7 +142,7 @@ class Player:
     def speak(self, block: Step) -> None:
         """One content block of the assistant."""
         self.turns += 1
-        message = {"role": "assistant", "model": "scripted", "content": [block], "usage": TOKENS}
+        message = {"role": "assistant", "model": "scripted", "content": [block], "usage": self.tokens}
         self.emit({"type": "assistant", "message": message, "parent_tool_use_id": None})
 
     def use(self, tool: str, given: Step) -> None:
@@ -156,7 +158,7 @@ class Player:
 
     def close(self, **told: object) -> None:
         """The result event."""
-        usage = {name: count * self.turns for name, count in TOKENS.items()}
+        usage = {name: count * self.turns for name, count in self.tokens.items()}
         result = {"type": "result", "subtype": "success", "is_error": False, "api_error_status": None, **told}
         self.emit({**result, "num_turns": self.turns, "total_cost_usd": self.cost, "usage": usage})
 
@@ -176,9 +178,13 @@ STEPS: dict[str, Callable[[Player, Any], object]] = {
     "hang": Player.hang,
     "raw": Player.raw,
     "cost": Player.pay,
+    "usage": Player.count,
     "result": Player.conclude,
     "exit": Player.leave,
     "error": Player.fail,
+    "overload": Player.overload,
+    "empty": Player.fall_silent,
+    "cut": Player.break_off,
 }
 
 
@@ -216,45 +222,6 @@ def scratch() -> int:
     return number
 
 
-def todo(item: str) -> dict[str, str]:
-    """An item of a plan; how it begins tells its state."""
-    status = MARKS.get(item[:4], "pending")
-    text = item[4:] if item[:4] in MARKS else item
-    return {"content": text, "status": status, "activeForm": text}
-
-
-def only_item(step: Step) -> tuple[str, Any]:
-    """A step's name and what it is given."""
-    if not isinstance(step, dict) or len(step) != 1 or next(iter(step)) not in STEPS:
-        raise Fault(f"{step!r} is no step; a step is one of {', '.join(STEPS)}")
-    return next(iter(step.items()))
-
-
-def loaded(path: str) -> list[Any]:
-    """The runs of a script."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        runs = parsed(path, text)
-    except (OSError, ValueError) as wrong:
-        raise Fault(f"cannot read the script {path!r}: {wrong}") from wrong
-    if not isinstance(runs, list) or not runs:
-        raise Fault(f"{path!r} is no script: it must be a list of runs")
-    return runs
-
-
-def parsed(path: str, text: str) -> object:
-    """JSON, or YAML by its suffix."""
-    if not path.endswith((".yaml", ".yml")):
-        return json.loads(text)
-    import yaml  # slow to import, and most scripts are JSON
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as wrong:
-        raise ValueError(str(wrong)) from wrong
-
-
 def iteration(path: str, counts: bool) -> int:
     """Which run of the loop this is, from 1."""
     told = os.environ.get("RALPH_ITERATION", "")
@@ -283,10 +250,9 @@ def silent(text: str) -> None:
     """Nothing."""
 
 
-def message_of(run: dict[str, Any]) -> list[Step]:
+def answer_to_commit(run: Run) -> list[Step]:
     """The steps that answer that question."""
-    said = [step for step in run["steps"] if "say" in step]
-    return [{"say": run["message"]}] if "message" in run else said[-1:]
+    return [{"say": run.message}] if run.message else []
 
 
 def main(words: list[str]) -> None:
@@ -299,10 +265,8 @@ def main(words: list[str]) -> None:
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     asked = prompt.startswith(COMMIT_QUESTION) or (text and not prompt)
     run = runs[min(iteration(paths[0], counts=not asked), len(runs)) - 1]
-    if not isinstance(run, dict):
-        run = {"steps": run}
     player = Player(silent if text else printed)
-    player.play(message_of(run) if asked else run["steps"])
+    player.play(answer_to_commit(run) if asked else run.steps)
     if text:
         printed(f"{player.final}\n")
 

@@ -26,11 +26,13 @@ from ralph.model.loop import (
     Patience,
     Policy,
     Reported,
+    Restored,
     Resumed,
     RunAgent,
     Save,
     Saved,
     Stop,
+    Surveyed,
     Tally,
     Wait,
     Waited,
@@ -76,7 +78,7 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
                 return again
         case Saved():
             state = replace(state, tally=_paid(state.tally, fact))
-        case Checked() | Looked() | Awaited() | Waited() | Forbidden():
+        case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Waited() | Forbidden():
             pass
         case _:
             assert_never(fact)

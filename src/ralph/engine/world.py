@@ -19,6 +19,7 @@ from ralph.model.loop import (
     Checked,
     Decision,
     Fact,
+    GateResult,
     Interrupted,
     Observation,
     Reported,
@@ -141,27 +142,31 @@ class World:
         names = (signal[5:] for signal in self._around.signals if signal.startswith("file:"))
         return tuple(name for name in names if os.path.isfile(os.path.join(self._around.folder, name)))
 
-    # -- the gates ------------------------------------------------------------------------------
     def _check(self, names: tuple[str, ...], iteration: int) -> Fact:
-        results = []
         evidence = Evidence(iteration, self._around.folder, self._around.gate_environment)
-        for gate in map(self._gates.__getitem__, names):
-            self._tell(GateStarted(gate.title), Debugged(f"Running guardrail: {gate.title}"))
-            result = gate.check(evidence)
-            if self._inbox.stop_now() is not None:
-                return Interrupted(self._inbox.interruption())
-            action = "" if result.feedback is None else result.feedback.action
-            self._tell(
-                GateEnded(gate.title, result.passed, result.exit_code, result.seconds, action, result.log),
-                Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
-            )
-            results.append(result)
-            if len(results) < len(names) and (by := self._inbox.interruption()):
-                return Interrupted(by)
-        return Checked(tuple(results))
-
-    def _tell(self, *events: GateStarted | GateEnded | Debugged) -> None:
-        tell(self._watchers, self._iteration, *events)
+        return checked([self._gates[name] for name in names], evidence, self._inbox, self._watchers)
 
     def _debug(self, *texts: str) -> None:
         debug(self._watchers, self._iteration, *texts)
+
+
+def checked(gates: Sequence[Gate], evidence: Evidence, inbox: Inbox, watchers: Sequence[Watcher]) -> Fact:
+    """All gates in order; an interruption starts no other, and one that must not wait judges none."""
+    results: list[GateResult] = []
+    number = evidence.iteration
+    for gate in gates:
+        tell(watchers, number, GateStarted(gate.title), Debugged(f"Running guardrail: {gate.title}"))
+        result = gate.check(evidence)
+        if inbox.stop_now() is not None:
+            return Interrupted(inbox.interruption())
+        action = "" if result.feedback is None else result.feedback.action
+        tell(
+            watchers,
+            number,
+            GateEnded(gate.title, result.passed, result.exit_code, result.seconds, action, result.log),
+            Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
+        )
+        results.append(result)
+        if len(results) < len(gates) and (by := inbox.interruption()):
+            return Interrupted(by)
+    return Checked(tuple(results))

@@ -32,13 +32,16 @@ class Feedback(Struct, frozen=True):
     action: FailAction = "APPEND"
 
 
-class Brief(Struct, frozen=True):
+class Brief(Struct, frozen=True, omit_defaults=True):
     """What one agent run is asked to do."""
 
     iteration: int
     limit: int
     feedback: tuple[Feedback, ...] = ()
     budget_usd: float | None = None  # what is left of the budget
+    role: str = ""  # which part it plays: a story's mode, a task's stage
+    story: str = ""  # the story it is about
+    tasks: str = ""  # tasks.json as it is before this run: the one that counts
 
 
 class GateResult(Struct, frozen=True, omit_defaults=True):
@@ -134,6 +137,19 @@ class Awaited(Struct, frozen=True, tag="awaited", omit_defaults=True):
     left: tuple[str, ...] = ()
 
 
+class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True):
+    """The story list and the repository as they are now."""
+
+    text: str | None = None  # of tasks.json; None: there is none
+    head: str = ""  # the commit
+    subject: str = ""  # its first line
+    uncommitted: tuple[str, ...] = ()
+
+
+class Restored(Struct, frozen=True, tag="restored"):
+    """tasks.json holds what it was told to hold."""
+
+
 class Waited(Struct, frozen=True, tag="waited"):
     """The wait is over."""
 
@@ -150,7 +166,20 @@ class Interrupted(Struct, frozen=True, tag="interrupted"):
     by: str
 
 
-Fact = Began | Resumed | Reported | Checked | Saved | Looked | Awaited | Waited | Forbidden | Interrupted
+Fact = (
+    Began
+    | Resumed
+    | Reported
+    | Checked
+    | Saved
+    | Looked
+    | Awaited
+    | Surveyed
+    | Restored
+    | Waited
+    | Forbidden
+    | Interrupted
+)
 
 
 class Observation(Struct, frozen=True, omit_defaults=True):
@@ -221,6 +250,16 @@ class Await(Struct, frozen=True, tag="await"):
     seconds: float | None = None  # no longer than this
 
 
+class Survey(Struct, frozen=True, tag="survey"):
+    """Look at the story list and the repository."""
+
+
+class Restore(Struct, frozen=True, tag="restore"):
+    """Write tasks.json. Doing it twice is doing it once."""
+
+    text: str
+
+
 class Wait(Struct, frozen=True, tag="wait"):
     """Start nothing for a while."""
 
@@ -235,7 +274,7 @@ class Stop(Struct, frozen=True, tag="stop"):
     why: str
 
 
-Decision = RunAgent | Check | Save | Look | Await | Wait | Stop
+Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Wait | Stop
 
 
 class Tally(Struct, frozen=True):

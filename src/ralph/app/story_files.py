@@ -1,0 +1,175 @@
+"""Use cases: lay out the files of a story loop, check them, put a finished loop away."""
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ralph.app.plugin import plugin_folder
+from ralph.core.review import is_done, read
+from ralph.core.story_order import plan_problems
+from ralph.engine.inbox import SignalInbox
+from ralph.engine.marker import owner, write_whole
+from ralph.engine.story_world import Repository
+from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
+from ralph.model.story import MARKER, StoryPlace
+from ralph.process.identity import of_process
+from ralph.process.shell import find_program
+from ralph.process.supervisor import Supervisor
+
+FILES = ("prd.md", "tasks.json", "progress.txt", "prompt.md")
+ARCHIVED = ("prd.md", "tasks.json", "progress.txt")
+ARCHIVE = "ralph-archive"
+
+
+class Archived(Struct, frozen=True):
+    """Where a loop was put."""
+
+    folder: str
+    done: int
+    total: int
+    commit: str  # empty: nothing was committed
+    problem: str = ""
+
+
+def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
+    """Copy the templates; what was made, in words."""
+    there = [file for file in FILES if os.path.exists(os.path.join(place.folder, file))]
+    if there and not force:
+        raise UsageError(f"{place.folder} has {', '.join(there)} already", "keep them, or start over with --force")
+    os.makedirs(place.folder, exist_ok=True)
+    for file in FILES:
+        _fresh(place, file, name)
+    ignored = _ignore_marker(place.project)
+    made = [f"Made {os.path.join(place.folder, file)}" for file in FILES]
+    return [*made, *([f"Added {MARKER} to .gitignore"] if ignored else [])]
+
+
+def check(place: StoryPlace, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:
+    """Problems and warnings of tasks.json."""
+    try:
+        with open(place.tasks, encoding="utf-8", errors="replace") as file:
+            tasks = read(file.read())
+    except OSError as error:
+        raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
+    problems = list(tasks.problems) or plan_problems(tasks.stories, cap, skip_review)
+    return problems, list(tasks.warnings)
+
+
+def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Archived:
+    """Move a loop's files away, summarise it, lay out fresh ones, commit."""
+    pid = owner(place.marker)
+    if pid and of_process(pid) is not None:
+        raise Busy(f"a story loop is active here (pid {pid})", "wait for it, or `ralph cancel`")
+    try:
+        with open(place.tasks, encoding="utf-8", errors="replace") as file:
+            tasks = read(file.read())
+    except OSError as error:
+        raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "there is nothing to archive") from error
+    branch = str(tasks.document.get("branchName") or "loop")
+    target = _free(place, f"{time.strftime('%Y-%m-%d')}-{_safe(label or branch)}")
+    os.makedirs(target)
+    done = sum(is_done(story, skip_review=story.status is None) for story in tasks.stories)
+    write_whole(os.path.join(target, "summary.md"), _summary(place, tasks.document, done, len(tasks.stories)))
+    for name in ARCHIVED:
+        source = os.path.join(place.folder, name)
+        if os.path.exists(source):
+            shutil.move(source, os.path.join(target, name))
+        _fresh(place, name, "")
+    commit, problem = _commit(place, target, variables)
+    return Archived(target, done, len(tasks.stories), commit, problem)
+
+
+def _fresh(place: StoryPlace, file: str, name: str) -> None:
+    with open(os.path.join(plugin_folder(), "templates", file), encoding="utf-8") as template:
+        text = template.read()
+    title = name or os.path.basename(place.project)
+    text = text.replace("{{DATE}}", time.strftime("%Y-%m-%d")).replace("{{PROJECT_NAME}}", title)
+    if file == "tasks.json":
+        document = json.loads(text)
+        document["project"] = document.get("project") or title
+        if name:
+            document["branchName"] = f"ralph/{name}"
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    write_whole(os.path.join(place.folder, file), text)
+
+
+def _ignore_marker(project: str) -> bool:
+    path = os.path.join(project, ".gitignore")
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read()
+    except FileNotFoundError:
+        text = ""
+    if MARKER in (line.strip().lstrip("/") for line in text.splitlines()):
+        return False
+    gap = "" if not text or text.endswith("\n") else "\n"
+    write_whole(path, f"{text}{gap}{MARKER}\n")
+    return True
+
+
+def _summary(place: StoryPlace, document: Mapping[str, object], done: int, total: int) -> str:
+    began = _started(place)
+    lines = [
+        f"# {document.get('project') or 'Ralph loop'}",
+        "",
+        f"- Branch: {document.get('branchName') or '(none)'}",
+        f"- Stories completed: {done} of {total}",
+        f"- From {began} to {time.strftime('%Y-%m-%d')}",
+        "",
+        "| story | title | done | reviews |",
+        "| --- | --- | --- | --- |",
+    ]
+    stories = document.get("userStories")
+    for raw in stories if isinstance(stories, list) else []:
+        if isinstance(raw, dict):
+            mark = "yes" if raw.get("passes") is True else "no"
+            lines.append(f"| {raw.get('id')} | {raw.get('title')} | {mark} | {raw.get('reviewCount', 0)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _started(place: StoryPlace) -> str:
+    try:
+        with open(os.path.join(place.folder, "progress.txt"), encoding="utf-8", errors="replace") as file:
+            found = re.search(r"^Started: (\S+)", file.read(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1) if found else "(unknown)"
+
+
+def _free(place: StoryPlace, name: str) -> str:
+    base = os.path.join(place.project, ARCHIVE, name)
+    path, number = base, 1
+    while os.path.exists(path):
+        number += 1
+        path = f"{base}-{number}"
+    return path
+
+
+def _safe(label: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.") or "loop"
+
+
+def _commit(place: StoryPlace, target: str, variables: Mapping[str, str]) -> tuple[str, str]:
+    """Only what belongs to the archive; the rest of the work tree is the user's."""
+    git = find_program("git", variables)
+    if git is None:
+        raise MachineError("git is not on PATH", "install git, then commit the archive yourself")
+    inbox = SignalInbox(lambda: False, int)
+    supervisor = Supervisor(inbox)
+    try:
+        repository = Repository(git, place.project, variables, supervisor)
+        paths = (os.path.relpath(target, place.project), os.path.relpath(place.folder, place.project))
+        repository.said("add", "--all", "--", *paths)
+        name = os.path.basename(target)
+        repository.said("commit", "--quiet", "-m", f"chore: archive ralph loop {name}", "--", *paths)
+        head = repository.said("log", "-1", "--format=%h %s").strip()
+    finally:
+        supervisor.close()
+        inbox.close()
+    archived = name in head
+    return (head, "") if archived else ("", "the archive could not be committed: see `git status`")

@@ -1,0 +1,197 @@
+"""Done when every story was approved by a context that did not write it: the story loop.
+
+The list of before an iteration is ours, kept here and in the journal; the agent's is judged against it, and what it
+changed against the rules is undone field by field.
+"""
+
+import json
+import re
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.claims import promise
+from ralph.core.redress import redress
+from ralph.core.review import (
+    IMPLEMENT,
+    MODES,
+    REVIEW,
+    REVIEW_FIX,
+    Mode,
+    Story,
+    Tasks,
+    is_complete,
+    is_done,
+    mode_for,
+    read,
+)
+from ralph.core.story_order import blocked, next_story, plan_problems
+from ralph.model.loop import (
+    Brief,
+    Check,
+    Checked,
+    Decision,
+    Feedback,
+    Limits,
+    Observation,
+    Outcome,
+    Reported,
+    Restore,
+    Restored,
+    RunAgent,
+    Stop,
+    Survey,
+    Surveyed,
+    Tally,
+)
+
+PROMISE = "COMPLETE"
+NO_PROGRESS = 3  # iterations in a row that changed nothing
+_SUBJECTS = {
+    IMPLEMENT: "feat: [{id}] - {title}",
+    REVIEW: "review: [{id}] - approved` or `review: [{id}] - changes requested",
+    REVIEW_FIX: "fix: [{id}] - address review feedback",
+}
+_SUBJECT_FORMS = {
+    IMPLEMENT: r"feat: \[{id}\] - .+",
+    REVIEW: r"review: \[{id}\] - (approved|changes requested)",
+    REVIEW_FIX: r"fix: \[{id}\] - address review feedback",
+}
+
+
+class Standing(Struct, frozen=True):
+    """What the loop holds to be true."""
+
+    text: str = ""  # tasks.json: ours, not the agent's
+    head: str = ""
+    mode: Mode = IMPLEMENT
+    story: str = ""
+    claimed: bool = False
+    idle: int = 0  # iterations in a row without progress
+    feedback: tuple[str, ...] = ()
+    uncommitted: tuple[str, ...] = ()
+
+
+class Reviewed(Struct, frozen=True):
+    """The rule of `ralph story run`."""
+
+    cap: int = 5
+    skip_review: bool = False
+    gates: tuple[str, ...] = ()  # verifyCommands as they were when the loop began
+    earlier: Brief | None = None  # an iteration that was cut off before it could be judged
+
+    def begin(self, limits: Limits) -> tuple[Standing, Decision]:
+        """Look at the list first, and judge what a cut-off iteration made of it."""
+        if self.earlier is None:
+            return Standing(), Survey()
+        mode: Mode = next((mode for mode in MODES if mode == self.earlier.role), IMPLEMENT)
+        return Standing(self.earlier.tasks, mode=mode, story=self.earlier.story), Survey()
+
+    def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
+        """Agent → survey → judge, and undo if need be → next, until all is approved and the checks agree."""
+        match seen.fact:
+            case Surveyed() as surveyed if not state.text:
+                return self._first(surveyed)
+            case Surveyed() as surveyed:
+                return self._judged(state, surveyed)
+            case Reported() as reported:
+                claimed = reported.outcome == "finished" and promise(reported.text) == PROMISE
+                return replace(state, claimed=claimed), Survey()
+            case Restored():
+                return self._next(state)
+            case Checked() as checked:
+                return state, _verdict(checked, state)
+            case _:
+                return state, Survey()
+
+    def exhausted(self, limits: Limits) -> str:
+        """The iterations are used up."""
+        return f"maximum iterations reached ({limits.iterations}) without completion"
+
+    def _first(self, surveyed: Surveyed) -> tuple[Standing, Decision]:
+        tasks = Tasks({}, ["tasks.json is missing."]) if surveyed.text is None else read(surveyed.text)
+        problems = tasks.problems or tuple(plan_problems(tasks.stories, self.cap, self.skip_review))
+        if problems:
+            return Standing(), Stop(Outcome.UNUSABLE, " ".join(problems))
+        return self._next(Standing(surveyed.text or "", surveyed.head))
+
+    def _judged(self, state: Standing, surveyed: Surveyed) -> tuple[Standing, Decision]:
+        before = read(state.text)
+        found = redress(before, surveyed.text, state.mode, self.cap, self.skip_review)
+        text = written(found.tasks) if found.is_needed else surveyed.text or ""
+        moved = text != state.text or surveyed.head != state.head
+        after = replace(
+            state,
+            text=text,
+            head=surveyed.head,
+            idle=0 if moved else state.idle + 1,
+            uncommitted=surveyed.uncommitted,
+            feedback=(
+                *found.problems,
+                *(f"Undone by the runner: {line}." for line in found.undone),
+                *_about_commits(state, surveyed),
+            ),
+        )
+        return (after, Restore(text)) if found.is_needed else self._next(after)
+
+    def _next(self, state: Standing) -> tuple[Standing, Decision]:
+        stories = read(state.text).stories
+        if is_complete(stories, self.skip_review):
+            return state, Check(self.gates, 0) if self.gates else _completed(state)
+        if state.idle >= NO_PROGRESS:
+            why = f"{state.idle} iterations in a row changed neither tasks.json nor the branch"
+            return state, Stop(Outcome.STUCK, why)
+        mode = mode_for(stories, self.skip_review)
+        story = self._chosen(stories, mode)
+        if story is None:
+            return state, Stop(Outcome.BLOCKED, _waits(blocked(stories, self.skip_review)))
+        feedback = state.feedback
+        if state.claimed:
+            left = ", ".join(s.id for s in stories if not is_done(s, self.skip_review))
+            feedback = (f"You promised COMPLETE, but these stories are not done: {left}.", *feedback)
+        state = replace(state, mode=mode, story=story.id, claimed=False, feedback=())
+        brief = Brief(0, 0, tuple(map(Feedback, feedback)), None, mode, story.id, state.text)
+        return state, RunAgent(brief)
+
+    def _chosen(self, stories: tuple[Story, ...], mode: Mode) -> Story | None:
+        if mode == IMPLEMENT:
+            return next_story(stories, self.skip_review)
+        status = "needs_review" if mode == REVIEW else "changes_requested"
+        return min((s for s in stories if s.status == status), key=lambda s: s.priority)
+
+
+def written(tasks: Tasks) -> str:
+    """tasks.json's own form."""
+    return json.dumps(tasks.document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _verdict(checked: Checked, state: Standing) -> Decision:
+    if not checked.failures:
+        return _completed(state)
+    red = ", ".join(result.gate for result in checked.failures)
+    return Stop(Outcome.FAILED, f"every story is approved, but not every verifyCommand passes: {red}")
+
+
+def _completed(state: Standing) -> Decision:
+    said = "promised and approved" if state.claimed else "approved"
+    left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
+    return Stop(Outcome.COMPLETED, f"every story is {said}{left}")
+
+
+def _about_commits(state: Standing, surveyed: Surveyed) -> tuple[str, ...]:
+    """Work that is not committed, or under another name than agreed, is told to the next agent."""
+    notes = []
+    if surveyed.uncommitted:
+        names = ", ".join(surveyed.uncommitted[:10])
+        notes.append(f"The last iteration left uncommitted changes: {names}. Commit ALL changes, progress.txt too.")
+    form = _SUBJECT_FORMS[state.mode].format(id=re.escape(state.story))
+    if state.head and surveyed.head != state.head and not re.fullmatch(form, surveyed.subject):
+        story = next((s for s in read(state.text).stories if s.id == state.story), None)
+        wanted = _SUBJECTS[state.mode].format(id=state.story, title=story.title if story else "")
+        notes.append(f"The last commit is called {surveyed.subject!r}; agreed is `{wanted}`.")
+    return tuple(notes)
+
+
+def _waits(waiting: dict[str, tuple[str, ...]]) -> str:
+    lines = [f"{story} waits for {', '.join(needs)}" for story, needs in waiting.items()]
+    return f"no story can be worked on: {'; '.join(lines)}"

@@ -1,0 +1,17 @@
+"""prompt.md, with its variables filled in and what this iteration is about."""
+
+from ralph.core.review import read
+from ralph.model.loop import Brief
+
+
+def story_prompt(template: str, brief: Brief) -> str:
+    """What the agent of one iteration reads."""
+    text = template
+    for name, value in (("RALPH_ITERATION", brief.iteration), ("RALPH_MAX_ITERATIONS", brief.limit)):
+        text = text.replace(f"{{{{{name}}}}}", str(value))
+    title = next((story.title for story in read(brief.tasks).stories if story.id == brief.story), "")
+    parts = [text.rstrip(), f"## This iteration\n\nMode: {brief.role}. Story: {brief.story} - {title}"]
+    if brief.feedback:
+        notes = "\n".join(f"- {item.text}" for item in brief.feedback)
+        parts.append(f"## From the runner\n\nAbout the last iteration:\n\n{notes}")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,141 @@
+"""A task of the pipeline and what "done" means for it, in measurable words."""
+
+import enum
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Status = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
+Role = Literal["coder", "reviewer", "tester", "qa"]
+
+STATUSES: tuple[Status, ...] = ("todo", "in_progress", "blocked", "done", "cancelled")
+ROLES: tuple[Role, ...] = ("coder", "reviewer", "tester", "qa")  # in the order of the pipeline
+
+
+class VerificationMethod(enum.Enum):
+    """How a promise is verified."""
+
+    STRING_MATCH = "string_match"
+    SEMANTIC = "semantic"
+    EXTERNAL = "external"
+    MULTI_STAGE = "multi_stage"
+
+
+class CompletionCriteria(Struct, frozen=True):
+    """What one agent promises, and how the promise is verified."""
+
+    promise: str
+    description: str
+    verification_method: VerificationMethod
+    verification_config: Mapping[str, object] = {}
+    max_iterations: int | None = None  # None: by settings
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "promise": self.promise,
+            "description": self.description,
+            "verification_method": self.verification_method.value,
+            "verification_config": self.verification_config,
+            "max_iterations": self.max_iterations,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "CompletionCriteria":
+        """KeyError names what is missing, ValueError an unknown method."""
+        return cls(
+            promise=data["promise"],
+            description=data["description"],
+            verification_method=VerificationMethod(data["verification_method"]),
+            verification_config=data.get("verification_config") or {},
+            max_iterations=data.get("max_iterations"),
+        )
+
+
+class TaskCompletionSpec(Struct, frozen=True, omit_defaults=True):
+    """What "done" means for a task; an agent without criteria of its own gets the default ones."""
+
+    outcome: str
+    acceptance_criteria: list[str]
+    coder: CompletionCriteria | None = None
+    reviewer: CompletionCriteria | None = None
+    tester: CompletionCriteria | None = None
+    qa: CompletionCriteria | None = None
+
+    def get_criteria_for_agent(self, agent_type: str) -> CompletionCriteria | None:
+        """The task's own criteria for that agent; None without any, or for an agent nobody knows."""
+        criteria: CompletionCriteria | None = getattr(self, agent_type) if agent_type in ROLES else None
+        return criteria
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it; agents without criteria are left out."""
+        own = {role: criteria for role in ROLES if (criteria := self.get_criteria_for_agent(role))}
+        return {
+            "outcome": self.outcome,
+            "acceptance_criteria": self.acceptance_criteria,
+            **{role: criteria.to_dict() for role, criteria in own.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "TaskCompletionSpec":
+        """KeyError names what is missing."""
+        own = {role: CompletionCriteria.from_dict(data[role]) for role in ROLES if data.get(role)}
+        return cls(data["outcome"], data["acceptance_criteria"], **own)
+
+
+class Task(Struct, frozen=True):
+    """One piece of work on its way through the pipeline."""
+
+    id: str
+    spec_id: str
+    title: str
+    description: str = ""
+    status: Status = "todo"
+    stage: Role | None = None  # the stage it is in, or stopped in
+    priority: int = 0  # lower comes first
+    depends_on: tuple[str, ...] = ()
+    assignee: str = ""
+    completion_spec: TaskCompletionSpec | None = None
+    iteration: int = 0  # of the current stage
+    metadata: Mapping[str, object] = {}  # JSON
+    created_at: float = 0.0  # unix time
+    updated_at: float = 0.0
+
+
+class AgentDefaults(Struct, frozen=True):
+    """What holds for an agent where the task says nothing."""
+
+    promise: str = "STAGE_COMPLETE"
+    max_iterations: int = 10
+    verification_method: VerificationMethod = VerificationMethod.STRING_MATCH
+    verification_config: Mapping[str, object] = {}
+    enabled: bool = True  # False: one single pass
+
+
+DEFAULTS: Mapping[str, AgentDefaults] = {
+    "coder": AgentDefaults("IMPLEMENTATION_COMPLETE", 15, VerificationMethod.EXTERNAL),
+    "reviewer": AgentDefaults("REVIEW_PASSED", 5, VerificationMethod.SEMANTIC),
+    "tester": AgentDefaults("TESTS_PASSED", 10, VerificationMethod.EXTERNAL),
+    "qa": AgentDefaults("QA_PASSED", 5, VerificationMethod.MULTI_STAGE),
+}
+ALIASES: Mapping[str, tuple[str, ...]] = {  # what SpecFlow's first version called the same promise
+    "REVIEW_PASSED": ("REVIEW_COMPLETE",),
+    "TESTS_PASSED": ("TESTS_COMPLETE",),
+}
+
+
+class VerificationAttempt(Struct, frozen=True, omit_defaults=True):
+    """One look at what an agent promised, kept for audit."""
+
+    iteration: int
+    promise_found: bool
+    verified: bool
+    reason: str
+    timestamp: str  # ISO 8601
+    agent: str = ""
+    method: str = ""
+    digest: str = ""  # SHA-256 of what the verification itself printed
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    notes: tuple[str, ...] = ()  # fall-backs and warnings, for the log

@@ -1,0 +1,35 @@
+"""A story loop: where its files are and how it is run."""
+
+from msgspec import Struct
+
+MARKER = ".ralph-active"
+
+
+class StoryPlace(Struct, frozen=True):
+    """The project, and the folder with prd.md, tasks.json, progress.txt and prompt.md."""
+
+    project: str
+    folder: str
+
+    @property
+    def tasks(self) -> str:
+        """The list of stories."""
+        return f"{self.folder}/tasks.json"
+
+    @property
+    def prompt(self) -> str:
+        """What every iteration is told."""
+        return f"{self.folder}/prompt.md"
+
+    @property
+    def marker(self) -> str:
+        """What tells hooks that a loop is active."""
+        return f"{self.project}/{MARKER}"
+
+
+class StoryRules(Struct, frozen=True):
+    """How stories are reviewed."""
+
+    cap: int = 5
+    skip_review: bool = False
+    run_mode: str = "direct"  # or sandbox

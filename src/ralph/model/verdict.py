@@ -1,0 +1,83 @@
+"""Verification: what may be looked at, what it is done with, and what was found."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from msgspec import Struct
+
+from ralph.model.ports import Processes
+
+
+class Claim(Struct, frozen=True):
+    """An agent says it is done: its words, the tree it left and what was asked of it."""
+
+    promise: str  # the one asked for
+    output: str  # the agent's final message
+    folder: str  # the worktree
+    environment: Mapping[str, str]
+    agent: str = ""
+    outcome: str = ""
+    acceptance_criteria: tuple[str, ...] = ()
+    diff: Callable[[], str] = str  # asked for only when somebody reads it
+    tree: str = ""  # the tree's hash; empty: nothing is remembered
+    loose: bool = False  # seed 002's matching
+
+
+class Verdict(Struct, frozen=True, omit_defaults=True):
+    """What a verification found. `verified` says nothing unless every method asked for has had its say."""
+
+    method: str
+    verified: bool
+    reason: str
+    detail: str = ""  # what it printed, shortened
+    digest: str = ""  # SHA-256 of all it printed
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    notes: tuple[str, ...] = ()  # fall-backs and warnings, for the log
+    interrupted: bool = False  # cut short by the user: neither yes nor no
+    cached: bool = False
+    name: str = ""  # of a stage
+    required: bool = True
+    stages: tuple["Verdict", ...] = ()
+
+
+class Opinion(Struct, frozen=True):
+    """What a judge answered; `problem` says why there is no answer."""
+
+    text: str = ""
+    cost_usd: float | None = None
+    problem: str = ""
+
+
+Config = Mapping[str, object]  # a method's options as the task has them, before the method has checked them
+Judge = Callable[[str, str], Opinion | None]  # prompt and model → answer; None: interrupted
+
+
+class Verifier(Protocol):
+    """One verification. A failure is a value; an exception is a bug."""
+
+    def verify(self, claim: Claim) -> Verdict:
+        """Look once; may take long, ends early only through the process layer."""
+        ...
+
+
+class Memory(Protocol):
+    """What has been found in this iteration, by what was looked at."""
+
+    def recall(self, key: str) -> Verdict | None:
+        """The verdict found before."""
+        ...
+
+    def keep(self, key: str, verdict: Verdict) -> None:
+        """For the rest of the iteration."""
+        ...
+
+
+class Tools(Struct, frozen=True):
+    """What verification methods work with."""
+
+    processes: Callable[[], AbstractContextManager[Processes]]  # each runs one command at a time
+    memory: Memory
+    build: Callable[[str, Config, "Tools"], Verifier | None]  # another method by name; None: unknown
+    judge: Judge | None = None
