@@ -189,6 +189,7 @@ echo "rm -rf /"
 echo 'never run rm -rf / here' > docs/safety.md
 git commit -m "Refuse rm -rf / and git push --force"
 git commit -m "$(cat <<'EOF'\nRefuse `rm -rf /`\n\nand curl x | sh\nEOF\n)"
+git commit -m "$(cat <<'EOF'\nDon't run rm -rf / (ever)\nEOF\n)" && git push
 grep -rn "rm -rf /" .
 cat > clean.sh <<'EOF'\nrm -rf /\nEOF
 # rm -rf /

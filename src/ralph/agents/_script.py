@@ -19,9 +19,7 @@ import json
 from typing import Any
 
 Step = dict[str, Any]
-NAMES = (
-    "say think write edit bash todo sleep hang raw cost usage result error overload empty cut exit".split()
-)  # of all steps
+NAMES = "say think write edit bash todo sleep hang raw cost usage result error overload empty cut exit".split()
 TOKENS = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 COMMIT_QUESTION = "Provide a short imperative commit message"
 OVERLOAD = {"status": 529, "message": "Overloaded"}
@@ -36,7 +34,7 @@ class Run:
     """One entry of a script."""
 
     def __init__(self, entry: object) -> None:
-        told = entry if isinstance(entry, dict) else {"steps": entry}
+        told: dict[str, Any] = entry if isinstance(entry, dict) else {"steps": entry}
         steps = told.get("steps")
         if not isinstance(steps, list):
             raise Fault(f"{entry!r} is no run: it must be a list of steps, or have one as `steps`")

@@ -5,8 +5,11 @@ from msgspec import Struct
 from ralph.agents._argv import is_option_value, unless_given
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
+from ralph.model.agent_card import Traits
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+
+TRAITS = Traits("Amp", tokens=True, session=True, verified="format per its documentation, not verified")
 
 
 class Amp(Struct, frozen=True):

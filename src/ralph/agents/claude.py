@@ -5,9 +5,11 @@ from msgspec import Struct
 from ralph.agents._argv import unless_given
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
+from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
 
+TRAITS = Traits("Claude Code", cost=True, tokens=True, session=True, verified="2.1.197, with the scripted model")
 _FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
 
 
@@ -36,3 +38,20 @@ class Claude(Struct, frozen=True):
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
     return Claude(options.command, options.flags)
+
+
+def pointed_at(url: str, home: str) -> Pointing:
+    """Its own variables do it all."""
+    return Pointing(
+        {
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "scripted",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "IS_SANDBOX": "1",  # without it root may not skip permissions
+        },
+        ("--dangerously-skip-permissions",),
+    )

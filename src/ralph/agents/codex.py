@@ -12,6 +12,7 @@ from ralph.agents._meter import Meter
 from ralph.agents._ndjson import values
 from ralph.agents._plain import PlainParser
 from ralph.agents._tools import SHOWN, ended, failed_with
+from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
 from ralph.model.events import (
     NO_USAGE,
@@ -28,6 +29,7 @@ from ralph.model.events import (
 )
 from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
 
+TRAITS = Traits("Codex", tokens=True, session=True, verified="0.166.0, with the scripted model")
 VERSION_ARGV = ("--version",)
 # 0.126 made --full-auto do nothing, 0.147 refuses it (openai/codex#20133).
 WITHOUT_FULL_AUTO = (0, 126)
@@ -73,6 +75,29 @@ def build(options: AgentOptions) -> Agent:
     version = _VERSION.search(options.version)
     old = version is not None and (int(version[1]), int(version[2])) < WITHOUT_FULL_AUTO
     return (OldCodex if old else Codex)(options.command, options.flags)
+
+
+def pointed_at(url: str, home: str) -> Pointing:
+    """A provider of its own in its config; without plugins and analytics it asks no one else."""
+    config = f"""\
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+
+[features]
+plugins = false
+
+[analytics]
+enabled = false
+"""
+    return Pointing({"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "scripted"}, files={".codex/config.toml": config})
 
 
 def _chooses_sandbox(flags: tuple[str, ...]) -> bool:

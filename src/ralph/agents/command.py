@@ -4,10 +4,14 @@ from msgspec import Struct
 
 from ralph.agents._argv import misfit
 from ralph.agents._plain import PlainParser
+from ralph.model.agent_card import Traits
 from ralph.model.command import PROMPT_FILE, Invocation
 from ralph.model.errors import ConfigError
 from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
 
+TRAITS = Traits(
+    "any other command", streaming=False, tools=False, verified="its text and exit code are all that is known"
+)
 PROMPT = "{prompt}"
 
 

@@ -13,10 +13,12 @@ from ralph.agents._plain import PlainParser
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
 from ralph.agents._tools import ended, summary
+from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
 
+TRAITS = Traits("Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
 _FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
 
 
@@ -47,6 +49,22 @@ class Gemini(Struct, frozen=True):
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
     return Gemini(options.command, options.flags)
+
+
+def pointed_at(url: str, home: str) -> Pointing:
+    """An address and a key; its settings must say that a key is what it logs in with."""
+    settings = """\
+{
+  "security": {"auth": {"selectedType": "gemini-api-key"}},
+  "general": {"disableAutoUpdate": true, "disableUpdateNag": true},
+  "privacy": {"usageStatisticsEnabled": false}
+}
+"""
+    return Pointing(
+        {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "scripted"},
+        ("-m", "gemini-2.5-pro"),
+        {".gemini/settings.json": settings},
+    )
 
 
 # -- the wire --------------------------------------------------------------------------------------

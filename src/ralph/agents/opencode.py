@@ -13,9 +13,12 @@ from ralph.agents._plain import PlainParser
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
 from ralph.agents._tools import ended, failed_with, summary
+from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+
+TRAITS = Traits("opencode", cost=True, tokens=True, verified="1.18.33, with the scripted model")
 
 
 class Opencode(Struct, frozen=True):
@@ -41,6 +44,22 @@ class Opencode(Struct, frozen=True):
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
     return Opencode(options.command, options.flags)
+
+
+def pointed_at(url: str, home: str) -> Pointing:
+    """A provider of its own, with prices, in a variable."""
+    config = f"""\
+{{
+  "model": "scripted/scripted", "autoupdate": false, "share": "disabled",
+  "provider": {{
+    "scripted": {{
+      "npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": {{"baseURL": "{url}/v1", "apiKey": "scripted"}},
+      "models": {{"scripted": {{"name": "scripted", "cost": {{"input": 1000, "output": 5000}}}}}}
+    }}
+  }}
+}}
+"""
+    return Pointing({"OPENCODE_CONFIG_CONTENT": config, "OPENCODE_DISABLE_AUTOUPDATE": "1"})
 
 
 # -- the wire --------------------------------------------------------------------------------------

@@ -6,9 +6,11 @@ from msgspec import Struct
 
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
+from ralph.model.agent_card import Traits
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
 
+TRAITS = Traits("scripted agent", cost=True, tokens=True, session=True, verified="part of ralph")
 _MODES: dict[Mode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
 
 

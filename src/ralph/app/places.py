@@ -1,7 +1,7 @@
 """Where things live: settings and logs beside the user's files, durable state out of the agent's way."""
 
 import os
-from hashlib import blake2b
+from binascii import crc32
 
 from msgspec import Struct
 
@@ -31,7 +31,8 @@ class Places(Struct, frozen=True):
 
     def lock_of(self, folder: str) -> str:
         """What is held by whoever works in that folder."""
-        name = blake2b(os.fsencode(folder), digest_size=8).hexdigest()
+        # Two folders of one name rarely share a checksum too, and then they only take turns.
+        name = f"{os.path.basename(folder)}-{crc32(os.fsencode(folder)):08x}"
         return os.path.join(self.state, "locks", name)
 
     def records(self, run: str) -> str:

@@ -108,7 +108,7 @@ class AgentDefaults(Struct, frozen=True):
 
     promise: str = "STAGE_COMPLETE"
     max_iterations: int = 10
-    verification_method: VerificationMethod = VerificationMethod.STRING_MATCH
+    verification_method: VerificationMethod = VerificationMethod.SEMANTIC
     verification_config: Mapping[str, object] = {}
     enabled: bool = True  # False: one single pass
 
@@ -139,3 +139,4 @@ class VerificationAttempt(Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     cost_usd: float | None = None
     notes: tuple[str, ...] = ()  # fall-backs and warnings, for the log
+    detail: str = ""  # what the verification itself printed, shortened: for the next prompt

@@ -9,7 +9,7 @@ from ralph.model.errors import CorruptState, MachineError
 
 BUSY_MS = 10_000
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
-LATEST = 2  # the highest number in migrations/
+LATEST = 3  # the highest number in migrations/
 
 
 def opened(path: str) -> sqlite3.Connection:

@@ -38,6 +38,7 @@ class AgentLines:
             Spent: _nothing,
             Finished: _nothing,  # the loop's own verdict follows
         }
+        self.terse: Mapping[type, Render] = {**self.renders, ToolEnded: self.tool_heading}
 
     def resized(self, width: int) -> None:
         """The terminal has another width now."""
@@ -77,15 +78,19 @@ class AgentLines:
 
     def tool_ended(self, event: ToolEnded) -> str:
         """✅ Result ← Read (45 lines, 1234 chars), and the first of these lines."""
+        head, paint = self.tool_heading(event), self._paint
+        text, tint = (event.output, paint.dim) if event.error is None else (event.error or event.output, paint.red)
+        return head + self.beginning(text, event.lines, tint, "  " if event.nested else "") if text else head
+
+    def tool_heading(self, event: ToolEnded) -> str:
+        """✅ Result ← Read (45 lines, 1234 chars)"""
         paint, glyphs = self._paint, self._glyphs
         indent = "  " if event.nested else ""
         name = self._names.pop(event.id, "")
         if event.error is None:
             head = f"{indent}{paint.green}{glyphs.ok}{paint.off} Result"
-            text, tint = event.output, paint.dim
         else:
             head = f"{indent}{paint.red}{glyphs.bad} Error{paint.off}"
-            text, tint = event.error or event.output, paint.red
         if name:
             head += f" {glyphs.back} {name}"
         if event.lines > 1:
@@ -94,7 +99,7 @@ class AgentLines:
             head += f" (1 line, {counted(event.chars, 'char')})"
         elif event.error is None:
             head += " (no output)"
-        return head + self.beginning(text, event.lines, tint, indent) if text else head
+        return head
 
     def planned(self, event: Planned) -> str:
         """📋 Todo List, its items, and how many of them are done."""

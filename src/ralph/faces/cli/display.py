@@ -25,6 +25,7 @@ from ralph.model.events import (
 )
 
 DEBUG = "[ralph] "
+FLOOD = 100  # so many events at once nobody can read: what tools printed is left out
 
 
 class Display:
@@ -63,11 +64,12 @@ class Display:
             Debugged: self._debugged,
             RunEnded: self._run_ended,
         }
+        self._terse = {**self._renders, **(self._agent.terse if look.stream_agent_output else {})}
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Show what became known at one time."""
         self._at = at
-        renders, shown = self._renders, self._shown
+        renders, shown = self._renders if len(events) < FLOOD else self._terse, self._shown
         for event in events:
             text = renders[type(event)](event)
             if text:

@@ -1,6 +1,5 @@
 """The command line: finds the command, tells errors in one way, gives the exit code."""
 
-import difflib
 import gc
 import importlib
 import os
@@ -28,6 +27,7 @@ COMMANDS = {
     "doctor": "doctor",
     "demo": "demo",
     "completion": "completion",
+    "dev": "dev",
 }
 DEFAULT = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
@@ -59,6 +59,8 @@ class Ralph(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest what was probably meant."""
         if args and args[0] not in COMMANDS:
+            import difflib
+
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             ctx.fail(f"no command {args[0]!r}; {hint}")

@@ -1,0 +1,41 @@
+"""SpecFlow's first rule against false promises: words that contradict one, and signs each stage must show."""
+
+import re
+
+MALFORMED = "Promise not found or malformed"
+CONTRADICTED = "Output contains contradictions to promise"
+VERIFIED = "Promise verified"
+PATTERNS = (
+    r"TODO:",
+    r"FIXME:",
+    r"not yet implemented",
+    r"still need to",
+    r"remaining work",
+    r"blocked by",
+    r"cannot complete",
+    r"tests? fail",
+)
+_CONTRADICTION = re.compile("|".join(PATTERNS), re.IGNORECASE)
+
+
+def examined(promised: bool, output: str, stage: str) -> tuple[bool, str]:
+    """Whether the promise may be believed, and why: its form, then contradictions, then the stage's own rule."""
+    if not promised:
+        return False, MALFORMED
+    if _CONTRADICTION.search(output):
+        return False, CONTRADICTED
+    missing = _missing(stage, output)
+    return not missing, missing or VERIFIED
+
+
+def _missing(stage: str, output: str) -> str:
+    lower = output.lower()
+    match stage:
+        case "coder" if "commit" not in lower:
+            return "No commit detected in coder output"
+        case "tester" if "passed" not in lower:
+            return "No passing tests detected"
+        case "reviewer" if "REVIEW PASSED" not in output and "approved" not in lower:
+            return "No review approval detected"
+        case _:
+            return ""

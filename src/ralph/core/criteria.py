@@ -1,0 +1,76 @@
+"""Which completion criteria hold for a task's agent, and whether its promise was made."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.claims import promise as promised
+from ralph.model.spec import ALIASES, AgentDefaults, CompletionCriteria, Task, VerificationMethod
+
+_ACCEPTANCE = re.compile(r"\{\{\s*acceptance_criteria\s*\}\}")
+
+
+class Applicable(Struct, frozen=True):
+    """The criteria that hold, and what the user should know about them."""
+
+    criteria: CompletionCriteria
+    warning: str = ""
+
+
+def criteria_for(task: Task, agent: str, defaults: AgentDefaults) -> Applicable:
+    """The task's own for that agent; else the agent's defaults; a default method that has nothing to work with gives
+    way to the acceptance criteria, and without any of these to the promise alone."""
+    spec = task.completion_spec
+    if spec and (own := spec.get_criteria_for_agent(agent)):
+        return Applicable(own)
+    method, config = _default_method(defaults, spec.acceptance_criteria if spec else ())
+    description = f"Complete {agent} stage for: {task.title}"
+    warning = "" if spec else f"{task.id} says nothing about completion; {agent} is verified by {method.value}"
+    return Applicable(CompletionCriteria(defaults.promise, description, method, config), warning)
+
+
+def iterations(criteria: CompletionCriteria, defaults: AgentDefaults) -> int:
+    """How often the agent may be started."""
+    return criteria.max_iterations or defaults.max_iterations
+
+
+def believed(criteria: CompletionCriteria) -> CompletionCriteria:
+    """The same, with the promise alone to decide: `verify_promises: false`."""
+    return replace(criteria, verification_method=VerificationMethod.STRING_MATCH, verification_config={})
+
+
+def accepted(promise: str) -> tuple[str, ...]:
+    """Every text that makes this promise."""
+    return (promise, *ALIASES.get(promise, ()))
+
+
+def made(promise: str, output: str) -> bool:
+    """Whether the agent's final message makes it: the strict rule."""
+    return promised(output) in accepted(promise)
+
+
+def expanded(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) -> tuple[str, ...]:
+    """The list with the task's acceptance criteria in place of `{{acceptance_criteria}}`. Where there are none it
+    stays, and nothing will be found to meet it."""
+    items = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    if not acceptance_criteria:
+        return items
+    listed = "; ".join(acceptance_criteria)
+    found: list[str] = []
+    for item in items:
+        whole = _ACCEPTANCE.fullmatch(item.strip())
+        found += acceptance_criteria if whole else (_ACCEPTANCE.sub(lambda _: listed, item),)
+    return tuple(found)
+
+
+def _default_method(
+    defaults: AgentDefaults, acceptance_criteria: Sequence[str]
+) -> tuple[VerificationMethod, Mapping[str, object]]:
+    method = defaults.verification_method
+    if method is VerificationMethod.STRING_MATCH or defaults.verification_config:
+        return method, defaults.verification_config
+    if acceptance_criteria:
+        return VerificationMethod.SEMANTIC, {"check_for": [*acceptance_criteria]}
+    return VerificationMethod.STRING_MATCH, {}

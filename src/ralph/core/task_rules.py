@@ -1,0 +1,218 @@
+"""The life of a task: what may happen to it in which state. Every change of every task goes through `moved`."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from ralph.model import board
+from ralph.model.board import Change, Entry, IllegalMove
+from ralph.model.spec import ROLES, STATUSES, Role, Status, Task
+
+LAST_OUTPUT = 5000  # characters of it that a failure keeps
+LOOP, FAILURE, SENT_BACK = "ralph", "ralph_failure", "ralph_send_backs"  # keys of a task's metadata
+
+_ACTIVE: tuple[Status, ...] = ("in_progress",)
+_RESTING: tuple[Status, ...] = ("todo", "blocked", "cancelled")
+_LEGAL: Mapping[type[Change], tuple[tuple[Status, ...], str]] = {  # from which statuses, and what it is called
+    board.Claimed: (("todo",), "be claimed"),
+    board.TakenOver: (_ACTIVE, "be taken over"),
+    board.Housed: (_ACTIVE, "get a branch"),
+    board.StageEntered: (_ACTIVE, "enter a stage"),
+    board.IterationBegun: (_ACTIVE, "begin an iteration"),
+    board.StagePassed: (_ACTIVE, "pass a stage"),
+    board.SentBack: (_ACTIVE, "be sent back"),
+    board.GaveUp: (_ACTIVE, "fail"),
+    board.Released: (_ACTIVE, "be released"),
+    board.Blocked: (("todo", "in_progress"), "be blocked"),
+    board.Cancelled: (("todo", "in_progress", "blocked"), "be cancelled"),
+    board.Reopened: (("blocked", "cancelled"), "be opened again"),
+    board.Landed: (_ACTIVE, "be done"),
+    board.Edited: (_RESTING, "be edited"),
+    board.IterationEnded: (STATUSES, "be logged"),
+    board.Attempted: (STATUSES, "be verified"),
+    board.Spent: (STATUSES, "be paid for"),
+}
+_HINTS: Mapping[Status, str] = {
+    "todo": "`ralph execute {id}` starts it",
+    "in_progress": "`ralph task cancel {id}` ends the work on it",
+    "blocked": "`ralph task edit {id} --status todo` opens it again",
+    "cancelled": "`ralph task edit {id} --status todo` opens it again",
+    "done": "`ralph task followup` makes a new task out of it",
+}
+
+
+def moved(entry: Entry, change: Change) -> Entry:
+    """The entry after the change; IllegalMove where that cannot happen."""
+    task = entry.task
+    statuses, verb = _LEGAL[type(change)]
+    if task.status not in statuses:
+        raise IllegalMove(f"task {task.id!r} is {spoken(task.status)}: it cannot {verb}", hint(task))
+    match change:
+        case board.Claimed():
+            return _claimed(entry, change)
+        case board.TakenOver(worker=worker, of=gone):
+            _demand(entry.worker == gone, task, f"is in the hands of {entry.worker}, not of {gone}")
+            return replace(entry, worker=worker)
+        case board.Housed(branch=branch, target=target):
+            return replace(entry, branch=branch, target=target)
+        case board.StageEntered(stage=stage):
+            return _entered(entry, stage)
+        case board.IterationBegun():
+            return _iterating(entry, change)
+        case board.StagePassed(stage=stage):
+            return _passed(entry, stage)
+        case board.SentBack():
+            return _sent_back(entry, change)
+        case board.GaveUp():
+            return _resting(entry, "todo", iteration=0, metadata=_failure(task, change))
+        case board.Released():
+            return _resting(entry, "todo")
+        case board.Blocked(reason=reason):
+            return _resting(entry, "blocked", metadata={**task.metadata, "blocked": _why(reason, entry)})
+        case board.Cancelled(reason=reason):
+            return _resting(entry, "cancelled", metadata={**task.metadata, "cancelled": _why(reason, entry)})
+        case board.Reopened():
+            return _resting(entry, "todo", metadata=_without(task.metadata, "blocked", "cancelled"))
+        case board.Landed(commit=commit):
+            return _landed(entry, commit)
+        case board.Edited():
+            return replace(entry, task=_edited(task, change))
+        case board.IterationEnded() | board.Attempted() | board.Spent():
+            return entry
+        case _:
+            assert_never(change)
+
+
+def spoken(status: Status) -> str:
+    """As people say it."""
+    return status.replace("_", " ")
+
+
+def hint(task: Task) -> str:
+    """What can be done with a task in its state."""
+    return _HINTS[task.status].format(id=task.id)
+
+
+def iso(at: float) -> str:
+    """A unix time as the seeds write it: 2024-01-15T10:30:00Z."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _claimed(entry: Entry, change: board.Claimed) -> Entry:
+    task = entry.task
+    stage = change.stage or task.stage or ROLES[0]
+    before = ROLES[: ROLES.index(stage)]
+    return replace(
+        entry,
+        worker=change.worker,
+        passed=tuple(role for role in entry.passed if role in before),
+        task=replace(task, status="in_progress", stage=stage, iteration=task.iteration if stage == task.stage else 0),
+    )
+
+
+def _entered(entry: Entry, stage: Role) -> Entry:
+    task = entry.task
+    if stage == task.stage:
+        return entry
+    forward = task.stage is not None and ROLES.index(stage) > ROLES.index(task.stage)
+    _demand(forward, task, f"is at {task.stage}: only sending it back leads to {stage}")
+    _demand(task.stage in entry.passed, task, f"has not passed {task.stage} yet: it cannot enter {stage}")
+    return replace(entry, task=replace(task, stage=stage, iteration=0, metadata=_without(task.metadata, LOOP)))
+
+
+def _iterating(entry: Entry, change: board.IterationBegun) -> Entry:
+    task, number, most = entry.task, change.iteration, change.max_iterations
+    _demand(change.stage == task.stage, task, f"is at {task.stage}: {change.stage} cannot work on it")
+    _demand(1 <= number <= most, task, f"has {most} iterations at {task.stage}: there is no iteration {number}")
+    loop = task.metadata.get(LOOP)
+    goes_on = isinstance(loop, Mapping) and number > 1
+    loop = {
+        "stage": change.stage,
+        "iteration": number,
+        "max_iterations": most,
+        "started_at": loop["started_at"] if isinstance(loop, Mapping) and goes_on else iso(change.at),
+        "completion_promise": change.completion_promise,
+    }
+    passed = tuple(role for role in entry.passed if role != change.stage)  # what works on may break what it proved
+    return replace(entry, passed=passed, task=replace(task, iteration=number, metadata={**task.metadata, LOOP: loop}))
+
+
+def _passed(entry: Entry, stage: Role) -> Entry:
+    task = entry.task
+    _demand(stage == task.stage, task, f"is at {task.stage}: it cannot pass {stage}")
+    failure = task.metadata.get(FAILURE)
+    overcome = (FAILURE,) if isinstance(failure, Mapping) and failure.get("stage") == stage else ()
+    passed = (*(role for role in entry.passed if role != stage), stage)
+    return replace(entry, passed=passed, task=replace(task, metadata=_without(task.metadata, LOOP, *overcome)))
+
+
+def _sent_back(entry: Entry, change: board.SentBack) -> Entry:
+    task = entry.task
+    _demand(task.stage != ROLES[0], task, f"is at {task.stage}: there is nobody to send it back to")
+    before = task.metadata.get(SENT_BACK)
+    record = {"stage": task.stage, "changes": change.changes, "at": iso(change.at)}
+    metadata = {
+        **_without(task.metadata, LOOP),
+        SENT_BACK: [*(before if isinstance(before, (list, tuple)) else ()), record],
+    }
+    return replace(entry, passed=(), task=replace(task, stage=ROLES[0], iteration=0, metadata=metadata))
+
+
+def _landed(entry: Entry, commit: str) -> Entry:
+    task = entry.task
+    _demand(task.stage in entry.passed, task, f"has not passed {task.stage}: it cannot be done")
+    metadata = _without(task.metadata, LOOP, FAILURE)
+    if commit:
+        metadata["landed"] = {"commit": commit, "target": entry.target}
+    return _resting(entry, "done", metadata=metadata)
+
+
+def _resting(
+    entry: Entry, status: Status, iteration: int | None = None, metadata: Mapping[str, object] | None = None
+) -> Entry:
+    """Nobody works on it; the loop is over."""
+    task = entry.task
+    return replace(
+        entry,
+        worker="",
+        task=replace(
+            task,
+            status=status,
+            iteration=task.iteration if iteration is None else iteration,
+            metadata=_without(task.metadata if metadata is None else metadata, LOOP),
+        ),
+    )
+
+
+def _failure(task: Task, change: board.GaveUp) -> dict[str, object]:
+    failure = {
+        "stage": task.stage,
+        "iterations_used": change.iterations_used,
+        "last_output": change.last_output[-LAST_OUTPUT:],
+        "reason": change.reason,
+    }
+    return {**task.metadata, FAILURE: failure}
+
+
+def _edited(task: Task, change: board.Edited) -> Task:
+    given = {
+        name: value
+        for name in ("title", "description", "priority", "depends_on", "assignee", "completion_spec")
+        if (value := getattr(change, name)) is not None
+    }
+    return replace(task, **given)
+
+
+def _why(reason: str, entry: Entry) -> dict[str, object]:
+    return {"reason": reason, "stage": entry.task.stage, "branch": entry.branch}
+
+
+def _without(metadata: Mapping[str, object], *keys: str) -> dict[str, object]:
+    return {key: value for key, value in metadata.items() if key not in keys}
+
+
+def _demand(condition: bool, task: Task, otherwise: str) -> None:
+    if not condition:
+        raise IllegalMove(f"task {task.id!r} {otherwise}", hint(task))

@@ -1,0 +1,1 @@
+"""For people who write agent adapters: a model server that plays a script."""

@@ -1,0 +1,31 @@
+"""What was found in this iteration: the same look at the same tree is not taken twice."""
+
+import hashlib
+
+from msgspec.json import encode
+
+from ralph.model.verdict import Claim, Config, Verdict
+
+
+class IterationMemory:
+    """Lives as long as one iteration; empty at its start."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Verdict] = {}
+
+    def recall(self, key: str) -> Verdict | None:
+        """The verdict found before."""
+        return self._found.get(key) if key else None
+
+    def keep(self, key: str, verdict: Verdict) -> None:
+        """For the rest of the iteration."""
+        if key:
+            self._found[key] = verdict
+
+
+def key(method: str, config: Config, claim: Claim, *seen: str) -> str:
+    """The method, its options, the tree and whatever else is looked at; empty, so never kept, without a tree's hash."""
+    if not claim.tree:
+        return ""
+    looked_at = encode((config, claim.folder, seen), order="deterministic")
+    return f"{method}:{hashlib.sha256(looked_at).hexdigest()}:{claim.tree}"

@@ -1,0 +1,65 @@
+"""Specs in SQLite: what tasks are there for."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+
+from ralph.model.board import NoSuchSpec, Problem, Refused, Spec
+from ralph.stores.task_rows import transaction
+
+
+class Specs:
+    """All specs of one repository. Every change is one committed transaction."""
+
+    def __init__(self, database: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def all(self) -> list[tuple[Spec, int]]:
+        """In the order of their making, each with the number of its tasks."""
+        rows = self._database.execute(
+            "SELECT id, title, text, created_at, updated_at, (SELECT count(*) FROM task WHERE spec_id=spec.id)"
+            " FROM spec ORDER BY rowid"
+        )
+        return [(Spec(*row[:5]), row[5]) for row in rows]
+
+    def get(self, id_: str) -> Spec:
+        """One of them."""
+        row = self._database.execute(
+            "SELECT id, title, text, created_at, updated_at FROM spec WHERE id=?", (id_,)
+        ).fetchone()
+        if row is None:
+            raise unknown_spec(id_)
+        return Spec(*row)
+
+    def put_new(self, spec: Spec) -> None:
+        """Refuses a name that is taken."""
+        with transaction(self._database):
+            if not self.make_known([spec]):
+                taken = f"there is a spec {spec.id!r} already"
+                raise Refused([Problem(("id",), taken, f"change it with `ralph spec edit {spec.id}`")])
+
+    def edit(self, id_: str, title: str | None = None, text: str | None = None) -> None:
+        """None: that stays."""
+        changed = self._database.execute(
+            "UPDATE spec SET title=coalesce(?, title), text=coalesce(?, text), updated_at=? WHERE id=?",
+            (title, text, self._clock(), id_),
+        )
+        if not changed.rowcount:
+            raise unknown_spec(id_)
+
+    def make_known(self, specs: Iterable[Spec]) -> int:
+        """Part of a transaction: those that are not there yet; how many that were."""
+        now = self._clock()
+        rows = [(spec.id, spec.title, spec.text, now, now) for spec in specs]
+        return self._database.executemany("INSERT OR IGNORE INTO spec VALUES(?, ?, ?, ?, ?)", rows).rowcount
+
+
+def unknown_spec(id_: str) -> NoSuchSpec:
+    """What to say and do about it."""
+    return NoSuchSpec(f"no spec {id_!r}", spec_advice(id_))
+
+
+def spec_advice(id_: str) -> str:
+    """How there will be one."""
+    return f"make it with `ralph spec create {id_}`; see `ralph spec list`"

@@ -1,0 +1,116 @@
+"""What was tried, logged and spent on tasks, in SQLite: kept for audit, asked by limits and budgets."""
+
+import sqlite3
+
+import msgspec
+from msgspec import Struct
+
+from ralph.model.board import Attempted, IterationEnded, Note, Spent
+from ralph.model.spec import VerificationAttempt
+
+
+class Spending(Struct, frozen=True):
+    """What went into something."""
+
+    cost_usd: float | None  # None: nobody said
+    input_tokens: int
+    output_tokens: int
+
+
+class TaskHistory:
+    """Records are added by `Tasks.apply` and never changed."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def attempts(self, task: str, agent: str | None = None, last: int | None = None) -> list[VerificationAttempt]:
+        """Every look at a promise, oldest first; of one agent, or only the `last` so many."""
+        rows = self._database.execute(
+            "SELECT iteration, promise_found, verified, reason, timestamp, agent, method, output_digest, seconds,"
+            " cost_usd, notes FROM verification WHERE task=? AND ifnull(agent=?, 1) ORDER BY id DESC LIMIT ?",
+            (task, agent, -1 if last is None else last),
+        ).fetchall()
+        return [_attempt(row) for row in reversed(rows)]
+
+    def log(self, task: str) -> list[dict[str, object]]:
+        """A record per iteration, oldest first."""
+        rows = self._database.execute(
+            "SELECT task, stage, iteration, limit_, promise_found, continuing, duration_ms, outcome, run, at"
+            " FROM iteration WHERE task=? ORDER BY id",
+            (task,),
+        )
+        return [_record(row) for row in rows]
+
+    def spent(self, task: str) -> Spending:
+        """On one task, all runs together."""
+        return self._sum("task", task)
+
+    def spent_by(self, run: str) -> Spending:
+        """By one run, all its tasks together."""
+        return self._sum("run", run)
+
+    def iterations_to_pass(self, agent: str, last: int = 100) -> list[int]:
+        """How many iterations it took until a promise of that agent was verified: the newest `last`, newest first."""
+        rows = self._database.execute(
+            "SELECT iteration FROM verification WHERE agent=? AND verified ORDER BY id DESC LIMIT ?", (agent, last)
+        )
+        return [row[0] for row in rows]
+
+    def add(self, note: Note) -> None:
+        """Part of a transaction."""
+        match note:
+            case Attempted(task, attempt, run):
+                self._insert("verification", _attempt_row(task, attempt, run))
+            case IterationEnded():
+                self._insert("iteration", _iteration_row(note))
+            case Spent():
+                amounts = (note.cost_usd, note.input_tokens, note.output_tokens)
+                self._insert("spend", (note.task, note.run, note.stage, note.iteration, *amounts, note.at))
+
+    def _insert(self, table: str, row: tuple[object, ...]) -> None:
+        self._database.execute(f"INSERT INTO {table} VALUES(NULL, {', '.join('?' * len(row))})", row)
+
+    def _sum(self, column: str, value: str) -> Spending:
+        row = self._database.execute(
+            "SELECT sum(cost_usd), ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0)"
+            f" FROM spend WHERE {column}=?",
+            (value,),
+        ).fetchone()
+        return Spending(*row)
+
+
+def _attempt_row(task: str, attempt: VerificationAttempt, run: str) -> tuple[object, ...]:
+    return (
+        *(task, run, attempt.agent, attempt.iteration, attempt.promise_found, attempt.verified, attempt.reason),
+        *(attempt.method, attempt.digest, attempt.timestamp, attempt.seconds, attempt.cost_usd),
+        msgspec.json.encode(attempt.notes).decode(),
+    )
+
+
+def _attempt(row: tuple[object, ...]) -> VerificationAttempt:
+    names = ("iteration", "promise_found", "verified", "reason", "timestamp", "agent", "method", "digest", "seconds")
+    fields = dict(zip((*names, "cost_usd", "notes"), row, strict=True))
+    return msgspec.convert({**fields, "notes": msgspec.json.decode(str(row[-1]))}, VerificationAttempt, strict=False)
+
+
+def _iteration_row(ended: IterationEnded) -> tuple[object, ...]:
+    return (
+        *(ended.task, ended.run, ended.stage, ended.iteration, ended.max_iterations, ended.promise_found),
+        *(ended.continuing, ended.duration_ms, ended.outcome, ended.at),
+    )
+
+
+def _record(row: tuple[object, ...]) -> dict[str, object]:
+    task, stage, iteration, most, promise_found, continuing, duration_ms, outcome, run, at = row
+    return {
+        "task_id": task,
+        "stage": stage,
+        "ralph_iteration": iteration,
+        "ralph_max": most,
+        "promise_found": bool(promise_found),
+        "continuing": bool(continuing),
+        "duration_ms": duration_ms,
+        "outcome": outcome,
+        "run": run,
+        "at": at,
+    }

@@ -1,0 +1,97 @@
+"""A task as a row of the database, and back."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from ralph.core.task_rules import LOOP
+from ralph.model.board import Card, Entry
+from ralph.model.errors import CorruptState
+from ralph.model.spec import Task
+
+COLUMNS = (
+    "id, spec_id, title, status, stage, priority, iteration, limit_, worker, assignee, passed, branch, target,"
+    " created_at, updated_at, metadata, description, completion_spec"
+)
+_NAMES = COLUMNS.split(", ")
+_MARKS = ", ".join("?" * len(_NAMES))
+_NEEDS = "(SELECT json_group_array(needs) FROM (SELECT needs FROM task_dependency WHERE task=task.id ORDER BY place))"
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing; others wait."""
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def read(database: sqlite3.Connection, id_: str) -> Entry | None:
+    """One task with everything."""
+    row = database.execute(f"SELECT {COLUMNS}, {_NEEDS} FROM task WHERE id=?", (id_,)).fetchone()
+    return None if row is None else _entry(row)
+
+
+def insert(database: sqlite3.Connection, entry: Entry) -> None:
+    """A new one; its dependencies come once all new ones are there."""
+    database.execute(f"INSERT INTO task({COLUMNS}) VALUES({_MARKS})", _row(entry))
+
+
+def update(database: sqlite3.Connection, entry: Entry) -> None:
+    """As it is now, dependencies apart."""
+    database.execute(f"UPDATE task SET ({COLUMNS}) = ({_MARKS}) WHERE id=?", (*_row(entry), entry.task.id))
+
+
+def put_needs(database: sqlite3.Connection, task: Task) -> None:
+    """In the order they were given, each once."""
+    database.execute("DELETE FROM task_dependency WHERE task=?", (task.id,))
+    rows = [(task.id, place, need) for place, need in enumerate(dict.fromkeys(task.depends_on))]
+    database.executemany("INSERT INTO task_dependency VALUES(?, ?, ?)", rows)
+
+
+def graph(database: sqlite3.Connection) -> dict[str, list[str]]:
+    """Each task that waits, and for what."""
+    needs: dict[str, list[str]] = {}
+    for task, need in database.execute("SELECT task, needs FROM task_dependency ORDER BY task, place"):
+        needs.setdefault(task, []).append(need)
+    return needs
+
+
+def cards(database: sqlite3.Connection) -> list[Card]:
+    """Every task, the most urgent first."""
+    rows = database.execute(
+        "SELECT id, spec_id, title, status, stage, priority, iteration, limit_, worker FROM task INDEXED BY task_list"
+        " ORDER BY priority, number"
+    )
+    needs = {task: tuple(needed) for task, needed in graph(database).items()}
+    return [Card(*(*row, needs.get(row[0], ()))) for row in rows]
+
+
+def _row(entry: Entry) -> Sequence[object]:
+    task = entry.task
+    loop = task.metadata.get(LOOP)
+    spec = task.completion_spec
+    return (
+        *(task.id, task.spec_id, task.title, task.status, task.stage, task.priority, task.iteration),
+        loop["max_iterations"] if isinstance(loop, dict) else 0,
+        *(entry.worker, task.assignee, " ".join(entry.passed), entry.branch, entry.target),
+        *(task.created_at, task.updated_at, msgspec.json.encode(task.metadata).decode(), task.description),
+        None if spec is None else msgspec.json.encode(spec.to_dict()).decode(),
+    )
+
+
+def _entry(row: Sequence[object]) -> Entry:
+    fields = dict(zip(_NAMES, row[:-1], strict=True))
+    spec = fields["completion_spec"]
+    try:
+        fields |= {
+            "metadata": msgspec.json.decode(str(fields["metadata"])),
+            "completion_spec": None if spec is None else msgspec.json.decode(str(spec)),
+            "depends_on": msgspec.json.decode(str(row[-1])),
+        }
+        return msgspec.convert({**fields, "task": fields, "passed": str(fields["passed"]).split()}, Entry)
+    except msgspec.MsgspecError as error:
+        what = f"the database's record of task {fields['id']!r} is damaged: {error}"
+        raise CorruptState(what, f"`ralph task delete {fields['id']} --force`, then make it anew") from error

@@ -1,0 +1,71 @@
+"""docs/requirements.md names real tests, and every requirement of the specifications it covers."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "requirements.md"
+COUNTS = {"000": 24, "001": 34, "002": 26, "003": 16, "004": 32}  # how many each specification has
+DECISIONS = 25
+COVERED = ("001", "003")
+COVERED_DECISIONS = frozenset("C1 C4 C5 C6 C7 C8 C11 C12 C13 C19 C20 C24".split())
+
+ROW = re.compile(r"^\| (\d{3}-\d{2}|C\d+) \| ([^|]+) \| (.*) \|$", re.MULTILINE)
+NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
+COMMENT = re.compile(r"#.*")
+NUMBER = re.compile(r"(?<![\w-])(\d{3}-\d{2}|C\d{1,2})(?![\w-])")
+
+
+def numbers(specification: str) -> set[str]:
+    return {f"{specification}-{number:02}" for number in range(1, COUNTS[specification] + 1)}
+
+
+def valid() -> set[str]:
+    decisions = {f"C{number}" for number in range(1, DECISIONS + 1)}
+    return decisions.union(*map(numbers, COUNTS))
+
+
+def rows() -> dict[str, list[tuple[str, str]]]:
+    return {number: NAMED.findall(tests) for number, _, tests in ROW.findall(PAGE.read_text(encoding="utf-8"))}
+
+
+@cache
+def tests_in(path: str) -> frozenset[str]:
+    file = TESTS / path
+    tree = ast.parse(file.read_text(encoding="utf-8")) if file.is_file() else ast.Module([], [])
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def test_every_test_that_is_named_exists() -> None:
+    missing = [
+        f"{number}: {path}::{name}"
+        for number, named in rows().items()
+        for path, name in named
+        if not name.startswith("test_") or name not in tests_in(path)
+    ]
+    assert missing == []
+
+
+def test_every_requirement_of_the_covered_specifications_has_a_test() -> None:
+    covered = COVERED_DECISIONS.union(*map(numbers, COVERED))
+    assert [number for number in sorted(covered) if not rows().get(number)] == []
+
+
+def test_every_row_is_read_and_stands_once() -> None:
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if re.match(r"\| (\d|C\d)", line)]
+    assert len(lines) == len(rows())
+    assert [number for number in rows() if number not in valid()] == []
+
+
+def test_every_number_in_a_comment_is_a_requirement() -> None:
+    unknown = [
+        f"{path.relative_to(TESTS)}:{number}: {found}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for comment in COMMENT.findall(line)
+        for found in NUMBER.findall(comment)
+        if found not in valid()
+    ]
+    assert unknown == []
