@@ -2,11 +2,13 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-PAGE = TESTS.parent / "docs" / "requirements.md"
+DOCS = TESTS.parent / "docs"
+PAGE = DOCS / "requirements.md"
 COUNTS = {"000": 24, "001": 34, "002": 26, "003": 16, "004": 32}  # how many each specification has
 DECISIONS = 25
 COVERED = ("001", "003")
@@ -14,8 +16,9 @@ COVERED_DECISIONS = frozenset("C1 C4 C5 C6 C7 C8 C11 C12 C13 C19 C20 C24".split(
 
 ROW = re.compile(r"^\| (\d{3}-\d{2}|C\d+) \| ([^|]+) \| (.*) \|$", re.MULTILINE)
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
+MENTIONED = re.compile(r"`([\w/]+\.py)?::(\w+)`")  # without a file: the one named before
 COMMENT = re.compile(r"#.*")
-NUMBER = re.compile(r"(?<![\w-])(\d{3}-\d{2}|C\d{1,2})(?![\w-])")
+NUMBER = re.compile(r"(?<![\w-])(00\d-\d{2}|C\d{1,2})(?![\w-])")
 
 
 def numbers(specification: str) -> set[str]:
@@ -32,18 +35,26 @@ def rows() -> dict[str, list[tuple[str, str]]]:
 
 
 @cache
-def tests_in(path: str) -> frozenset[str]:
+def functions_of(path: str) -> frozenset[str]:
     file = TESTS / path
     tree = ast.parse(file.read_text(encoding="utf-8")) if file.is_file() else ast.Module([], [])
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
+def mentioned() -> Iterator[tuple[str, str, str]]:
+    """Document, file and name of every test the documents speak of."""
+    for page in sorted(DOCS.rglob("*.md")):
+        before = ""
+        for path, name in MENTIONED.findall(page.read_text(encoding="utf-8")):
+            before = path or before
+            yield page.name, before, name
+
+
 def test_every_test_that_is_named_exists() -> None:
     missing = [
-        f"{number}: {path}::{name}"
-        for number, named in rows().items()
-        for path, name in named
-        if not name.startswith("test_") or name not in tests_in(path)
+        f"{page}: {path}::{name}"
+        for page, path, name in mentioned()
+        if not name.startswith("test_") or name not in functions_of(path)
     ]
     assert missing == []
 

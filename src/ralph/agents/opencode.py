@@ -53,7 +53,8 @@ def pointed_at(url: str, home: str) -> Pointing:
   "model": "scripted/scripted", "autoupdate": false, "share": "disabled",
   "provider": {{
     "scripted": {{
-      "npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": {{"baseURL": "{url}/v1", "apiKey": "scripted"}},
+      "npm": "@ai-sdk/openai-compatible", "name": "scripted",
+      "options": {{"baseURL": "{url}/v1", "apiKey": "scripted"}},
       "models": {{"scripted": {{"name": "scripted", "cost": {{"input": 1000, "output": 5000}}}}}}
     }}
   }}

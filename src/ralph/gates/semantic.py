@@ -31,7 +31,7 @@ def build(config: Config, tools: Tools) -> Verifier:
 
 
 class Semantic:
-    """Negative patterns decide at once. A judge that cannot be understood leaves it to the promise, and that is noted."""
+    """Negative patterns decide at once. A judge that fails leaves it to the promise, and that is noted."""
 
     def __init__(self, options: Options, config: Config, tools: Tools) -> None:
         self._options, self._config, self._tools = options, config, tools
