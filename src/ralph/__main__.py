@@ -19,7 +19,7 @@ def main() -> int:
         sys.stdout.write(shown)
         return 0
     guardian = None
-    if arguments[:1] in (["run"], ["supervise"], ["-p"], ["-f"]):
+    if arguments[:1] in (["run"], ["supervise"], ["story"], ["-p"], ["-f"]):
         from ralph.process.spawner import start_guardian
 
         guardian = start_guardian()  # it starts while we import

@@ -1,5 +1,6 @@
 """The plugin as Claude Code loads it: its files, its hooks, the generated copy, and how little a hook imports."""
 
+import ast
 import json
 import os
 import re
@@ -75,20 +76,6 @@ def test_the_copy_says_that_it_is_one_and_is_the_same_otherwise() -> None:
 
 
 # -- start-up -------------------------------------------------------------------------------------
-HEAVY = {
-    "typing",
-    "dataclasses",
-    "subprocess",
-    "pathlib",
-    "tempfile",
-    "asyncio",
-    "logging",
-    "inspect",
-    "hashlib",
-    "shlex",
-}
-
-
 def imported(*words: str, cwd: Path, event: str = "") -> set[str]:
     """The modules a process of Python imports."""
     done = subprocess.run(
@@ -108,18 +95,13 @@ def test_a_hook_imports_little(tmp_path: Path, script: str) -> None:
     """Counted, not timed: what is not imported costs nothing on any machine."""
     event = {"context_monitor.py": "PostToolUse", "pretooluse_guard.py": "PreToolUse"}.get(script, "Stop")
     asked = json.dumps(sample(event, cwd=str(tmp_path)))
-    bare = imported("-c", "pass", cwd=tmp_path)
-    new = imported(str(PLUGIN / "hooks" / script), cwd=tmp_path, event=asked) - bare
-    assert "session" in new
-    assert new & HEAVY == set()
-    assert len(new) <= 30, sorted(new)
+    plain = imported("-c", "import json, os, sys", cwd=tmp_path)
+    new = imported(str(PLUGIN / "hooks" / script), cwd=tmp_path, event=asked) - plain
+    assert {"session"} <= new <= {"__future__", "session", "review"}
 
 
 @pytest.mark.parametrize("script", [*(PLUGIN / "hooks").glob("*.py")], ids=lambda path: path.name)
 def test_hooks_are_written_for_the_python_people_have(script: Path) -> None:
-    compile(script.read_text(), script, "exec", dont_inherit=True)
-    import ast
-
     ast.parse(script.read_text(), feature_version=(3, 8))
 
 

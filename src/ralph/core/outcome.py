@@ -89,7 +89,7 @@ SIGNS = (
     Sign(
         "overloaded",
         (500, 502, 503, 504, 520, 522, 529),
-        r"overloaded|high demand|internal server error|service (is )?(temporarily )?unavailable|bad gateway"
+        r"overloaded|high demand|at capacity|internal server error|service (is )?(temporarily )?unavailable|bad gateway"
         r"|gateway time-?out",
         "The model's service is in trouble: {}",
     ),

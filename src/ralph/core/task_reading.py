@@ -1,12 +1,13 @@
 """Reads what someone wrote, key by key, and keeps every problem with the place it stands at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import cast
 
 from ralph.model.board import Problem
 
 _KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+_UNSPOKEN = ("completion", "verification_config")  # a complaint is clear without them
+_LARGEST = 2**53  # what every reader of JSON can hold
 _DEEPEST, _MOST = 30, 20_000  # of values below one key: YAML may be endless
 
 
@@ -42,18 +43,14 @@ class Found:
                 guess = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
                 self.complain(f"unknown key {key!r}; {guess}", key)
 
-    def expect_near_keys(self, known: Sequence[str]) -> None:
-        """Others may mean something to a gate, but not those that are only misspelt."""
-        for key in self.raw:
-            if key not in known and (near := get_close_matches(str(key), known, 1, 0.8)):
-                self.complain(f"unknown key {key!r}; did you mean {near[0]!r}?", key)
-
     def text(self, key: str, required: str = "") -> str:
         """Empty when it is not there; `required` is the hint for when it has to be."""
         value = self.raw.get(key)
-        if isinstance(value, str) and (value.strip() or not required):
+        if isinstance(value, str) and (problem := _unusable(value)):
+            self.complain(f"{key} {problem}", key)
+        elif isinstance(value, str) and (value.strip() or not required):
             return value.strip()
-        if value is not None and not isinstance(value, str):
+        elif value is not None and not isinstance(value, str):
             self.complain(f"{key} has to be text, got {self._shown(value)}", key, hint="put it in quotes")
         elif required:
             self.complain(f"needs {'an' if key[0] in 'aeiou' else 'a'} {key}", key, hint=required)
@@ -69,67 +66,42 @@ class Found:
             self.complain(f"{key} has to be a list of texts, got {self._shown(value)}", key)
             return []
         for index, item in enumerate(items):
-            if not isinstance(item, str) or not item.strip():
+            if isinstance(item, str) and (problem := _unusable(item)):
+                self.complain(f"{key} {problem}", key, index)
+            elif not isinstance(item, str) or not item.strip():
                 what = "an empty text" if isinstance(item, str) else self._shown(item)
                 self.complain(f"{key} has to be a list of texts, got {what} in it", key, index, hint="put it in quotes")
         return [item.strip() for item in items if isinstance(item, str)]
 
-    def number(self, key: str, at_least: int | None = None, whole: bool = True) -> int | None:
+    def number(self, key: str, at_least: int = -_LARGEST) -> int | None:
         """None when it is not there."""
         value = self.raw.get(key)
         if value is None:
             return None
-        fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-        if not fits or (at_least is not None and not cast(float, value) >= at_least):
-            least = "" if at_least is None else f" ≥ {at_least}"
-            self.complain(f"{key} has to be a {'whole ' if whole else ''}number{least}, got {self._shown(value)}", key)
+        if not isinstance(value, int) or isinstance(value, bool) or not at_least <= value <= _LARGEST:
+            least = "" if at_least == -_LARGEST else f" ≥ {at_least}"
+            self.complain(f"{key} has to be a whole number{least}, got {self._shown(value)}", key)
             return None
-        return cast(int, value)
-
-    def flag(self, key: str) -> None:
-        """True or false, where it is there."""
-        value = self.raw.get(key)
-        if value is not None and not isinstance(value, bool):
-            self.complain(f"{key} has to be true or false, got {self._shown(value)}", key)
-
-    def choice(self, key: str, choices: Sequence[str]) -> str:
-        """One of them; empty when it is not there."""
-        value = self.text(key)
-        if value and value not in choices:
-            self.complain(f"{key} has to be one of {', '.join(choices)}, got {value!r}", key)
-            return ""
         return value
 
     def inner(self, key: str) -> "Found | None":
         """The mapping below a key; None without one."""
-        return self._mapping(self.raw.get(key), key)
-
-    def item(self, key: str, index: int) -> "Found | None":
-        """A mapping in the list below a key."""
-        found = self._mapping(cast(Sequence[object], self.raw[key])[index], key, index)
-        return found if found is not None or self.complained_of(key) else self.empty(key, index)
-
-    def empty(self, *steps: str | int) -> "Found":
-        """Nothing at all, at that place."""
-        return Found({}, self.problems, (*self._path, *steps), self._what)
+        value = self.raw.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            self.complain(f"{key} has to be a mapping, got {self._shown(value)}", key)
+            return None
+        if strange := [name for name in value if not isinstance(name, str)]:
+            self.complain(f"the key {strange[0]!r} has to be text", key, hint="put it in quotes")
+            return None
+        return Found(value, self.problems, (*self._path, key), self._what + ("" if key in _UNSPOKEN else f"{key}: "))
 
     def expect_json(self) -> None:
         """Nothing in it that JSON does not have, and an end to it."""
         problem = _unlike_json(self.raw)
         if problem:
             self.complain(problem)
-
-    def _mapping(self, value: object, *steps: str | int) -> "Found | None":
-        if value is None:
-            return None
-        if not isinstance(value, Mapping):
-            self.complain(f"{steps[0]} has to be a mapping, got {self._shown(value)}", *steps)
-            return None
-        if strange := [key for key in value if not isinstance(key, str)]:
-            self.complain(f"the key {strange[0]!r} has to be text", *steps, hint="put it in quotes")
-            return None
-        what = f"{steps[0]}: " if len(steps) == 1 and steps[0] != "verification_config" else ""
-        return Found(value, self.problems, (*self._path, *steps), self._what + what)
 
     def _shown(self, value: object) -> str:
         if isinstance(value, bool | int | float):
@@ -150,10 +122,19 @@ def _unlike_json(value: object) -> str:
             pending += [(inner, depth + 1) for inner in value.values()]
         elif isinstance(value, (list, tuple)):
             pending += [(inner, depth + 1) for inner in value]
-        elif not (value is None or isinstance(value, str | bool | int) or _finite(value)):
+        elif isinstance(value, str):
+            if problem := _unusable(value):
+                return problem
+        elif isinstance(value, int | float):
+            if not abs(value) <= _LARGEST:
+                return f"holds the number {value}"
+        elif value is not None:
             return f"holds {kind_of(value)}; put it in quotes"
     return ""
 
 
-def _finite(value: object) -> bool:
-    return isinstance(value, float) and value - value == 0
+def _unusable(text: str) -> str:
+    """Why it can be neither stored nor given to a program; empty when it can."""
+    if "\0" in text:
+        return "holds a NUL character"
+    return "" if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text) else "is not valid UTF-8"

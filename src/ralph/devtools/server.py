@@ -224,6 +224,7 @@ def _limits(failure: Failure) -> dict[str, str]:
     if failure.reset_at is not None:
         headers["anthropic-ratelimit-unified-status"] = "rejected"
         headers["anthropic-ratelimit-unified-reset"] = f"{failure.reset_at:.0f}"
+        headers["anthropic-ratelimit-unified-representative-claim"] = "five_hour"
     return headers
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ralph.gates import external, string_match
 from ralph.gates._options import parsed
+from ralph.gates.templates import applied
 from ralph.model.errors import ConfigError
 from ralph.model.verdict import Claim, Config, Tools, Verdict, Verifier
 
@@ -67,7 +68,7 @@ class MultiStage:
     def _groups(self) -> Iterator[Sequence[Stage]]:
         def at_once(stage: Stage) -> bool:
             wished = self._options.parallel if stage.parallel is None else stage.parallel
-            return wished and stage.method == external.NAME
+            return wished and applied(stage.method, stage.config)[0] == external.NAME
 
         for together, stages in groupby(self._options.stages, at_once):
             if together:

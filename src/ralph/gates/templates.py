@@ -51,7 +51,10 @@ TEMPLATES: Mapping[str, Template] = {
 
 
 def applied(name: str, config: Config) -> tuple[str, Config]:
-    """The method and options a name stands for; a name that is no template stands for itself."""
+    """The method and options a name stands for; `template` among the options names another. A name that is no template
+    stands for itself."""
+    if isinstance(named := config.get("template"), str):
+        name, config = named, {key: value for key, value in config.items() if key != "template"}
     template = TEMPLATES.get(name)
     return (template.method, {**template.config, **config}) if template else (name, config)
 
@@ -61,4 +64,4 @@ def resolved(name: str, config: Config) -> tuple[VerificationMethod, Config]:
     method, options = applied(name, config)
     if method in _METHODS:
         return _METHODS[method], options
-    return VerificationMethod.MULTI_STAGE, {"stages": [{"name": name, "method": name, "config": {**config}}]}
+    return VerificationMethod.MULTI_STAGE, {"stages": [{"name": name, "method": method, "config": {**options}}]}

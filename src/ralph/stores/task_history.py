@@ -27,7 +27,7 @@ class TaskHistory:
         """Every look at a promise, oldest first; of one agent, or only the `last` so many."""
         rows = self._database.execute(
             "SELECT iteration, promise_found, verified, reason, timestamp, agent, method, output_digest, seconds,"
-            " cost_usd, notes FROM verification WHERE task=? AND ifnull(agent=?, 1) ORDER BY id DESC LIMIT ?",
+            " cost_usd, detail, notes FROM verification WHERE task=? AND ifnull(agent=?, 1) ORDER BY id DESC LIMIT ?",
             (task, agent, -1 if last is None else last),
         ).fetchall()
         return [_attempt(row) for row in reversed(rows)]
@@ -83,13 +83,13 @@ def _attempt_row(task: str, attempt: VerificationAttempt, run: str) -> tuple[obj
     return (
         *(task, run, attempt.agent, attempt.iteration, attempt.promise_found, attempt.verified, attempt.reason),
         *(attempt.method, attempt.digest, attempt.timestamp, attempt.seconds, attempt.cost_usd),
-        msgspec.json.encode(attempt.notes).decode(),
+        *(msgspec.json.encode(attempt.notes).decode(), attempt.detail),
     )
 
 
 def _attempt(row: tuple[object, ...]) -> VerificationAttempt:
     names = ("iteration", "promise_found", "verified", "reason", "timestamp", "agent", "method", "digest", "seconds")
-    fields = dict(zip((*names, "cost_usd", "notes"), row, strict=True))
+    fields = dict(zip((*names, "cost_usd", "detail", "notes"), row, strict=True))
     return msgspec.convert({**fields, "notes": msgspec.json.decode(str(row[-1]))}, VerificationAttempt, strict=False)
 
 

@@ -42,16 +42,17 @@ class PromiseVerifier:
 
     @overload
     def verify(
-        self, criteria: CompletionCriteria, output: str, worktree_path: str | os.PathLike[str], context: Context = {}
+        self,
+        criteria: CompletionCriteria,
+        output: str,
+        worktree_path: str | os.PathLike[str],
+        context: Context | None = ...,
     ) -> tuple[bool, str]: ...
 
     @overload
-    def verify(self, criteria: str, output: str, worktree_path: Context = {}, /) -> tuple[bool, str]: ...
+    def verify(self, promise: str, output: str, context: Context | None = ...) -> tuple[bool, str]: ...
 
-    @overload
-    def verify(self, *, promise: str, output: str, context: Context = {}) -> tuple[bool, str]: ...
-
-    def verify(
+    def verify(  # type: ignore[misc]  # the forms give their third parameter two names; both are accepted
         self,
         criteria: CompletionCriteria | str = "",
         output: str = "",

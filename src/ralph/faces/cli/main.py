@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "run",
     "supervise": "supervise",
+    "story": "story",
     "init": "init",
     "status": "status",
     "cancel": "cancel",
@@ -25,6 +26,7 @@ COMMANDS = {
     "bus": "bus",
     "config": "config_view",
     "doctor": "doctor",
+    "plugin": "plugin",
     "demo": "demo",
     "completion": "completion",
     "dev": "dev",

@@ -67,7 +67,8 @@ CREATE TABLE verification (
     timestamp   TEXT NOT NULL,              -- ISO 8601
     seconds     REAL NOT NULL,
     cost_usd    REAL,
-    notes       TEXT NOT NULL               -- JSON
+    notes       TEXT NOT NULL,              -- JSON
+    detail      TEXT NOT NULL               -- what it printed, shortened
 ) STRICT;
 CREATE INDEX verification_task ON verification(task);
 CREATE INDEX verification_verified ON verification(agent, iteration) WHERE verified;

@@ -4,53 +4,50 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ralph.core.criteria_terms import read_completion
+from ralph.app.criteria_terms import read_completion
 from ralph.core.task_names import name_problem
 from ralph.core.task_reading import Found, kind_of
-from ralph.model.board import Problem
+from ralph.model.board import Problem, Refused
 from ralph.model.spec import Task, TaskCompletionSpec
 
 DEFAULT_PRIORITY = 2  # 1: high, 2: usual, 3: low
-_ALIASES = {"spec": "spec_id", "depends_on": "dependencies", "completion_spec": "completion"}
+ALIASES = {"spec": "spec_id", "depends_on": "dependencies", "completion_spec": "completion"}
 _KEYS = ("id", "spec_id", "title", "description", "priority", "dependencies", "assignee", "metadata", "completion")
-WITHOUT = "has no completion criteria: its promises will only be matched as strings"
 
 
 class Read(Struct, frozen=True):
     """The task, where it could be made out; what is wrong; what is only worth knowing."""
 
     task: Task | None
-    problems: tuple[Problem, ...]
-    warnings: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    warning: str = ""
 
 
-def read_task(raw: object, default_spec: str = "", lenient: bool = False) -> Read:
-    """Lenient: a task without completion criteria is only warned of."""
-    problems: list[Problem] = []
+def read_task(raw: object, default_spec: str = "") -> Read:
+    """All of it; a task without completion criteria is warned of."""
     if not isinstance(raw, Mapping) or not all(isinstance(key, str) for key in raw):
         return Read(None, (Problem((), f"a task has to be a mapping of names to values, got {kind_of(raw)}"),))
-    found = Found({_ALIASES.get(key, key): value for key, value in raw.items()}, problems)
+    problems: list[Problem] = []
+    found = Found({ALIASES.get(str(key), str(key)): value for key, value in raw.items()}, problems)
     found.expect_keys(*_KEYS)
     id_ = _name(found, "id", "task")
     title = found.text("title", required="say in a few words what it is about")
-    spec = read_completion(inner, title) if (inner := found.inner("completion")) else None
-    warnings = ()
-    if inner is None and not found.complained_of("completion"):
-        if not lenient:
-            found.complain("needs completion criteria", "completion", hint="at least --outcome and --acceptance")
-        warnings = (f"task {id_!r} {WITHOUT}",)
+    completion = found.inner("completion")
+    spec = read_completion(completion, title) if completion else None
     task = _made(found, id_, default_spec, title, spec)
-    told = [Problem(p.path, f"task {id_!r}: {p.text}" if id_ else f"a task: {p.text}", p.hint) for p in problems]
-    return Read(None, tuple(told)) if told else Read(task, (), warnings)
+    if problems:
+        who = f"task {id_!r}" if id_ else "a task"
+        return Read(None, tuple(Problem(p.path, f"{who}: {p.text}", p.hint) for p in problems))
+    without = f"task {id_!r} has no completion criteria: promises will be matched as strings, nothing else is verified"
+    return Read(task, warning="" if spec else without)
 
 
 def read_edited(spec: TaskCompletionSpec | None, given: Mapping[str, object], title: str) -> TaskCompletionSpec:
-    """The criteria with some of them changed; ValueError carries the problems."""
-    before = spec.to_dict() if spec else {}
+    """The criteria with some of them changed."""
     problems: list[Problem] = []
-    read = read_completion(Found(_merged(before, given), problems), title)
+    read = read_completion(Found(_merged(spec.to_dict() if spec else {}, given), problems), title)
     if read is None:
-        raise ValueError(problems)
+        raise Refused(problems)
     return read
 
 
@@ -60,8 +57,8 @@ def _merged(before: Mapping[str, object], given: Mapping[str, object]) -> dict[s
         known = merged.get(key)
         if isinstance(value, Mapping) and isinstance(known, Mapping):
             # Another method needs other things to work with.
-            kept = {k: v for k, v in known.items() if k != "verification_config" or not _rewrites(value)}
-            merged[key] = {**kept, **value}
+            anew = {"verification_method", "verification_config"} if _rewrites(value) else set()
+            merged[key] = {**{k: v for k, v in known.items() if k not in anew}, **value}
         else:
             merged[key] = value
     return merged
@@ -76,6 +73,9 @@ def _made(found: Found, id_: str, default_spec: str, title: str, spec: TaskCompl
     metadata = found.inner("metadata")
     if metadata:
         metadata.expect_json()
+        for key in metadata.raw:
+            if key.startswith("ralph"):
+                metadata.complain(f"the key {key!r} is ralph's own", key)
     return Task(
         id_,
         _name(found, "spec_id", "spec") if "spec_id" in found.raw or not default_spec else default_spec,

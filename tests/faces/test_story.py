@@ -1,0 +1,276 @@
+"""`ralph story` as a user meets it: real git, a scripted agent, real files."""
+
+import json
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.processes import eventually
+from support.workshop import Workshop
+
+SUBMIT = {"reviewStatus": "needs_review", "notes": "done"}
+REJECT = {"reviewStatus": "changes_requested", "reviewFeedback": "handle zero", "reviewCount": 1}
+RESUBMIT = {"reviewStatus": "needs_review", "reviewFeedback": ""}
+
+
+def story(id_: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "title": f"Title of {id_}",
+        "description": "",
+        "acceptanceCriteria": ["works"],
+        "priority": int(id_[-1]),
+        "passes": False,
+        "reviewStatus": None,
+        "reviewCount": 0,
+        "reviewFeedback": "",
+        "notes": "",
+        "dependsOn": [],
+        **fields,
+    }
+
+
+class Stories:
+    """A project with a story loop in it."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self.repo = workshop.repo
+        assert workshop.ralph("story", "init", "--name", "demo").returncode == 0
+
+    def plan(self, *stories: dict[str, Any], **more: Any) -> None:
+        document = {"project": "demo", "branchName": "ralph/demo", "description": "d", "verifyCommands": [], **more}
+        (self.repo / "ralph/tasks.json").write_text(json.dumps({**document, "userStories": list(stories)}, indent=2))
+        self.workshop.git("add", "-A")
+        self.workshop.git("commit", "-qm", "Plan")
+
+    @property
+    def stories(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((self.repo / "ralph/tasks.json").read_text())["userStories"]
+        return found
+
+    def script(self, *runs: tuple[str, dict[str, Any], str]) -> None:
+        """Each run: which story, which fields it sets, the commit's subject."""
+        change = Path(self.workshop.home / "change.py")
+        change.write_text(
+            "import json, sys\n"
+            "path, id_, fields = 'ralph/tasks.json', sys.argv[1], json.loads(sys.argv[2])\n"
+            "document = json.load(open(path))\n"
+            "[s.update(fields) for s in document['userStories'] if s['id'] == id_]\n"
+            "json.dump(document, open(path, 'w'), indent=2)\n"
+        )
+        plays = []
+        for id_, fields, subject in runs:
+            commit = f"git add -A && git commit -qm '{subject}'" if subject else "true"
+            bash = f"echo {id_} >> work.txt; python3 {change} {id_} '{json.dumps(fields)}' && {commit}"
+            plays.append([{"bash": bash}, {"cost": 0.05}, {"say": "Ended."}])
+        (self.workshop.home / "script.json").write_text(json.dumps(plays))
+        self.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {self.workshop.home / 'script.json'}"
+
+
+@pytest.fixture
+def stories(workshop: Workshop) -> Stories:
+    return Stories(workshop)
+
+
+def approve(count: int) -> dict[str, Any]:
+    return {"reviewStatus": "approved", "passes": True, "reviewCount": count}
+
+
+def test_init_lays_out_the_files_once(workshop: Workshop) -> None:  # 004-02, 004-28
+    done = workshop.ralph("story", "init", "--name", "my-feature")
+    assert done.returncode == 0
+    names = sorted(path.name for path in (workshop.repo / "ralph").iterdir())
+    assert names == ["prd.md", "progress.txt", "prompt.md", "tasks.json"]
+    assert json.loads((workshop.repo / "ralph/tasks.json").read_text())["branchName"] == "ralph/my-feature"
+    progress = (workshop.repo / "ralph/progress.txt").read_text()
+    assert re.search(r"^Started: \d{4}-\d\d-\d\d$", progress, re.MULTILINE)
+    assert "{{" not in progress
+    assert (workshop.repo / ".gitignore").read_text().splitlines().count(".ralph-active") == 1
+    again = workshop.ralph("story", "init")
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert workshop.ralph("story", "init", "--force").returncode == 0
+    assert (workshop.repo / ".gitignore").read_text().splitlines().count(".ralph-active") == 1
+
+
+def test_two_stories_with_one_requested_change(stories: Stories) -> None:  # 004-31
+    stories.plan(story("US-001"), story("US-002", dependsOn=["US-001"]))
+    stories.script(
+        ("US-001", SUBMIT, "feat: [US-001] - Title of US-001"),
+        ("US-001", REJECT, "review: [US-001] - changes requested"),
+        ("US-001", RESUBMIT, "fix: [US-001] - address review feedback"),
+        ("US-001", approve(2), "review: [US-001] - approved"),
+        ("US-002", SUBMIT, "feat: [US-002] - Title of US-002"),
+        ("US-002", approve(1), "review: [US-002] - approved"),
+    )
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [s["reviewCount"] for s in stories.stories] == [2, 1]
+    assert "2 open stories × ~3 iterations each = ~6 iterations" in done.stdout
+    assert "every story is approved" in done.stdout
+    assert re.search(r"US-001 +Title of US-001 +approved +2 +4 +\S+ +\$0\.20", done.stdout)
+    assert not (stories.repo / ".ralph-active").exists()
+    report = json.loads(stories.workshop.ralph("story", "report", "--json").stdout)
+    assert [line["iterations"] for line in report["stories"]] == [4, 2]
+    page = stories.workshop.ralph("story", "report", "--html", "report.html")
+    assert page.returncode == 0
+    text = (stories.repo / "report.html").read_text()
+    assert "US-002" in text
+    assert "http" not in text
+
+
+def test_an_agent_that_passes_itself_is_undone_and_told(stories: Stories) -> None:  # 004-17, C18
+    stories.plan(story("US-001"))
+    stories.script(
+        ("US-001", {"passes": True, "reviewStatus": "approved", "notes": "trust me"}, "feat: [US-001] - mine"),
+        ("US-001", SUBMIT, "feat: [US-001] - again"),
+        ("US-001", approve(1), "review: [US-001] - approved"),
+    )
+    done = stories.workshop.ralph("story", "run", "-V")
+    assert done.returncode == 0
+    assert (stories.repo / "work.txt").read_text().count("US-001") == 3  # the code stays
+    folder = Path(stories.workshop.ralph("logs", "--path").stdout.strip())
+    assert folder.is_dir()
+    assert stories.stories[0]["reviewCount"] == 1
+
+
+def test_without_review(stories: Stories) -> None:  # 004-26
+    stories.plan(story("US-001"))
+    stories.script(("US-001", {"passes": True, "notes": "done"}, "feat: [US-001] - it"))
+    assert stories.workshop.ralph("story", "run", "--skip-review").returncode == 0
+    assert (stories.stories[0]["reviewStatus"], stories.stories[0]["reviewCount"]) == (None, 0)
+
+
+def test_at_a_cap_of_one_the_first_review_approves(stories: Stories) -> None:  # 004-25
+    stories.plan(story("US-001"))
+    stories.script(
+        ("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", REJECT, "review: [US-001] - changes requested")
+    )
+    assert stories.workshop.ralph("story", "run", "--review-cap", "1").returncode == 0
+    assert stories.stories[0]["reviewFeedback"] == "[AUTO-APPROVED AT CAP] handle zero"
+
+
+def test_the_marker_tells_hooks_what_is_going_on(stories: Stories) -> None:  # 004-06
+    stories.plan(story("US-001"))
+    keep = "cp .ralph-active marker.json"
+    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": keep}, {"say": "x"}]]))
+    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    stories.workshop.ralph("story", "run", "-n", "1", "--review-cap", "3")
+    marker = json.loads((stories.repo / "marker.json").read_text())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", marker["timestamp"])
+    assert (marker["max_iterations"], marker["reviewCap"], marker["skipReview"]) == (1, 3, False)
+    assert (marker["mode"], marker["iterationMode"]) == ("direct", "implement")
+    assert marker["preIterationSnapshot"] == {"US-001": {"passes": False, "reviewStatus": None, "reviewCount": 0}}
+
+
+def test_the_prompt_has_its_variables_and_the_runners_words(stories: Stories) -> None:  # 004-05, 004-21
+    stories.plan(story("US-001"))
+    stories.workshop.environment.pop("RALPH_AGENT_COMMAND", None)
+    stories.workshop.agent("echo dirt > dirt.txt; echo working")
+    stories.workshop.ralph("story", "run", "-n", "2", "--agent", "claude")
+    first, second = stories.workshop.prompt(1), stories.workshop.prompt(2)
+    assert "iteration 1 of 2" in first
+    assert "{{" not in first
+    assert "Mode: implement. Story: US-001 - Title of US-001" in first
+    assert "left uncommitted changes: dirt.txt" in second
+    flags = stories.workshop.argv(1)
+    assert "--dangerously-skip-permissions" in flags
+    assert flags[flags.index("--plugin-dir") + 1].endswith("plugins/ralph")
+
+
+def test_the_model_is_handed_on(stories: Stories) -> None:  # 004-03, C7
+    stories.plan(story("US-001"))
+    stories.workshop.agent("echo x")
+    stories.workshop.ralph("story", "run", "-n", "1", "-m", "opus", "--agent", "claude")
+    flags = stories.workshop.argv(1)
+    assert flags[flags.index("--model") + 1] == "opus"
+
+
+@pytest.mark.parametrize(
+    ("listed", "says"),
+    [
+        ([], "no user stories"),
+        ([story("US-001", dependsOn=["US-002"]), story("US-002", dependsOn=["US-001"])], "wait for each other"),
+        ([story("US-001", dependsOn=["US-009"])], "US-009"),
+    ],
+)
+def test_a_list_that_cannot_work_exits_2(stories: Stories, listed: list[dict[str, Any]], says: str) -> None:
+    stories.plan(*listed)
+    stories.script(("US-001", {}, ""))
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 2
+    assert says in done.stdout
+    checked = stories.workshop.ralph("story", "check")
+    assert checked.returncode == 2
+    assert says in checked.stdout
+
+
+def test_max_iterations_exit_1_and_a_sandbox_that_is_not_there_2(stories: Stories) -> None:  # 004-03, 004-08
+    stories.plan(story("US-001"))
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
+    assert stories.workshop.ralph("story", "run", "-n", "1").returncode == 1
+    done = stories.workshop.ralph("story", "run", "--sandbox")
+    assert done.returncode == 2
+    assert "--no-sandbox" in done.stderr
+
+
+def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
+    stories.plan(story("US-001"))
+    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": "touch up; sleep 60"}]]))
+    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    with stories.workshop.start("story", "run") as run:
+        assert eventually((stories.repo / "up").exists)
+        second = stories.workshop.ralph("story", "run")
+        assert second.returncode == 2
+        assert f"pid {run.pid}" in second.stderr
+        assert (stories.repo / ".ralph-active").exists()
+        run.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert not (stories.repo / ".ralph-active").exists()
+
+
+def test_what_a_killed_loop_left_is_judged_by_the_next(stories: Stories) -> None:  # C18
+    stories.plan(story("US-001"))
+    cheat = {"passes": True, "reviewStatus": "approved", "notes": "mine"}
+    stories.script(("US-001", cheat, "feat: [US-001] - mine"))
+    play = json.loads((stories.workshop.home / "script.json").read_text())
+    play[0][1:] = [{"bash": "touch up; sleep 60"}]
+    (stories.workshop.home / "script.json").write_text(json.dumps(play))
+    with stories.workshop.start("story", "run") as run:
+        assert eventually((stories.repo / "up").exists)
+        run.kill()
+        run.communicate()
+    assert stories.stories[0]["passes"] is True
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", approve(1), "review: [US-001] - approved"))
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 0, done.stdout
+    assert stories.stories[0]["reviewCount"] == 1
+
+
+def test_red_verify_commands_keep_it_from_being_done(stories: Stories) -> None:
+    stories.plan(
+        story("US-001", passes=True, reviewStatus="approved", reviewCount=1, notes="n"), verifyCommands=["false"]
+    )
+    stories.script(("US-001", {}, ""))
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 1
+    assert "not every verifyCommand passes" in done.stdout
+
+
+def test_archive_leaves_a_clean_slate_and_a_commit(stories: Stories) -> None:  # 004-29
+    stories.plan(story("US-001", passes=True, reviewStatus="approved", reviewCount=1, notes="n"), story("US-002"))
+    done = stories.workshop.ralph("story", "archive", "--label", "first try")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (stories.repo / "ralph-archive").iterdir()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d-first-try", folder.name)
+    assert sorted(p.name for p in folder.iterdir()) == ["prd.md", "progress.txt", "summary.md", "tasks.json"]
+    assert "Stories completed: 1 of 2" in (folder / "summary.md").read_text()
+    assert stories.stories[0]["title"] == ""
+    assert "archive ralph loop" in stories.workshop.git("log", "-1", "--format=%s")
+    assert stories.workshop.git("status", "--porcelain") == ""
