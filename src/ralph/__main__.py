@@ -11,6 +11,10 @@ def main() -> int:
 
         sys.stdout.write(f"ralph {VERSION}\n")
         return 0
+    if sys.platform == "win32":
+        sys.stderr.write("ralph: Windows is not supported: it cannot end an agent's whole process tree\n")
+        sys.stderr.write("  → run ralph inside WSL2\n")
+        return 2
     import gc
 
     gc.disable()  # nothing that is made while importing is garbage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.quantities import counted, duration, money, timing, tokens, traffic
+from ralph.core.quantities import counted, duration, exact_duration, money, timing, tokens, traffic
 from ralph.model.events import Usage
 
 
@@ -61,3 +61,10 @@ def test_one_thing_is_singular() -> None:
 def test_traffic_counts_both_kinds_of_cache() -> None:  # 001-28
     assert traffic(Usage(1_234_567, 45_000, 800_000, 50_000)) == "1.2M in (850K cached) / 45K out"
     assert traffic(Usage(1000, 20)) == "1K in / 20 out"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(300, "5m0s"), (90, "1m30s"), (0.5, "0.5s"), (45, "45s"), (3600, "1h0m0s"), (3725, "1h2m5s")]
+)
+def test_an_exact_duration_leaves_no_part_out(seconds: float, text: str) -> None:  # 003-12
+    assert exact_duration(seconds) == text

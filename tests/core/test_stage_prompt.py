@@ -189,7 +189,11 @@ def test_words_that_are_looked_for_are_named() -> None:  # 002-11, 002-22
             "nonsense",
         ]
     }
-    for method, given_config in [(VerificationMethod.SEMANTIC, config), (VerificationMethod.MULTI_STAGE, stages)]:
+    checks: list[tuple[VerificationMethod, Any]] = [
+        (VerificationMethod.SEMANTIC, config),
+        (VerificationMethod.MULTI_STAGE, stages),
+    ]
+    for method, given_config in checks:
         text = looped(brief(criteria=CompletionCriteria("P", "d", method, given_config)))
         assert "very words, how it is met:\n- Login returns JWT\n- 401 for invalid tokens\n- no secrets\n\n" in text
         assert f"- Your completion will be verified using: {method.value}\n" in text

@@ -355,7 +355,7 @@ def test_a_resumed_run_says_so() -> None:
 
 
 def test_a_cost_nobody_told_is_unknown() -> None:
-    assert shown(Look(), AgentEnded(1, "finished", "", 1.0))[0].startswith("✓ Complete (cost: —, tokens: 0 in / 0 out,")
+    assert shown(Look(), AgentEnded(1, "finished", "", 1.0))[0].startswith("✓ Complete (cost: —, tokens: —,")
     assert shown(Look(glyphs=ASCII), AgentEnded(1, "finished", "", 1.0))[0].startswith("[OK] Complete (cost: -,")
     assert shown(Look(), RunEnded("r", "over_budget", "", 1, 1, 5)) == ["✗ Over budget · 1 iteration · 5s"]
 

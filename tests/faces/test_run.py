@@ -602,3 +602,103 @@ def test_outside_git_state_lives_in_dot_ralph(workshop: Workshop) -> None:
     shutil.rmtree(workshop.repo / ".git")
     assert workshop.ralph("run", "-p", "x").returncode == 0
     assert (workshop.repo / ".ralph/state/ralph.db").exists()
+
+
+# -- details --------------------------------------------------------------------------------------
+def test_scm_tasks_run_in_order(workshop: Workshop) -> None:  # 001-24
+    workshop.agent(f"echo 1 > made; {DONE}", "echo Make it")
+    tool = workshop.home / "hg"
+    tool.write_text(f'#!/bin/sh\nprintf "%s|" "$@" >> {workshop.home}/calls; echo >> {workshop.home}/calls\n')
+    tool.chmod(0o755)
+    workshop.settings(scm={"command": "hg", "tasks": ["commit", "push origin"]})
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    assert (workshop.home / "calls").read_text().splitlines() == ["commit|-am|Make it|", "push|origin|"]
+
+
+def test_a_signal_during_a_guardrail_lets_it_finish(workshop: Workshop) -> None:  # 001-25
+    workshop.settings(guardrails=[{"command": "touch up; sleep 1; touch finished"}, {"command": "touch second"}])
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        run.send_signal(signal.SIGTERM)
+        _, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "Received signal, shutting down..." in err
+    assert (workshop.repo / "finished").exists()
+    assert not (workshop.repo / "second").exists()
+
+
+def test_max_iterations_have_a_short_alias(workshop: Workshop) -> None:  # C7
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-n", "2")
+    assert workshop.calls == 2
+
+
+def test_under_a_budget_the_commit_message_is_paid_for_too(workshop: Workshop) -> None:
+    workshop.agent(f"echo 1 > made; {result('working', 0.4)}", result("Make it", 0.3), result("working", 0.4))
+    workshop.settings(scm=SCM)
+    done = workshop.ralph("run", "-p", "x", "--budget", "1")
+    assert workshop.git("log", "--format=%s").strip() == "Make it"
+    assert "stream-json" in workshop.argv(2)
+    assert "--max-budget-usd" in workshop.argv(2)
+    assert "$1.10 of the $1.00 budget spent" in done.stdout
+
+
+def test_files_made_before_a_kill_are_committed_after_it(workshop: Workshop) -> None:
+    (workshop.repo / "mine").touch()
+    workshop.agent(f"touch made; {DONE}", "echo Make it")
+    workshop.settings(scm=SCM, guardrails=[{"command": "test -f go || { touch up; sleep 60; }"}])
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        run.kill()
+        run.communicate()
+    (workshop.repo / "go").touch()
+    assert workshop.ralph("run", "--resume").returncode == 0
+    assert "made" in workshop.git("show", "--stat", "--format=")
+    assert "?? mine" in workshop.git("status", "--porcelain")
+
+
+def test_a_refused_budget_leaves_no_run_behind(workshop: Workshop) -> None:
+    workshop.agent("echo hi", name="my-agent")
+    workshop.ralph("run", "-p", "x", "--budget", "1", "--agent", "my-agent")
+    assert json.loads(workshop.ralph("status", "--json").stdout) == {"runs": []}
+
+
+def test_another_agent_gets_none_of_the_configured_ones_flags(workshop: Workshop) -> None:
+    workshop.agent("echo '<response>DONE</response>'", name="my-agent")
+    workshop.settings(agent={"command": "claude", "flags": ["--model", "opus"]})
+    workshop.ralph("run", "-p", "x", "--agent", "my-agent")
+    assert "--model" not in workshop.argv(1)
+
+
+def test_an_agent_that_may_not_be_executed_says_so(workshop: Workshop) -> None:  # 003-15
+    (workshop.repo / "agent.sh").write_text("#!/bin/sh\n")
+    done = workshop.ralph("run", "-p", "x", "--agent", "./agent.sh")
+    assert done.returncode == 2
+    assert "permission denied: './agent.sh'" in done.stderr
+
+
+CODEX = """case "$*" in
+*--version*) echo 'codex-cli {version}';;
+*" -o "*) while [ "$1" != -o ]; do shift; done; echo 'Make it' > "$2";;
+*) echo done > made
+   printf '%s\\n' '{{"type":"item.completed","item":{{"type":"agent_message","text":"<response>DONE</response>"}}}}'
+   printf '%s\\n' '{{"type":"turn.completed","usage":{{"input_tokens":1,"output_tokens":1}}}}';;
+esac"""
+
+
+@pytest.mark.parametrize(("version", "prompt_in_file"), [("0.50.0", True), ("0.166.0", False)])
+def test_codex_by_its_version(workshop: Workshop, version: str, prompt_in_file: bool) -> None:  # 001-14, 001-15
+    workshop.agent(CODEX.format(version=version), name="codex")
+    workshop.settings(agent={"command": "codex"}, scm=SCM)
+    done = workshop.ralph("run", "-p", "do it")
+    assert done.returncode == 0, done.stdout
+    assert workshop.git("log", "--format=%s").strip() == "Make it"  # the answer file was read …
+    records = Path(workshop.ralph("logs", "--path").stdout.strip())
+    assert not list(records.glob("answer_*"))  # … and deleted
+    prompts = sorted((workshop.repo / ".ralph").glob("prompt_*.txt"))
+    assert bool(prompts) == prompt_in_file
+    if prompt_in_file:
+        assert prompts[0].read_text() == "do it"
+        assert workshop.argv(2)[:3] == ["e", "--json", "--full-auto"]
+    else:
+        assert workshop.prompt(2) == "do it"

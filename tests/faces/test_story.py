@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,7 @@ def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
         assert f"pid {run.pid}" in second.stderr
         assert (stories.repo / ".ralph-active").exists()
         run.send_signal(signal.SIGINT)
+        time.sleep(0.3)
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=20)
     assert run.returncode == 130

@@ -95,7 +95,7 @@ def test_waiting_without_restart_exits_3(workshop: Workshop, task: Path, wish: s
     assert supervise(workshop, task, COUNT + "touch $TASK_FOLDER/DONE")[0] == 0  # answered: it goes on
 
 
-@pytest.mark.parametrize(("words", "says"), [(["no-such-agent"], "agent not found"), (["/etc/passwd"], "not found")])
+@pytest.mark.parametrize(("words", "says"), [(["no-such-agent"], "agent not found"), (["/etc/passwd"], "permission denied")])
 def test_fatal_errors_stop_at_once(workshop: Workshop, task: Path, words: list[str], says: str) -> None:  # 003-15
     done = workshop.ralph("supervise", str(task), "--", *words)
     assert done.returncode == 2
@@ -274,3 +274,25 @@ def test_the_agents_environment_names_the_task(workshop: Workshop, task: Path) -
     assert f"TASK_FOLDER={task.resolve()}" in environment
     assert any(line.startswith("RUN_FOLDER=") for line in environment)
     assert os.path.exists(task / "DONE")
+
+
+def test_the_defaults_of_the_command_line(workshop: Workshop) -> None:  # 003-01
+    shown = " ".join(workshop.ralph("supervise", "--help").stdout.split())
+    for words in ("--max-restarts INTEGER RANGE [default: 100", "[default: 300]", "Between two runs. [default: 1]"):
+        assert words in shown
+
+
+def test_a_bus_that_cannot_be_written_stops_nothing(workshop: Workshop, task: Path) -> None:  # 003-05
+    (task / "TASK-MESSAGE-BUS.md").mkdir()
+    (task.parent / "PROJECT-MESSAGE-BUS.md").mkdir()
+    assert supervise(workshop, task, "touch $TASK_FOLDER/DONE")[0] == 0
+
+
+def test_what_an_agent_posts_carries_its_own_run(workshop: Workshop, task: Path) -> None:
+    from ralph.stores.bus import Bus
+
+    post = f"{sys.executable} -m ralph bus post --type FACT found"
+    supervise(workshop, task, f"{post}; touch $TASK_FOLDER/DONE")
+    fact = next(m for m in Bus(task / "TASK-MESSAGE-BUS.md").read() if m.type == "FACT")
+    assert (fact.project_id, fact.task_id) == ("proj", "task-1")
+    assert fact.run_id == next((task / "runs").iterdir()).name

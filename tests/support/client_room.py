@@ -98,7 +98,9 @@ class ClientRoom:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    def settings(self, *, flags: Sequence[str] | None = None, agent: dict[str, object] | None = None, **more: object) -> None:
+    def settings(
+        self, *, flags: Sequence[str] | None = None, agent: dict[str, object] | None = None, **more: object
+    ) -> None:
         """`.ralph/settings.json`; no waiting for services in trouble."""
         named = {"command": self.agent, "flags": [*(self._pointing.flags if flags is None else flags)], **(agent or {})}
         (self.repo / ".ralph").mkdir(exist_ok=True)
@@ -173,3 +175,20 @@ class Told:
     def ended(self) -> dict[str, Any]:
         """The end of the run."""
         return self.of("run_ended")[-1]
+
+
+def processes_of(room: ClientRoom) -> set[str]:
+    """Every living process with this room's home, but the model."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            dead = (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            words = (folder / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+        if f"HOME={room.home}".encode() in variables and not dead and " dev llm " not in words:
+            found.add(words)
+    return found

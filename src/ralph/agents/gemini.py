@@ -20,6 +20,7 @@ from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
 
 TRAITS = Traits("Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
 _FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
+_EMPTY = "returned an empty response"  # it tells as an error what for others is a success without a word
 
 
 class Gemini(Struct, frozen=True):
@@ -56,7 +57,7 @@ def pointed_at(url: str, home: str) -> Pointing:
     settings = """\
 {
   "security": {"auth": {"selectedType": "gemini-api-key"}},
-  "general": {"disableAutoUpdate": true, "disableUpdateNag": true},
+  "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 2},
   "privacy": {"usageStatisticsEnabled": false}
 }
 """
@@ -210,10 +211,10 @@ class GeminiParser:
         return (ended(line.tool_id, output, line.error.message if line.error else output or "failed"),)
 
     def _finished(self, line: _Result) -> Sequence[AgentEvent]:
-        ok = line.status == "success"
+        problem = line.error or _Problem(message=self._error or "failed")
+        ok = line.status == "success" or _EMPTY in problem.message
         stats = line.stats or _Stats()
         usage = Usage(stats.input_tokens, stats.output_tokens, stats.cached) if line.stats else NO_USAGE
-        problem = line.error or _Problem(message=self._error or "failed")
         self._closing = "success" if ok else "error"
         self._error = "" if ok else problem.message
         self._cut_short = not ok and "TurnLimit" in problem.type

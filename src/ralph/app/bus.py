@@ -37,7 +37,9 @@ def origin(path: Path, environment: Mapping[str, str]) -> Origin:
     """What the place of a task's bus, `<root>/<project>/<task>/`, and the environment tell of who posts."""
     task, project = path.absolute().parent.name, path.absolute().parent.parent.name
     in_a_task = path.name == TASK_BUS and not task_id_problem(task) and not project_id_problem(project)
-    run = environment.get("RALPH_RUN_ID", "")
+    run = environment.get("RALPH_ATTEMPT_ID") or environment.get("RALPH_RUN_ID", "")
+    if "RALPH_TASK" in environment:
+        return Origin(environment.get("RALPH_PROJECT", ""), environment["RALPH_TASK"], run)
     return Origin(project, task, run) if in_a_task else Origin(run_id=run)
 
 

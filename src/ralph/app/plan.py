@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ralph.app import wiring
 from ralph.app.places import Places
 from ralph.app.run import RunRequest, read_prompt
+from ralph.config.schema import Settings
 from ralph.core.prompt import composed
 from ralph.core.quantities import duration
 from ralph.model.loop import Brief
@@ -23,7 +24,7 @@ def plan(request: RunRequest, places: Places, variables: Mapping[str, str]) -> s
         f"Agent:       {shlex.join(invocation.argv)}",
         f"Prompt:      {len(prompt)} characters{' on stdin' if invocation.stdin else ''}",
         *(f"  | {line}" for line in prompt.splitlines()),
-        f"Done when:   {' or '.join(settings.until)} says {settings.completion_response!r} and every guardrail passes",
+        f"Done when:   {_signals(settings)} and every guardrail passes",
     ]
     when = "before the first agent and after each" if request.baseline else "after each agent"
     lines += [f"Guardrail:   {g.command}  ({when}; on failure {g.fail_action})" for g in settings.guardrails]
@@ -35,3 +36,12 @@ def plan(request: RunRequest, places: Places, variables: Mapping[str, str]) -> s
     limits += [duration(settings.max_time_seconds)] if settings.max_time_seconds else []
     limits += [f"${settings.budget_usd:.2f}"] if settings.budget_usd else []
     return "\n".join([*lines, f"Limits:      {', '.join(limits)}", "Nothing was run."])
+
+
+def _signals(settings: Settings) -> str:
+    said = settings.completion_response
+    words = {
+        "response": f"<response>{said}</response> is answered",
+        "promise": f"<promise>{said}</promise> is promised",
+    }
+    return " or ".join(words.get(signal, f"the file {signal[5:]} is there") for signal in settings.until)

@@ -37,6 +37,7 @@ def start(
 ) -> Stop:
     """A new run."""
     crew = wiring.recruited(request.settings.agent, places.folder, variables)
+    wiring.refuse_unkept_budget(crew, request.settings.budget_usd)
     read_prompt(request)  # a missing file is told before anything starts
     run = new_id()
     with (
@@ -67,6 +68,7 @@ def resume(
     request = replace(request, settings=overrides(request.settings))
     places = replace(places, folder=record.folder)
     crew = wiring.recruited(request.settings.agent, places.folder, variables)
+    wiring.refuse_unkept_budget(crew, request.settings.budget_usd)
     with (
         locked(places, places.lock, record.id) as stores,
         staged(record.id, places, stores, guardian, wishes, variables) as stage,
@@ -125,6 +127,17 @@ def read_prompt(request: RunRequest) -> str:
     if not text.strip():
         raise UsageError(f"the prompt file {request.prompt_file!r} is empty", "write what the agent shall do into it")
     return text
+
+
+def with_chosen(settings: Settings, command: str | None) -> Settings:
+    """Another agent than the configured one has none of its flags."""
+    if command is None:
+        return settings
+    from ralph.agents._names import name_of
+
+    same = bool(settings.agent.command) and name_of(settings.agent.command) == name_of(command)
+    agent = settings.agent if same else replace(settings.agent, flags=(), adapter=None)
+    return replace(settings, agent=replace(agent, command=command))
 
 
 def with_agent(settings: Settings, places: Places, variables: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:

@@ -63,6 +63,7 @@ def run(
     git = find_program("git", variables)
     if git is None or not places.in_git:
         raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
+    wiring.refuse_unkept_budget(crew, request.budget_usd)
     name = new_id()
     with (
         locked(places, places.lock, name) as stores,
@@ -90,7 +91,6 @@ def _looped(
     own = wiring.own_variables(name, place.project, places.state)
     of_gate = environment.of_gate(variables, own)
     made = wiring.agent(crew, place.project, variables, stage.supervisor)
-    wiring.refuse_unkept_budget(made, crew, request.budget_usd)
     commands = verify_commands(place)
     build = registry.load("gates", "shell").build
     names = slugs(commands)

@@ -67,6 +67,7 @@ def supervise(
         if request.words
         else wiring.recruited(request.agent, here, variables)
     )
+    wiring.refuse_unkept_budget(crew, request.budget_usd)
     run = new_id()
     with locked(places, places.lock_of(place.folder), run) as stores:
         records = stores[1]
@@ -104,7 +105,6 @@ def _looped(
 
     own = wiring.own_variables(run, place.folder, places.state)
     made = wiring.agent(crew, os.getcwd(), variables, stage.supervisor)
-    wiring.refuse_unkept_budget(made, crew, request.budget_usd)
     attempt = TaskAttempt(
         run,
         place,

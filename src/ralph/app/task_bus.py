@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.core.policies.done_file import COMPLETED
+from ralph.core.policies.done_file import COMPLETED, WAITS
 from ralph.model.errors import RalphError
 from ralph.model.events import AgentEnded, Event, RunEnded
 from ralph.model.message import PROJECT_BUS, TASK_BUS, WAIT_WITHOUT_RESTART
@@ -27,6 +27,8 @@ class TaskBus:
             match event:
                 case AgentEnded(outcome="finished" | "empty", exit_code=0):
                     self._post("RUN_STOP", event.detail)
+                case AgentEnded(exit_code=code) if code == WAITS:
+                    self._post("RUN_STOP", f"exit code {WAITS}: it waits and is not restarted")
                 case AgentEnded(number):
                     self._post("RUN_CRASH", event.detail)
                     self._post("WARNING", f"agent failed on restart #{number - 1}: {event.detail}")

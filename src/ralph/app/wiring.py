@@ -47,6 +47,8 @@ def found(
     if adapter == "scripted":
         return Crew(adapter, words, flags)
     program = find_program(words[0], variables, folder)
+    if program is None and "/" in words[0] and os.path.exists(os.path.join(folder, words[0])):
+        raise MachineError(f"permission denied: {words[0]!r} is not a program", f"chmod +x {words[0]}")
     if program is None:
         raise MachineError(
             f"agent not found: {words[0]!r} is not on PATH", "install it, or set agent.command; see `ralph doctor`"
@@ -119,7 +121,6 @@ def world(
 ) -> World:
     """All that `ralph run` may touch."""
     made = agent(crew, places.folder, variables, processes)
-    refuse_unkept_budget(made, crew, settings.budget_usd)
     own = own_variables(run, places.folder, places.state)
     of_gate = environment.of_gate(variables, own)
     around = Surroundings(
@@ -132,14 +133,15 @@ def world(
         mode=mode(settings),
     )
     wanted = settings.scm
-    scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate) if wanted else None
+    records = places.records(run)
+    scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate, records) if wanted else None
     made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes)
     return World(around, Clock(already), made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
 
 
-def refuse_unkept_budget(made: Agent, crew: Crew, budget_usd: float | None) -> None:
-    """A promise about money that nobody can keep is not made."""
-    if budget_usd is not None and not made.reports_cost:
+def refuse_unkept_budget(crew: Crew, budget_usd: float | None) -> None:
+    """A promise about money that nobody can keep is not made; said before a run is on record."""
+    if budget_usd is not None and not built(crew).reports_cost:
         raise ConfigError(
             f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
             "leave out --budget, and bound the run with its other limits",

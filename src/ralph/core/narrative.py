@@ -7,8 +7,9 @@ from ralph.model.events import (
     AgentEnded,
     Committed,
     Debugged,
+    Event,
     IterationStarted,
-    LoopEvent,
+    Noted,
     RunEnded,
     RunStarted,
     Waiting,
@@ -19,6 +20,7 @@ from ralph.model.loop import (
     Checked,
     Decision,
     Limits,
+    Looked,
     LoopState,
     Observation,
     Reported,
@@ -32,12 +34,12 @@ from ralph.model.loop import (
 S = TypeVar("S")
 
 
-def told(run: str, agent: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[LoopEvent]:
+def told(run: str, agent: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
     """What a watcher hears of one transition."""
     return [*_of_fact(run, agent, seen, state), *_of_decision(run, seen, state, decision)]
 
 
-def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> list[LoopEvent]:
+def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> list[Event]:
     match seen.fact:
         case Began(Limits(iterations=limit)):
             return [RunStarted(run, agent, limit)]
@@ -54,13 +56,15 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
         case Checked() as checked if checked.failures and state.tally.iterations == 0:
             names = ", ".join(f.gate for f in checked.failures)
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]
+        case Looked(needs=needs) if needs:
+            return [Noted(f"Waiting for {', '.join(needs)}: DONE is not there yet")]
         case Saved(done, message, problems):
             return [Committed(done, message, problems)]
         case _:
             return []
 
 
-def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[LoopEvent]:
+def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
     match decision:
         case RunAgent(brief):
             return [IterationStarted(brief.iteration, brief.limit)]

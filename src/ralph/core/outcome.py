@@ -99,7 +99,7 @@ SIGNS = (
         r"no connection|connection (was )?(refused|reset|error|closed|lost|aborted)|connect(ion)? ?timed? ?out"
         r"|request timed out|ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH"
         r"|getaddrinfo|name resolution|network is unreachable|fetch failed|error sending request"
-        r"|stream disconnected",
+        r"|stream disconnected|API Error: terminated",
         "The model's service cannot be reached: {}",
     ),
 )

@@ -1,5 +1,6 @@
 """SCM tasks after a passing iteration, by argv, never through a shell. Problems are told; the loop goes on."""
 
+import os
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
@@ -49,6 +50,7 @@ class Scm:
         processes: Processes,
         folder: str,
         environment: Mapping[str, str],
+        records: str,
     ) -> None:
         self._program, *self._words = command.split()
         self._tasks = tasks
@@ -56,7 +58,7 @@ class Scm:
         self._folder = folder
         self._environment = {**environment, "GIT_TERMINAL_PROMPT": "0"}  # nobody is there to type a password
         self._is_git = self._program.rpartition("/")[2] in ("git", "git.exe")
-        self._known = self._untracked() if "commit" in tasks and self._is_git else frozenset()
+        self._known = self._before(records) if "commit" in tasks and self._is_git else frozenset()
 
     def save(self, ask: Callable[[str], Answer]) -> Saved:
         """All tasks in order; the first that fails ends them."""
@@ -74,6 +76,18 @@ class Scm:
                 return Saved(tuple(done), "", (problem,), answer.cost_usd, answer.usage)
             done.append(task)
         return Saved(tuple(done), commit_message(answer.text), (), answer.cost_usd, answer.usage)
+
+    def _before(self, records: str) -> frozenset[str]:
+        """What was untracked when the run began; a later life of it reads that again."""
+        path = os.path.join(records, "untracked")
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                return frozenset(filter(None, file.read().split("\0")))
+        except FileNotFoundError:
+            found = self._untracked()
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write("\0".join(sorted(found)))
+        return found
 
     def _commit(self, message: str) -> str:
         if not message:

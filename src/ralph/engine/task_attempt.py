@@ -50,7 +50,12 @@ class TaskAttempt:
         try:
             prompt = self._prompt(attempt, brief)
             call = Call(
-                prompt, self._mode, _papers(attempt.folder), brief.iteration, brief.budget_usd, _variables(attempt)
+                prompt,
+                self._mode,
+                _papers(attempt.folder),
+                brief.iteration,
+                brief.budget_usd,
+                _variables(attempt, self._place),
             )
             reported = self._caller.call(call, self._watchers)
         except RalphError as error:
@@ -147,5 +152,11 @@ def _papers(folder: str) -> Papers:
     )
 
 
-def _variables(attempt: Attempt) -> dict[str, str]:
-    return {"RALPH_ITERATION": str(attempt.number + 1), "RUN_FOLDER": attempt.folder}
+def _variables(attempt: Attempt, place: TaskPlace) -> dict[str, str]:
+    return {
+        "RALPH_ITERATION": str(attempt.number + 1),
+        "RALPH_ATTEMPT_ID": attempt.id,
+        "RALPH_PROJECT": place.project,
+        "RALPH_TASK": place.task,
+        "RUN_FOLDER": attempt.folder,
+    }

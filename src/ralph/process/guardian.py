@@ -32,9 +32,12 @@ CLOSE_ON_EXEC: int = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 RESTORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGCHLD)
 
 
+LINUX = sys.platform.startswith("linux")
+
+
 def become_subreaper() -> bool:
     """Have orphans below us become our children. Only Linux can; elsewhere stopping is best effort."""
-    if not sys.platform.startswith("linux"):
+    if not LINUX:
         return False
     import ctypes
 
@@ -43,6 +46,26 @@ def become_subreaper() -> bool:
 
 def children_of(pid: int) -> list[int]:
     """Direct children of all its threads, those that ended unwaited-for included."""
+    return children_by_proc(pid) if LINUX else children_by_ps(pid)
+
+
+def children_by_ps(pid: int) -> list[int]:
+    """As a snapshot of all processes shows them, where there is no /proc."""
+    heard, says = os.pipe()
+    onto = [(os.POSIX_SPAWN_DUP2, says, 1)]
+    lister = os.posix_spawn("/bin/ps", ["ps", "-axo", "pid=,ppid="], {}, file_actions=onto)
+    os.close(says)
+    with open(heard, "rb") as listing:
+        rows = [line.split() for line in listing.read().splitlines()]
+    try:
+        os.waitpid(lister, 0)
+    except ChildProcessError:
+        pass
+    return [int(row[0]) for row in rows if len(row) == 2 and int(row[1]) == pid and int(row[0]) != lister]
+
+
+def children_by_proc(pid: int) -> list[int]:
+    """As the kernel lists them."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -90,6 +113,7 @@ class Guardian:
         self.received = bytearray()
         self.streams: list[int] = []
         self.running: set[int] = set()  # what we started and has not ended
+        self.groups: set[int] = set()  # of all we started since we were last empty
         self.occupied = False  # something was started since we last said "empty"
         self.kill_at: float | None = None
         self.orphaned = False
@@ -162,6 +186,7 @@ class Guardian:
             self.news.append(f"failed {error.errno}")
         else:
             self.running.add(pid)
+            self.groups.add(pid)
             self.occupied = True
             self.swept = not self.holds
         finally:
@@ -174,6 +199,16 @@ class Guardian:
         self.kill_at = time.monotonic() + grace
         for pid in reversed(descendants_of(os.getpid(), self.spared)):
             send_signal(pid, _signal.SIGTERM)
+        if not LINUX:
+            self.signal_groups(_signal.SIGTERM)
+
+    def signal_groups(self, number: int) -> None:
+        """Where orphans do not come to us, those that stayed in their child's group are still found."""
+        for pid in self.groups:
+            try:
+                os.killpg(pid, number)
+            except OSError:
+                pass  # nobody of it is left
 
     def nothing_left(self) -> bool:
         """Collect what has ended. True when the kernel says that no child is left."""
@@ -202,10 +237,13 @@ class Guardian:
             self.terminate(STRAGGLER_GRACE)
         if not empty and self.kill_at is not None and time.monotonic() >= self.kill_at:
             self.report()
+            if not LINUX:
+                self.signal_groups(_signal.SIGKILL)
             end_children(self.nothing_unspared, self.spared)
             empty = True
         if empty:
             self.kill_at = None
+            self.groups.clear()
             if self.occupied:
                 self.occupied = False
                 self.news.append("empty")

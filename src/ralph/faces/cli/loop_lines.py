@@ -49,8 +49,9 @@ class LoopLines:
         if event.outcome != "finished":
             parts = [self._words(event.detail or event.outcome.replace("_", " ")), duration(event.seconds)]
             return self._bad(self._dotted(*parts, *self._price(event.cost_usd)))
+        used = self._glyphs.unknown if event.usage == NO_USAGE else traffic(event.usage)
         return self._good(
-            f"Complete (cost: {money(event.cost_usd, self._glyphs.unknown)}, tokens: {traffic(event.usage)},"
+            f"Complete (cost: {money(event.cost_usd, self._glyphs.unknown)}, tokens: {used},"
             f" tools: {event.tools}, errors: {event.errors}, time: {duration(event.seconds)})"
         )
 
@@ -81,7 +82,7 @@ class LoopLines:
     def waiting(self, event: Waiting, at: float) -> str:
         """▸ Waiting 5m, until 14:05: why"""
         why = f": {self._words(event.why)}" if event.why else ""
-        text = f"Waiting {duration(event.seconds)}, until {until(at, event.seconds)}{why}"
+        text = f"Waiting {duration(event.seconds) if event.seconds >= 1 else timing(event.seconds)}, until {until(at, event.seconds)}{why}"
         return f"{self._paint.yellow}{self._glyphs.wait} {text}{self._paint.off}"
 
     def warned(self, event: Warned) -> str:

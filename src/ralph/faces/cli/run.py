@@ -18,7 +18,6 @@ _KEYS = {  # flag → settings key
     "stream_agent_output": "streamAgentOutput",
     "max_time": "maxTimeSeconds",
     "budget": "budgetUsd",
-    "agent": "agent.command",
     "timeout": "agent.timeoutSeconds",
     "idle_timeout": "agent.idleTimeoutSeconds",
     "color": "display.color",
@@ -96,6 +95,7 @@ def command(
     dry_run: bool,
     as_json: bool,
     verbose: bool,
+    agent: str | None,
     **flags: object,
 ) -> int:
     """Run an agent on a prompt, each time with fresh context, until it says it is done and every guardrail passes.
@@ -113,11 +113,11 @@ def command(
     text = _prompt(prompt, prompt_file, resume)
     loaded = load(here.folder, os.environ, given)
     if resume is not None:
-        _refuse_changes(given)
+        _refuse_changes(given, agent)
         with watching(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
             stop = run.resume(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
         return stop.outcome.exit_code
-    settings, notice = run.with_agent(loaded.settings, here, os.environ)
+    settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
     request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
     if dry_run:
         from ralph.app.plan import plan
@@ -149,8 +149,9 @@ def _prompt(prompt: str | None, prompt_file: str | None, resume: str | None) -> 
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _refuse_changes(given: dict[str, object]) -> None:
-    if other := [key for key in given if key not in _LIMITS and key not in _LOOKS]:
+def _refuse_changes(given: dict[str, object], agent: str | None) -> None:
+    other = [key for key in given if key not in _LIMITS and key not in _LOOKS]
+    if other := [*other, *(["agent"] if agent else [])]:
         raise UsageError(
             f"--resume goes on with the run's own settings; {', '.join(other)} cannot be changed",
             "only the limits can: -m, --max-time, --budget",

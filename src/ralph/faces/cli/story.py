@@ -99,10 +99,10 @@ def run(
     if sandbox:
         raise MachineError("no sandbox is available on this machine", "run with --no-sandbox")
     place = story.story_place(project_dir, ralph_dir)
-    given = {"agent.command": agent, "agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
     loaded = load(place.project, os.environ, {key: value for key, value in given.items() if value is not None})
     here = places.find(place.project)
-    settings, notice = app_run.with_agent(loaded.settings, here, os.environ)
+    settings, notice = app_run.with_agent(app_run.with_chosen(loaded.settings, agent), here, os.environ)
     request = story.StoryRequest(
         place,
         story.with_story_flags(settings.agent, model, plugin_folder()),

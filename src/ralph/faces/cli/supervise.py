@@ -68,10 +68,11 @@ def command(
     if agent and command_line:
         raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
     place = task_place(task_dir, project, task)
-    given = {"agent.command": agent, "agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
     loaded = load(os.getcwd(), os.environ, {key: value for key, value in given.items() if value is not None})
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
+        settings = run.with_chosen(settings, agent)
         settings, notice = run.with_agent(settings, places.find(os.getcwd()), os.environ)
     request = SuperviseRequest(
         place,

@@ -1,0 +1,74 @@
+"""A YAML document whose every value knows the line it stands on."""
+
+from collections.abc import Iterator, Sequence
+
+import yaml
+
+Path = tuple[str | int, ...]
+
+
+class NotYaml(Exception):
+    """Where it stops to be YAML, and why."""
+
+
+class Document:
+    """The plain values, and the nodes they were made of."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        try:
+            self._node: yaml.Node | None = loader.get_single_node()
+            self.value: object = None if self._node is None else loader.construct_document(self._node)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
+            raise NotYaml(f"{where}: not YAML: {error.problem or error.context}") from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise NotYaml(f"{name}: not YAML: {error}") from None
+        finally:
+            loader.dispose()
+
+    def line(self, path: Sequence[str | int]) -> int:
+        """Of the last step that is there; a key's own line, not its value's."""
+        node, line = self._node, self._node.start_mark.line if self._node else 0
+        for step in path:
+            found = _step(node, step)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line, found[1]
+        return line + 1
+
+    def place(self, path: Sequence[str | int]) -> str:
+        """As editors and compilers write it."""
+        return f"{self._name}:{self.line(path)}"
+
+    def repeated_keys(self) -> Iterator[Path]:
+        """Keys that a mapping has twice: YAML would silently take the last."""
+        pending: list[tuple[yaml.Node | None, Path]] = [(self._node, ())]
+        seen: set[int] = set()
+        while pending:
+            node, path = pending.pop()
+            if id(node) in seen:  # an alias, perhaps of what it stands in
+                continue
+            seen.add(id(node))
+            if isinstance(node, yaml.MappingNode):
+                keys = [str(key.value) for key, _ in node.value]
+                yield from ((*path, key) for index, key in enumerate(keys) if key in keys[:index])
+            pending += [(inner, (*path, step)) for step, inner in _below(node)]
+
+
+def _below(node: yaml.Node | None) -> Iterator[tuple[str | int, yaml.Node]]:
+    if isinstance(node, yaml.SequenceNode):
+        yield from enumerate(node.value)
+    elif isinstance(node, yaml.MappingNode):
+        yield from ((str(key.value), inner) for key, inner in node.value)
+
+
+def _step(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """The node whose line counts, and the one to go on from. Of two equal keys the second is one too many."""
+    if isinstance(node, yaml.SequenceNode):
+        return (node.value[step], node.value[step]) if isinstance(step, int) and step < len(node.value) else None
+    if isinstance(node, yaml.MappingNode):
+        return next((pair for pair in reversed(node.value) if pair[0].value == step), None)
+    return None

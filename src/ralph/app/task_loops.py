@@ -1,0 +1,121 @@
+"""Use cases of running loops: which tasks are worked on, and how to end the work on one."""
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from msgspec import Struct
+
+from ralph.app.healing import lives
+from ralph.app.places import Places
+from ralph.app.tasks import board
+from ralph.core.task_rules import LOOP, hint, spoken
+from ralph.model.board import Cancelled, Entry, NoSuchTask
+from ralph.model.errors import RalphError
+from ralph.model.spec import DEFAULTS, Role
+from ralph.stores.runs import Runs
+from ralph.stores.sqlite import opened
+from ralph.stores.tasks import Tasks
+
+PATIENCE = 2.0
+_EACH = 0.02
+
+
+class Loop(Struct, frozen=True):
+    """A task someone works on."""
+
+    task: str
+    title: str
+    stage: Role
+    iteration: int
+    max_iterations: int
+    started_at: float  # unix time
+    alive: bool  # False: its run is gone, and it can be resumed
+    worker: str
+
+
+class NotRunning(RalphError):
+    """Nobody works on that task."""
+
+    code = "not_running"
+
+
+class NoAnswer(RalphError):
+    """The run that works on it does not react."""
+
+    code = "no_answer"
+    exit_code = 1
+
+
+def loops(places: Places) -> list[Loop]:
+    """All tasks in progress, the most urgent first. Looking creates nothing."""
+    if not os.path.exists(places.database):
+        return []
+    with board(places) as tasks:
+        active = [card.id for card in tasks.board() if card.status == "in_progress"]
+        entries = [tasks.get(id_) for id_ in active]
+        alive = _alive(places, {entry.worker for entry in entries})
+        return [_loop(entry, alive[entry.worker]) for entry in entries]
+
+
+def cancel(places: Places, id_: str, patience: float = PATIENCE) -> Loop:
+    """End the work on a task and see that it ends: a wish for the run that works on it. Its work stays."""
+    if not os.path.exists(places.database):
+        raise NoSuchTask(f"no task {id_!r}: there are none here yet", "make one with `ralph task create`")
+    with board(places) as tasks:
+        entry = tasks.get(id_)
+        if entry.task.status != "in_progress":
+            raise NotRunning(f"no Ralph loop runs for {id_} (it is {spoken(entry.task.status)})", hint(entry.task))
+        loop = _loop(entry, _alive(places, {entry.worker})[entry.worker])
+        if not loop.alive:
+            tasks.apply([Cancelled(id_, "cancelled after its run was gone")], f"cancel:{uuid4()}", entry.worker)
+            return loop
+        tasks.wish(id_, "cancel")
+        return _ended(tasks, loop, patience)
+
+
+def _ended(tasks: Tasks, loop: Loop, patience: float) -> Loop:
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        entry = tasks.get(loop.task)
+        if entry.worker != loop.worker:
+            return loop
+        loop = _loop(entry, alive=True)
+        time.sleep(_EACH)
+    what = f"the run that works on {loop.task} ({loop.worker}) has not answered in {patience:g} s"
+    raise NoAnswer(what, f"the wish stays; or end the whole run: `ralph cancel {loop.worker}`")
+
+
+def _alive(places: Places, workers: set[str]) -> Mapping[str, bool]:
+    runs = Runs(opened(places.database))
+    records = {worker: runs.record(worker) for worker in workers}
+    return {
+        worker: record is not None and record.id == worker and record.ended_at is None and lives(record)
+        for worker, record in records.items()
+    }
+
+
+def _loop(entry: Entry, alive: bool) -> Loop:
+    task = entry.task
+    stage: Role = task.stage or "coder"
+    found = task.metadata.get(LOOP)
+    loop = found if isinstance(found, dict) else {}
+    return Loop(
+        task.id,
+        task.title,
+        stage,
+        task.iteration,
+        int(loop.get("max_iterations") or DEFAULTS[stage].max_iterations),
+        _unix(str(loop.get("started_at", ""))) or task.updated_at,
+        alive,
+        entry.worker,
+    )
+
+
+def _unix(iso: str) -> float:
+    try:
+        return datetime.strptime(iso, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,45 @@
+"""`specflow`: the commands of SpecFlow under their own names; each is one of ralph's."""
+
+import sys
+from collections.abc import Sequence
+
+NAMES = {
+    "task-create": (("task", "create"), "Make a task that says what done means."),
+    "task-followup": (("task", "followup"), "Make a task out of what came up in another."),
+    "ralph-status": (("task", "loops"), "Show the active Ralph loops."),
+    "ralph-cancel": (("task", "cancel"), "Cancel the Ralph loop of a task."),
+    "execute": (("execute",), "Work off the tasks."),
+}
+
+
+def translated(words: Sequence[str]) -> list[str] | None:
+    """The same for ralph; None for what SpecFlow does not know."""
+    known = NAMES.get(words[0]) if words else None
+    return [*known[0], *words[1:]] if known else None
+
+
+def usage() -> str:
+    """What there is."""
+    width = max(map(len, NAMES))
+    lines = [f"  {name:<{width}}  {told}" for name, (_, told) in NAMES.items()]
+    return "\n".join(["Usage: specflow COMMAND [ARGS]…  (each also takes --help)", "", *lines])
+
+
+def entry() -> None:
+    """The console script."""
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        sys.stdout.write(usage() + "\n")
+        sys.exit(0 if words else 2)
+    ours = translated(words)
+    if ours is None and words[0] not in ("--version", "-v"):
+        sys.stderr.write(f"specflow: no command {words[0]!r}\n  → known: {', '.join(NAMES)}\n")
+        sys.exit(2)
+    from ralph.__main__ import entry as ralph
+
+    sys.argv[1:] = words if ours is None else ours
+    ralph()
+
+
+if __name__ == "__main__":
+    entry()

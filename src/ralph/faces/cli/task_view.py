@@ -1,0 +1,207 @@
+"""How tasks look on a terminal, and as JSON."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ralph.core.graph import blocked
+from ralph.core.plain import cells, one_line, plain
+from ralph.core.quantities import counted, money
+from ralph.model.board import Card, Entry
+from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
+
+if TYPE_CHECKING:
+    from ralph.app.tasks import Shown
+
+_MARKS = {"in_progress": "●", "todo": "○", "blocked": "‖", "done": "✓", "cancelled": "✗"}
+_ORDER = ("in_progress", "todo", "blocked", "done", "cancelled")
+_FAILURE, _LOOP, _SENT_BACK = "ralph_failure", "ralph", "ralph_send_backs"
+
+
+class Listing:
+    """Some of all cards, the active ones first, then what is ready, what waits, and what is over."""
+
+    def __init__(self, cards: Sequence[Card], chosen: Sequence[Card]) -> None:
+        self._cards = cards
+        self.waits = blocked({card.id: card.needs for card in cards}, {c.id for c in cards if c.status == "done"})
+        self.chosen = sorted(chosen, key=lambda card: (_ORDER.index(card.status), card.id in self.waits))
+
+    def only_ready(self) -> "Listing":
+        """What could be started now."""
+        return Listing(self._cards, [c for c in self.chosen if c.status == "todo" and c.id not in self.waits])
+
+    def text(self, limit: int | None) -> str:
+        """A line for each of the first `limit`, and what there is in all."""
+        shown = self.chosen[:limit]
+        ids = max((cells(card.id) for card in shown), default=0)
+        states = {card.id: self._state(card) for card in shown}
+        width = max(map(cells, states.values()), default=0)
+        lines = [
+            f"{_MARKS[card.status]} {_left(card.id, ids)}  {_left(states[card.id], width)}  p{card.priority}  {card.title}"
+            for card in shown
+        ]
+        if len(shown) < len(self.chosen):
+            lines.append(f"… {len(self.chosen) - len(shown)} more: --limit N, --all")
+        return "\n".join([*(fitting(line) for line in lines), self._summary()])
+
+    def json(self, limit: int | None) -> str:
+        """For programs."""
+        counts = {status: n for status in _ORDER if (n := sum(card.status == status for card in self._cards))}
+        tasks = [self._record(card) for card in self.chosen[:limit]]
+        return msgspec.json.encode({"tasks": tasks, "matching": len(self.chosen), "counts": counts}).decode()
+
+    def _state(self, card: Card) -> str:
+        if card.status == "in_progress":
+            return f"{card.stage} {card.iteration}/{card.max_iterations or '?'}"
+        if card.status == "todo" and (needs := self.waits.get(card.id)):
+            return f"waits for {needs[0]}" + (f" +{len(needs) - 1}" if len(needs) > 1 else "")
+        return str(card.status)
+
+    def _record(self, card: Card) -> dict[str, object]:
+        return {
+            **msgspec.structs.asdict(card),
+            "waits_for": self.waits.get(card.id, ()) if card.status == "todo" else (),
+        }
+
+    def _summary(self) -> str:
+        ready = sum(card.status == "todo" and card.id not in self.waits for card in self._cards)
+        counts = {status: sum(card.status == status for card in self._cards) for status in _ORDER}
+        parts = [f"{n} {status.replace('_', ' ')}" for status, n in counts.items() if n]
+        return f"{counted(len(self._cards), 'task')}: {', '.join(parts)}; {ready} ready"
+
+
+def fitting(line: str) -> str:
+    """Plain text that fits a terminal's line; elsewhere only plain."""
+    width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 10_000
+    return one_line(line, width)
+
+
+def record(entry: Entry) -> dict[str, object]:
+    """A task for programs, with the seeds' names."""
+    task = entry.task
+    spec = task.completion_spec
+    return {
+        **msgspec.structs.asdict(task),
+        "completion_spec": spec.to_dict() if spec else None,
+        "worker": entry.worker or None,
+        "passed": entry.passed,
+        "branch": entry.branch or None,
+        "target": entry.target or None,
+    }
+
+
+def shown_json(shown: "Shown") -> str:
+    """Everything, for programs."""
+    criteria = {role: found.criteria.to_dict() for role, found in shown.criteria.items()}
+    return msgspec.json.encode(
+        {
+            "task": record(shown.entry),
+            "criteria": criteria,
+            "attempts": [msgspec.structs.asdict(attempt) for attempt in shown.attempts],
+            "iterations": shown.log,
+            "spent": shown.spent,
+        }
+    ).decode()
+
+
+def shown_text(shown: "Shown") -> str:
+    """Everything, for people."""
+    task = shown.entry.task
+    lines = [f"{task.id}  {task.title}", f"  {_facts(shown.entry)}"]
+    if task.description:
+        lines += ["", *_indented(task.description)]
+    lines += ["", *_completion(task)]
+    for role in ROLES:
+        own = task.completion_spec is not None and task.completion_spec.get_criteria_for_agent(role) is not None
+        lines += ["", *_criteria(role, shown.criteria[role].criteria, own)]
+    lines += _story(task.metadata)
+    if shown.attempts:
+        lines += ["", "Verification attempts", *map(_attempt, shown.attempts)]
+    if shown.spent.cost_usd is not None or shown.log:
+        lines += ["", f"Spent {money(shown.spent.cost_usd)} in {counted(len(shown.log), 'iteration')}"]
+    return plain("\n".join(lines))
+
+
+def _facts(entry: Entry) -> str:
+    task = entry.task
+    state = task.status.replace("_", " ") + (f" ({task.stage}, iteration {task.iteration})" if entry.worker else "")
+    parts = [f"spec {task.spec_id}", f"priority {task.priority}", state]
+    parts += [f"needs {', '.join(task.depends_on)}"] if task.depends_on else []
+    parts += [f"passed {', '.join(entry.passed)}"] if entry.passed else []
+    parts += [f"branch {entry.branch}"] if entry.branch else []
+    parts += [f"for {task.assignee}"] if task.assignee else []
+    return " · ".join(parts)
+
+
+def _completion(task: Task) -> list[str]:
+    spec = task.completion_spec
+    if spec is None:
+        return [
+            "No completion criteria: promises are matched as strings, nothing else is verified.",
+            f"  → ralph task edit {task.id} --outcome TEXT --acceptance TEXT",
+        ]
+    return [
+        "Outcome",
+        *_indented(spec.outcome),
+        "",
+        "Acceptance criteria",
+        *(f"  - [ ] {c}" for c in spec.acceptance_criteria),
+    ]
+
+
+def _criteria(role: str, criteria: CompletionCriteria, own: bool) -> list[str]:
+    limit = f" · at most {counted(criteria.max_iterations, 'iteration')}" if criteria.max_iterations else ""
+    default = "" if own else " (default)"
+    head = f"{role}: {criteria.promise}{default} · verified by {criteria.verification_method.value}{limit}"
+    return [head, *_indented(criteria.description), *_config(criteria.verification_config)]
+
+
+def _config(config: Mapping[str, object]) -> list[str]:
+    lines: list[str] = []
+    for key, value in config.items():
+        if isinstance(value, str):
+            first, *more = value.rstrip().split("\n")
+            lines += [f"    {key}: {first}", *(f"      {line}" for line in more)]
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            lines += [f"    {key}:", *(f"      - {item}" for item in value)]
+        elif isinstance(value, list):
+            lines += [f"    {key}:", *(f"      - {msgspec.json.encode(item).decode()}" for item in value)]
+        else:
+            lines.append(f"    {key}: {msgspec.json.encode(value).decode()}")
+    return lines
+
+
+def _story(metadata: Mapping[str, object]) -> list[str]:
+    """What happened to it, as far as its metadata tells."""
+    lines: list[str] = []
+    if isinstance(failure := metadata.get(_FAILURE), dict):
+        used = f"{failure.get('stage')}, {failure.get('iterations_used')} iterations"
+        lines += ["", f"Last failure ({used}): {failure.get('reason')}"]
+    sent_back = metadata.get(_SENT_BACK)
+    for back in sent_back if isinstance(sent_back, list) else ():
+        lines += ["", f"Sent back by {back.get('stage')} at {back.get('at')}", *_indented(str(back.get("changes")))]
+    for key in ("blocked", "cancelled"):
+        if isinstance(why := metadata.get(key), dict) and why.get("reason"):
+            lines += ["", f"{key.capitalize()}: {why['reason']}"]
+    if isinstance(parent := metadata.get("followup_of"), str):
+        lines += ["", f"Follows up {parent}"]
+    return lines
+
+
+def _attempt(attempt: VerificationAttempt) -> str:
+    mark = "✓" if attempt.verified else "✗" if attempt.promise_found else "·"
+    told = (
+        f"  {mark} {attempt.agent} {attempt.iteration}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
+    )
+    return told + (f"  (output {attempt.digest[:12]})" if attempt.digest else "")
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.strip().split("\n")]
+
+
+def _left(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))

@@ -1,0 +1,52 @@
+"""Fixtures for the tests with real agent CLIs, which run only when asked for: they take minutes."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.client_room import PROGRAMS, ClientRoom, Network
+
+MARKS = {
+    "clients": "the real Claude Code and Codex; on every submission",
+    "clients_slow": "the real Gemini and opencode; by `make test-clients`",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "clients" in config.option.markexpr:
+        return
+    ours = [item for item in items if item.get_closest_marker("clients") or item.get_closest_marker("clients_slow")]
+    config.hook.pytest_deselected(items=ours)
+    items[:] = [item for item in items if item not in ours]
+
+
+@pytest.fixture(scope="session")
+def network() -> Iterator[Network]:
+    """Loopback only, where the machine allows it."""
+    made = Network()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def room(request: pytest.FixtureRequest, tmp_path: Path, network: Network) -> Iterator[ClientRoom]:
+    """A room with the agent that the test is about."""
+    agent: str = request.param
+    need(agent)
+    made = ClientRoom(tmp_path, network, agent)
+    yield made
+    made.close()
+
+
+def need(agent: str) -> None:
+    if (PROGRAMS / agent).exists():
+        return
+    how = "run `make clients-all`" if shutil.which("npm") else "there is no npm to install it with"
+    pytest.skip(f"the real {agent} is not in {PROGRAMS}: {how}")

@@ -1,0 +1,49 @@
+"""Journal first, act second."""
+
+import pytest
+
+from ralph.core.policies.tagged import Standing, Tagged
+from ralph.core.step import Rules
+from ralph.engine import kernel
+from ralph.model.loop import Began, Decision, Fact, LoopState, Observation, Outcome, Reported, RunAgent, Stop
+
+
+class World:
+    def __init__(self, order: list[str]) -> None:
+        self.order = order
+
+    def look(self, fact: Fact) -> Observation:
+        return Observation(fact)
+
+    def perform(self, decision: Decision) -> Fact:
+        self.order.append(f"perform {type(decision).__name__}")
+        return Reported("finished", "<response>DONE</response>")
+
+
+def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
+    order: list[str] = []
+
+    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> None:
+        order.append(f"journal {type(decision).__name__}")
+
+    stop = kernel.run(Rules(Tagged()), None, Began(), World(order), journal)
+    assert stop.outcome is Outcome.COMPLETED
+    assert order == ["journal RunAgent", "perform RunAgent", "journal Stop"]
+
+
+def test_what_cannot_be_journalled_is_not_carried_out() -> None:
+    order: list[str] = []
+
+    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> None:
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        kernel.run(Rules(Tagged()), None, Began(), World(order), journal)
+    assert order == []
+
+
+def test_a_stop_is_the_last_thing() -> None:
+    seen: list[Decision] = []
+    kernel.run(Rules(Tagged()), None, Began(), World([]), lambda o, s, d: seen.append(d))
+    assert isinstance(seen[0], RunAgent)
+    assert isinstance(seen[-1], Stop)

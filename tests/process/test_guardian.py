@@ -1,0 +1,37 @@
+"""What the guardian does where the kernel helps less."""
+
+import os
+import subprocess
+import sys
+
+from ralph.process import guardian
+
+
+def test_both_ways_to_list_children_agree() -> None:
+    with subprocess.Popen(["sleep", "60"]) as first, subprocess.Popen(["sleep", "60"]) as second:
+        mine = os.getpid()
+        assert {first.pid, second.pid} <= set(guardian.children_by_proc(mine))
+        assert {first.pid, second.pid} <= set(guardian.children_by_ps(mine))
+        assert guardian.children_by_ps(first.pid) == []
+        first.kill()
+        second.kill()
+
+
+def test_what_is_spared_is_left_out_with_all_below_it() -> None:
+    script = "sleep 60 & echo $!; wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert {parent.pid, child} <= set(guardian.descendants_of(os.getpid()))
+        assert not {parent.pid, child} & set(guardian.descendants_of(os.getpid(), {parent.pid}))
+        os.kill(child, 9)
+
+
+def test_windows_is_refused_with_a_hint() -> None:  # 003-11
+    code = (
+        "import sys; sys.platform = 'win32'; sys.argv = ['ralph', 'run'];"
+        " from ralph.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "WSL2" in done.stderr
