@@ -40,7 +40,7 @@ def test_the_four_methods_of_a_task_are_all_here() -> None:  # 002-01
 @each_method
 def test_it_says_what_it_verifies_and_is_called_as_its_file(name: str) -> None:
     assert len(METHODS[name].VERIFIES) > 10
-    assert METHODS[name].NAME == name
+    assert name == METHODS[name].NAME
 
 
 @each_method
@@ -86,10 +86,15 @@ KEYS = st.sampled_from(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(config=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_options_are_taken_or_refused_with_one_line(name: str, config: dict[str, Any]) -> None:
+    assert len(refusal(name, config).splitlines()) <= 1
+
+
+def refusal(name: str, config: dict[str, Any]) -> str:
     try:
         METHODS[name].build(config, tools())
     except ConfigError as error:
-        assert len(error.message.splitlines()) == 1
+        return error.message
+    return ""
 
 
 def test_a_claim_is_not_changed_by_looking_at_it(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from support.claimed import claim, tools
 
 
 class Answers(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:  # noqa: N802  # the library's name
+    def do_GET(self) -> None:
         status = int(self.path.partition("?")[0].rpartition("/")[2] or 200)
         self.send_response(status)
         self.send_header("Location", "/200")
@@ -66,12 +66,18 @@ def test_nobody_there_fails_with_the_reason() -> None:
     assert "refused" in found.reason
 
 
+def drip(line: socket.socket) -> None:
+    for _ in range(15):
+        line.send(b"H")
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize(
     "behaviour",
     [
         lambda line: time.sleep(1.5),
-        lambda line: [line.send(b"H") and time.sleep(0.1) for _ in range(15)],
-        lambda line: line.send(b"HTTP/1.0 200 OK\r\n\r\n") and [line.send(b"x") and time.sleep(0.1) for _ in range(15)],
+        drip,
+        lambda line: (line.send(b"HTTP/1.0 200 OK\r\n\r\n"), drip(line)),
         lambda line: line.send(b"no http at all\r\n\r\n"),
         lambda line: line.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort"),
     ],

@@ -69,7 +69,8 @@ def test_a_stage_without_a_method_is_the_promise_and_that_was_looked_at(tmp_path
 
 
 def test_no_stages_verify_nothing() -> None:  # C16
-    for config in ({}, {"stages": []}, {"stages": [], "require_all": False}):
+    configs: list[dict[str, Any]] = [{}, {"stages": []}, {"stages": [], "require_all": False}]
+    for config in configs:
         with pytest.raises(ConfigError, match="No stages specified for multi_stage verification"):
             build(config, tools())
 

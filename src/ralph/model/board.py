@@ -242,5 +242,5 @@ class Refused(RalphError):
     code = "refused"
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(problem.text for problem in problems), problems[0].hint)
+        super().__init__("\n  ".join(problem.text for problem in problems), problems[0].hint)
         self.problems = tuple(problems)

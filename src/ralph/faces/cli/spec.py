@@ -40,7 +40,7 @@ def list_(as_json: bool) -> None:
 
     from ralph.app import places, specs
     from ralph.core.quantities import counted
-    from ralph.faces.cli.task_view import fitting
+    from ralph.faces.cli.task_list import fitting
 
     found = specs.listed(places.find(os.getcwd()))
     if as_json:

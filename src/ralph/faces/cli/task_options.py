@@ -38,7 +38,7 @@ def criteria_options(command: F) -> F:
             click.option(
                 "--verify-config",
                 metavar="JSON|@FILE",
-                help='Options of the verification, by agent: {"qa": {"stages": […]}}; for a single agent, just its own.',
+                help='Options of the verification, by agent: {"qa": {"stages": […]}}; for one agent, just its own.',
             ),
         ]
     ):
@@ -78,7 +78,7 @@ def completion_of(given: Mapping[str, Any]) -> dict[str, object]:
         completion["outcome"] = given["outcome"]
     if given["acceptance"]:
         completion["acceptance_criteria"] = [*given["acceptance"]]
-    agents = {role: _criteria(role, given) for role in ROLES}
+    agents: dict[str, dict[str, object]] = {role: _criteria(role, given) for role in ROLES}
     _add_shared_config(agents, given["verify_config"])
     for role, criteria in agents.items():
         if given["max_iterations"] is not None:

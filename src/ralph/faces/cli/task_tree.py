@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from ralph.core.plain import one_line
+from ralph.faces.cli.task_list import MARKS
 from ralph.model.board import Card, NoSuchTask
 
 DEEPEST = 40  # levels; below, the rest of a chain is only counted
-_MARKS = {"in_progress": "●", "todo": "○", "blocked": "‖", "done": "✓", "cancelled": "✗"}
 
 
 class Graph:
@@ -67,7 +67,7 @@ class Graph:
 
     def _told(self, id_: str) -> str:
         card = self._cards[id_]
-        return f"{_MARKS[card.status]} {id_}  {one_line(card.title, 60)}"
+        return f"{MARKS[card.status]} {id_}  {one_line(card.title, 60)}"
 
 
 def _reached(start: str, steps: Mapping[str, Collection[str]]) -> set[str]:
