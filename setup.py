@@ -1,5 +1,6 @@
 """Stamps the built package with its version, and puts the Claude Code plugin into it; a checkout stays "dev"."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
+CATALOGUE = Path(".claude-plugin", "marketplace.json")
 
 
 class Stamped(build_py):
@@ -22,6 +24,9 @@ class Stamped(build_py):
             (package / "_version.py").write_text(stamp)
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(HERE / "plugins" / "ralph", package / "plugin", ignore=ignored, dirs_exist_ok=True)
+            catalogue = json.loads((HERE / CATALOGUE).read_text(encoding="utf-8"))
+            catalogue["plugins"][0]["source"] = "./"  # installed, the plugin is its own marketplace
+            (package / "plugin" / CATALOGUE).write_text(json.dumps(catalogue, indent=2) + "\n")
 
 
 setup(cmdclass={"build_py": Stamped})

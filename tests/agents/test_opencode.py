@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph.agents.opencode import OpencodeParser
-from ralph.model.events import AgentEvent, Finished, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Usage
+from ralph.model.events import AgentEvent, Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Usage
 from ralph.model.ports import Heard
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -47,6 +47,12 @@ def test_a_step_that_stops_is_the_end() -> None:
     told = events_of(START, said("bye"), finish("stop", 0.5))
     usage = Usage(100, 20, 3, 4)
     assert told == [Said("bye"), Spent(0.5, usage), Finished(True, "bye", "", 0.5, usage, 1)]
+
+
+def test_the_session_is_told_once() -> None:
+    started = {**START, "sessionID": "ses_1"}
+    assert events_of(started, finish("tool-calls"), started)[0] == Noted("session: ses_1")
+    assert events_of(started, finish("tool-calls"), started).count(Noted("session: ses_1")) == 1
 
 
 def test_costs_and_tokens_of_steps_add_up() -> None:

@@ -121,7 +121,7 @@ def test_users_bring_methods_of_their_own(tmp_path: Path, monkeypatch: pytest.Mo
         (criteria(template="pytest"), ()),
         (criteria(VerificationMethod.STRING_MATCH), ()),
         (criteria(), ("No command specified for external verification",)),
-        (criteria(template="pytes"), ("Unknown verification method: external",)),
+        (criteria(template="pytes"), ("Unknown verification method: pytes",)),
         (
             criteria(
                 VerificationMethod.MULTI_STAGE,

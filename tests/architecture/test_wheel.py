@@ -11,6 +11,7 @@ CARRIED = (
     "ralph/stores/migrations/0001_runs.sql",
     "ralph/app/demo/script.yaml",
     "ralph/plugin/.claude-plugin/plugin.json",
+    "ralph/plugin/.claude-plugin/marketplace.json",
     "ralph/plugin/hooks/hooks.json",
     "ralph/plugin/templates/prompt.md",
 )
@@ -20,7 +21,7 @@ def test_the_wheel_is_stamped_and_whole(tmp_path: Path) -> None:  # 001-01, 001-
     source = tmp_path / "source"
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, files.split("\0")):
-        if (name.startswith(("src/", "plugins/")) or "/" not in name) and (ROOT / name).is_file():
+        if (name.startswith(("src/", "plugins/", ".claude-plugin/")) or "/" not in name) and (ROOT / name).is_file():
             target = source / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / name).read_bytes())

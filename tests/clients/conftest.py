@@ -1,12 +1,11 @@
 """Fixtures for the tests with real agent CLIs, which run only when asked for: they take minutes."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.client_room import PROGRAMS, ClientRoom, Network
+from support.client_room import ClientRoom, Network, need
 
 MARKS = {
     "clients": "the real Claude Code and Codex; on every submission",
@@ -43,10 +42,3 @@ def room(request: pytest.FixtureRequest, tmp_path: Path, network: Network) -> It
     made = ClientRoom(tmp_path, network, agent)
     yield made
     made.close()
-
-
-def need(agent: str) -> None:
-    if (PROGRAMS / agent).exists():
-        return
-    how = "run `make clients-all`" if shutil.which("npm") else "there is no npm to install it with"
-    pytest.skip(f"the real {agent} is not in {PROGRAMS}: {how}")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.redress import Redress, redress
-from ralph.core.review import MODES, Mode, Tasks, checked, invariant_problems, snapshot, transition_problems
+from ralph.core.redress import Redress, redress, written
+from ralph.core.review import MODES, Mode, Tasks, checked, invariant_problems, read, snapshot, transition_problems
 
 CAP = 5
 INITIAL: dict[str, Any] = {"passes": False, "reviewStatus": None, "reviewCount": 0, "reviewFeedback": ""}
@@ -239,6 +239,14 @@ def test_without_reviews_only_the_form_counts() -> None:  # 004-20, 004-26
     assert found.problems == ()
     unnoted = after(tasks(raw(notes="")), "implement", raw(passes=True, notes=""), skip_review=True)
     assert unnoted.undone == ("A: passes true → false",)
+
+
+@pytest.mark.parametrize(("title", "shown"), [("Größe ändern", "Größe ändern"), ("\ud800", r"\ud800")])
+def test_what_is_written_can_be_read_again(title: str, shown: str) -> None:
+    found = tasks(raw() | {"title": title})
+    text = written(found)
+    assert shown in text
+    assert read(text.encode().decode()).document == found.document
 
 
 # -- properties -----------------------------------------------------------------------------------

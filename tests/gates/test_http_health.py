@@ -66,10 +66,11 @@ def test_nobody_there_fails_with_the_reason() -> None:
     assert "refused" in found.reason
 
 
-def drip(line: socket.socket) -> None:
+def drip(line: socket.socket) -> int:
     for _ in range(15):
         line.send(b"H")
         time.sleep(0.1)
+    return 15
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def drip(line: socket.socket) -> None:
     [
         lambda line: time.sleep(1.5),
         drip,
-        lambda line: (line.send(b"HTTP/1.0 200 OK\r\n\r\n"), drip(line)),
+        lambda line: line.send(b"HTTP/1.0 200 OK\r\n\r\n") and drip(line),
         lambda line: line.send(b"no http at all\r\n\r\n"),
         lambda line: line.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort"),
     ],

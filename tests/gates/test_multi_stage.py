@@ -81,6 +81,7 @@ def test_no_stages_verify_nothing() -> None:  # C16
         ({"method": "external"}, "No command specified for external verification"),
         ({"method": "external", "config": {"command": 1}}, "Invalid external verification config: "),
         ({"method": "divination"}, "Unknown verification method: divination"),
+        ({"method": "external", "config": {"template": "pytes"}}, "Unknown verification method: pytes"),
         ({"method": "shell"}, "Unknown verification method: shell"),  # a gate, but of another kind
         ({"method": "templates"}, "Unknown verification method: templates"),
         ({"method": "../../etc"}, "Unknown verification method: ../../etc"),

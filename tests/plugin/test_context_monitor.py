@@ -1,5 +1,6 @@
 """The context monitor: one alert per threshold and session, and the exact words of the seed."""
 
+import fcntl
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -147,12 +148,16 @@ def test_without_a_session_id_the_transcript_tells_sessions_apart(tmp_path: Path
 
 
 def test_hooks_at_the_same_moment_alert_once(session: Session) -> None:
-    session.at(49)
-    with open(session.transcript, "r+b") as file:
-        file.truncate(2000)
-    with ThreadPoolExecutor(4) as pool:
-        heard = [*pool.map(lambda _: alert(session.tell("PostToolUse")), range(4))]
-    assert sum(map(bool, heard)) == 1
+    note = session.folder / f"claude-context-alerts-{session.id}"
+    with ThreadPoolExecutor(1) as pool, note.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # another hook is about to alert
+        waiting = pool.submit(session.at, 50)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.3)
+        file.write(b"50")
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_UN)
+        assert alert(waiting.result()) == ""
 
 
 def test_where_nothing_can_be_kept_nothing_is_said(session: Session) -> None:

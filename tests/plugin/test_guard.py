@@ -320,6 +320,12 @@ def test_the_reason_names_the_command_and_the_way_out() -> None:
     )
 
 
+def test_deleting_everything_is_called_that() -> None:
+    assert all(
+        "delete the whole project" in reason for reason in reasons(["rm -rf .", "rm -rf *", "rm -rf ./.*"]).values()
+    )
+
+
 def test_a_project_may_live_anywhere() -> None:
     inside = ["rm -rf build", "echo x > /usr/src/app/x", "rm -rf /usr/src/app/build"]
     assert not any(reasons(inside, root="/usr/src/app").values())

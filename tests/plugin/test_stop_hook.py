@@ -240,10 +240,27 @@ def test_where_blocks_cannot_be_counted_there_is_one(loop: Loop) -> None:
 # -- where it looks -------------------------------------------------------------------------------
 def test_ralphs_own_files_need_no_commit(loop: Loop) -> None:
     (loop.root / ".gitignore").write_text("")
-    loop.commit()
+    loop.git("commit", "-qam", "ignore nothing")
     (loop.root / ".ralph").mkdir()
     (loop.root / ".ralph" / "guardrail_001.log").write_text("x")
+    assert "?? .ralph-active" in loop.git("status", "--porcelain")
     assert loop.stop().out == ""
+
+
+def test_a_marker_someone_committed_needs_no_second_commit(loop: Loop) -> None:
+    loop.git("add", "-f", ".ralph-active")
+    loop.git("commit", "-qm", "by mistake")
+    loop.marker(reviewCap=4)
+    assert " M .ralph-active" in loop.git("status", "--porcelain")
+    assert loop.stop().out == ""
+
+
+def test_settings_that_are_tracked_are_everybodys(loop: Loop) -> None:
+    (loop.root / ".ralph").mkdir()
+    (loop.root / ".ralph" / "settings.json").write_text("{}")
+    loop.commit()
+    (loop.root / ".ralph" / "settings.json").write_text('{"x": 1}')
+    assert " M .ralph/settings.json" in loop.stop().reason
 
 
 def test_it_finds_the_loop_from_a_folder_below(loop: Loop) -> None:
@@ -260,13 +277,15 @@ def test_it_does_not_look_above_the_repository(loop: Loop) -> None:
     assert loop.stop().out == ""
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_the_loops_folder_may_be_elsewhere(loop: Loop, told: bool) -> None:  # C10
+@pytest.mark.parametrize(
+    ("folder", "marker"), [(".ralph", {}), (".ralph", {"ralphDir": ".ralph"}), ("plans", {"ralphDir": "plans"})]
+)
+def test_the_loops_folder_may_be_elsewhere(loop: Loop, folder: str, marker: dict[str, str]) -> None:  # C10
     loop.git("rm", "-rqf", "ralph")
-    loop.marker(**({"ralphDir": ".ralph"} if told else {}))
-    loop.tasks(story(passes=True), folder=".ralph")
+    loop.marker(**marker)
+    loop.tasks(story(passes=True), folder=folder)
     loop.commit()
-    assert ".ralph/tasks.json is not in order" in loop.stop().reason
+    assert f"{folder}/tasks.json is not in order" in loop.stop().reason
 
 
 def test_outside_git_only_the_task_list_is_checked(tmp_path: Path) -> None:

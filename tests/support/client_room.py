@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ralph.model.agent_card import Pointing
 
 PROGRAMS = Path(__file__).parents[2] / ".cache" / "clients" / "bin"
@@ -126,7 +128,7 @@ class ClientRoom:
 
     def run(self, *words: str, **variables: str) -> "Told":
         """`ralph run --json`."""
-        done = self.ralph("run", "--json", *words, **variables)
+        done = self.ralph("run", "--json", *words, timeout=200, **variables)
         return Told(done.returncode, done.stdout, done.stderr)
 
     def requests(self) -> list[dict[str, Any]]:
@@ -192,3 +194,11 @@ def processes_of(room: ClientRoom) -> set[str]:
         if f"HOME={room.home}".encode() in variables and not dead and " dev llm " not in words:
             found.add(words)
     return found
+
+
+def need(agent: str) -> None:
+    """Skip the test where this CLI is not installed."""
+    if (PROGRAMS / agent).exists():
+        return
+    how = "run `make clients-all`" if shutil.which("npm") else "there is no npm to install it with"
+    pytest.skip(f"the real {agent} is not in {PROGRAMS}: {how}")

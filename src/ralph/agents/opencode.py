@@ -15,10 +15,10 @@ from ralph.agents._plan import Plan
 from ralph.agents._tools import ended, failed_with, summary
 from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import Invocation
-from ralph.model.events import AgentEvent, Finished, Said, ToolStarted, Unparsed, Usage
+from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
 
-TRAITS = Traits("opencode", cost=True, tokens=True, verified="1.18.33, with the scripted model")
+TRAITS = Traits("opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
 
 
 class Opencode(Struct, frozen=True):
@@ -114,7 +114,7 @@ class _Problem(Struct, frozen=True):
 
 
 class _StepStart(Struct, tag="step_start", frozen=True, gc=False):
-    pass
+    session: str = field(default="", name="sessionID")
 
 
 class _Text(Struct, tag="text", frozen=True):
@@ -182,10 +182,10 @@ class OpencodeParser:
 
     def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
         match line:
-            case _StepStart():
+            case _StepStart(session):
                 self._steps += 1
                 self._closing, self._error, self._status = "none", "", None
-                return ()
+                return (Noted(f"session: {session}"),) if session and self._steps == 1 else ()
             case _Text(part):
                 self._text = part.text or self._text
                 return (Said(part.text),) if part.text else ()

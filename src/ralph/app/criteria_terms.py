@@ -1,5 +1,6 @@
 """Completion criteria as someone wrote them: gaps filled in, and all that is wrong with them, by place."""
 
+import re
 from collections.abc import Mapping
 
 from ralph.core.criteria import believed
@@ -9,6 +10,8 @@ from ralph.model.spec import DEFAULTS, ROLES, CompletionCriteria, Role, TaskComp
 METHODS = tuple(method.value for method in VerificationMethod)
 _ACCEPTANCE = {"check_for": "{{acceptance_criteria}}"}
 _SIGNS = {"command": "external", "stages": "multi_stage", "check_for": "semantic", "negative_patterns": "semantic"}
+
+_NAMED = re.compile(r"`(?:\$\.)?(\w+)")  # by msgspec: `key`, or `$.key.inner`
 
 
 def read_completion(found: Found, title: str) -> TaskCompletionSpec | None:
@@ -43,7 +46,7 @@ def _read_criteria(found: Found, role: Role, title: str) -> CompletionCriteria:
         found.complain(problem, "promise")
     if not any(map(found.complained_of, ("promise", "verification_method", "verification_config"))):
         for problem in problems(criteria):
-            found.complain(problem, "verification_config", hint=_needed(role, method))
+            found.complain(problem, "verification_config", *_where(problem, config), hint=_needed(role, method))
     return criteria
 
 
@@ -64,6 +67,15 @@ def _method(found: Found, config: Mapping[str, object]) -> tuple[VerificationMet
         )
     method, config = resolved(name, config)
     return method, dict(config)
+
+
+def _where(problem: str, config: Mapping[str, object]) -> tuple[str | int, ...]:
+    """Which of the options a method complains of: the stage or the key it names, if it does."""
+    stages = config.get("stages")
+    for index, stage in enumerate(stages if isinstance(stages, list) else ()):
+        if isinstance(stage, dict) and problem.startswith(f"stage '{stage.get('name', 'unnamed')}':"):
+            return "stages", index
+    return next(((key,) for key in _NAMED.findall(problem) if key in config), ())
 
 
 def _needed(role: Role, method: VerificationMethod) -> str:

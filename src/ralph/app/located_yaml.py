@@ -19,6 +19,8 @@ class Document:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
         try:
             self._node: yaml.Node | None = loader.get_single_node()
+            # Before values are made: making them writes what `<<` brings into the nodes.
+            self.repeated_keys = tuple(_repeated_keys(self._node))  # YAML would silently take the last of them
             self.value: object = None if self._node is None else loader.construct_document(self._node)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -43,19 +45,19 @@ class Document:
         """As editors and compilers write it."""
         return f"{self._name}:{self.line(path)}"
 
-    def repeated_keys(self) -> Iterator[Path]:
-        """Keys that a mapping has twice: YAML would silently take the last."""
-        pending: list[tuple[yaml.Node | None, Path]] = [(self._node, ())]
-        seen: set[int] = set()
-        while pending:
-            node, path = pending.pop()
-            if id(node) in seen:  # an alias, perhaps of what it stands in
-                continue
-            seen.add(id(node))
-            if isinstance(node, yaml.MappingNode):
-                keys = [str(key.value) for key, _ in node.value]
-                yield from ((*path, key) for index, key in enumerate(keys) if key in keys[:index])
-            pending += [(inner, (*path, step)) for step, inner in _below(node)]
+
+def _repeated_keys(node: yaml.Node | None) -> Iterator[Path]:
+    pending: list[tuple[yaml.Node | None, Path]] = [(node, ())]
+    seen: set[int] = set()
+    while pending:
+        node, path = pending.pop()
+        if id(node) in seen:  # an alias, perhaps of what it stands in
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            keys = [str(key.value) for key, _ in node.value]
+            yield from ((*path, key) for index, key in enumerate(keys) if key in keys[:index])
+        pending += [(inner, (*path, step)) for step, inner in _below(node)]
 
 
 def _below(node: yaml.Node | None) -> Iterator[tuple[str | int, yaml.Node]]:

@@ -89,6 +89,8 @@ def _fresh(place: StoryPlace, file: str, name: str) -> None:
         text = template.read()
     title = name or os.path.basename(place.project)
     text = text.replace("{{DATE}}", time.strftime("%Y-%m-%d")).replace("{{PROJECT_NAME}}", title)
+    if file == "prompt.md":
+        text = text.replace("`ralph/", f"`{os.path.relpath(place.folder, place.project)}/")
     if file == "tasks.json":
         document = json.loads(text)
         document["project"] = document.get("project") or title

@@ -52,7 +52,7 @@ def import_tasks(places: Places, text: str, name: str, spec: str = "", or_else: 
 
 
 def _read(document: Document, spec: str, or_else: str) -> Imported:
-    problems = [Problem(path, f"the key {path[-1]!r} is there twice") for path in document.repeated_keys()]
+    problems = [Problem(path, f"the key {path[-1]!r} is there twice") for path in document.repeated_keys]
     outer = _outer(document.value, problems)
     spec = spec or outer.text("spec_id") or outer.text("spec") or or_else
     tasks: list[Task] = []

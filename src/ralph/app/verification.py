@@ -75,7 +75,7 @@ def _verdict(claim: Claim, criteria: CompletionCriteria, tools: Tools) -> Verdic
     except ConfigError as error:
         return Verdict(name, False, error.message)
     if verifier is None:
-        return Verdict(name, False, f"Unknown verification method: {name}")
+        return Verdict(name, False, _unknown(name, criteria.verification_config))
     return verifier.verify(claim)
 
 
@@ -99,7 +99,7 @@ def _problems(criteria: CompletionCriteria) -> Iterator[str]:
 def _method_problems(name: str, config: Config) -> Iterator[str]:
     try:
         if method(name, config, tools_of(_nothing_runs)) is None:
-            yield f"Unknown verification method: {name}"
+            yield _unknown(name, config)
         elif name == multi_stage.NAME:
             for stage in parsed(name, multi_stage.Options, config).stages:
                 nested = ["a stage cannot be multi_stage itself: it would be skipped"]
@@ -107,6 +107,10 @@ def _method_problems(name: str, config: Config) -> Iterator[str]:
                 yield from (f"stage '{stage.name}': {problem}" for problem in found)
     except ConfigError as error:
         yield error.message
+
+
+def _unknown(name: str, config: Config) -> str:
+    return f"Unknown verification method: {templates.applied(name, config)[0]}"
 
 
 def _nothing_runs() -> AbstractContextManager[Processes]:

@@ -65,6 +65,10 @@ DESCRIPTIONS = {
         "verify_promises": "Check what an agent promises.",
         "default_verification": "How, unless a task says otherwise.",
         "promise_match": "strict: the tag alone on the last line; loose: anywhere, in any case.",
+        "max_send_backs": "How often a reviewer, tester or qa may send a task back to the coder.",
+        "circuit_breaker": "The same failure, or an unchanged tree, so often in a row ends a stage.",
+        "adaptive": "Limits by how many iterations verified tasks took.",
+        "judge": "Who reads a diff for semantic verification; without one, words are looked for.",
         "coder": "The agent that writes the code.",
         "reviewer": "The agent that reads it.",
         "tester": "The agent that tests it.",
@@ -74,6 +78,12 @@ DESCRIPTIONS = {
         "enabled": "False: one pass, no loop.",
         "max_iterations": "Runs before it counts as failed.",
         "completion_promise": "What it must promise.",
+        "agent": "Its command; without one, the agent of `ralph run`.",
+        "model": "Its model, as the agent calls it.",
+    },
+    "Judge": {
+        "agent": "Its command.",
+        "model": "Its model, as the agent calls it.",
     },
 }
 _STAGES = ("Coder", "Reviewer", "Tester", "Qa")

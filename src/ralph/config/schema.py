@@ -78,6 +78,8 @@ class Stage(Struct, frozen=True):
     enabled: bool = True
     max_iterations: Count | None = None  # None: default_max_iterations
     completion_promise: Text = "STAGE_COMPLETE"
+    agent: Text | None = None  # None: the agent of `ralph run`
+    model: Text | None = None
 
 
 class Coder(Stage, frozen=True):
@@ -108,6 +110,13 @@ class Qa(Stage, frozen=True):
     completion_promise: Text = "QA_PASSED"
 
 
+class Judge(Struct, frozen=True):
+    """Who reads a diff and says whether it meets the criteria."""
+
+    agent: Text
+    model: Text = "haiku"
+
+
 class Specflow(Struct, frozen=True):
     """The `ralph:` part of `.specflow/config.yaml`, under its own names."""
 
@@ -116,6 +125,10 @@ class Specflow(Struct, frozen=True):
     verify_promises: bool = True
     default_verification: Verification = "string_match"
     promise_match: Literal["strict", "loose"] = "strict"
+    max_send_backs: Amount = 3
+    circuit_breaker: Count = 5  # the same failure, or an unchanged tree, so often in a row
+    adaptive: bool = False  # limits by how long verified tasks took
+    judge: Judge | None = None
     coder: Coder = Coder()
     reviewer: Reviewer = Reviewer()
     tester: Tester = Tester()
@@ -164,6 +177,7 @@ PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of its own
     "reviewer": Reviewer,
     "tester": Tester,
     "qa": Qa,
+    "judge": Judge,
 }
 
 

@@ -1,5 +1,6 @@
 """Sets right, field by field, what an agent did to tasks.json against the rules. All else it wrote stays."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
@@ -68,6 +69,13 @@ def redress(before: Tasks, text: str | None, mode: Mode, cap: int, skip_review: 
         approved += _approve_at_cap(document, subject, mode, cap)
     undone = _differences(after.document, document, but=approved)
     return Redress(checked(document), tuple(problems), tuple(undone), tuple(approved))
+
+
+def written(tasks: Tasks) -> str:
+    """The text of the file."""
+    text = json.dumps(tasks.document, indent=2, ensure_ascii=False)
+    is_whole = text.encode("utf-8", "replace").decode() == text  # half a character can be read but not written
+    return (text if is_whole else json.dumps(tasks.document, indent=2)) + "\n"
 
 
 def _has_form(tasks: Tasks) -> bool:

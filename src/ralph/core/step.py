@@ -18,6 +18,7 @@ from ralph.model.loop import (
     Decision,
     Forbidden,
     Interrupted,
+    Landed,
     Limits,
     Looked,
     LoopState,
@@ -34,6 +35,7 @@ from ralph.model.loop import (
     Stop,
     Surveyed,
     Tally,
+    Verified,
     Wait,
     Waited,
 )
@@ -78,7 +80,9 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
                 return again
         case Saved():
             state = replace(state, tally=_paid(state.tally, fact))
-        case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Waited() | Forbidden():
+        case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Verified() | Landed():
+            pass
+        case Waited() | Forbidden():
             pass
         case _:
             assert_never(fact)

@@ -21,12 +21,13 @@ COUNTED = {"input_tokens": 1000}
 def question(body: Mapping[str, Any], headers: Mapping[str, str]) -> Question:
     """What is asked."""
     messages = body.get("messages") or []
+    words = [_words(message) for message in messages if message.get("role") == "user"]
     return Question(
         session=headers.get("x-claude-code-session-id", ""),
         model=body.get("model") or "scripted",
         streams=bool(body.get("stream")),
         tools=frozenset(tool["name"] for tool in body.get("tools") or () if "name" in tool),
-        asked=_words(messages[-1]) if messages else "",
+        asked=words[-1] if words else "",
         fresh=not any(message.get("role") == "assistant" for message in messages),
     )
 

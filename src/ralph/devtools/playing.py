@@ -20,6 +20,7 @@ class Scene:
 
     def __init__(self, number: int, run: Run) -> None:
         self.number = number
+        self.answered = False  # something whole was given
         self.over = False  # the last word was given
         self._run = run
         self._next = 0
@@ -41,6 +42,7 @@ class Scene:
                 self._perform(step, parts, toolbox)
             except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as wrong:
                 raise Fault(f"{step[1]!r} is not what {step[0]!r} needs: {wrong!r}") from wrong
+        self.answered = True
         if self._batches:
             return self._answer(*parts, *self._batches.pop(0))
         self.over = True
@@ -131,7 +133,7 @@ class Playing:
     def _scene(self, question: Question) -> Scene:
         """A new conversation is a new run. Without its name it can only be known by what went before."""
         scene = self._scenes.get(question.session)
-        if scene is None or (not question.session and question.fresh and scene.over):
+        if scene is None or (not question.session and question.fresh and scene.answered):
             self._begun += 1
             scene = Scene(self._begun, self._runs[min(self._begun, len(self._runs)) - 1])
             self._scenes[question.session] = scene

@@ -94,7 +94,8 @@ class MultiStage:
         except ConfigError as error:
             return Verdict(stage.method, False, error.message)
         if verifier is None:
-            return Verdict(stage.method, False, f"Unknown verification method: {stage.method}")
+            unknown = applied(stage.method, stage.config)[0]
+            return Verdict(stage.method, False, f"Unknown verification method: {unknown}")
         return verifier.verify(claim)
 
     def _summed(self, found: Sequence[Verdict]) -> Verdict:

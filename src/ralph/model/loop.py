@@ -42,6 +42,9 @@ class Brief(Struct, frozen=True, omit_defaults=True):
     role: str = ""  # which part it plays: a story's mode, a task's stage
     story: str = ""  # the story it is about
     tasks: str = ""  # tasks.json as it is before this run: the one that counts
+    turn: int = 0  # which of this part's runs it is, and of how many
+    turns: int = 0
+    changes: str = ""  # what a later part wants changed
 
 
 class GateResult(Struct, frozen=True, omit_defaults=True):
@@ -150,6 +153,25 @@ class Restored(Struct, frozen=True, tag="restored"):
     """tasks.json holds what it was told to hold."""
 
 
+class Verified(Struct, frozen=True, tag="verified", omit_defaults=True):
+    """A promise was looked at."""
+
+    verified: bool
+    reason: str
+    interrupted: bool = False
+    tree: str = ""  # a sign that changes with the work tree
+
+
+class Landed(Struct, frozen=True, tag="landed", omit_defaults=True):
+    """A branch was merged, or why not."""
+
+    done: bool
+    commit: str = ""
+    conflict: str = ""
+    red: str = ""
+    problem: str = ""
+
+
 class Waited(Struct, frozen=True, tag="waited"):
     """The wait is over."""
 
@@ -176,6 +198,8 @@ Fact = (
     | Awaited
     | Surveyed
     | Restored
+    | Verified
+    | Landed
     | Waited
     | Forbidden
     | Interrupted
@@ -260,6 +284,19 @@ class Restore(Struct, frozen=True, tag="restore"):
     text: str
 
 
+class Verify(Struct, frozen=True, tag="verify"):
+    """Look at whether a promise holds."""
+
+    role: str
+    turn: int
+    turns: int
+    text: str  # the message that makes it
+
+
+class Land(Struct, frozen=True, tag="land"):
+    """Merge what is proven into its target."""
+
+
 class Wait(Struct, frozen=True, tag="wait"):
     """Start nothing for a while."""
 
@@ -274,7 +311,7 @@ class Stop(Struct, frozen=True, tag="stop"):
     why: str
 
 
-Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Wait | Stop
+Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop
 
 
 class Tally(Struct, frozen=True):

@@ -13,7 +13,7 @@ from math import inf
 
 from ralph.model.command import Command, Ending, Exited
 from ralph.model.ports import Inbox
-from ralph.process.guardian import become_subreaper, end_children
+from ralph.process.guardian import become_subreaper, children_of, end_children
 from ralph.process.spawner import Handle, start_guardian
 
 BLOCK = 1 << 19
@@ -38,8 +38,11 @@ class Supervisor:
         guardian: Handle | None = None,
         on_tick: Callable[[], object] = int,
         spared: Callable[[], Iterable[int]] | None = None,
+        kin: set[int] | None = None,
     ) -> None:
+        self._kin = set() if kin is None else kin  # guardians of all loops in this process, shared between them
         self._guardian, self._control = guardian or start_guardian()
+        self._kin.add(self._guardian)
         self._inbox = inbox
         self._on_tick = on_tick  # while a child runs, at least every NEWS_EVERY seconds
         self._spared = spared  # which processes may outlive the child that started them
@@ -75,9 +78,11 @@ class Supervisor:
         """End the guardian. Nothing is running: run() never leaves anything."""
         self._control.close()
         os.waitpid(self._guardian, 0)
+        self._kin.discard(self._guardian)
 
     def _renew(self) -> None:
         self._guardian, self._control = start_guardian()
+        self._kin.add(self._guardian)
         if self._spared:
             self._send([b"hold"])
 
@@ -158,10 +163,11 @@ class Supervisor:
         return [line.decode().split() for line in lines]
 
     def _lost(self) -> None:
-        """Its children are ours now: end them all, then say so."""
+        """Its children are ours now: end them all, then say so. The guardians of other loops are none of them."""
         self._control.close()
         self._told = b""
-        end_children(_nothing_left)
+        self._kin.discard(self._guardian)
+        end_children(lambda: _nothing_left(self._kin), self._kin)
         raise GuardianLost
 
 
@@ -263,10 +269,20 @@ def _readable(data: bytes) -> int:
     return fd
 
 
-def _nothing_left() -> bool:
+def _nothing_left(kin: set[int]) -> bool:
+    """Whether no child but the guardians is left. With other loops about, only what is listed can be waited for."""
+    if kin:
+        return not [pid for pid in children_of(os.getpid()) if pid not in kin and not _reaped(pid)]
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 return False
         except ChildProcessError:
             return True
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True

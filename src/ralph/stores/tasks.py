@@ -144,7 +144,8 @@ class Tasks:
 
     def _check_edited(self, task: Task) -> None:
         known = self._known("task")
-        graph: dict[str, Collection[str]] = {**task_rows.graph(self._database), task.id: task.depends_on}
+        others = {id_: needs for id_, needs in task_rows.graph(self._database).items() if id_ != task.id}
+        graph: dict[str, Collection[str]] = {task.id: task.depends_on, **others}  # a cycle is told from here
         problems = [*_unknown_needs(task, known), *_circular(graph)]
         if problems:
             raise Refused(problems)

@@ -4,14 +4,13 @@ The list of before an iteration is ours, kept here and in the journal; the agent
 changed against the rules is undone field by field.
 """
 
-import json
 import re
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import promise
-from ralph.core.redress import redress
+from ralph.core.redress import redress, written
 from ralph.core.review import (
     IMPLEMENT,
     MODES,
@@ -158,11 +157,6 @@ class Reviewed(Struct, frozen=True):
             return next_story(stories, self.skip_review)
         status = "needs_review" if mode == REVIEW else "changes_requested"
         return min((s for s in stories if s.status == status), key=lambda s: s.priority)
-
-
-def written(tasks: Tasks) -> str:
-    """tasks.json's own form."""
-    return json.dumps(tasks.document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _verdict(checked: Checked, state: Standing) -> Decision:
