@@ -43,7 +43,7 @@ def _read_criteria(found: Found, role: Role, title: str) -> CompletionCriteria:
     from ralph.app.verification import problems
 
     for problem in problems(believed(criteria)):
-        found.complain(problem, "promise")
+        found.complain(problem, "promise", hint=f"for example {DEFAULTS[role].promise}")
     if not any(map(found.complained_of, ("promise", "verification_method", "verification_config"))):
         for problem in problems(criteria):
             found.complain(problem, "verification_config", *_where(problem, config), hint=_needed(role, method))

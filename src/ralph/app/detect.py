@@ -10,7 +10,8 @@ from msgspec import Struct
 from ralph.process.shell import find_program
 
 AGENTS = ("claude", "codex", "amp", "gemini", "opencode")
-IGNORED = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")  # what a repository should not keep of us
+# what a repository should not keep of us
+IGNORED = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
 _MOST = 1_000_000  # characters of a build file worth reading
 _PLACEHOLDER = "no test specified"  # npm's own script that always fails
 

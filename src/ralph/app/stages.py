@@ -39,7 +39,9 @@ def cast_of(
     history: Callable[[str], list[int]],
 ) -> Cast:
     """Agents, criteria and limits of each stage."""
-    plans, parts, warnings = [], {}, []
+    plans: list[StagePlan] = []
+    parts: dict[str, Part] = {}
+    warnings: list[str] = []
     for role in roles:
         stage: Stage = getattr(settings.specflow, role)
         found = applicable(task, role, settings)

@@ -67,7 +67,10 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
 def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
     match decision:
         case RunAgent(brief):
-            return [IterationStarted(brief.iteration, brief.limit)]
+            about = " ".join(filter(None, (brief.role, brief.story)))
+            if brief.turns:
+                return [IterationStarted(brief.turn, brief.turns, about)]
+            return [IterationStarted(brief.iteration, brief.limit, about)]
         case Wait(seconds, why):
             return [Waiting(seconds, why)]
         case Stop(outcome, why):

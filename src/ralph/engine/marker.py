@@ -28,7 +28,7 @@ class Marker:
             "reviewCap": self._rules.cap,
             "iterationMode": brief.role or mode_for(stories, self._rules.skip_review),
             "preIterationSnapshot": snapshot_record(snapshot(stories)),
-            "ralphDir": self._place.folder,
+            "ralphDir": os.path.relpath(self._place.folder, self._place.project),
         }
         write_whole(self._place.marker, json.dumps(content, indent=2) + "\n")
 

@@ -113,8 +113,9 @@ class StageWorld:
         self._number = brief.iteration
         role = cast("Role", brief.role)
         part = self._parts[role]
-        self._enter(brief, role, part.criteria.promise)
-        prompt = self._prompt(brief, part)
+        if brief.turns:
+            self._enter(brief, role, part.criteria.promise)
+        prompt = self._prompt(brief, part) if brief.turns else _conflict(brief)
         try:
             call = Call(prompt, "stream", self._papers(), brief.iteration, brief.budget_usd, self._variables(brief))
             reported = part.caller.call(call, self._watchers)
@@ -131,11 +132,9 @@ class StageWorld:
         changes: list[Change] = []
         if brief.changes and entry.task.stage != role:
             changes.append(board.SentBack(brief.story, brief.changes, now))
-        elif entry.task.stage != role and role == "coder":
-            changes.append(board.SentBack(brief.story, "resolve the merge conflict", now))
         changes += [
             board.StageEntered(brief.story, role),
-            board.IterationBegun(brief.story, role, brief.turn, max(brief.turn, brief.turns), promise, now),
+            board.IterationBegun(brief.story, role, brief.turn, brief.turns, promise, now),
         ]
         self._record(changes, "begun")
 
@@ -239,3 +238,11 @@ class StageWorld:
 
     def _variables(self, brief: Brief) -> dict[str, str]:
         return {"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": brief.role, "RALPH_TASK": brief.story}
+
+
+def _conflict(brief: Brief) -> str:
+    """What an agent is told that is to make a branch mergeable."""
+    notes = "\n".join(item.text for item in brief.feedback)
+    return (
+        f"## Merge conflict\n\nThe work of {brief.story} is done and verified, and cannot be merged yet.\n\n{notes}\n"
+    )

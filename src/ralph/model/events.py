@@ -116,11 +116,12 @@ class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True):
     resumed: bool = False
 
 
-class IterationStarted(Struct, frozen=True, tag="iteration_started"):
+class IterationStarted(Struct, frozen=True, tag="iteration_started", omit_defaults=True):
     """A fresh agent is about to start."""
 
     iteration: int
     limit: int
+    about: str = ""  # the part it plays and the story or task it is for
 
 
 class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True):

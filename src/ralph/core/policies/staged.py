@@ -123,7 +123,8 @@ class Staged(Struct, frozen=True):
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
             return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
         text = f"The target branch has moved and conflicts in: {landed.conflict}. Merge it here, resolve, commit."
-        return self._run(replace(state, stage=0, turn=0, resolving=True), text)
+        brief = Brief(0, 0, (Feedback(text),), None, self.stages[0].role, self.task)
+        return replace(state, resolving=True), RunAgent(brief)
 
     def _run(self, state: Standing, reason: str = "") -> tuple[Standing, Decision]:
         plan = self.stages[state.stage]

@@ -29,7 +29,7 @@ def watching(
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
     try:
-        yield Wishes((watcher,), lambda: watcher.tick(time.time()), _announce)
+        yield Wishes((watcher,), lambda: watcher.tick(time.time()), announce)
     finally:
         watcher.close()
 
@@ -54,7 +54,7 @@ def display(settings: "Settings", *, as_json: bool, verbose: bool) -> Display | 
     return Display(look, out, Output.on(sys.stderr), out.columns if look.is_tty else None)
 
 
-def _announce() -> None:
+def announce() -> None:
     """From the signal handler: a plain write, at once."""
     try:
         os.write(2, SHUTTING_DOWN.encode())

@@ -39,7 +39,9 @@ class LoopLines:
         """━━ Iteration 3/10 ━━━━━━"""
         rule, paint = self._glyphs.rule, self._paint
         title = f"Iteration {event.iteration}/{event.limit}"
-        rest = max(2, min(RULE, self._look.width or RULE) - len(title) - 4)
+        if event.about:
+            title = self._dotted(title, self._words(event.about))
+        rest = max(2, min(RULE, self._look.width or RULE) - cells(title) - 4)
         above = "" if self._look.timestamps else "\n"
         heading = f"{paint.bold}{title}{paint.off}"
         return f"{above}{paint.dim}{rule * 2}{paint.off} {heading} {paint.dim}{rule * rest}{paint.off}"

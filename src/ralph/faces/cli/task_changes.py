@@ -69,7 +69,7 @@ def followup(
     """Make the task ID out of what came up while working on another. Options as for `create`."""
     from ralph.app import places, tasks
 
-    raw = _raw(task_id, spec, title, {**given, "priority": given["priority"] or 3})
+    raw = _raw(task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]})
     raw |= {"metadata": {"category": category}} if category else {}
     _tell_made(tasks.create(places.find(os.getcwd()), raw, parent or "", waits=not independent).id, as_json)
 
@@ -150,7 +150,7 @@ COMMANDS: Mapping[str, click.Command] = {
 
 def _raw(id_: str, spec: str, title: str, given: Mapping[str, Any]) -> dict[str, object]:
     """The task as YAML would have it."""
-    raw = {name: given[name] for name in ("description", "priority", "assignee") if given[name]}
+    raw = {name: given[name] for name in ("description", "priority", "assignee") if given[name] not in (None, "")}
     needs = list(_ids(given["depends_on"]))
     return {
         "id": id_,

@@ -106,7 +106,8 @@ def _add_shared_config(agents: Mapping[str, dict[str, object]], text: str | None
         config = {meant[0]: config}
     for role, own in config.items():
         if role not in agents or not isinstance(own, dict):
-            raise UsageError(f"--verify-config: {role!r}: expected one of {', '.join(ROLES)} with an object")
+            what = f"--verify-config: {role!r}: expected one of {', '.join(ROLES)} with an object"
+            raise UsageError(what, 'for example {"coder": {"command": "make test"}}')
         known = agents[role].get("verification_config")
         agents[role]["verification_config"] = {**own, **(known if isinstance(known, dict) else {})}
 

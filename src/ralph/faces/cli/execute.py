@@ -1,0 +1,151 @@
+"""`ralph execute`: take tasks through coder → reviewer → tester → qa and land what is proven."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ralph.faces.cli.durations import Duration
+from ralph.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.model.events import Event
+    from ralph.model.ports import Watcher
+    from ralph.model.spec import Role
+
+
+@click.command()
+@click.argument("tasks", nargs=-1)
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Tasks at once.")
+@click.option("--agent", metavar="COMMAND", help="One agent for all stages.")
+@click.option("--stage", "stages", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
+@click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
+@click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="For all tasks together.")
+@click.option("--task-budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="For each task.")
+@click.option("--max-time", type=Duration(), help="Start no agent after so long.")
+@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
+@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+def command(
+    tasks: tuple[str, ...],
+    jobs: int,
+    agent: str | None,
+    stages: str,
+    target: str,
+    resume: bool,
+    budget: float | None,
+    task_budget: float | None,
+    max_time: float | None,
+    timeout: float | None,
+    idle_timeout: float | None,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Work on TASKS (or all open ones), by priority and dependency, each in its own work tree and branch.
+
+    Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
+    """
+    from ralph.app import places, run
+    from ralph.app.execute import ExecuteRequest, execute, exit_code, open_tasks
+    from ralph.app.life import Wishes
+    from ralph.config.sources import load
+    from ralph.faces.cli.console import announce
+
+    here = places.find(os.getcwd())
+    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    loaded = load(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
+    settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
+    request = ExecuteRequest(settings, tasks, jobs, _roles(stages), budget, task_budget, max_time, resume, target)
+    board = Board(settings, jobs, as_json, verbose)
+    board.warn((*loaded.warnings, *notice))
+    endings = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
+    left = open_tasks(request, here)
+    if not as_json:
+        for ending in sorted(endings, key=lambda e: e.task):
+            click.echo(f"{ending.task}  {ending.outcome.value}  {ending.why}")
+        if not endings:
+            click.echo("No task is ready." if left else "Nothing to do: every task is done.")
+    return exit_code(endings, bool(left))
+
+
+class Board:
+    """One display for one task at a time; with several, one line an event, each under its task's name."""
+
+    def __init__(self, settings: object, jobs: int, as_json: bool, verbose: bool) -> None:
+        from msgspec.structs import replace
+
+        from ralph.config.schema import Settings
+        from ralph.faces.cli.console import display
+
+        assert isinstance(settings, Settings)
+        self._lock = threading.Lock()
+        shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
+        self._make: Callable[[], Watcher] = lambda: display(shown, as_json=as_json, verbose=verbose)
+        self._many = jobs > 1 and not as_json
+
+    def watchers(self, task: str) -> "Sequence[Watcher]":
+        """Those of one task."""
+        if not self._many:
+            return (self._guarded(self._make()),)
+        return (self._guarded(self._line(task)),)
+
+    def warn(self, warnings: Sequence[str]) -> None:
+        """Before anything starts."""
+        from ralph.model.events import Warned
+
+        if warnings:
+            self._make()(time.time(), 0, [Warned(text) for text in warnings])
+
+    def _guarded(self, watch: "Watcher") -> "Watcher":
+        def guarded(at: float, iteration: int, events: "Sequence[Event]") -> None:
+            with self._lock:
+                watch(at, iteration, events)
+
+        return guarded
+
+    def _line(self, task: str) -> "Watcher":
+        from ralph.core.plain import plain
+        from ralph.faces.cli.clock import clock
+        from ralph.faces.cli.look import look_for
+        from ralph.faces.cli.loop_lines import LoopLines
+        from ralph.faces.cli.writer import Output
+        from ralph.model.events import AgentEnded, GateEnded, Noted, RunEnded, Waiting, Warned
+
+        out = Output.on(sys.stdout)
+        lines = LoopLines(look_for(sys.stdout, os.environ, progress=False))
+
+        def watch(at: float, iteration: int, events: "Sequence[Event]") -> None:
+            for event in events:
+                match event:
+                    case AgentEnded():
+                        text = lines.agent_ended(event)
+                    case GateEnded():
+                        text = lines.gate_ended(event)
+                    case RunEnded():
+                        text = lines.run_ended(event)
+                    case Waiting():
+                        text = lines.waiting(event, at)
+                    case Warned():
+                        text = lines.warned(event)
+                    case Noted(text) if not text.startswith("session:"):
+                        text = plain(text)
+                    case _:
+                        continue
+                out(f"[{clock('%H:%M:%S', at)}] {task}  {text.strip().splitlines()[0] if text.strip() else ''}\n")
+
+        return watch
+
+
+def _roles(text: str) -> "tuple[Role, ...]":
+    from ralph.model.spec import ROLES
+
+    wanted = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in wanted if word not in ROLES]:
+        raise UsageError(f"no stage {unknown[0]!r}", f"known: {', '.join(ROLES)}")
+    return tuple(role for role in ROLES if role in wanted) or ROLES
