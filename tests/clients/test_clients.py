@@ -249,6 +249,19 @@ def test_a_run_killed_with_9_goes_on(room: ClientRoom) -> None:  # issue 4
     assert room.requests()[-1]["run"] == 2
 
 
+# -- the kit --------------------------------------------------------------------------------------
+@each
+def test_it_passes_the_conformance_kit(room: ClientRoom) -> None:  # issue 4
+    done = room.ralph("agents", "check", room.agent, "--json", timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    card = json.loads(done.stdout)
+    verdicts = {mark["topic"]: mark["verdict"] for mark in card["marks"]}
+    assert verdicts.pop("cost") == ("yes" if room.agent in TELLS_COST else "no")
+    assert verdicts.pop("beyond this kit") == "unverified"
+    assert set(verdicts.values()) == {"yes"}
+    assert json.loads((PACKAGES / "package.json").read_text())["versions"][room.agent] in card["version"]
+
+
 # -- the other loops ------------------------------------------------------------------------------
 @each_quick
 def test_a_supervised_task_is_restarted_until_it_is_done(room: ClientRoom) -> None:  # issue 4; 003-02, 003-08

@@ -16,6 +16,7 @@ from ralph.core.fences import marked
         ("I read it all.\n\n<changes>\n- one\n- two\n</changes>\n\n", "- one\n- two"),
         ("<CHANGES>loud</Changes>", "loud"),
         ("<changes>\nUse this:\n```\nx = 1\n```\n</changes>", "Use this:\n```\nx = 1\n```"),
+        ("<changes>\nSay:\n```\n<changes>it\n```\nso</changes>", "Say:\n```\n<changes>it\n```\nso"),
         ("<changes>first</changes>\n<changes>second</changes>", "second"),
         ("<changes>fix</changes>\n<promise>REVIEW_PASSED</promise>", "fix"),  # who wants changes is not satisfied
         ("<changes>fix</changes>\n```\nquoted\n```", "fix"),

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import time
 import uuid
 from pathlib import Path
@@ -702,3 +703,20 @@ def test_codex_by_its_version(workshop: Workshop, version: str, prompt_in_file: 
         assert workshop.argv(2)[:3] == ["e", "--json", "--full-auto"]
     else:
         assert workshop.prompt(2) == "do it"
+
+
+def test_what_a_dead_run_left_is_swept_before_another_starts(workshop: Workshop) -> None:
+    token = uuid.uuid4().hex
+    workshop.agent(f"setsid sh -c 'trap \"\" TERM; while :; do sleep 0.1; done' {token} & touch up; sleep 60", DONE)
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.repo / "up").exists)
+        with sqlite3.connect(workshop.repo / ".git/ralph/ralph.db") as database:
+            (guardian,) = database.execute("SELECT guardian FROM run").fetchone()
+        run.send_signal(signal.SIGSTOP)  # both die at once: neither can clear up after the other
+        os.kill(guardian, signal.SIGKILL)
+        run.kill()
+        run.communicate()
+    assert alive_with(token)
+    assert workshop.status()["outcome"] == "lost"
+    assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 0
+    assert not alive_with(token)

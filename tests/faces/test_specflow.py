@@ -46,7 +46,6 @@ tasks.apply([Cancelled("TASK-001", "ralph-cancel")], "run-1:end", "run-1")
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> places.Places:
     """A folder with two tasks."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(main.COMMANDS, "task", "task")
     found = places.find(str(tmp_path))
     with board(found) as tasks:
         tasks.put_new([Task("TASK-001", "auth", "One"), Task("TASK-002", "auth", "Two")], [Spec("auth", "Auth")])
@@ -198,6 +197,7 @@ def test_the_program_tells_what_it_knows() -> None:
     assert refused.returncode == 2
     assert "known: task-create, task-followup, ralph-status, ralph-cancel, execute" in refused.stderr
     assert specflow_program("--version").stdout.startswith("ralph ")
+    assert specflow_program("ralph-status").stdout == "No active Ralph loops.\n"  # 000-17
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,9 @@ def test_waiting_without_restart_exits_3(workshop: Workshop, task: Path, wish: s
     assert supervise(workshop, task, COUNT + "touch $TASK_FOLDER/DONE")[0] == 0  # answered: it goes on
 
 
-@pytest.mark.parametrize(("words", "says"), [(["no-such-agent"], "agent not found"), (["/etc/passwd"], "permission denied")])
+@pytest.mark.parametrize(
+    ("words", "says"), [(["no-such-agent"], "agent not found"), (["/etc/passwd"], "permission denied")]
+)
 def test_fatal_errors_stop_at_once(workshop: Workshop, task: Path, words: list[str], says: str) -> None:  # 003-15
     done = workshop.ralph("supervise", str(task), "--", *words)
     assert done.returncode == 2

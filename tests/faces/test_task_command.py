@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ralph.app import places
+from ralph.app import tasks as use_cases
 from ralph.app.tasks import board
 from ralph.faces.cli.task import command
 from ralph.faces.cli.task_list import fitting
@@ -158,6 +159,11 @@ def test_criteria_are_demanded_and_checked_at_creation(words: list[str], told: s
     assert answered("list")["tasks"] == []
 
 
+def test_no_way_of_making_a_task_goes_without_criteria(repo: Path) -> None:  # C15
+    with pytest.raises(Refused, match="needs an outcome"):
+        use_cases.create(places.find(str(repo)), {"id": "T-1", "spec_id": "auth", "title": "Do it"})
+
+
 def test_an_unknown_spec_is_refused_by_name_with_the_way_out() -> None:  # §3-16
     with pytest.raises(Refused, match="no spec 'pay'") as refused:
         ralph_task("create", "T-1", "pay", "Do it", *DONE)
@@ -284,6 +290,10 @@ def test_edit_changes_what_it_is_given(repo: Path) -> None:
         },
     }
     assert answered("edit", "T-1", "--no-depends-on")["depends_on"] == []
+    again = answered("edit", "T-1", "--coder-verify-cmd", "make test")["completion_spec"]["coder"]
+    assert (again["verification_method"], again["verification_config"]) == ("external", {"command": "make test"})
+    again = answered("edit", "T-1", "--coder-verify", "semantic")["completion_spec"]["coder"]
+    assert again["verification_config"] == {"check_for": "{{acceptance_criteria}}"}
 
 
 def test_status_changes_go_through_the_rules() -> None:  # §3-15

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -359,6 +360,20 @@ def test_processes_that_claim_at_once_share_the_work(tasks: Tasks, path: str) ->
     took = [worker.communicate(timeout=60)[0].split() for worker in workers]
     assert sorted(id_ for ids in took for id_ in ids) == sorted(f"T-{n}" for n in range(count))
     assert {card.status for card in tasks.board()} == {"done"}
+
+
+def test_a_claim_waits_for_who_came_first(tasks: Tasks, path: str) -> None:
+    tasks.put_new([task("T-1"), task("T-2")])
+    first = sqlite3.connect(path, isolation_level=None)
+    first.execute("BEGIN IMMEDIATE")
+    first.execute("UPDATE task SET status='in_progress', worker='run-1' WHERE id='T-1'")
+    with ThreadPoolExecutor() as pool:
+        second = pool.submit(lambda: Tasks(sqlite.opened(path)).claim("run-2"))
+        time.sleep(0.3)
+        first.execute("COMMIT")
+        claimed = second.result(30)
+    assert claimed
+    assert claimed.task.id == "T-2"
 
 
 def has_iterated(tasks: Tasks, enough: int) -> bool:

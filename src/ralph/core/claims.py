@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from ralph.core.fences import marked
 from ralph.model.loop import Reported
 
 _RESPONSE = re.compile(r"<response>(.*?)</response>", re.IGNORECASE | re.DOTALL)
 _PROMISE_LINE = re.compile(r"<promise>(.*)</promise>", re.IGNORECASE)
 _PROMISE = re.compile(r"<promise>(.+?)</promise>", re.IGNORECASE | re.DOTALL)
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 def response(text: str) -> str | None:
@@ -52,13 +52,4 @@ def _same(answer: str | None, expected: str) -> bool:
 
 def _unfenced(text: str) -> Iterator[str]:
     """The lines outside code fences. A fence that is never closed swallows the rest: doubt is no claim."""
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark.group(1).startswith(fence) and not line.strip(" `~\t"):
-                fence = ""
-        elif mark:
-            fence = mark.group(1)
-        else:
-            yield line
+    return (line for line, said in marked(text) if said)

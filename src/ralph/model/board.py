@@ -28,7 +28,7 @@ class Entry(Struct, frozen=True):
     target: str = ""  # the branch it is to land on
 
 
-class Card(Struct, frozen=True):
+class Card(Struct, frozen=True, gc=False):  # thousands of them, none in a cycle
     """As much of a task as a list shows."""
 
     id: str
