@@ -60,7 +60,12 @@ class Loop:
         made = room.ralph("story", "init", "--name", "demo")
         assert made.returncode == 0, made.stderr
         room.settings(flags=[])  # what it needs, `ralph story run` adds itself
-        plan = {"project": "demo", "branchName": "ralph/demo", "description": "d", "verifyCommands": ["test -f work.txt"]}
+        plan = {
+            "project": "demo",
+            "branchName": "ralph/demo",
+            "description": "d",
+            "verifyCommands": ["test -f work.txt"],
+        }
         (room.repo / "ralph/tasks.json").write_text(json.dumps({**plan, "userStories": list(stories)}, indent=2))
         self.git("add", "-A")
         self.git("commit", "-qm", "Plan")

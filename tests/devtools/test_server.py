@@ -224,7 +224,8 @@ def test_small_requests_are_answered(models: list[Model], method: str, path: str
 
 def test_every_request_is_logged_and_no_key_is(models: list[Model]) -> None:
     asked = model(models, {"bash": "ls"}, {"say": "x"})
-    asked.ask("anthropic", **{"x-api-key": "s3cret", "Authorization": "Bearer s3cret", "x-claude-code-session-id": "s"})
+    keys = {"x-api-key": "s3cret", "Authorization": "Bearer s3cret", "x-claude-code-session-id": "s"}
+    asked.ask("anthropic", True, **keys)
     (line,) = asked.log
     assert "s3cret" not in json.dumps(line)
     assert (line["method"], line["session"], line["run"], line["answer"]) == ("POST", "s", 1, ["Bash"])
@@ -235,6 +236,16 @@ def test_a_body_that_is_no_json_does_no_harm(models: list[Model]) -> None:
     asked = model(models, {"say": "x"})
     assert asked.request("POST", "/v1/messages", "{no")[0] == 200
     assert asked.log[0]["body"] == {"unreadable": "{no"}
+
+
+@each_api
+def test_a_question_that_is_none_is_told(models: list[Model], api: str) -> None:
+    path = PATHS.get(api, "/v1beta/models/m:generateContent")
+    status, told, _ = model(models, {"say": "x"}).request(
+        "POST", path, '{"messages": [1], "input": [1], "contents": [1]}'
+    )
+    assert status == 400
+    assert "not what this API is asked" in told
 
 
 def test_only_this_machine_can_ask(models: list[Model]) -> None:

@@ -1,5 +1,6 @@
 """Use case: the story loop with its enforced review cycle."""
 
+import math
 import os
 import shlex
 import time
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from ralph.app import registry, wiring
 from ralph.app.life import Stage, Wishes, locked, new_id, parent_of, staged
 from ralph.app.places import Places
+from ralph.app.story_history import KIND, observed, unjudged
 from ralph.config.schema import AgentSettings
 from ralph.core import environment
 from ralph.core.guardrail import slugs
@@ -24,15 +26,14 @@ from ralph.engine.marker import Marker, owner
 from ralph.engine.story_world import Repository, StoryWorld
 from ralph.engine.world import Clock
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
-from ralph.model.loop import Began, Brief, Decision, Limits, Patience, RunAgent, Stop
+from ralph.model.loop import Began, Brief, Limits, Patience, Stop
 from ralph.model.ports import GateOptions
 from ralph.model.story import StoryPlace, StoryRules
-from ralph.process.identity import of_process
 from ralph.process.shell import find_program
 from ralph.process.spawner import Handle
+from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, Runs
 
-KIND = "story"
 USUAL_ITERATIONS = 3  # a story: one to write, one to review, and a little more
 
 
@@ -69,7 +70,7 @@ def run(
         locked(places, places.lock, name) as stores,
         staged(name, places, stores, guardian, wishes, variables) as stage,
     ):
-        earlier = None if request.as_is else _cut_off(stage.runs, place)
+        earlier = None if request.as_is else unjudged(stage.runs, place.folder)
         record = msgspec.json.encode(request)
         stage.runs.begin(
             NewRun(name, KIND, place.folder, crew.adapter, record, stage.keeper, time.time(), parent_of(variables))
@@ -141,7 +142,7 @@ def verify_commands(place: StoryPlace) -> tuple[str, ...]:
     return tuple(command for command in listed if command.strip())
 
 
-def estimate(place: StoryPlace, skip_review: bool, limit: int) -> str:
+def estimate(place: StoryPlace, places: Places, skip_review: bool, limit: int) -> str:
     """How many iterations the open stories will need, told before the first."""
     try:
         with open(place.tasks, encoding="utf-8", errors="replace") as file:
@@ -149,27 +150,26 @@ def estimate(place: StoryPlace, skip_review: bool, limit: int) -> str:
     except OSError:
         return ""
     left = [story for story in stories if not is_done(story, skip_review)]
-    each = 1 if skip_review else USUAL_ITERATIONS
-    need = len(left) * each
+    if not left:
+        return ""
+    seen = _observed(places, skip_review)
+    each = seen or (1 if skip_review else USUAL_ITERATIONS)
+    need = math.ceil(len(left) * each)
+    count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"
+    why = "" if seen is None else ", as seen in this repository so far"
     enough = "" if need <= limit else f", more than the {limit} allowed: see -n"
-    return f"{len(left)} open stories × ~{each} iterations each = ~{need} iterations{enough}" if left else ""
+    return f"{count} × ~{each:.2g} iterations each{why} = ~{need} iterations{enough}"
+
+
+def _observed(places: Places, skip_review: bool) -> float | None:
+    database = sqlite.opened_to_read(places.database)
+    return None if database is None else observed(Runs(database), skip_review)
 
 
 def _refuse_double_start(place: StoryPlace) -> None:
-    for path in (place.marker, f"{place.project}/.ralph/.ralph-active"):
-        pid = owner(path)
-        if pid and pid != os.getpid() and of_process(pid) is not None:
+    for path in place.markers:
+        if pid := owner(path):
             raise Busy(f"a story loop is active here already (pid {pid}, {path})", "wait for it, or `ralph cancel`")
-
-
-def _cut_off(runs: Runs, place: StoryPlace) -> Brief | None:
-    """The iteration a killed or interrupted loop could not judge."""
-    last = next((r for r in runs.latest(200) if r.kind == KIND and r.folder == place.folder), None)
-    if last is None or last.outcome not in ("lost", "interrupted"):
-        return None
-    decisions = [msgspec.json.decode(row[1], type=Decision) for row in runs.transitions(last.id)]
-    open_ones = [d for d in decisions if not isinstance(d, Stop)]
-    return open_ones[-1].brief if open_ones and isinstance(open_ones[-1], RunAgent) else None
 
 
 def with_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSettings:
@@ -180,4 +180,4 @@ def with_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentS
             flags = (*flags, "--dangerously-skip-permissions")
         if plugin and not any("--plugin-dir" in flag for flag in flags):
             flags = (*flags, "--plugin-dir", shlex.quote(plugin))
-    return replace(settings, flags=(*flags, "--model", model) if model else flags)
+    return replace(settings, flags=(*flags, "--model", shlex.quote(model)) if model else flags)

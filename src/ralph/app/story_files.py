@@ -9,7 +9,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.app import places
 from ralph.app.plugin import plugin_folder
+from ralph.app.story_history import put_away
 from ralph.core.review import is_done, read
 from ralph.core.story_order import plan_problems
 from ralph.engine.inbox import SignalInbox
@@ -17,7 +19,6 @@ from ralph.engine.marker import owner, write_whole
 from ralph.engine.story_world import Repository
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.story import MARKER, StoryPlace
-from ralph.process.identity import of_process
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
 
@@ -44,6 +45,7 @@ def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
     os.makedirs(place.folder, exist_ok=True)
     for file in FILES:
         _fresh(place, file, name)
+    put_away(places.find(place.project), place.folder)
     ignored = _ignore_marker(place.project)
     made = [f"Made {os.path.join(place.folder, file)}" for file in FILES]
     return [*made, *([f"Added {MARKER} to .gitignore"] if ignored else [])]
@@ -62,9 +64,9 @@ def check(place: StoryPlace, cap: int, skip_review: bool) -> tuple[list[str], li
 
 def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Archived:
     """Move a loop's files away, summarise it, lay out fresh ones, commit."""
-    pid = owner(place.marker)
-    if pid and of_process(pid) is not None:
-        raise Busy(f"a story loop is active here (pid {pid})", "wait for it, or `ralph cancel`")
+    for marker in place.markers:
+        if pid := owner(marker):
+            raise Busy(f"a story loop is active here (pid {pid}, {marker})", "wait for it, or `ralph cancel`")
     try:
         with open(place.tasks, encoding="utf-8", errors="replace") as file:
             tasks = read(file.read())
@@ -80,6 +82,7 @@ def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Arch
         if os.path.exists(source):
             shutil.move(source, os.path.join(target, name))
         _fresh(place, name, "")
+    put_away(places.find(place.project), place.folder)
     commit, problem = _commit(place, target, variables)
     return Archived(target, done, len(tasks.stories), commit, problem)
 
@@ -165,7 +168,8 @@ def _commit(place: StoryPlace, target: str, variables: Mapping[str, str]) -> tup
     supervisor = Supervisor(inbox)
     try:
         repository = Repository(git, place.project, variables, supervisor)
-        paths = (os.path.relpath(target, place.project), os.path.relpath(place.folder, place.project))
+        files = [os.path.join(place.folder, name) for name in ARCHIVED]
+        paths = [os.path.relpath(path, place.project) for path in (target, *files)]
         repository.said("add", "--all", "--", *paths)
         name = os.path.basename(target)
         repository.said("commit", "--quiet", "-m", f"chore: archive ralph loop {name}", "--", *paths)

@@ -1,17 +1,14 @@
 """Use case: what a story loop cost and how often each story was reviewed."""
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.places import Places
+from ralph.app.story_history import Effort, current, efforts
 from ralph.core.review import Story, is_done, read
-from ralph.model.loop import Decision, Observation, Reported, RunAgent
 from ralph.model.story import StoryPlace
 from ralph.stores import sqlite
 from ralph.stores.runs import Runs
-
-KIND = "story"
 
 
 class StoryLine(Struct, frozen=True):
@@ -42,9 +39,9 @@ def report(place: StoryPlace, places: Places) -> Report:
     with open(place.tasks, encoding="utf-8", errors="replace") as file:
         tasks = read(file.read())
     lines = {story.id: _line(story) for story in tasks.stories}
-    for brief_story, told in _told(place, places):
-        if brief_story in lines:
-            lines[brief_story] = _with(lines[brief_story], told)
+    for effort in _efforts(place, places):
+        if effort.story in lines:
+            lines[effort.story] = _with(lines[effort.story], effort)
     costs = [line.cost_usd for line in lines.values() if line.cost_usd is not None]
     return Report(
         str(tasks.document.get("project") or ""),
@@ -60,25 +57,20 @@ def _line(story: Story) -> StoryLine:
     return StoryLine(story.id, story.title, story.status or ("passes" if story.passes else "open"), done, story.count)
 
 
-def _with(line: StoryLine, told: Reported) -> StoryLine:
-    cost = line.cost_usd if told.cost_usd is None else (line.cost_usd or 0.0) + told.cost_usd
-    return replace(line, iterations=line.iterations + 1, seconds=line.seconds + told.seconds, cost_usd=cost)
+def _with(line: StoryLine, effort: Effort) -> StoryLine:
+    told = effort.told
+    return replace(
+        line,
+        iterations=line.iterations + effort.is_iteration,
+        seconds=line.seconds + told.seconds,
+        cost_usd=line.cost_usd if told.cost_usd is None else (line.cost_usd or 0.0) + told.cost_usd,
+    )
 
 
-def _told(place: StoryPlace, places: Places) -> list[tuple[str, Reported]]:
-    """Every agent run on these stories, with the story it was about."""
+def _efforts(place: StoryPlace, places: Places) -> list[Effort]:
+    """Every agent run on these stories."""
     database = sqlite.opened_to_read(places.database)
     if database is None:
         return []
     runs = Runs(database)
-    found = []
-    for record in runs.latest(1000):
-        if record.kind == KIND and record.folder == place.folder:
-            story = ""
-            for seen, decision in runs.transitions(record.id):
-                fact = msgspec.json.decode(seen, type=Observation).fact
-                if isinstance(fact, Reported) and story:
-                    found.append((story, fact))
-                decided = msgspec.json.decode(decision, type=Decision)
-                story = decided.brief.story if isinstance(decided, RunAgent) else ""
-    return found
+    return [effort for loop in current(runs, place.folder) for effort in efforts(runs.transitions(loop.id))]

@@ -24,6 +24,7 @@ from ralph.model.loop import (
     LoopState,
     Observation,
     Reported,
+    Restore,
     Resumed,
     RunAgent,
     Saved,
@@ -71,6 +72,8 @@ def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Dec
             if brief.turns:
                 return [IterationStarted(brief.turn, brief.turns, about)]
             return [IterationStarted(brief.iteration, brief.limit, about)]
+        case Restore(why=lines):
+            return [Warned(line) for line in lines]
         case Wait(seconds, why):
             return [Waiting(seconds, why)]
         case Stop(outcome, why):

@@ -7,8 +7,6 @@ from ralph.agents._script import Fault, loaded
 from ralph.devtools.server import ModelServer
 from ralph.model.errors import MachineError, UsageError
 
-LOOK_EVERY = 0.2
-
 
 def serve(script: str, port: int, once: bool, log: str | None, ready: Callable[[str], object]) -> None:
     """Tell `ready` the address, then answer; with `once` until the last run had its last word."""
@@ -21,8 +19,10 @@ def serve(script: str, port: int, once: bool, log: str | None, ready: Callable[[
     server.start()
     try:
         ready(server.url)
-        while not (server.wait_for_the_end(LOOK_EVERY) and once):
-            pass
+        if once:
+            server.wait_for_the_last_word()
+        else:
+            server.wait()
     finally:
         server.close()
 

@@ -64,9 +64,13 @@ class ModelServer:
         """Answer, beside whoever called."""
         self._thread.start()
 
-    def wait_for_the_end(self, seconds: float) -> bool:
-        """Whether the last run had its last word within that time."""
-        return self._http.over.wait(seconds)
+    def wait_for_the_last_word(self) -> None:
+        """Until the last run had it."""
+        self._http.over.wait()
+
+    def wait(self) -> None:
+        """Until it is closed."""
+        self._http.closing.wait()
 
     def close(self) -> None:
         """Hang up."""
@@ -124,7 +128,11 @@ class _Requests(BaseHTTPRequestHandler):
         return self._answer(api, body)
 
     def _answer(self, api: Api, body: Mapping[str, Any]) -> None:
-        asked = api.question(body, {name.lower(): value for name, value in self.headers.items()})
+        try:
+            asked = api.question(body, {name.lower(): value for name, value in self.headers.items()})
+        except (AttributeError, KeyError, TypeError) as wrong:
+            self._note(body)
+            return self._send(api.error(Failure(400, f"not what this API is asked: {wrong!r}")), 400)
         if self._path.endswith(":streamGenerateContent"):
             asked = replace(asked, streams=True)
         try:
@@ -142,6 +150,7 @@ class _Requests(BaseHTTPRequestHandler):
             self._send(api.whole(asked, answer, _new_id), broken=any(isinstance(p, Break) for p in answer.parts))
         if self.server.playing.over:
             self.server.over.set()
+        return None
 
     # -- sending -----------------------------------------------------------------------------------
     def _send(

@@ -26,6 +26,16 @@ class Papers(Struct, frozen=True):
     answer: str  # read and deleted, where the agent writes one
 
 
+def papers_in(folder: str, number: int, prompts: str = "") -> Papers:
+    """Those of the so-many-eth call of a run."""
+    return Papers(
+        stdout=os.path.join(folder, f"agent_{number:03}.log"),
+        stderr=os.path.join(folder, f"agent_{number:03}.stderr.log"),
+        prompt=os.path.join(prompts or folder, f"prompt_{number:03}.txt"),
+        answer=os.path.join(folder, f"answer_{number:03}.txt"),
+    )
+
+
 class Call(Struct, frozen=True):
     """One question to the agent."""
 

@@ -3,10 +3,12 @@
 import json
 import os
 import time
+from typing import Any
 
 from ralph.core.review import mode_for, read, snapshot, snapshot_record
 from ralph.model.loop import Brief
 from ralph.model.story import StoryPlace, StoryRules
+from ralph.process.identity import Identity, of_process, own
 
 
 class Marker:
@@ -19,9 +21,12 @@ class Marker:
     def write(self, brief: Brief) -> None:
         """For the iteration that is about to start."""
         stories = read(brief.tasks).stories
+        me = own()
         content = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "pid": os.getpid(),
+            "pid": me.pid,
+            "ticks": me.ticks,
+            "boot": me.boot,
             "max_iterations": brief.limit,
             "mode": self._rules.run_mode,
             "skipReview": self._rules.skip_review,
@@ -33,19 +38,30 @@ class Marker:
         write_whole(self._place.marker, json.dumps(content, indent=2) + "\n")
 
     def remove(self) -> None:
-        """Only ours."""
-        if owner(self._place.marker) == os.getpid():
+        """Unless it is another's: what an agent made of ours would hold back every session to come."""
+        if not owner(self._place.marker) and os.path.isfile(self._place.marker):
             os.unlink(self._place.marker)
 
 
 def owner(path: str) -> int:
-    """The process a marker names; 0 when there is none, or it does not say."""
+    """The other living process that a marker names; 0 when there is none."""
+    content = _content(path)
+    pid = content.get("pid")
+    living = of_process(pid) if isinstance(pid, int) and pid > 0 and pid != os.getpid() else None
+    if living is None:
+        return 0
+    # A pid alone, as other tools write it, has to do; with more we know whether it is someone else's by now.
+    told = Identity(living.pid, content.get("ticks", living.ticks), content.get("boot", living.boot))
+    return living.pid if told == living else 0
+
+
+def _content(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            pid = json.load(file).get("pid")
-    except (OSError, ValueError, AttributeError):
-        return 0
-    return pid if isinstance(pid, int) else 0
+            found = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def write_whole(path: str, text: str) -> None:

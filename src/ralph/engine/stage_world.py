@@ -1,6 +1,5 @@
 """The world of one task of `ralph execute`: an agent a stage, in a work tree of its own, and a record of everything."""
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -10,7 +9,7 @@ from msgspec import Struct
 from ralph.core.criteria import made
 from ralph.core.stage_prompt import StageBrief, looped, single_pass
 from ralph.core.task_rules import iso
-from ralph.engine.caller import Call, Caller, Papers
+from ralph.engine.caller import Call, Caller, papers_in
 from ralph.engine.telling import tell
 from ralph.engine.world import Clock
 from ralph.model import board
@@ -117,7 +116,14 @@ class StageWorld:
             self._enter(brief, role, part.criteria.promise)
         prompt = self._prompt(brief, part) if brief.turns else _conflict(brief)
         try:
-            call = Call(prompt, "stream", self._papers(), brief.iteration, brief.budget_usd, self._variables(brief))
+            call = Call(
+                prompt,
+                "stream",
+                papers_in(self._records, self._number),
+                brief.iteration,
+                brief.budget_usd,
+                self._variables(brief),
+            )
             reported = part.caller.call(call, self._watchers)
         except RalphError as error:
             reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
@@ -227,14 +233,6 @@ class StageWorld:
 
     def _record(self, changes: Sequence[Change], what: str) -> None:
         self._desk.record(changes, f"{self._run}/{self._number}/{what}")
-
-    def _papers(self) -> Papers:
-        def path(name: str) -> str:
-            return os.path.join(self._records, name.format(self._number))
-
-        return Papers(
-            path("agent_{:03}.log"), path("agent_{:03}.stderr.log"), path("prompt_{:03}.txt"), path("answer_{:03}.txt")
-        )
 
     def _variables(self, brief: Brief) -> dict[str, str]:
         return {"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": brief.role, "RALPH_TASK": brief.story}

@@ -1,15 +1,14 @@
 """The world of `ralph story run`: the story list, the repository, an agent and the commands that verify."""
 
-import os
 from collections.abc import Mapping, Sequence
 
 from ralph.core.story_prompt import story_prompt
-from ralph.engine.caller import Call, Caller, Papers
+from ralph.engine.caller import Call, Caller, papers_in
 from ralph.engine.marker import Marker, write_whole
 from ralph.engine.telling import debug
 from ralph.engine.world import Clock, checked
 from ralph.model.command import Command
-from ralph.model.errors import RalphError
+from ralph.model.errors import MachineError, RalphError
 from ralph.model.loop import (
     Brief,
     Check,
@@ -31,6 +30,8 @@ from ralph.model.story import MARKER, StoryPlace
 from ralph.process.output import Excerpt
 
 GIT_TIMEOUT = 60.0
+# Nothing of what an agent may have configured is run, and no lock taken, only to look.
+LOOKING = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
 
 
 class Repository:
@@ -46,10 +47,15 @@ class Repository:
         exited = self._processes.run(command, output.write, len)
         return output.text() if exited.code == 0 else ""
 
-    def uncommitted(self) -> tuple[str, ...]:
-        """Paths that differ from the last commit."""
-        lines = self.said("status", "--porcelain", "-z").split("\0")
-        return tuple(line[3:] for line in lines if len(line) > 3 and line[3:] != MARKER)
+    def head(self) -> tuple[str, str]:
+        """The last commit and its subject."""
+        commit, _, subject = self.said(*LOOKING, "log", "-1", "--format=%H %s").strip().partition(" ")
+        return commit, subject
+
+    def uncommitted(self, folder: str) -> tuple[str, ...]:
+        """Paths that differ from the last commit, but for what ralph keeps beside the loop's folder."""
+        lines = self.said(*LOOKING, "status", "--porcelain", "--no-renames", "-z").split("\0")
+        return tuple(line[3:] for line in lines if len(line) > 3 and not _is_ours(line, folder))
 
 
 class StoryWorld:
@@ -86,8 +92,7 @@ class StoryWorld:
             case Survey():
                 return self._surveyed()
             case Restore(text):
-                write_whole(self._place.tasks, text)
-                return Restored()
+                return self._restored(text)
             case Check(gates, iteration):
                 chosen = [self._gates[name] for name in gates]
                 evidence = Evidence(iteration, self._place.project, self._gate_environment)
@@ -104,10 +109,19 @@ class StoryWorld:
             prompt = story_prompt(_text(self._place.prompt), brief)
             self._marker.write(brief)
             debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
-            call = Call(prompt, "stream", self._papers(), brief.iteration, brief.budget_usd, _variables(brief))
+            call = Call(
+                prompt,
+                "stream",
+                papers_in(self._records, self._calls),
+                brief.iteration,
+                brief.budget_usd,
+                _variables(brief),
+            )
             reported = self._caller.call(call, self._watchers)
         except RalphError as error:
             return Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
+        except OSError as error:
+            return Reported("unusable", detail=f"cannot write {error.filename}: {error.strerror}.")
         return Interrupted(self._inbox.interruption()) if reported is None else reported
 
     def _surveyed(self) -> Surveyed:
@@ -115,16 +129,25 @@ class StoryWorld:
             text = _text(self._place.tasks)
         except RalphError:
             text = None
-        head, _, subject = self._repository.said("log", "-1", "--format=%H %s").strip().partition(" ")
-        return Surveyed(text, head, subject, self._repository.uncommitted())
+        folder = os.path.relpath(self._place.folder, self._place.project)
+        return Surveyed(text, *self._repository.head(), self._repository.uncommitted(folder))
 
-    def _papers(self) -> Papers:
-        def path(name: str) -> str:
-            return os.path.join(self._records, name.format(self._calls))
+    def _restored(self, text: str) -> Restored:
+        try:
+            os.makedirs(self._place.folder, exist_ok=True)  # it may have gone with the file
+            write_whole(self._place.tasks, text)
+        except OSError as error:
+            raise MachineError(
+                f"cannot put {self._place.tasks} back: {error.strerror}", "make room for it, then start again"
+            ) from error
+        return Restored()
 
-        return Papers(
-            path("agent_{:03}.log"), path("agent_{:03}.stderr.log"), path("prompt_{:03}.txt"), path("answer_{:03}.txt")
-        )
+
+def _is_ours(line: str, folder: str) -> bool:
+    """As the Stop hook has it: the marker, and settings and logs that nobody has to commit."""
+    parts = line[3:].split("/")
+    kept = line.startswith("??") and ".ralph" in parts[:-1] and not folder.startswith(".ralph")
+    return kept or parts[-1] == MARKER
 
 
 def _text(path: str) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.prompt import composed
-from ralph.engine.caller import Call, Caller, Papers
+from ralph.engine.caller import Call, Caller, papers_in
 from ralph.engine.scm import Answer, Scm
 from ralph.engine.telling import debug, tell
 from ralph.model.errors import RalphError
@@ -127,16 +127,8 @@ class World:
     def _call(self, prompt: str, mode: Mode, budget: float | None, watchers: Sequence[Watcher]) -> Reported | None:
         self._calls += 1
         variables = {"RALPH_ITERATION": str(self._iteration)}
-        return self._caller.call(Call(prompt, mode, self._papers(), self._iteration, budget, variables), watchers)
-
-    def _papers(self) -> Papers:
-        records, number = self._around.records, f"{self._calls:03}"
-        return Papers(
-            stdout=os.path.join(records, f"agent_{number}.log"),
-            stderr=os.path.join(records, f"agent_{number}.stderr.log"),
-            prompt=os.path.join(self._around.notes, f"prompt_{number}.txt"),
-            answer=os.path.join(records, f"answer_{number}.txt"),
-        )
+        papers = papers_in(self._around.records, self._calls, self._around.notes)
+        return self._caller.call(Call(prompt, mode, papers, self._iteration, budget, variables), watchers)
 
     def _completion_files(self) -> tuple[str, ...]:
         names = (signal[5:] for signal in self._around.signals if signal.startswith("file:"))

@@ -278,10 +278,11 @@ class Survey(Struct, frozen=True, tag="survey"):
     """Look at the story list and the repository."""
 
 
-class Restore(Struct, frozen=True, tag="restore"):
+class Restore(Struct, frozen=True, tag="restore", omit_defaults=True):
     """Write tasks.json. Doing it twice is doing it once."""
 
     text: str
+    why: tuple[str, ...] = ()  # what is changed in it, a line each
 
 
 class Verify(Struct, frozen=True, tag="verify"):

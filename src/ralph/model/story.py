@@ -26,6 +26,11 @@ class StoryPlace(Struct, frozen=True):
         """What tells hooks that a loop is active."""
         return f"{self.project}/{MARKER}"
 
+    @property
+    def markers(self) -> tuple[str, str]:
+        """Ours, and where other tools put theirs."""
+        return self.marker, f"{self.project}/.ralph/{MARKER}"
+
 
 class StoryRules(Struct, frozen=True):
     """How stories are reviewed."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import promise
-from ralph.core.redress import redress, written
+from ralph.core.redress import Redress, redress, written
 from ralph.core.review import (
     IMPLEMENT,
     MODES,
@@ -66,6 +66,7 @@ class Standing(Struct, frozen=True):
     mode: Mode = IMPLEMENT
     story: str = ""
     claimed: bool = False
+    trouble: str = ""  # how the last run ended, unless it ended well
     idle: int = 0  # iterations in a row without progress
     feedback: tuple[str, ...] = ()
     uncommitted: tuple[str, ...] = ()
@@ -90,14 +91,15 @@ class Reviewed(Struct, frozen=True):
         """Agent → survey → judge, and undo if need be → next, until all is approved and the checks agree."""
         match seen.fact:
             case Surveyed() as surveyed if not state.text:
-                return self._first(surveyed)
+                return self._first(surveyed, tally)
             case Surveyed() as surveyed:
-                return self._judged(state, surveyed)
+                return self._judged(state, surveyed, tally)
+            case Reported("finished", text):
+                return replace(state, claimed=promise(text) == PROMISE, trouble=""), Survey()
             case Reported() as reported:
-                claimed = reported.outcome == "finished" and promise(reported.text) == PROMISE
-                return replace(state, claimed=claimed), Survey()
+                return replace(state, claimed=False, trouble=reported.detail or reported.outcome), Survey()
             case Restored():
-                return self._next(state)
+                return self._next(state, tally)
             case Checked() as checked:
                 return state, _verdict(checked, state)
             case _:
@@ -107,14 +109,14 @@ class Reviewed(Struct, frozen=True):
         """The iterations are used up."""
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
-    def _first(self, surveyed: Surveyed) -> tuple[Standing, Decision]:
+    def _first(self, surveyed: Surveyed, tally: Tally) -> tuple[Standing, Decision]:
         tasks = Tasks({}, ["tasks.json is missing."]) if surveyed.text is None else read(surveyed.text)
         problems = tasks.problems or tuple(plan_problems(tasks.stories, self.cap, self.skip_review))
         if problems:
             return Standing(), Stop(Outcome.UNUSABLE, " ".join(problems))
-        return self._next(Standing(surveyed.text or "", surveyed.head))
+        return self._next(Standing(surveyed.text or "", surveyed.head), tally)
 
-    def _judged(self, state: Standing, surveyed: Surveyed) -> tuple[Standing, Decision]:
+    def _judged(self, state: Standing, surveyed: Surveyed, tally: Tally) -> tuple[Standing, Decision]:
         before = read(state.text)
         found = redress(before, surveyed.text, state.mode, self.cap, self.skip_review)
         text = written(found.tasks) if found.is_needed else surveyed.text or ""
@@ -126,20 +128,21 @@ class Reviewed(Struct, frozen=True):
             idle=0 if moved else state.idle + 1,
             uncommitted=surveyed.uncommitted,
             feedback=(
+                *([f"It did not end well: {state.trouble}"] if state.trouble else []),
                 *found.problems,
                 *(f"Undone by the runner: {line}." for line in found.undone),
                 *_about_commits(state, surveyed),
             ),
         )
-        return (after, Restore(text)) if found.is_needed else self._next(after)
+        return (_corrected(after), Restore(text, _why(found, state))) if found.is_needed else self._next(after, tally)
 
-    def _next(self, state: Standing) -> tuple[Standing, Decision]:
+    def _next(self, state: Standing, tally: Tally) -> tuple[Standing, Decision]:
         stories = read(state.text).stories
         if is_complete(stories, self.skip_review):
-            return state, Check(self.gates, 0) if self.gates else _completed(state)
+            return state, Check(self.gates, tally.iterations) if self.gates else _completed(state)
         if state.idle >= NO_PROGRESS:
             why = f"{state.idle} iterations in a row changed neither tasks.json nor the branch"
-            return state, Stop(Outcome.STUCK, why)
+            return state, Stop(Outcome.STUCK, f"{why}; the last one: {state.trouble}" if state.trouble else why)
         mode = mode_for(stories, self.skip_review)
         story = self._chosen(stories, mode)
         if story is None:
@@ -170,6 +173,23 @@ def _completed(state: Standing) -> Decision:
     said = "promised and approved" if state.claimed else "approved"
     left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
     return Stop(Outcome.COMPLETED, f"every story is {said}{left}")
+
+
+def _corrected(state: Standing) -> Standing:
+    """What the runner writes is committed with the next work, or named at the end."""
+    if any(path.endswith("tasks.json") for path in state.uncommitted):
+        return state
+    note = "The runner changed tasks.json after that: commit it with your work."
+    return replace(state, uncommitted=(*state.uncommitted, "tasks.json"), feedback=(*state.feedback, note))
+
+
+def _why(found: Redress, state: Standing) -> tuple[str, ...]:
+    """For whoever watches."""
+    cut_off = "" if state.head else " (left by an iteration that was cut off; --as-is keeps it)"
+    return (
+        *(f"Undone in tasks.json{cut_off}: {line}" for line in found.undone),
+        *(f"{id_} is approved as it is: the review cap is reached" for id_ in found.approved),
+    )
 
 
 def _about_commits(state: Standing, surveyed: Surveyed) -> tuple[str, ...]:

@@ -114,11 +114,11 @@ def run(
         as_is,
     )
     story.verify_commands(place)  # a missing or broken list is told before anything starts
-    estimate = story.estimate(place, skip_review, max_iterations)
+    estimate = story.estimate(place, here, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
         stop = story.run(request, here, os.environ, context.obj, wishes)
-    if not as_json:
+    if not as_json and os.path.exists(place.tasks):
         from ralph.app.story_report import report
 
         click.echo(table(report(place, here)))
