@@ -207,6 +207,14 @@ def test_the_service_may_fail(stage: Stage, status: int, message: str, outcome: 
     assert judge(done).outcome == outcome
 
 
+def test_what_a_model_server_can_do_is_played_too(stage: Stage) -> None:  # issue 4: one script format for both
+    assert judge(stage.plays([{"say": "a"}, {"overload": True}]).run()).outcome == "overloaded"
+    assert judge(stage.plays([{"say": "a"}, {"cut": True}, {"say": "b"}]).run()).outcome == "crashed"
+    assert judge(stage.plays([{"say": "a"}, {"empty": True}]).run()).outcome == "empty"
+    usage = judge(stage.plays([{"usage": {"input_tokens": 7}}, {"say": "a"}, {"say": "b"}]).run()).usage
+    assert (usage.input_tokens, usage.output_tokens) == (14, 40)
+
+
 def test_raw_output_is_printed_as_it_is(stage: Stage) -> None:
     stage.script.write_text('[[{"raw": "{broken\\n\\udcff\\n"}, {"say": "on"}]]')
     done = stage.run()

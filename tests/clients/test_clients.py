@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.client_room import PROGRAMS, ClientRoom, Network, need, processes_of
+from support.client_room import PROGRAMS, ClientRoom, Network, need, pinned, processes_of
 from support.processes import alive_with, eventually
 
 QUICK = [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "codex")]
@@ -158,6 +158,15 @@ def test_a_cut_stream_is_no_success_unless_the_agent_tries_again(room: ClientRoo
     assert (told.outcomes, told.code) == ([expected], 1), told.events
 
 
+@each_quick
+def test_a_service_that_falls_silent_is_given_up(room: ClientRoom) -> None:  # issue 4; C13
+    room.model([{"say": "Hel"}, {"hang": True}])
+    room.settings()
+    told = room.run("-p", "Greet.", "-m", "1", "--idle-timeout", "4s")
+    assert (told.outcomes, told.code) == (["idle"], 1), told.events
+    assert not processes_of(room)
+
+
 @claude
 def test_a_limit_is_waited_for_until_its_reset(room: ClientRoom) -> None:  # issue 4; 001-34
     reset = int(time.time()) + 8
@@ -188,6 +197,18 @@ def test_a_refused_permission_is_no_success(room: ClientRoom) -> None:  # issue 
     told = room.run("-p", "Make it.", "-m", "1")
     assert (told.outcomes, told.code) == (["refused"], 1), told.events
     assert not (room.repo / "made.txt").exists()
+
+
+@codex
+@pytest.mark.parametrize("model", ["gpt-6.1-sol", "gpt-5-codex"])
+def test_codex_has_two_ways_to_offer_its_tools(room: ClientRoom, model: str) -> None:
+    """As JavaScript for its newest models, one by one for others: the events are the same."""
+    room.model([{"write": {"path": "made.txt", "content": "x\n"}}, {"bash": "cat made.txt"}, DONE])
+    room.settings(flags=["-m", model])
+    told = room.run("-p", "Make it.", "-m", "1")
+    assert (told.outcomes, told.code) == (["finished"], 0), told.events
+    assert [event["name"] for event in told.of("tool_started")] == ["Edit", "Bash"]
+    assert told.of("tool_ended")[1]["output"] == "x\n"
 
 
 @claude
@@ -259,7 +280,7 @@ def test_it_passes_the_conformance_kit(room: ClientRoom) -> None:  # issue 4
     assert verdicts.pop("cost") == ("yes" if room.agent in TELLS_COST else "no")
     assert verdicts.pop("beyond this kit") == "unverified"
     assert set(verdicts.values()) == {"yes"}
-    assert json.loads((PACKAGES / "package.json").read_text())["versions"][room.agent] in card["version"]
+    assert pinned(room.agent) in card["version"]
 
 
 # -- the other loops ------------------------------------------------------------------------------

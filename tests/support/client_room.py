@@ -16,6 +16,13 @@ import pytest
 from ralph.model.agent_card import Pointing
 
 PROGRAMS = Path(__file__).parents[2] / ".cache" / "clients" / "bin"
+PINS = Path(__file__).parents[1] / "clients" / "package.json"
+PACKAGES = {
+    "claude": "@anthropic-ai/claude-code",
+    "codex": "@openai/codex",
+    "gemini": "@google/gemini-cli",
+    "opencode": "opencode-ai",
+}
 RALPH = [sys.executable, "-m", "ralph"]
 # Brings loopback up and keeps the namespace until stdin is closed.
 HOLD = """
@@ -202,3 +209,10 @@ def need(agent: str) -> None:
         return
     how = "run `make clients-all`" if shutil.which("npm") else "there is no npm to install it with"
     pytest.skip(f"the real {agent} is not in {PROGRAMS}: {how}")
+
+
+def pinned(agent: str) -> str:
+    """The version of it we are tried with."""
+    pins = json.loads(PINS.read_text())
+    version: str = {**pins["dependencies"], **pins["devDependencies"]}[PACKAGES[agent]]
+    return version

@@ -11,7 +11,10 @@ import msgspec
 from ralph.config.schema import PARTS, Layer, Raw, Scm, Settings, checked
 
 PREFIX = "RALPH_"
-RUN_VARIABLES = frozenset({"RALPH_RUN_ID", "RALPH_ITERATION"})  # told to agents and guardrails, no settings
+RUN_VARIABLES = frozenset(  # told to agents and guardrails; no settings
+    f"{PREFIX}{name}"
+    for name in "RUN_ID ATTEMPT_ID STATE PROJECT TASK STAGE STORY MODE ITERATION MAX_ITERATIONS TRACEBACK".split()
+)
 
 
 def variables() -> dict[str, tuple[str, ...]]:
