@@ -110,6 +110,18 @@ def test_every_recorded_stream_has_its_row() -> None:
     assert sorted(row[0] for row in ROWS) == sorted(path.stem for path in TRANSCRIPTS.glob("*.ndjson"))
 
 
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ("Selected model is at capacity. Please try a different model.", "overloaded"),  # Codex 0.166.0
+        ("[API Error: terminated]", "offline"),  # Gemini 0.61.0, its stream was cut
+        ("Connection reset by server", "offline"),  # opencode 1.18.33, the same
+    ],
+)
+def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) -> None:  # issue 4
+    assert judged(Heard("error", error=words), Exited(1, 1.0), "").outcome == outcome
+
+
 # -- runs that never came to a stream --------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "code", "says"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.processes import eventually
-from support.workshop import Workshop
+from support.workshop import Workshop, result
 
 SUBMIT = {"reviewStatus": "needs_review", "notes": "done"}
 REJECT = {"reviewStatus": "changes_requested", "reviewFeedback": "handle zero", "reviewCount": 1}
@@ -122,6 +122,8 @@ def test_two_stories_with_one_requested_change(stories: Stories) -> None:  # 004
     text = (stories.repo / "report.html").read_text()
     assert "US-002" in text
     assert "http" not in text
+    bars = re.findall(r'<rect width="(\d+)"', text)
+    assert (bars[:2], bars[4:6]) == (["60", "60"], ["30", "30"])  # reviews and iterations of each
 
 
 def test_an_agent_that_passes_itself_is_undone_and_told(stories: Stories) -> None:  # 004-17, C18
@@ -276,3 +278,166 @@ def test_archive_leaves_a_clean_slate_and_a_commit(stories: Stories) -> None:  #
     assert stories.stories[0]["title"] == ""
     assert "archive ralph loop" in stories.workshop.git("log", "-1", "--format=%s")
     assert stories.workshop.git("status", "--porcelain") == ""
+
+
+# -- what the runner does about what agents leave -------------------------------------------------
+CHEAT = {"passes": True, "reviewStatus": "approved", "notes": "mine"}
+
+
+def cut_off(stories: Stories) -> None:
+    """A loop whose agent cheats, and which someone ends gently before anybody judged that."""
+    stories.script(("US-001", CHEAT, "feat: [US-001] - mine"))
+    play = json.loads((stories.workshop.home / "script.json").read_text())
+    play[0][1:1] = [{"bash": "touch up; sleep 1"}]
+    (stories.workshop.home / "script.json").write_text(json.dumps(play))
+    with stories.workshop.start("story", "run") as run:
+        assert eventually((stories.repo / "up").exists)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert stories.stories[0]["passes"] is True
+    (stories.repo / "up").unlink()
+
+
+def test_what_is_undone_is_shown(stories: Stories) -> None:  # C18
+    stories.plan(story("US-001"))
+    stories.script(("US-001", CHEAT, "feat: [US-001] - mine"))
+    done = stories.workshop.ralph("story", "run", "-n", "1")
+    assert "Undone in tasks.json: US-001: passes true → false" in done.stdout
+    assert stories.stories[0] == story("US-001", notes="mine")
+
+
+def test_what_the_runner_approves_is_shown_and_named_as_uncommitted(stories: Stories) -> None:  # 004-25
+    stories.plan(story("US-001"))
+    stories.script(
+        ("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", REJECT, "review: [US-001] - changes requested")
+    )
+    done = stories.workshop.ralph("story", "run", "--review-cap", "1")
+    assert "US-001 is approved as it is: the review cap is reached" in done.stdout
+    assert "every story is approved; not committed: tasks.json" in done.stdout
+
+
+def test_what_a_gently_ended_loop_left_is_judged_by_the_next(stories: Stories) -> None:  # C18
+    stories.plan(story("US-001"))
+    cut_off(stories)
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", approve(1), "review: [US-001] - approved"))
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 0, done.stdout
+    assert "--as-is keeps it): US-001: passes true → false" in done.stdout
+    assert stories.stories[0]["reviewCount"] == 1
+
+
+def test_as_is_keeps_what_it_left(stories: Stories) -> None:
+    stories.plan(story("US-001"))
+    cut_off(stories)
+    done = stories.workshop.ralph("story", "run", "--as-is")
+    assert done.returncode == 0, done.stdout
+    assert stories.stories[0]["reviewCount"] == 0
+
+
+@pytest.mark.parametrize("words", [("archive",), ("init", "--force")])
+def test_a_new_list_is_not_judged_by_the_old_one(stories: Stories, words: tuple[str, ...]) -> None:  # 004-29
+    stories.plan(story("US-001"))
+    cut_off(stories)
+    assert stories.workshop.ralph("story", *words).returncode == 0
+    stories.plan(story("US-001", title="New"), story("US-003"))
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - New"))
+    done = stories.workshop.ralph("story", "run", "-n", "1")
+    assert "Undone" not in done.stdout
+    assert [s["reviewStatus"] for s in stories.stories] == ["needs_review", None]
+    report = json.loads(stories.workshop.ralph("story", "report", "--json").stdout)
+    assert [line["iterations"] for line in report["stories"]] == [1, 0]
+
+
+def test_a_folder_that_was_deleted_comes_back_with_its_list(stories: Stories) -> None:  # C18
+    stories.plan(story("US-001"))
+    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": "rm -rf ralph"}, {"say": "Clean."}]]))
+    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 2
+    assert "prompt.md" in done.stdout
+    assert stories.stories == [story("US-001")]
+
+
+def test_an_empty_answer_is_tried_again_and_is_no_iteration(stories: Stories) -> None:  # 004-09
+    stories.plan(story("US-001"))
+    stories.workshop.agent(result(""), result("Nothing to do."))
+    done = stories.workshop.ralph("story", "run", "-n", "1", "--agent", "claude")
+    assert (done.returncode, stories.workshop.calls) == (1, 2)
+    report = json.loads(stories.workshop.ralph("story", "report", "--json").stdout)
+    assert (report["iterations"], report["cost_usd"]) == (1, 0.02)
+
+
+def test_stories_that_all_wait_exit_3_and_tell_why(stories: Stories) -> None:
+    stories.plan(story("US-001"), story("US-002"))
+    stories.script(
+        ("US-001", {"dependsOn": ["US-007"]}, "feat: [US-001] - a"), ("US-002", {"dependsOn": ["US-001"]}, "")
+    )
+    done = stories.workshop.ralph("story", "run")
+    assert done.returncode == 3, done.stdout
+    assert "no story can be worked on: US-001 waits for US-007; US-002 waits for US-001" in done.stdout
+
+
+# -- before the first iteration -------------------------------------------------------------------
+def test_the_estimate_learns_from_what_stories_took(stories: Stories) -> None:  # 004-32
+    stories.plan(story("US-001"))
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", approve(1), "review: [US-001] - approved"))
+    first = stories.workshop.ralph("story", "run")
+    assert "1 open story × ~3 iterations each = ~3 iterations" in first.stdout
+    assert stories.workshop.ralph("story", "archive").returncode == 0
+    stories.plan(story("US-001"), story("US-002"))
+    again = stories.workshop.ralph("story", "run", "-n", "1")
+    seen = "2 open stories × ~2 iterations each, as seen in this repository so far = ~4 iterations"
+    assert f"{seen}, more than the 1 allowed: see -n" in again.stdout
+    other = stories.workshop.ralph("story", "run", "-n", "1", "--skip-review")
+    assert "× ~1 iterations each =" in other.stdout  # without reviews nothing was seen so far
+
+
+@pytest.mark.parametrize("place", [".ralph-active", ".ralph/.ralph-active"])
+def test_the_marker_of_a_living_process_is_honoured_in_both_places(stories: Stories, place: str) -> None:  # C23
+    stories.plan(story("US-001"))
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
+    marker = stories.repo / place
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text('{"pid": 1}')
+    for words in (("run", "-n", "1"), ("archive",)):
+        done = stories.workshop.ralph("story", *words)
+        assert (done.returncode, "pid 1" in done.stderr) == (2, True)
+    marker.write_text('{"pid": 1, "ticks": -1, "boot": "another"}')  # the number is someone else's by now
+    assert stories.workshop.ralph("story", "run", "-n", "1").returncode == 1
+    assert stories.stories[0]["reviewStatus"] == "needs_review"
+
+
+def test_a_marker_the_agent_spoiled_is_removed(stories: Stories) -> None:  # 004-06
+    stories.plan(story("US-001"))
+    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": "echo x > .ralph-active"}, {"say": "x"}]]))
+    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    stories.workshop.ralph("story", "run", "-n", "1")
+    assert not (stories.repo / ".ralph-active").exists()
+
+
+# -- another folder -------------------------------------------------------------------------------
+def test_the_loops_folder_may_have_another_name(stories: Stories) -> None:  # 004-03, C10
+    assert stories.workshop.ralph("story", "init", "--ralph-dir", "plans/next").returncode == 0
+    stories.plan(story("US-001"))
+    (stories.repo / "plans/next/tasks.json").write_text((stories.repo / "ralph/tasks.json").read_text())
+    stories.workshop.agent("cp .ralph-active marker.json; echo x")
+    stories.workshop.ralph("story", "run", "-n", "1", "--ralph-dir", "plans/next", "--agent", "claude")
+    assert json.loads((stories.repo / "marker.json").read_text())["ralphDir"] == "plans/next"
+    assert "`plans/next/tasks.json`" in stories.workshop.prompt(1)
+    assert "`ralph/" not in stories.workshop.prompt(1)
+
+
+def test_an_archive_commits_nothing_of_the_users(stories: Stories) -> None:  # 004-29
+    stories.plan(story("US-001"))
+    (stories.repo / "mine.txt").write_text("x\n")
+    (stories.repo / "ralph/mine.txt").write_text("x\n")
+    assert stories.workshop.ralph("story", "archive").returncode == 0
+    assert stories.workshop.git("status", "--porcelain").splitlines() == ["?? mine.txt", "?? ralph/mine.txt"]
+
+
+def test_what_ralph_keeps_and_what_was_renamed(stories: Stories) -> None:  # 004-21
+    stories.plan(story("US-001"))
+    stories.workshop.agent("mkdir -p .ralph; touch .ralph/x.log; git mv ralph/prd.md ralph/moved.md; echo working")
+    stories.workshop.ralph("story", "run", "-n", "2", "--agent", "claude")
+    assert "left uncommitted changes: ralph/moved.md, ralph/prd.md. Commit ALL" in stories.workshop.prompt(2)

@@ -116,6 +116,13 @@ class ClientRoom:
         text = json.dumps({"agent": named, "retry": {"attempts": 0, "emptyAnswers": 0}, **more})
         (self.repo / ".ralph" / "settings.json").write_text(text)
 
+    def commit(self, message: str, **files: str) -> None:
+        """Files, committed."""
+        for name, text in files.items():
+            (self.repo / name).write_text(text)
+        for words in (["add", "-A"], ["commit", "-qm", message]):
+            subprocess.run(["git", *words], cwd=self.repo, env=self.environment, check=True)
+
     def ralph(self, *words: str, timeout: float = 100, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run it to its end, in the room."""
         return subprocess.run(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.app import places
+from ralph.app.beginnings import ignore_logs
 from ralph.app.plugin import plugin_folder
 from ralph.app.story_history import put_away
 from ralph.core.review import is_done, read
@@ -48,7 +49,8 @@ def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
     put_away(places.find(place.project), place.folder)
     ignored = _ignore_marker(place.project)
     made = [f"Made {os.path.join(place.folder, file)}" for file in FILES]
-    return [*made, *([f"Added {MARKER} to .gitignore"] if ignored else [])]
+    told = (f"Added {MARKER} to .gitignore" if ignored else "", ignore_logs(place.project))
+    return [*made, *filter(None, told)]
 
 
 def check(place: StoryPlace, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:

@@ -44,7 +44,8 @@ def layers(environment: Mapping[str, str]) -> Iterator[Layer]:
 
 def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
     """Warnings for variables that look very much like one of ours."""
-    unknown = [name for name in environment if name.startswith(PREFIX) and name not in RUN_VARIABLES]
+    told = RUN_VARIABLES if f"{PREFIX}RUN_ID" in environment else ()  # we are inside a run
+    unknown = [name for name in environment if name.startswith(PREFIX) and name not in told]
     names = variables() if unknown else {}
     for name in unknown:
         if name not in names:

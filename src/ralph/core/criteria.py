@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import promise as promised
+from ralph.core.claims import promise_anywhere
 from ralph.model.spec import ALIASES, AgentDefaults, CompletionCriteria, Task, VerificationMethod
 
 _ACCEPTANCE = re.compile(r"\{\{\s*acceptance_criteria\s*\}\}")
@@ -49,6 +50,11 @@ def accepted(promise: str) -> tuple[str, ...]:
 def made(promise: str, output: str) -> bool:
     """Whether the agent's final message makes it: the strict rule."""
     return promised(output) in accepted(promise)
+
+
+def claimed(promise: str, output: str, loose: bool) -> bool:
+    """Whether the message is worth verifying: it makes the promise or, loosely, any promise anywhere."""
+    return bool(promise_anywhere(output)) if loose else made(promise, output)
 
 
 def expanded(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) -> tuple[str, ...]:

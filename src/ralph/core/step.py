@@ -78,9 +78,9 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
             state = replace(state, tally=_counted(state.tally, fact, rules.patience))
             if again := _trouble(rules, state, fact, seen):
                 return again
-        case Saved():
+        case Saved() | Verified():
             state = replace(state, tally=_paid(state.tally, fact))
-        case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Verified() | Landed():
+        case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Landed():
             pass
         case Waited() | Forbidden():
             pass
@@ -154,7 +154,7 @@ def _counted(tally: Tally, fact: Reported, patience: Patience | None) -> Tally:
             return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0)
 
 
-def _paid(tally: Tally, fact: Reported | Saved) -> Tally:
+def _paid(tally: Tally, fact: Reported | Saved | Verified) -> Tally:
     cost = tally.cost_usd if fact.cost_usd is None else (tally.cost_usd or 0.0) + fact.cost_usd
     return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage)
 

@@ -1,5 +1,6 @@
 """The world of `ralph story run`: the story list, the repository, an agent and the commands that verify."""
 
+import os
 from collections.abc import Mapping, Sequence
 
 from ralph.core.story_prompt import story_prompt

@@ -102,6 +102,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True):
     tools: int = 0
     errors: int = 0
     present: tuple[str, ...] = ()  # completion files that exist now
+    tree: str = ""  # a sign that changes with the work tree, where someone looked
 
 
 class Checked(Struct, frozen=True, tag="checked"):
@@ -158,8 +159,8 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True):
 
     verified: bool
     reason: str
-    interrupted: bool = False
-    tree: str = ""  # a sign that changes with the work tree
+    cost_usd: float | None = None  # of a judge
+    usage: Usage = NO_USAGE
 
 
 class Landed(Struct, frozen=True, tag="landed", omit_defaults=True):

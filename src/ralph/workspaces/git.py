@@ -1,5 +1,7 @@
 """Git, asked through the process layer, by argv, with nobody there to type."""
 
+import os
+import shutil
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -10,7 +12,10 @@ from ralph.model.ports import Processes
 from ralph.process.output import Excerpt
 
 TIMEOUT = 300.0
-IDENTITY = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
+_QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
+_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")  # a hook that runs us has them set
+_OURS = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+_TOLD = 300  # characters of a complaint
 
 
 class Said(Struct, frozen=True):
@@ -18,6 +23,7 @@ class Said(Struct, frozen=True):
 
     code: int
     output: str
+    complaint: str = ""
 
     @property
     def ok(self) -> bool:
@@ -29,32 +35,45 @@ class Said(Struct, frozen=True):
         """Without the last newline."""
         return self.output.strip()
 
+    @property
+    def problem(self) -> str:
+        """Why it did not, in one line."""
+        lines = [line.strip() for line in (self.complaint or self.output).splitlines() if line.strip()]
+        return "; ".join(lines)[:_TOLD] or f"exit code {self.code}"
+
 
 class Git:
     """One repository, seen from one folder."""
 
     def __init__(self, program: str, folder: str, environment: Mapping[str, str], processes: Processes) -> None:
         self._program, self.folder = program, folder
-        self._environment = {**environment, **IDENTITY}
+        kept = {name: value for name, value in environment.items() if name not in _ELSEWHERE}
+        self._environment = {**kept, **_QUIET}
         self._processes = processes
 
     def at(self, folder: str) -> "Git":
         """The same, from another folder."""
         return Git(self._program, folder, self._environment, self._processes)
 
-    def try_(self, *words: str) -> Said:
+    def named(self) -> "Git":
+        """The same, under a name of our own where the user has told git none: nobody else could commit."""
+        if self.try_("var", "GIT_COMMITTER_IDENT").ok:
+            return self
+        return Git(self._program, self.folder, {**self._environment, **_OURS}, self._processes)
+
+    def try_(self, *words: str, **variables: str) -> Said:
         """Run it; failing is an answer too."""
-        output = Excerpt(1 << 22, 1 << 16)
-        command = Command((self._program, *words), self._environment, self.folder, merged=True, timeout=TIMEOUT)
-        exited = self._processes.run(command, output.write, output.write)
-        return Said(exited.code, exited.error or output.text())
+        output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
+        environment = {**self._environment, **variables}
+        command = Command((self._program, *words), environment, self.folder, timeout=TIMEOUT)
+        exited = self._processes.run(command, output.write, errors.write)
+        return Said(exited.code, output.text(), exited.error or errors.text())
 
     def do(self, *words: str) -> str:
         """Run what must succeed; what it printed."""
         said = self.try_(*words)
         if not said.ok:
-            last = said.text.splitlines()[-1] if said.text else f"exit code {said.code}"
-            raise MachineError(f"git {' '.join(words[:2])} failed: {last}", f"look at it in {self.folder}")
+            raise MachineError(f"git {' '.join(words[:2])} failed: {said.problem}", f"look at it in {self.folder}")
         return said.text
 
     def commit_of(self, name: str) -> str:
@@ -62,10 +81,27 @@ class Git:
         said = self.try_("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return said.text if said.ok else ""
 
+    def branch(self) -> str:
+        """The branch that is checked out; empty when none is."""
+        said = self.try_("symbolic-ref", "--quiet", "--short", "HEAD")
+        return said.text if said.ok else ""
+
     def contains(self, target: str, commit: str) -> bool:
         """Whether the commit is reachable from the target."""
         return self.try_("merge-base", "--is-ancestor", commit, target).ok
 
-    def state(self) -> str:
-        """A short sign that changes with the tree: the commit and what differs from it."""
-        return f"{self.commit_of('HEAD')}\n{self.try_('status', '--porcelain').text}"
+    def changed(self) -> bool:
+        """Whether there is anything that is not committed, new files included."""
+        said = self.try_("status", "--porcelain", "--untracked-files=normal")
+        return not said.ok or bool(said.text)
+
+    def tree(self, index: str) -> str:
+        """The hash of all files as they are now, new ones included. `index` is a file of ours to work with."""
+        if not os.path.exists(index):
+            own = self.try_("rev-parse", "--path-format=absolute", "--git-path", "index")
+            if own.ok and os.path.exists(own.text):
+                shutil.copyfile(own.text, index)  # what has not changed need not be read again
+        if not self.try_("add", "--all", GIT_INDEX_FILE=index).ok:
+            return ""
+        said = self.try_("write-tree", GIT_INDEX_FILE=index)
+        return said.text if said.ok else ""

@@ -9,6 +9,8 @@ from ralph.workspaces.git import Git
 from ralph.workspaces.worktree import Worktree
 
 FOLDER = "landing"
+TRIES = 3  # while others move the target
+Check = Callable[[str], str]  # a folder with the merged tree → what is wrong with it
 
 
 class Landing(Struct, frozen=True):
@@ -21,27 +23,46 @@ class Landing(Struct, frozen=True):
     problem: str = ""  # why the target could not be moved
 
 
-def land(git: Git, tree: Worktree, scratch: str, message: str, verify: Callable[[str], str]) -> Landing:
+def land(git: Git, tree: Worktree, scratch: str, message: str, verify: Check) -> Landing:
     """Merge the branch into its target. `verify` looks at the merged tree and says what is wrong with it."""
-    target = git.commit_of(tree.target)
-    if git.contains(tree.target, tree.branch):
-        return Landing(True, target)
-    folder = os.path.join(scratch, FOLDER)
+    for _ in range(TRIES):
+        target = git.commit_of(f"refs/heads/{tree.target}")
+        if not target:
+            return Landing(False, problem=f"there is no branch {tree.target!r}")
+        if git.contains(target, tree.branch):
+            return Landing(True, target)
+        merged = _merged(git, tree, target, os.path.join(scratch, FOLDER), message, verify)
+        if not merged.done:
+            return merged
+        problem = _moved(git, tree.target, target, merged.commit)
+        if not problem:
+            return merged
+        if git.commit_of(f"refs/heads/{tree.target}") == target:  # nobody was faster: it is something else
+            break
+    return Landing(False, problem=f"{tree.target} could not be moved: {problem}")
+
+
+def _merged(git: Git, tree: Worktree, target: str, folder: str, message: str, verify: Check) -> Landing:
     git.try_("worktree", "remove", "--force", folder)
     git.do("worktree", "add", "--quiet", "--detach", folder, target)
     try:
         there = git.at(folder)
-        merged = there.try_("merge", "--no-edit", "--quiet", "-m", message, tree.branch)
-        if not merged.ok:
-            files = there.try_("diff", "--name-only", "--diff-filter=U").text.replace("\n", ", ")
-            return Landing(False, conflict=files or merged.text)
-        if red := verify(folder):
-            return Landing(False, red=red)
-        commit = there.do("rev-parse", "HEAD")
+        said = there.try_("-c", "commit.gpgsign=false", "merge", "--no-edit", "--quiet", "-m", message, tree.branch)
+        if not said.ok:
+            return _unmerged(there, said.problem)
+        red = verify(folder)
+        return Landing(False, red=red) if red else Landing(True, there.do("rev-parse", "HEAD"))
     finally:
         git.try_("worktree", "remove", "--force", folder)
-    problem = _moved(git, tree.target, target, commit)
-    return Landing(not problem, commit, problem=problem)
+
+
+def _unmerged(there: Git, problem: str) -> Landing:
+    files = there.try_("diff", "--name-only", "--diff-filter=U").text
+    if files:
+        return Landing(False, conflict=files.replace("\n", ", "))
+    if there.commit_of("MERGE_HEAD"):  # git could; a hook of the user's did not want it
+        return Landing(False, red=problem)
+    return Landing(False, problem=problem)
 
 
 def _moved(git: Git, target: str, old: str, new: str) -> str:
@@ -51,7 +72,7 @@ def _moved(git: Git, target: str, old: str, new: str) -> str:
         said = git.at(holder).try_("merge", "--ff-only", "--quiet", new)
     else:
         said = git.try_("update-ref", f"refs/heads/{target}", new, old)
-    return "" if said.ok else f"{target} could not be moved: {said.text.splitlines()[-1] if said.text else said.code}"
+    return "" if said.ok else said.problem
 
 
 def _holder(git: Git, branch: str) -> str:

@@ -4,12 +4,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.changes import changes
-from ralph.core.criteria import made
+from ralph.core.criteria import claimed
 from ralph.core.progress import Streak, fingerprint
 from ralph.model.loop import (
     Brief,
     Decision,
     Feedback,
+    Forbidden,
     Land,
     Landed,
     Limits,
@@ -24,6 +25,8 @@ from ralph.model.loop import (
 )
 
 NO_PROMISE = "No completion promise found"
+UNPROMISED = "Max iterations reached without completion promise"
+REPAIRS = "coder"  # whose turn it is when someone asks for changes
 
 
 class StagePlan(Struct, frozen=True):
@@ -31,8 +34,8 @@ class StagePlan(Struct, frozen=True):
 
     role: str
     promise: str
-    limit: int  # 1 where its loop is switched off
-    lands_back: bool = True  # whether it may ask for changes
+    limit: int
+    loops: bool = True  # False: one single pass
 
 
 class Standing(Struct, frozen=True):
@@ -54,24 +57,28 @@ class Staged(Struct, frozen=True):
     stages: tuple[StagePlan, ...]
     max_send_backs: int = 3
     breaker: int = 5
-    first: int = 0  # the stage it begins with: an earlier life has passed those before
+    begins: Standing = Standing()  # where an earlier life left it
+    lands: bool = True  # False: the last stage here is not the last of all
+    loose: bool = False  # seed 002's matching of promises
 
     def begin(self, limits: Limits) -> tuple[Standing, Decision]:
         """The first agent."""
-        return self._run(Standing(self.first))
+        return self._run(self.begins)
 
     def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
         """Agent → promise → verification → next stage → landing."""
         match seen.fact:
             case Reported() as reported:
-                return self._heard(replace(state, turn=state.turn + 1), reported)
+                stillness = state.stillness.and_then(reported.tree)
+                return self._heard(replace(state, turn=state.turn + 1, stillness=stillness), reported)
             case Verified(verified=True):
                 return self._passed(state)
-            case Verified(reason=reason, tree=tree):
-                still = replace(state, stillness=state.stillness.and_then(tree))
-                return self._again(still, f"Verification failed: {reason}", reason)
+            case Verified(reason=reason):
+                return self._failed(state, f"Verification failed: {reason}", reason)
             case Landed() as landed:
                 return self._landed(state, landed)
+            case Forbidden(why):
+                return state, Stop(Outcome.OVER_BUDGET, why)
             case _:
                 return self._run(state)
 
@@ -84,41 +91,53 @@ class Staged(Struct, frozen=True):
         if state.resolving:
             return state, Land()
         if reported.outcome != "finished":
-            return self._again(state, reported.detail)
-        wanted = changes(reported.text) if plan.lands_back and plan.role != self.stages[0].role else None
-        if wanted:
+            return self._failed(state, reported.detail)
+        if plan.role != REPAIRS and (wanted := changes(reported.text)):
             return self._sent_back(state, plan.role, wanted)
-        if not made(plan.promise, reported.text):
-            return self._again(state, NO_PROMISE)
+        if not claimed(plan.promise, reported.text, self.loose):
+            # Work that goes on without a promise is no failure; work that stands still is another matter.
+            return self._again(replace(state, failures=Streak()), NO_PROMISE)
         return state, Verify(plan.role, state.turn, plan.limit, reported.text)
 
     def _passed(self, state: Standing) -> tuple[Standing, Decision]:
-        if state.stage + 1 == len(self.stages):
+        if state.stage + 1 < len(self.stages):
+            return self._run(Standing(state.stage + 1, sends=state.sends))
+        if self.lands:
             return state, Land()
-        return self._run(Standing(state.stage + 1, sends=state.sends))
+        return state, Stop(Outcome.COMPLETED, f"{self.task} passed {', '.join(plan.role for plan in self.stages)}")
+
+    def _failed(self, state: Standing, reason: str, last: str = "") -> tuple[Standing, Decision]:
+        return self._again(replace(state, failures=state.failures.and_then(fingerprint(reason))), reason, last)
 
     def _again(self, state: Standing, reason: str, last: str = "") -> tuple[Standing, Decision]:
         plan = self.stages[state.stage]
-        state = replace(state, failures=state.failures.and_then(fingerprint(reason)))
+        if not plan.loops:
+            return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: its single pass was not enough: {reason}")
         if state.turn >= plan.limit:
-            told = f"Max iterations reached. Last verification: {last}" if last else _OUT
+            told = f"Max iterations reached. Last verification: {last}" if last else UNPROMISED
             return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: Ralph loop exceeded {plan.limit} iterations. {told}")
         if state.failures.times >= self.breaker:
             return state, Stop(Outcome.STUCK, f"{plan.role}: the same failure {self.breaker} times in a row: {reason}")
         if state.stillness.times >= self.breaker:
-            return state, Stop(Outcome.STUCK, f"{plan.role}: {self.breaker} promises in a row with nothing changed")
+            still = f"{self.breaker} runs in a row left the tree as it was"
+            return state, Stop(Outcome.STUCK, f"{plan.role}: {still}: {reason}")
         return self._run(state, reason)
 
-    def _sent_back(self, state: Standing, role: str, wanted: str) -> tuple[Standing, Decision]:
+    def _sent_back(self, state: Standing, by: str, wanted: str) -> tuple[Standing, Decision]:
+        repairs = next((index for index, plan in enumerate(self.stages) if plan.role == REPAIRS), None)
+        if repairs is None:
+            why = f"{by} asks for changes, and {REPAIRS} is not among the stages: {wanted}"
+            return state, Stop(Outcome.STUCK, why)
         if state.sends >= self.max_send_backs:
-            return state, Stop(Outcome.EXHAUSTED, f"{role} sent it back more than {self.max_send_backs} times")
-        return self._run(Standing(0, sends=state.sends + 1, changes=wanted))
+            why = f"{by} sent it back more than {self.max_send_backs} times: {wanted}"
+            return state, Stop(Outcome.EXHAUSTED, why)
+        return self._run(Standing(repairs, sends=state.sends + 1, changes=wanted))
 
     def _landed(self, state: Standing, landed: Landed) -> tuple[Standing, Decision]:
         if landed.done:
             return state, Stop(Outcome.COMPLETED, f"{self.task} passed every stage and landed as {landed.commit[:12]}")
         if landed.red:
-            return self._sent_back(replace(state, resolving=False), "landing", f"On the merged tree: {landed.red}")
+            return self._sent_back(state, "landing", f"On the merged tree: {landed.red}")
         if landed.problem or state.resolving:
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
             return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
@@ -132,6 +151,3 @@ class Staged(Struct, frozen=True):
         turn = state.turn + 1
         brief = Brief(0, 0, feedback, None, plan.role, self.task, turn=turn, turns=plan.limit, changes=state.changes)
         return state, RunAgent(brief)
-
-
-_OUT = "Max iterations reached without completion promise"

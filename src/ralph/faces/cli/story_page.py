@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from ralph.core.quantities import duration, money
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ralph.app.story_report import Report, StoryLine
 
 _STYLE = """
@@ -17,22 +19,21 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 rect { fill: #4c8bf5; } .open rect { fill: #e0a030; }
 small { opacity: .7; }
 """
-_WIDTH = 120
+_WIDTH = 60
 
 
 def page(report: "Report") -> str:
     """The whole document."""
     done = sum(line.done for line in report.stories)
-    most = max((line.iterations for line in report.stories), default=0) or 1
-    rows = "\n".join(_row(line, most) for line in report.stories)
+    rows = "\n".join(_row(line, report.stories) for line in report.stories)
     sums = f"{report.iterations} iterations · {duration(report.seconds)} · {money(report.cost_usd)}"
+    heads = "".join(f'<th class="n">{name}</th><th></th>' for name in ("reviews", "iterations", "time", "cost"))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{escape(report.project)}: stories</title>
 <style>{_STYLE}</style></head><body>
 <h1>{escape(report.project) or "Stories"}</h1>
 <p>{done} of {len(report.stories)} stories done · {sums}</p>
-<table><thead><tr><th>story</th><th>title</th><th>status</th><th class="n">reviews</th><th class="n">iterations</th>
-<th></th><th class="n">time</th><th class="n">cost</th></tr></thead>
+<table><thead><tr><th>story</th><th>title</th><th>status</th>{heads}</tr></thead>
 <tbody>
 {rows}
 </tbody></table>
@@ -40,18 +41,20 @@ def page(report: "Report") -> str:
 """
 
 
-def _row(line: "StoryLine", most: int) -> str:
+def _row(line: "StoryLine", lines: "Sequence[StoryLine]") -> str:
     kind = "" if line.done else ' class="open"'
-    cells = (
-        f'<td class="n">{line.reviews}</td><td class="n">{line.iterations}</td><td>{_bar(line.iterations, most)}</td>'
-    )
-    amounts = f'<td class="n">{duration(line.seconds)}</td><td class="n">{money(line.cost_usd)}</td>'
     names = f"<td>{escape(line.id)}</td><td>{escape(line.title)}</td><td>{escape(line.status)}</td>"
-    return f"<tr{kind}>{names}{cells}{amounts}</tr>"
-
-
-def _bar(value: int, most: int) -> str:
-    width = round(_WIDTH * value / most)
-    return (
-        f'<svg width="{_WIDTH}" height="12" role="img" aria-label="{value}"><rect width="{width}" height="12"/></svg>'
+    amounts = (
+        _amount(str(line.reviews), line.reviews, [each.reviews for each in lines]),
+        _amount(str(line.iterations), line.iterations, [each.iterations for each in lines]),
+        _amount(duration(line.seconds), line.seconds, [each.seconds for each in lines]),
+        _amount(money(line.cost_usd), line.cost_usd or 0.0, [each.cost_usd or 0.0 for each in lines]),
     )
+    return f"<tr{kind}>{names}{''.join(amounts)}</tr>"
+
+
+def _amount(text: str, value: float, values: "Sequence[float]") -> str:
+    """A number, and a bar as long as its part of the greatest."""
+    width = round(_WIDTH * value / (max(values) or 1))
+    bar = f'<svg width="{_WIDTH}" height="12" aria-hidden="true"><rect width="{width}" height="12"/></svg>'
+    return f'<td class="n">{text}</td><td>{bar}</td>'
