@@ -165,6 +165,16 @@ def test_the_model_learns_how_full_its_context_is(room: ClientRoom) -> None:  # 
     assert requests[-1].count("of the context window is used") == 1  # once for a threshold
 
 
+@claude
+def test_the_guard_refuses_what_is_plainly_destructive(room: ClientRoom) -> None:  # 004-04
+    loop = Loop(room, story("US-001"))
+    room.model([{"bash": "git push --force nowhere main"}, {"say": "Then not."}])
+    told = room.ralph("story", "run", "-n", "1", "--json").stdout
+    assert "ralph's guard" in loop.asked(1)[-1]
+    assert "ralph's guard" in told
+    assert "does not appear to be a git repository" not in loop.asked(1)[-1]  # it never ran
+
+
 # -- the loop -------------------------------------------------------------------------------------
 @claude
 def test_two_stories_with_one_requested_change(room: ClientRoom) -> None:  # 004-04, 004-08, 004-24, 004-31

@@ -1,25 +1,28 @@
 """The world of one task of `ralph execute`: an agent a stage, in a work tree of its own, and a record of everything."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ralph.core.criteria import made
-from ralph.core.stage_prompt import StageBrief, looped, single_pass
+from ralph.core.criteria import claimed
+from ralph.core.stage_prompt import ATTEMPTS, StageBrief, looped, single_pass
 from ralph.core.task_rules import iso
-from ralph.engine.caller import Call, Caller, papers_in
+from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.telling import tell
 from ralph.engine.world import Clock
 from ralph.model import board
-from ralph.model.board import Change, Entry
+from ralph.model.board import Change, Entry, IterationEnded
 from ralph.model.errors import RalphError
 from ralph.model.events import GateEnded, GateStarted, Noted
 from ralph.model.loop import (
     Brief,
     Decision,
     Fact,
+    Forbidden,
     Interrupted,
     Land,
     Landed,
@@ -32,8 +35,11 @@ from ralph.model.loop import (
     Waited,
 )
 from ralph.model.ports import Inbox, Watcher
-from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
+from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt, VerificationMethod
 from ralph.model.verdict import Claim, Verdict
+
+OVER_BUDGET = "the budget of all tasks together is spent"
+RECHECKED = (VerificationMethod.EXTERNAL, VerificationMethod.MULTI_STAGE)  # on the merged tree too
 
 
 class Part(Struct, frozen=True):
@@ -44,12 +50,23 @@ class Part(Struct, frozen=True):
     loops: bool = True
 
 
+class Terms(Struct, frozen=True):
+    """What one task is told once."""
+
+    run: str
+    records: str  # the run's own folder
+    specification: str
+    environment: Mapping[str, str]  # of verifications
+    loose: bool = False
+
+
 class Desk(Struct, frozen=True):
     """What the board says and is told. Every write has a key: a repeat is harmless."""
 
     entry: Callable[[], Entry]
     record: Callable[[Sequence[Change], str], object]
     attempts: Callable[[str], Sequence[VerificationAttempt]]
+    left: Callable[[], float | None]  # money for all tasks together; None: no limit
 
 
 class Site(Struct, frozen=True):
@@ -57,9 +74,9 @@ class Site(Struct, frozen=True):
 
     folder: str
     diff: Callable[[], str]
-    state: Callable[[], str]
-    keep: Callable[[str], object]  # commit what an agent left lying about
-    land: Callable[[], Landed]
+    tree: Callable[[], str]  # a hash of all files
+    keep: Callable[[str], str]  # commit what an agent left lying about; why that cannot be
+    land: Callable[[Callable[[str], str]], Landed]  # given what looks at the merged tree and says what is wrong
 
 
 class StageWorld:
@@ -67,25 +84,25 @@ class StageWorld:
 
     def __init__(
         self,
-        run: str,
-        records: str,
-        specification: str,
+        terms: Terms,
         parts: Mapping[str, Part],
         desk: Desk,
         site: Site,
         verify: Callable[[Claim, CompletionCriteria], Verdict],
-        environment: Mapping[str, str],
-        loose: bool,
         clock: Clock,
         inbox: Inbox,
         watchers: Sequence[Watcher],
     ) -> None:
-        self._run, self._records, self._specification = run, records, specification
-        self._parts, self._desk, self._site = parts, desk, site
-        self._verify, self._environment, self._loose = verify, environment, loose
+        self._terms, self._parts, self._desk, self._site = terms, parts, desk, site
+        self._verify = verify
         self._clock, self._inbox, self._watchers = clock, inbox, watchers
-        self._number = 0
+        self._steps = 0  # a number for every record
+        self._calls = 0
+        self._iteration = 0
+        self._open: IterationEnded | None = None  # an iteration whose promise is still to be looked at
+        self._proofs: dict[str, str] = {}  # by stage: the message whose promise held
         self.last_text = ""
+        self.landed_as = ""
 
     def look(self, fact: Fact) -> Observation:
         """The fact, with the clocks and interruptions of now."""
@@ -95,12 +112,12 @@ class StageWorld:
         """One step of the loop."""
         match decision:
             case RunAgent(brief):
-                return self._attempt(brief)
-            case Verify(role, turn, turns, text):
-                return self._verified(role, turn, turns, text)
+                left = self._desk.left()
+                return self._attempt(brief, left) if left is None or left > 0 else Forbidden(OVER_BUDGET)
+            case Verify(role, turn, _, text):
+                return self._verified(cast("Role", role), turn, text)
             case Land():
-                self._site.keep(f"ralph: {self._desk.entry().task.id}")
-                return self._site.land()
+                return self._landed()
             case Wait(seconds):
                 self._inbox.wait(seconds)
                 return Waited()
@@ -108,30 +125,25 @@ class StageWorld:
                 raise ValueError(f"`ralph execute` does not know how to {decision!r}")
 
     # -- an agent -------------------------------------------------------------------------------
-    def _attempt(self, brief: Brief) -> Fact:
-        self._number = brief.iteration
+    def _attempt(self, brief: Brief, left: float | None) -> Fact:
+        self._calls += 1
+        self._iteration = brief.iteration
         role = cast("Role", brief.role)
         part = self._parts[role]
         if brief.turns:
             self._enter(brief, role, part.criteria.promise)
         prompt = self._prompt(brief, part) if brief.turns else _conflict(brief)
+        budget = min((usd for usd in (brief.budget_usd, left) if usd is not None), default=None)
+        call = Call(prompt, "stream", self._papers(), brief.iteration, budget, _variables(brief))
         try:
-            call = Call(
-                prompt,
-                "stream",
-                papers_in(self._records, self._number),
-                brief.iteration,
-                brief.budget_usd,
-                self._variables(brief),
-            )
             reported = part.caller.call(call, self._watchers)
         except RalphError as error:
             reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
         if reported is None:
             return Interrupted(self._inbox.interruption())
         self.last_text = reported.text or self.last_text
-        self._settle(brief, role, reported, made(part.criteria.promise, reported.text))
-        return reported
+        self._settle(brief, role, reported)
+        return replace(reported, tree=self._site.tree())
 
     def _enter(self, brief: Brief, role: Role, promise: str) -> None:
         entry, now = self._desk.entry(), time.time()
@@ -142,76 +154,45 @@ class StageWorld:
             board.StageEntered(brief.story, role),
             board.IterationBegun(brief.story, role, brief.turn, brief.turns, promise, now),
         ]
-        self._record(changes, "begun")
+        self._record(changes)
 
     def _prompt(self, brief: Brief, part: Part) -> str:
-        entry = self._desk.entry()
         told = StageBrief(
-            entry.task,
+            self._desk.entry().task,
             brief.role,
             part.criteria,
             brief.turn,
             brief.turns,
-            self._specification,
-            self._desk.attempts(brief.role)[-3:] if brief.turn > 1 else (),
+            self._terms.specification,
+            _failed(self._desk.attempts(brief.role)) if brief.turn > 1 else (),
             brief.changes,
         )
         text = looped(told) if part.loops else single_pass(told)
-        notes = [item.text for item in brief.feedback]
-        return (
-            text if not notes else f"{text}\n## About the last run\n" + "\n".join(f"- {note}" for note in notes) + "\n"
-        )
+        notes = "".join(f"- {item.text}\n" for item in brief.feedback)
+        return f"{text}\n## About the last run\n{notes}" if notes else text
 
-    def _settle(self, brief: Brief, role: Role, reported: Reported, promised: bool) -> None:
-        usage, now = reported.usage, time.time()
-        spent = board.Spent(
-            brief.story,
-            role,
-            brief.turn,
-            now,
-            reported.cost_usd,
-            usage.input_tokens,
-            usage.output_tokens,
-            self._run,
+    def _settle(self, brief: Brief, role: Role, reported: Reported) -> None:
+        """What it cost is known now; whether the loop goes on, only when its promise has been looked at."""
+        task, turn, usage, now, run = brief.story, brief.turn, reported.usage, time.time(), self._terms.run
+        promise = self._parts[role].criteria.promise
+        promised = reported.outcome == "finished" and claimed(promise, reported.text, self._terms.loose)
+        milliseconds = int(reported.seconds * 1000)
+        spent = board.Spent(task, role, turn, now, reported.cost_usd, usage.input_tokens, usage.output_tokens, run)
+        goes_on = not promised and turn < brief.turns
+        ended = IterationEnded(
+            task, role, turn, brief.turns, promised, goes_on, milliseconds, now, reported.outcome, run
         )
-        ended = board.IterationEnded(
-            brief.story,
-            role,
-            brief.turn,
-            brief.turns,
-            promised,
-            not promised and brief.turn < brief.turns,
-            int(reported.seconds * 1000),
-            now,
-            reported.outcome,
-            self._run,
-        )
-        self._record([spent, ended], "ended")
+        waits = promised and bool(brief.turns)
+        self._open = ended if waits else None
+        self._record([spent] if waits else [spent, ended])
 
     # -- its promise ----------------------------------------------------------------------------
-    def _verified(self, role: str, turn: int, turns: int, text: str) -> Fact:
-        entry, criteria = self._desk.entry(), self._parts[role].criteria
-        spec = entry.task.completion_spec
-        title = f"{role}: {criteria.verification_method.value}"
-        tell(self._watchers, self._number, GateStarted(title))
-        claim = Claim(
-            criteria.promise,
-            text,
-            self._site.folder,
-            self._environment,
-            role,
-            spec.outcome if spec else "",
-            tuple(spec.acceptance_criteria) if spec else (),
-            self._site.diff,
-            self._site.state(),
-            self._loose,
-        )
-        verdict = self._verify(claim, criteria)
+    def _verified(self, role: Role, turn: int, text: str) -> Fact:
+        criteria = self._parts[role].criteria
+        verdict = self._looked_at(f"{role}: {criteria.verification_method.value}", role, text, self._site.folder)
         if verdict.interrupted or self._inbox.stop_now() is not None:
+            self._record(self._closed(continuing=True))
             return Interrupted(self._inbox.interruption() or "interrupted")
-        notes = [Noted(f"{role}: {note}") for note in verdict.notes]
-        ended = GateEnded(title, verdict.verified, 0 if verdict.verified else 1, verdict.seconds, detail=verdict.reason)
-        tell(self._watchers, self._number, *notes, ended, Noted(f"{role} {turn}/{turns}: {verdict.reason}"))
         attempt = VerificationAttempt(
             turn,
             True,
@@ -226,16 +207,87 @@ class StageWorld:
             verdict.notes,
             verdict.detail,
         )
-        task = entry.task.id
-        passed: list[Change] = [board.StagePassed(task, cast("Role", role))] if verdict.verified else []
-        self._record([board.Attempted(task, attempt, self._run), *passed], "verified")
-        return Verified(verdict.verified, verdict.reason, tree=claim.tree)
+        task, run = self._desk.entry().task.id, self._terms.run
+        changes: list[Change] = [*self._closed(continuing=not verdict.verified), board.Attempted(task, attempt, run)]
+        if verdict.cost_usd is not None:
+            changes.append(board.Spent(task, role, turn, time.time(), verdict.cost_usd, run=run))
+        if verdict.verified:
+            self._proofs[role] = text
+            changes += self._passed(task, role)
+        self._record(changes)
+        return Verified(verdict.verified, verdict.reason, verdict.cost_usd)
 
-    def _record(self, changes: Sequence[Change], what: str) -> None:
-        self._desk.record(changes, f"{self._run}/{self._number}/{what}")
+    def _looked_at(self, title: str, role: str, text: str, folder: str) -> Verdict:
+        criteria, spec = self._parts[role].criteria, self._desk.entry().task.completion_spec
+        claim = Claim(
+            criteria.promise,
+            text,
+            folder,
+            self._terms.environment,
+            role,
+            spec.outcome if spec else "",
+            tuple(spec.acceptance_criteria) if spec else (),
+            self._site.diff,
+            self._site.tree() if folder == self._site.folder else "",
+            self._terms.loose,
+        )
+        tell(self._watchers, self._iteration, GateStarted(title))
+        verdict = self._verify(claim, criteria)
+        notes = [Noted(f"{role}: {note}") for note in verdict.notes]
+        ended = GateEnded(title, verdict.verified, 0 if verdict.verified else 1, verdict.seconds, detail=verdict.reason)
+        tell(self._watchers, self._iteration, *notes, ended)
+        return verdict
 
-    def _variables(self, brief: Brief) -> dict[str, str]:
-        return {"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": brief.role, "RALPH_TASK": brief.story}
+    def _passed(self, task: str, role: Role) -> list[Change]:
+        """The next stage begins with it: who is cut short here need not pass this one again."""
+        roles = list(self._parts)
+        after = roles[roles.index(role) + 1 :]
+        entered: list[Change] = [board.StageEntered(task, cast("Role", after[0]))] if after else []
+        return [board.StagePassed(task, role), *entered]
+
+    def _closed(self, continuing: bool) -> list[Change]:
+        ended, self._open = self._open, None
+        return [] if ended is None else [replace(ended, continuing=continuing and ended.iteration < ended.max_iterations)]
+
+    # -- landing --------------------------------------------------------------------------------
+    def _landed(self) -> Fact:
+        if problem := self._site.keep(f"ralph: {self._desk.entry().task.id}"):
+            return Landed(False, problem=problem)
+        landed = self._site.land(self._fault)
+        self.landed_as = landed.commit
+        if not landed.done and self._inbox.stop_now() is not None:
+            return Interrupted(self._inbox.interruption())
+        return landed
+
+    def _fault(self, folder: str) -> str:
+        """What the last stage that can says of the merged tree."""
+        for role in reversed(self._parts):
+            method = self._parts[role].criteria.verification_method
+            proof = self._proofs.get(role, "")
+            if method in RECHECKED and (proof or method is VerificationMethod.EXTERNAL):
+                said = proof or f"<promise>{self._parts[role].criteria.promise}</promise>"
+                verdict = self._looked_at(f"{role}: {method.value} on the merged tree", role, said, folder)
+                return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
+        return ""
+
+    def _record(self, changes: Sequence[Change]) -> None:
+        self._steps += 1
+        if changes:
+            self._desk.record(changes, f"{self._terms.run}/{self._steps}")
+
+    def _papers(self) -> Papers:
+        names = ("agent_{}.log", "agent_{}.stderr.log", "prompt_{}.txt", "answer_{}.txt")
+        return Papers(*(os.path.join(self._terms.records, name.format(f"{self._calls:03}")) for name in names))
+
+
+def _failed(attempts: Sequence[VerificationAttempt]) -> Sequence[VerificationAttempt]:
+    """Those since a promise last held, the latest few."""
+    held = [index for index, attempt in enumerate(attempts) if attempt.verified]
+    return attempts[held[-1] + 1 if held else 0 :][-ATTEMPTS:]
+
+
+def _variables(brief: Brief) -> dict[str, str]:
+    return {"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": brief.role, "RALPH_TASK": brief.story}
 
 
 def _conflict(brief: Brief) -> str:
