@@ -272,6 +272,21 @@ def test_a_broken_plugin_is_noted_once() -> None:
     assert told.count(Noted("plugin badplug@inline: hook-load-failed")) == 1
 
 
+def test_what_a_stop_hook_says_is_noted_in_a_line() -> None:
+    assert events_of(user(text("Stop hook feedback:\nCommit it.\n\nThen stop."))) == [
+        Noted("Stop hook feedback: Commit it. Then stop.")
+    ]
+    (long,) = events_of(user(text("Stop hook feedback:\n" + "x " * 400)))
+    assert isinstance(long, Noted)
+    assert (len(long.text), long.text[-1]) == (400, "…")
+    assert events_of(user(text("Go on."))) == []
+
+
+def test_a_notification_is_noted_without_the_keys_of_its_screen() -> None:
+    event = {"type": "system", "subtype": "notification", "text": "Stop hook error occurred · ctrl+o to see"}
+    assert events_of(event) == [Noted("Stop hook error occurred")]
+
+
 def test_a_subagents_events_are_nested() -> None:
     told = events_of(
         assistant(text("sub"), use("Read", file_path="a"), parent="p"),

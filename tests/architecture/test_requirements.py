@@ -11,8 +11,9 @@ DOCS = TESTS.parent / "docs"
 PAGE = DOCS / "requirements.md"
 COUNTS = {"000": 24, "001": 34, "002": 26, "003": 16, "004": 32}  # how many each specification has
 DECISIONS = 25
-COVERED = ("001", "003")
-COVERED_DECISIONS = frozenset("C1 C4 C5 C6 C7 C8 C11 C12 C13 C19 C20 C24".split())
+COVERED = ("001", "003", "004")
+COVERED_DECISIONS = frozenset("C1 C4 C5 C6 C7 C8 C10 C11 C12 C13 C18 C19 C20 C21 C22 C23 C24".split())
+LATER = {"later: sandbox backends": frozenset({"004-10", "004-11", "004-12"})}  # work that has not begun
 
 ROW = re.compile(r"^\| (\d{3}-\d{2}|C\d+) \| ([^|]+) \| (.*) \|$", re.MULTILINE)
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
@@ -32,6 +33,12 @@ def valid() -> set[str]:
 
 def rows() -> dict[str, list[tuple[str, str]]]:
     return {number: NAMED.findall(tests) for number, _, tests in ROW.findall(PAGE.read_text(encoding="utf-8"))}
+
+
+def later() -> set[str]:
+    """Whose row says that all of it is left to a later work."""
+    found = ROW.findall(PAGE.read_text(encoding="utf-8"))
+    return {number for number, _, tests in found if any(part in LATER for part in tests.split("<br>"))}
 
 
 @cache
@@ -61,7 +68,11 @@ def test_every_test_that_is_named_exists() -> None:
 
 def test_every_requirement_of_the_covered_specifications_has_a_test() -> None:
     covered = COVERED_DECISIONS.union(*map(numbers, COVERED))
-    assert [number for number in sorted(covered) if not rows().get(number)] == []
+    assert [number for number in sorted(covered) if not rows().get(number) and number not in later()] == []
+
+
+def test_only_what_was_agreed_is_left_for_later() -> None:
+    assert later() == frozenset().union(*LATER.values())
 
 
 def test_every_row_is_read_and_stands_once() -> None:

@@ -1,5 +1,6 @@
 """Fixtures for the tests with real agent CLIs, which run only when asked for: they take minutes."""
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def network() -> Iterator[Network]:
     """Loopback only, where the machine allows it."""
     made = Network()
+    if not made.alone:
+        warnings.warn("no network namespace can be made here: the CLIs have the machine's own network", stacklevel=1)
     yield made
     made.close()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.client_room import PROGRAMS, ClientRoom
+from support.client_room import PROGRAMS, ClientRoom, Network
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "ralph"
 CHANGE = """\
@@ -93,10 +93,10 @@ class Loop:
 
 # -- the plugin -----------------------------------------------------------------------------------
 @claude
-def test_claude_finds_nothing_wrong_with_the_plugin(room: ClientRoom) -> None:  # 004-01
+def test_claude_finds_nothing_wrong_with_the_plugin(room: ClientRoom, network: Network) -> None:  # 004-01
     for place in (PLUGIN, PLUGIN.parents[1]):
         done = subprocess.run(
-            [PROGRAMS / "claude", "plugin", "validate", "--strict", place],
+            [*network.words, PROGRAMS / "claude", "plugin", "validate", "--strict", place],
             cwd=room.repo,
             env=room.environment,
             stdin=subprocess.DEVNULL,
@@ -122,6 +122,7 @@ def test_a_story_approved_by_its_own_author_is_held_back(room: ClientRoom) -> No
     )
     done = room.ralph("story", "run", "-n", "1", "--json")
     assert done.returncode == 1, done.stderr  # one iteration is not enough
+    assert f"Stop hook feedback: {BLOCKED}" in done.stdout  # and whoever watches learns it too
     requests = loop.asked(1)
     first = next(number for number, text in enumerate(requests) if BLOCKED in text)
     assert "Approved, I am that good." in requests[first]

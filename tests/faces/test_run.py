@@ -720,3 +720,11 @@ def test_what_a_dead_run_left_is_swept_before_another_starts(workshop: Workshop)
     assert workshop.status()["outcome"] == "lost"
     assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 0
     assert not alive_with(token)
+
+
+def test_a_path_that_is_no_text_is_refused_in_words(workshop: Workshop) -> None:
+    workshop.repo = Path(os.fsdecode(os.fsencode(workshop.repo) + b"/d\xe9r"))
+    workshop.repo.mkdir()
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 2
+    assert "is not UTF-8" in done.stderr

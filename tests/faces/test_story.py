@@ -438,6 +438,18 @@ def test_an_archive_commits_nothing_of_the_users(stories: Stories) -> None:  # 0
 
 def test_what_ralph_keeps_and_what_was_renamed(stories: Stories) -> None:  # 004-21
     stories.plan(story("US-001"))
-    stories.workshop.agent("mkdir -p .ralph; touch .ralph/x.log; git mv ralph/prd.md ralph/moved.md; echo working")
+    stories.workshop.agent(
+        "mkdir -p .ralph; touch .ralph/settings.json; git mv ralph/prd.md ralph/moved.md; echo working"
+    )
     stories.workshop.ralph("story", "run", "-n", "2", "--agent", "claude")
     assert "left uncommitted changes: ralph/moved.md, ralph/prd.md. Commit ALL" in stories.workshop.prompt(2)
+
+
+def test_every_flag_of_the_seed_is_there(workshop: Workshop) -> None:  # 004-03
+    shown = workshop.ralph("story", "run", "--help").stdout
+    flags = (
+        "-n --max-iterations --ralph-dir -d --project-dir -m --model --sandbox --no-sandbox --skip-review --review-cap"
+    )
+    assert [flag for flag in flags.split() if flag not in shown] == []
+    assert "default: 15" in shown
+    assert "default: 5" in shown

@@ -32,6 +32,8 @@ from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, Tool
 from ralph.model.ports import Heard
 
 _ABOUT_PERMISSION = re.compile(r"permission|approv|granted", re.IGNORECASE)
+_HELD_BACK = "Stop hook feedback:"
+_NOTE = 400  # characters
 
 
 class StreamJsonParser:
@@ -138,6 +140,8 @@ class StreamJsonParser:
                 self._end(ended(block.tool_use_id, output, _failure(block, output), nested), found)
             elif not nested:
                 self._text = ""  # what was said before a new request is not the last word
+                if block.text.startswith(_HELD_BACK):
+                    found.append(Noted(_in_a_line(block.text)))
 
     def _start(self, block: Block | LongBlock, nested: bool, found: list[AgentEvent]) -> None:
         if not nested:
@@ -186,7 +190,7 @@ class StreamJsonParser:
             self._retry = line
             found.append(Noted(_retry_words(line)))
         elif line.subtype == "notification" and line.text:
-            found.append(Noted(line.text))
+            found.append(Noted(line.text.partition(" · ctrl+")[0]))  # a key only its own screen has
 
     def _hear_result(self, line: Result, found: list[AgentEvent]) -> None:
         self._result = line
@@ -221,6 +225,11 @@ class StreamJsonParser:
                 self._end(ToolEnded(block.tool_use_id, "", error, lines, size, nested), found)
             else:
                 self._hear_rare(Unparsed(size, block.type), found)
+
+
+def _in_a_line(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _NOTE else words[: _NOTE - 1] + "…"
 
 
 def _joined(content: str | list[Part] | None) -> str:

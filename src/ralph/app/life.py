@@ -45,6 +45,7 @@ class Stage(Struct, frozen=True):
 @contextmanager
 def locked(places: Places, path: str, run: str) -> Iterator[tuple[Runs, Attempts]]:
     """The database, with the place locked for this run and the leftovers of dead runs ended."""
+    _refuse_odd(places.folder)
     lock = Lock(path)
     if holder := lock.acquire(run):
         raise Busy(
@@ -76,7 +77,7 @@ def staged(
     supervisor = Supervisor(inbox, guardian, wishes.on_tick, spared)
     chronicle = Chronicle(places.records(run))
     try:
-        keeper = _keeper(supervisor.guardian_pid)
+        keeper = keeper_of(supervisor.guardian_pid)
         _tell_parent(run, keeper, variables)
         yield Stage(runs, attempts, inbox, supervisor, keeper, (chronicle, *wishes.watchers))
     finally:
@@ -108,6 +109,14 @@ def _tell_parent(run: str, keeper: Keeper, variables: Mapping[str, str]) -> None
             pass
 
 
+def _refuse_odd(folder: str) -> None:
+    """The database holds text."""
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise MachineError(f"the path {folder!r} is not UTF-8", "move the folder to a path that is") from None
+
+
 def _make(*folders: str) -> None:
     try:
         for folder in folders:
@@ -116,6 +125,7 @@ def _make(*folders: str) -> None:
         raise MachineError(f"cannot write to {error.filename}: {error.strerror}", "make the folder writable") from error
 
 
-def _keeper(guardian: int) -> Keeper:
+def keeper_of(guardian: int) -> Keeper:
+    """Who answers for a run: this process, and the guardian of its children."""
     me, them = own(), of_process(guardian)
     return Keeper(me.pid, me.ticks, me.boot, guardian, them.ticks if them else 0)

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,13 +11,16 @@ from ralph.app import wiring
 from ralph.config.schema import Settings, Stage
 from ralph.core.criteria import Applicable, believed, criteria_for, iterations
 from ralph.core.policies.staged import StagePlan
-from ralph.engine.caller import Call, Papers
+from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.stage_world import Part
 from ralph.model.ports import Processes
-from ralph.model.spec import DEFAULTS, AgentDefaults, Role, Task
+from ralph.model.spec import DEFAULTS, ROLES, AgentDefaults, Role, Task
 from ralph.model.verdict import Judge, Opinion
 
-ENOUGH = 5  # verified tasks before limits follow history
+ENOUGH = 5  # verified promises before limits follow history
+SHARE = 0.9
+
+History = Callable[[str], list[int]]  # a role → how many iterations its verified promises took
 
 
 class Cast(Struct, frozen=True):
@@ -28,32 +31,32 @@ class Cast(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def cast_of(
-    task: Task,
-    roles: tuple[Role, ...],
-    settings: Settings,
-    folder: str,
-    variables: Mapping[str, str],
-    own: Mapping[str, str],
-    processes: Processes,
-    history: Callable[[str], list[int]],
-) -> Cast:
+class Limit(Struct, frozen=True):
+    """How often an agent may be started, and where that comes from."""
+
+    iterations: int
+    why: str
+
+
+class Workplace(Struct, frozen=True):
+    """Where agents work, and with what."""
+
+    folder: str
+    variables: Mapping[str, str]  # of the user
+    own: Mapping[str, str]  # of the run
+    processes: Processes
+
+
+def cast_of(task: Task, roles: Sequence[Role], settings: Settings, place: Workplace, history: History) -> Cast:
     """Agents, criteria and limits of each stage."""
     plans: list[StagePlan] = []
     parts: dict[str, Part] = {}
     warnings: list[str] = []
     for role in roles:
-        stage: Stage = getattr(settings.specflow, role)
-        found = applicable(task, role, settings)
-        loops = settings.specflow.enabled and stage.enabled
-        limit = iterations(found.criteria, _defaults(role, settings)) if loops else 1
-        if loops and settings.specflow.adaptive and found.criteria.max_iterations is None:
-            limit = adapted(limit, history(role))
-        plans.append(StagePlan(role, found.criteria.promise, limit))
-        crew = _crew(stage, settings, folder, variables)
-        made = wiring.agent(crew, folder, variables, processes)
-        caller = wiring.caller(made, crew, settings.agent, folder, variables, own, processes)
-        parts[role] = Part(found.criteria, caller, loops)
+        found, loops = applicable(task, role, settings), looping(role, settings)
+        limit = limit_of(task, role, settings, history).iterations
+        plans.append(StagePlan(role, found.criteria.promise, limit, loops))
+        parts[role] = Part(found.criteria, _caller(role, settings, place), loops)
         warnings += [found.warning] if found.warning else []
     return Cast(tuple(plans), parts, tuple(warnings))
 
@@ -64,27 +67,64 @@ def applicable(task: Task, role: str, settings: Settings) -> Applicable:
     return found if settings.specflow.verify_promises else replace(found, criteria=believed(found.criteria))
 
 
-def adapted(limit: int, taken: list[int]) -> int:
-    """One more than nine of ten verified tasks needed, never more than the configured limit."""
+def looping(role: str, settings: Settings) -> bool:
+    """Whether its loop is switched on."""
+    return settings.specflow.enabled and _stage(role, settings).enabled
+
+
+def limit_of(task: Task, role: str, settings: Settings, history: History) -> Limit:
+    """By the task, by settings or by how long others took."""
+    criteria = applicable(task, role, settings).criteria
+    usual = iterations(criteria, _defaults(role, settings))
+    if not looping(role, settings):
+        return Limit(1, "a single pass: its loop is switched off")
+    if criteria.max_iterations is not None:
+        return Limit(usual, "by the task")
+    if not settings.specflow.adaptive:
+        return Limit(usual, "by settings")
+    return adapted(usual, history(role))
+
+
+def adapted(usual: int, taken: Sequence[int]) -> Limit:
+    """One more than nine of ten verified promises took, never more than the usual limit."""
     if len(taken) < ENOUGH:
-        return limit
-    return max(2, min(limit, sorted(taken)[int(len(taken) * 0.9)] + 1))
+        return Limit(usual, f"by settings; adaptive from {ENOUGH} verified promises on, there are {len(taken)}")
+    most = sorted(taken)[int(len(taken) * SHARE)]
+    limit = max(1, min(usual, most + 1))
+    told = f"adaptive: {SHARE:.0%} of the last {len(taken)} verified promises took {most} or less; by settings {usual}"
+    return Limit(limit, told)
 
 
-def judge_of(
-    settings: Settings, folder: str, variables: Mapping[str, str], processes: Processes, records: str
-) -> Judge | None:
+def with_one_agent(settings: Settings) -> Settings:
+    """The agent of `ralph run` for every stage, whatever settings say of each."""
+    flow = settings.specflow
+    alike = {role: replace(_stage(role, settings), agent=None, model=None) for role in ROLES}
+    return replace(settings, specflow=replace(flow, **alike))
+
+
+def crew_of(role: str, settings: Settings, folder: str, variables: Mapping[str, str]) -> wiring.Crew:
+    """The agent of a stage, found."""
+    agent, stage = settings.agent, _stage(role, settings)
+    if stage.agent and stage.agent != agent.command:
+        agent = replace(agent, command=stage.agent, flags=(), adapter=None)
+    if stage.model:
+        agent = replace(agent, flags=(*agent.flags, "--model", shlex.quote(stage.model)))
+    return wiring.recruited(agent, folder, variables)
+
+
+def judge_of(settings: Settings, place: Workplace, records: str) -> Judge | None:
     """Asks the configured judge; None without one."""
     wanted = settings.specflow.judge
     if wanted is None:
         return None
 
     def judge(prompt: str, model: str) -> Opinion | None:
-        chosen = replace(settings.agent, command=wanted.agent, flags=("--model", model or wanted.model), adapter=None)
-        crew = wiring.recruited(chosen, folder, variables)
-        made = wiring.agent(crew, folder, variables, processes)
+        flags = ("--model", shlex.quote(model or wanted.model))
+        chosen = replace(settings.agent, command=wanted.agent, flags=flags, adapter=None)
+        crew = wiring.recruited(chosen, place.folder, place.variables)
+        made = wiring.agent(crew, place.folder, place.variables, place.processes)
+        caller = wiring.caller(made, crew, chosen, place.folder, place.variables, place.own, place.processes)
         papers = Papers(*(os.path.join(records, f"judge.{name}") for name in ("log", "stderr.log", "prompt", "answer")))
-        caller = wiring.caller(made, crew, chosen, folder, variables, {}, processes)
         reported = caller.call(Call(prompt, "stream", papers, 0), ())
         if reported is None:
             return None
@@ -94,17 +134,18 @@ def judge_of(
     return judge
 
 
+def _caller(role: str, settings: Settings, place: Workplace) -> Caller:
+    crew = crew_of(role, settings, place.folder, place.variables)
+    made = wiring.agent(crew, place.folder, place.variables, place.processes)
+    return wiring.caller(made, crew, settings.agent, place.folder, place.variables, place.own, place.processes)
+
+
 def _defaults(role: str, settings: Settings) -> AgentDefaults:
-    stage: Stage = getattr(settings.specflow, role)
-    usual = DEFAULTS[role]
+    stage = _stage(role, settings)
     limit = stage.max_iterations or settings.specflow.default_max_iterations
-    return AgentDefaults(stage.completion_promise, limit, usual.verification_method, {}, stage.enabled)
+    return AgentDefaults(stage.completion_promise, limit, DEFAULTS[role].verification_method, {}, stage.enabled)
 
 
-def _crew(stage: Stage, settings: Settings, folder: str, variables: Mapping[str, str]) -> wiring.Crew:
-    agent = settings.agent
-    if stage.agent and stage.agent != agent.command:
-        agent = replace(agent, command=stage.agent, flags=(), adapter=None)
-    if stage.model:
-        agent = replace(agent, flags=(*agent.flags, "--model", shlex.quote(stage.model)))
-    return wiring.recruited(agent, folder, variables)
+def _stage(role: str, settings: Settings) -> Stage:
+    stage: Stage = getattr(settings.specflow, role)
+    return stage

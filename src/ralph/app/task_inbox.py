@@ -1,9 +1,10 @@
-"""What can end one task of many: its own cancel, its run's, the user's signal, or the purse that is empty."""
+"""What can end one task of many: its own cancel, its run's, or the user's signal; and money they share."""
 
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ralph.model.ports import Inbox
 
@@ -21,7 +22,7 @@ class Purse:
         self._lock = threading.Lock()
 
     def pay(self, cost_usd: float | None) -> None:
-        """An agent told what it cost."""
+        """An agent or a judge told what it cost."""
         with self._lock:
             self._spent += cost_usd or 0.0
 
@@ -32,11 +33,13 @@ class Purse:
 
 
 class TaskInbox:
-    """One thread's view. `cancelled` asks that thread's own database."""
+    """One task's view, safe between the threads that verify for it. `cancelled` asks a database they may share."""
 
     def __init__(self, signals: Inbox, cancelled: Callable[[], bool]) -> None:
         self._signals, self._ask = signals, cancelled
         self._cancelled = False
+        self._patient = False
+        self._lock = threading.Lock()
         self._asked_at = time.monotonic()
         self._quiet, self._end = os.pipe()  # signals arrive in the main thread; here time alone wakes us
 
@@ -51,6 +54,8 @@ class TaskInbox:
 
     def stop_now(self) -> float | None:
         """Seconds of grace for a step that must not be finished."""
+        if self._patient:
+            return None
         self._look()
         return CANCEL_GRACE if self._cancelled else self._signals.stop_now()
 
@@ -60,13 +65,23 @@ class TaskInbox:
         while not self.interruption() and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
 
+    @contextmanager
+    def patient(self) -> Iterator[None]:
+        """What runs inside the block is short, and must not be torn."""
+        self._patient = True
+        try:
+            yield
+        finally:
+            self._patient = False
+
     def close(self) -> None:
         """No more."""
         os.close(self._quiet)
         os.close(self._end)
 
     def _look(self) -> None:
-        now = time.monotonic()
-        if not self._cancelled and now - self._asked_at >= ASK_EVERY:
-            self._asked_at = now
-            self._cancelled = self._ask()
+        with self._lock:
+            now = time.monotonic()
+            if not self._cancelled and now - self._asked_at >= ASK_EVERY:
+                self._asked_at = now
+                self._cancelled = self._ask()

@@ -68,6 +68,7 @@ DESCRIPTIONS = {
         "max_send_backs": "How often a reviewer, tester or qa may send a task back to the coder.",
         "circuit_breaker": "The same failure, or an unchanged tree, so often in a row ends a stage.",
         "adaptive": "Limits by how many iterations verified tasks took.",
+        "task_budget_usd": "No agent run of a task is started after this many dollars were spent on it.",
         "judge": "Who reads a diff for semantic verification; without one, words are looked for.",
         "coder": "The agent that writes the code.",
         "reviewer": "The agent that reads it.",

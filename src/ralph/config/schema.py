@@ -128,6 +128,7 @@ class Specflow(Struct, frozen=True):
     max_send_backs: Amount = 3
     circuit_breaker: Count = 5  # the same failure, or an unchanged tree, so often in a row
     adaptive: bool = False  # limits by how long verified tasks took
+    task_budget_usd: Seconds | None = None
     judge: Judge | None = None
     coder: Coder = Coder()
     reviewer: Reviewer = Reviewer()

@@ -247,7 +247,9 @@ class StageWorld:
 
     def _closed(self, continuing: bool) -> list[Change]:
         ended, self._open = self._open, None
-        return [] if ended is None else [replace(ended, continuing=continuing and ended.iteration < ended.max_iterations)]
+        return (
+            [] if ended is None else [replace(ended, continuing=continuing and ended.iteration < ended.max_iterations)]
+        )
 
     # -- landing --------------------------------------------------------------------------------
     def _landed(self) -> Fact:
@@ -261,7 +263,7 @@ class StageWorld:
 
     def _fault(self, folder: str) -> str:
         """What the last stage that can says of the merged tree."""
-        for role in reversed(self._parts):
+        for role in reversed(list(self._parts)):
             method = self._parts[role].criteria.verification_method
             proof = self._proofs.get(role, "")
             if method in RECHECKED and (proof or method is VerificationMethod.EXTERNAL):

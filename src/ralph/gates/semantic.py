@@ -22,7 +22,7 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
 
     check_for: str | tuple[str, ...] = ()
     negative_patterns: tuple[str, ...] = ()
-    model: str = "haiku"
+    model: str = ""  # empty: the judge's own, haiku unless settings say otherwise
 
 
 def build(config: Config, tools: Tools) -> Verifier:

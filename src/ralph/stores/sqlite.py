@@ -12,14 +12,14 @@ _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 LATEST = 3  # the highest number in migrations/
 
 
-def opened(path: str) -> sqlite3.Connection:
-    """A connection to an up-to-date database, made if it is not there."""
+def opened(path: str, *, shared: bool = False) -> sqlite3.Connection:
+    """A connection to an up-to-date database, made if it is not there. One that threads share, they take turns with."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
         raise MachineError(f"cannot make {os.path.dirname(path)}: {error.strerror}", "make it writable") from error
     with explained(path):
-        database = _connected(path)
+        database = _connected(path, shared)
         if (version := _version(database)) != LATEST:
             _migrate(database, version, path)
     return database
@@ -39,8 +39,8 @@ def opened_to_read(path: str) -> sqlite3.Connection | None:
     return opened(path) if os.path.exists(path) else None
 
 
-def _connected(path: str) -> sqlite3.Connection:
-    database = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
+def _connected(path: str, shared: bool) -> sqlite3.Connection:
+    database = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=not shared)
     database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA foreign_keys=ON")
     # A log that is soon reused stops growing: a commit then syncs data only, not the file system's own journal.

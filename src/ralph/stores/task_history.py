@@ -52,7 +52,7 @@ class TaskHistory:
     def iterations_to_pass(self, agent: str, last: int = 100) -> list[int]:
         """How many iterations it took until a promise of that agent was verified: the newest `last`, newest first."""
         rows = self._database.execute(
-            "SELECT iteration FROM verification WHERE agent=? AND verified ORDER BY id DESC LIMIT ?", (agent, last)
+            "SELECT iteration FROM verification WHERE agent=? AND verified AND iteration > 0 ORDER BY id DESC LIMIT ?", (agent, last)
         )
         return [row[0] for row in rows]
 

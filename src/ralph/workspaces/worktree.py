@@ -22,7 +22,7 @@ class Worktrees:
     """All work trees of one repository."""
 
     def __init__(self, git: Git, root: str, common: str) -> None:
-        self._git, self._root, self._common = git, root, common
+        self.git, self._root, self._common = git, root, common
 
     def folder_of(self, task: str) -> str:
         """Where it is, if there is one."""
@@ -34,18 +34,18 @@ class Worktrees:
         branch = f"ralph/{task}"
         folder = self.folder_of(task)
         if not os.path.exists(os.path.join(folder, ".git")):  # without it, git would take the repository around it
-            self._git.try_("worktree", "prune")
-            known = self._git.commit_of(f"refs/heads/{branch}")
+            self.git.try_("worktree", "prune")
+            known = self.git.commit_of(f"refs/heads/{branch}")
             words = (folder, branch) if known else ("-b", branch, folder, target)
-            self._git.do("worktree", "add", "--quiet", *words)
-        elif self._git.contains(target, branch):  # nothing of its own yet
-            self._git.at(folder).try_("merge", "--ff-only", "--quiet", target)
-        base = self._git.try_("merge-base", target, branch).text or self._git.commit_of(target)
+            self.git.do("worktree", "add", "--quiet", *words)
+        elif self.git.contains(target, branch):  # nothing of its own yet
+            self.git.at(folder).try_("merge", "--ff-only", "--quiet", target)
+        base = self.git.try_("merge-base", target, branch).text or self.git.commit_of(target)
         return Worktree(folder, branch, target, base)
 
     def keep(self, tree: Worktree, message: str) -> str:
         """Commit on its branch what an agent left lying about; why that cannot be, otherwise."""
-        git = self._git.at(tree.folder)
+        git = self.git.at(tree.folder)
         if unmerged := git.try_("diff", "--name-only", "--diff-filter=U").text:
             return f"a merge in its work tree is not resolved: {unmerged.replace(chr(10), ', ')}"
         if problem := _brought_home(git, tree):
@@ -59,12 +59,12 @@ class Worktrees:
 
     def close(self, tree: Worktree) -> bool:
         """Remove it and its branch, only when all it holds is reachable from the target."""
-        git = self._git.at(tree.folder)
+        git = self.git.at(tree.folder)
         held = (tree.branch, git.commit_of("HEAD"))
-        if git.changed() or not all(self._git.contains(tree.target, commit) for commit in held):
+        if git.changed() or not all(self.git.contains(tree.target, commit) for commit in held):
             return False
-        removed = self._git.try_("worktree", "remove", tree.folder).ok
-        return removed and self._git.try_("branch", "--delete", "--force", "--quiet", tree.branch).ok
+        removed = self.git.try_("worktree", "remove", tree.folder).ok
+        return removed and self.git.try_("branch", "--delete", "--force", "--quiet", tree.branch).ok
 
     def _hide(self) -> None:
         """Git need not see our folder in the user's status, and .gitignore is the user's."""

@@ -13,6 +13,7 @@ from ralph.faces.cli.durations import Duration
 from ralph.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from ralph.app.execute import Report
     from ralph.model.events import Event
     from ralph.model.ports import Watcher
     from ralph.model.spec import Role
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @click.argument("tasks", nargs=-1)
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Tasks at once.")
 @click.option("--agent", metavar="COMMAND", help="One agent for all stages.")
-@click.option("--stage", "stages", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
+@click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
 @click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="For all tasks together.")
@@ -36,7 +37,7 @@ def command(
     tasks: tuple[str, ...],
     jobs: int,
     agent: str | None,
-    stages: str,
+    wanted: str,
     target: str,
     resume: bool,
     budget: float | None,
@@ -49,29 +50,44 @@ def command(
 ) -> int:
     """Work on TASKS (or all open ones), by priority and dependency, each in its own work tree and branch.
 
+    Every promise is verified; a task that passed qa is merged into the target. A subset of stages begins with its
+    first, and lands only if qa is among them.
+
     Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
     """
-    from ralph.app import places, run
-    from ralph.app.execute import ExecuteRequest, execute, exit_code, open_tasks
+    from ralph.app import places, run, stages
+    from ralph.app.execute import execute
     from ralph.app.life import Wishes
+    from ralph.app.task_run import ExecuteRequest
     from ralph.config.sources import load
     from ralph.faces.cli.console import announce
 
     here = places.find(os.getcwd())
-    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    given = {
+        "agent.timeoutSeconds": timeout,
+        "agent.idleTimeoutSeconds": idle_timeout,
+        "budgetUsd": budget,
+        "maxTimeSeconds": max_time,
+        "specflow.task_budget_usd": task_budget,
+    }
     loaded = load(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
-    settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
-    request = ExecuteRequest(settings, tasks, jobs, _roles(stages), budget, task_budget, max_time, resume, target)
+    chosen = stages.with_one_agent(run.with_chosen(loaded.settings, agent)) if agent else loaded.settings
+    settings, notice = run.with_agent(chosen, here, os.environ)
+    request = ExecuteRequest(settings, tasks, jobs, _roles(wanted), resume, target)
     board = Board(settings, jobs, as_json, verbose)
     board.warn((*loaded.warnings, *notice))
-    endings = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
-    left = open_tasks(request, here)
+    report = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
     if not as_json:
-        for ending in sorted(endings, key=lambda e: e.task):
-            click.echo(f"{ending.task}  {ending.outcome.value}  {ending.why}")
-        if not endings:
-            click.echo("No task is ready." if left else "Nothing to do: every task is done.")
-    return exit_code(endings, bool(left))
+        click.echo(_told(report))
+    return report.exit_code
+
+
+def _told(report: "Report") -> str:
+    from ralph.core.plain import plain
+
+    lines = [f"{e.task}  {e.outcome.value}  {e.why}" for e in sorted(report.endings, key=lambda e: e.task)]
+    lines += [f"{left.task}  {left.why}" for left in report.left]
+    return plain("\n".join(lines)) or "Nothing to do: every task is done."
 
 
 class Board:

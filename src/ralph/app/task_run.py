@@ -1,0 +1,297 @@
+"""One task on its way: its work tree, its stages, its landing, its last status."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import msgspec
+from msgspec import Struct
+
+from ralph.app import stages, verification
+from ralph.app.hands import Hands, Untorn
+from ralph.app.life import keeper_of, parent_of
+from ralph.app.places import Places
+from ralph.app.stages import Cast, Workplace
+from ralph.app.task_inbox import CANCELLED, Purse, TaskInbox
+from ralph.app.wiring import own_variables
+from ralph.config.schema import Settings
+from ralph.core import environment
+from ralph.core.policies.staged import REPAIRS, UNPROMISED, Staged, StagePlan, Standing
+from ralph.core.step import Rules
+from ralph.core.task_rules import SENT_BACK
+from ralph.engine import kernel
+from ralph.engine.chronicle import Chronicle
+from ralph.engine.inbox import SignalInbox
+from ralph.engine.journal import Journal
+from ralph.engine.stage_world import Desk, Site, StageWorld, Terms
+from ralph.engine.telling import tell
+from ralph.engine.world import Clock
+from ralph.model import board
+from ralph.model.board import Change, Entry
+from ralph.model.errors import RalphError
+from ralph.model.events import AgentEnded, Event, Noted, RunEnded, Warned
+from ralph.model.loop import Began, Landed, Limits, Outcome, Stop
+from ralph.model.ports import Watcher
+from ralph.model.spec import ROLES, CompletionCriteria, Role
+from ralph.model.verdict import Claim, Verdict
+from ralph.stores import sqlite
+from ralph.stores.runs import NewRun, Runs
+from ralph.stores.tasks import Tasks
+from ralph.workspaces.git import Git
+from ralph.workspaces.landing import land
+from ralph.workspaces.worktree import Worktree, Worktrees
+
+KIND = "execute"
+
+
+class ExecuteRequest(Struct, frozen=True):
+    """Which tasks, how many at once, and which stages of them. Limits are in the settings."""
+
+    settings: Settings
+    tasks: tuple[str, ...] = ()  # empty: all that are open
+    jobs: int = 1
+    stages: tuple[Role, ...] = ROLES
+    resume: bool = False
+    target: str = ""  # empty: the branch that is checked out
+
+
+class Ending(Struct, frozen=True):
+    """How one task ended."""
+
+    task: str
+    outcome: Outcome
+    why: str
+
+    @property
+    def cancelled(self) -> bool:
+        """Someone wanted this task to end, not the whole of it."""
+        return self.outcome is Outcome.INTERRUPTED and self.why == CANCELLED
+
+
+class Shared(Struct, frozen=True):
+    """What all tasks of one `ralph execute` have in common."""
+
+    request: ExecuteRequest
+    places: Places
+    variables: Mapping[str, str]
+    git: str  # the program
+    target: str
+    signals: SignalInbox
+    purse: Purse
+    deadline: float | None  # on the monotonic clock
+    watchers_of: Callable[[str], Sequence[Watcher]]
+    kin: set[int]  # the guardians of all
+    landing: threading.Lock  # git keeps one list of work trees, and a target moves for one at a time
+
+
+class Bench(Struct, frozen=True):
+    """What one task is worked on with. Each has its own database connection, guardian and inbox."""
+
+    shared: Shared
+    run: str
+    entry: Entry
+    tasks: Tasks
+    runs: Runs
+    inbox: TaskInbox
+    hands: Hands
+    watchers: Sequence[Watcher]
+
+    @property
+    def records(self) -> str:
+        """The run's own folder."""
+        return self.shared.places.records(self.run)
+
+    @property
+    def settings(self) -> Settings:
+        """Of all."""
+        return self.shared.request.settings
+
+
+def worked_on(shared: Shared, run: str, entry: Entry) -> Ending:
+    """From its work tree to its last status."""
+    with _opened(shared, run, entry) as bench:
+        try:
+            trees, tree = _housed(bench)
+            stop = _played(bench, trees, tree)
+        except RalphError as error:
+            return _given_up(bench, error)
+        if stop.outcome is Outcome.COMPLETED and not trees.close(tree):
+            tell(bench.watchers, 0, Noted(f"{tree.folder} is kept"))
+        return Ending(entry.task.id, stop.outcome, stop.why)
+
+
+@contextmanager
+def _opened(shared: Shared, run: str, entry: Entry) -> Iterator[Bench]:
+    places, name = shared.places, entry.task.id
+    os.makedirs(places.records(run), exist_ok=True)
+    database, asked = sqlite.opened(places.database), sqlite.opened(places.database, shared=True)
+    wishes, runs = Tasks(asked), Runs(asked)
+    inbox = TaskInbox(shared.signals, lambda: wishes.wished(name, "cancel") or runs.wished(run, "cancel"))
+    hands, chronicle = Hands(inbox, shared.kin), Chronicle(places.records(run))
+    watchers: Sequence[Watcher] = (chronicle, _paying(shared.purse), *shared.watchers_of(name))
+    try:
+        yield Bench(shared, run, entry, Tasks(database), Runs(database), inbox, hands, watchers)
+    finally:
+        hands.close()
+        inbox.close()
+        chronicle.close()
+        database.close()
+        asked.close()
+
+
+def _housed(bench: Bench) -> tuple[Worktrees, Worktree]:
+    """On record, in a work tree of its own."""
+    shared, name = bench.shared, bench.entry.task.id
+    places, settings = shared.places, bench.settings
+    request, keeper = msgspec.json.encode(shared.request), keeper_of(bench.hands.guardian_pid)
+    parent = parent_of(shared.variables)
+    agent = settings.agent.command
+    bench.runs.begin(NewRun(bench.run, KIND, places.folder, agent, request, keeper, time.time(), parent, name))
+    git = Git(shared.git, places.root, shared.variables, Untorn(bench.hands, bench.inbox)).named()
+    trees = Worktrees(git, places.root, os.path.dirname(places.state))
+    target = shared.request.target or bench.entry.target or shared.target
+    with shared.landing:
+        tree = trees.open(name, target)
+    bench.tasks.apply([board.Housed(name, tree.branch, target)], f"{bench.run}/housed", bench.run)
+    return trees, tree
+
+
+def _played(bench: Bench, trees: Worktrees, tree: Worktree) -> Stop:
+    """The loop itself."""
+    shared, settings = bench.shared, bench.settings
+    own = own_variables(bench.run, tree.folder, shared.places.state)
+    place = Workplace(tree.folder, shared.variables, own, bench.hands)
+    history = bench.tasks.history
+    cast = stages.cast_of(bench.entry.task, shared.request.stages, settings, place, history.iterations_to_pass)
+    tell(bench.watchers, 0, *map(Warned, (*cast.warnings, *_skipped(bench))))
+    world = _world(bench, trees, tree, place, cast)
+    rules: Rules[Standing] = Rules(_policy(bench, cast.plans), settings.patience)
+    journal = Journal(bench.runs, bench.run, settings.agent.command or "agent", bench.watchers)
+    stop = kernel.run(rules, None, Began(_limits(bench, cast.plans)), world, journal.append)
+    changes = _conclusion(stop, bench.tasks.get(bench.entry.task.id), world, shared.request.stages)
+    bench.tasks.apply(changes, f"{bench.run}/concluded", bench.run)
+    return stop
+
+
+def _world(bench: Bench, trees: Worktrees, tree: Worktree, place: Workplace, cast: Cast) -> StageWorld:
+    name, loose = bench.entry.task.id, bench.settings.specflow.promise_match == "loose"
+    tasks, purse = bench.tasks, bench.shared.purse
+    judge = stages.judge_of(bench.settings, place, bench.records)
+
+    def verify(claim: Claim, criteria: CompletionCriteria) -> Verdict:
+        verdict = verification.verdict_on(claim, criteria, verification.tools_of(bench.hands.lent, judge))
+        purse.pay(verdict.cost_usd)
+        return verdict
+
+    desk = Desk(
+        lambda: tasks.get(name),
+        lambda changes, key: tasks.apply(changes, key, bench.run),
+        lambda role: tasks.history.attempts(name, role, 10),
+        purse.left,
+    )
+    specification = tasks.specs.get(bench.entry.task.spec_id).text
+    gates = environment.of_gate(place.variables, place.own)
+    terms = Terms(bench.run, bench.records, specification, gates, loose)
+    site = _site(bench, trees, tree)
+    return StageWorld(terms, cast.parts, desk, site, verify, Clock(), bench.inbox, bench.watchers)
+
+
+def _site(bench: Bench, trees: Worktrees, tree: Worktree) -> Site:
+    here, index = trees.git.at(tree.folder), os.path.join(bench.records, "index")
+    message = f"Merge {tree.branch}: {bench.entry.task.title}"
+
+    def landed(verify: Callable[[str], str]) -> Landed:
+        with bench.shared.landing:
+            found = land(trees.git, tree, bench.records, message, verify)
+        return Landed(found.done, found.commit, found.conflict, found.red, found.problem)
+
+    return Site(
+        tree.folder,
+        lambda: here.try_("diff", tree.base).output,
+        lambda: here.tree(index),
+        lambda message: trees.keep(tree, message),
+        landed,
+    )
+
+
+def _policy(bench: Bench, plans: Sequence[StagePlan]) -> Staged:
+    flow, task = bench.settings.specflow, bench.entry.task
+    return Staged(
+        task.id,
+        tuple(plans),
+        flow.max_send_backs,
+        flow.circuit_breaker,
+        begins(bench.entry, plans, bench.tasks.history.log(task.id)),
+        lands=plans[-1].role == ROLES[-1],
+        loose=flow.promise_match == "loose",
+    )
+
+
+def begins(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Mapping[str, object]]) -> Standing:
+    """Where an earlier life left it. A run that was cut short is repeated."""
+    task = entry.task
+    stage = next((index for index, plan in enumerate(plans) if plan.role == task.stage), 0)
+    plan, last = plans[stage], log[-1] if log else {}
+    ended = (last.get("stage"), last.get("ralph_iteration")) == (task.stage, task.iteration)
+    turn = max(0, task.iteration - (0 if ended else 1)) if plan.role == task.stage else 0
+    backs = task.metadata.get(SENT_BACK)
+    wanted = backs[-1] if plan.role == REPAIRS and isinstance(backs, list) and backs else {}
+    return Standing(stage, min(turn, plan.limit - 1), changes=str(wanted.get("changes", "")))
+
+
+def _limits(bench: Bench, plans: Sequence[StagePlan]) -> Limits:
+    """Each stage has its own; these bound all of them together."""
+    shared, flow = bench.shared, bench.settings.specflow
+    rounds = flow.max_send_backs + 1
+    most = sum(plan.limit for plan in plans) * rounds + rounds  # a run to resolve a conflict in each
+    seconds = None if shared.deadline is None else max(0.0, shared.deadline - time.monotonic())
+    return Limits(most, seconds, flow.task_budget_usd)
+
+
+def _conclusion(stop: Stop, entry: Entry, world: StageWorld, roles: Sequence[Role]) -> list[Change]:
+    """What the board is told at the end."""
+    name = entry.task.id
+    match stop.outcome:
+        case Outcome.COMPLETED if roles[-1] == ROLES[-1]:
+            return [board.Landed(name, world.landed_as)]
+        case Outcome.COMPLETED:
+            after = ROLES[ROLES.index(roles[-1]) + 1]
+            return [board.StageEntered(name, after), board.Released(name)]
+        case Outcome.BLOCKED:
+            return [board.Blocked(name, f"{stop.why}; its work is on {entry.branch}")]
+        case Outcome.INTERRUPTED if stop.why == CANCELLED:
+            return [board.Cancelled(name, "cancelled while it was worked on")]
+        case Outcome.INTERRUPTED | Outcome.UNUSABLE:
+            return [board.Released(name)]
+        case _:
+            reason = UNPROMISED if UNPROMISED in stop.why else stop.why
+            return [board.GaveUp(name, entry.task.iteration, world.last_text, reason)]
+
+
+def _given_up(bench: Bench, error: RalphError) -> Ending:
+    """Something around the work is wrong, not the work."""
+    name, why = bench.entry.task.id, f"{error.message}. {error.hint}".strip()
+    bench.runs.end(bench.run, time.time(), Outcome.UNUSABLE.value, error.message)
+    if bench.tasks.get(name).worker == bench.run:
+        bench.tasks.apply([board.Released(name)], f"{bench.run}/released", bench.run)
+    outcome = Outcome.UNUSABLE
+    tell(bench.watchers, 0, RunEnded(bench.run, outcome.value, why, outcome.exit_code, 0, 0.0))
+    return Ending(name, outcome, why)
+
+
+def _skipped(bench: Bench) -> list[str]:
+    """Stages nobody will have looked through when it lands."""
+    roles = bench.shared.request.stages
+    skipped = [role for role in ROLES if role not in roles and role not in bench.entry.passed]
+    return [f"{bench.entry.task.id} skips {', '.join(skipped)}"] if skipped and roles[-1] == ROLES[-1] else []
+
+
+def _paying(purse: Purse) -> Watcher:
+    def watch(at: float, iteration: int, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, AgentEnded):
+                purse.pay(event.cost_usd)
+
+    return watch

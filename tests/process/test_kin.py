@@ -1,0 +1,54 @@
+"""Several loops in one process: who loses its guardian ends its own children and nobody else's."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from support.processes import alive_with
+
+# Two loops, each in its thread. The first loses its guardian while both run a command, then both go on.
+TWO_LOOPS = r"""
+import json, os, signal, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from ralph.model.command import Command
+from ralph.process.supervisor import Supervisor
+from support.quiet_inbox import QuietInbox
+
+kin, found = set(), {}
+loops = {name: Supervisor(QuietInbox(), kin=kin) for name in ("one", "two")}
+
+def run(loop, script):
+    said = bytearray()
+    exited = loop.run(Command(("/bin/sh", "-c", script), {"PATH": os.environ["PATH"]}, "/"), said.extend, len)
+    return [exited.code, exited.error, said.decode()]
+
+def work(name, script):
+    found[name] = run(loops[name], script)
+
+scripts = {"one": "setsid sleep 63.1 & sleep 63.2", "two": "sleep 1.5; echo well"}
+threads = [threading.Thread(target=work, args=item) for item in scripts.items()]
+for thread in threads:
+    thread.start()
+time.sleep(0.5)
+os.kill(loops["one"].guardian_pid, signal.SIGKILL)
+for thread in threads:
+    thread.join()
+found["again"] = [run(loops[name], "echo up") for name in loops]
+for loop in loops.values():
+    loop.close()
+print(json.dumps(found))
+"""
+
+
+def test_a_lost_guardian_costs_only_its_own_loop(tmp_path: Path) -> None:
+    tests = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_LOOPS, tests], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["one"] == [-9, "its guardian was killed", ""]
+    assert found["two"] == [0, "", "well\n"]
+    assert found["again"] == [[0, "", "up\n"]] * 2
+    assert not alive_with("63.1") | alive_with("63.2")

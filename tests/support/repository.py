@@ -1,0 +1,66 @@
+"""A real repository, with our git in it through a real guardian."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ralph.process.supervisor import Supervisor
+from ralph.workspaces.git import Git
+from ralph.workspaces.worktree import Worktree, Worktrees
+from support.quiet_inbox import QuietInbox
+
+NAMED = "[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n"
+
+
+class Repository:
+    """One commit on main, and whatever a test adds."""
+
+    def __init__(self, folder: Path, supervisor: Supervisor, config: str = NAMED) -> None:
+        self.root = folder / "repo"
+        self.root.mkdir()
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir()
+        (folder / "gitconfig").write_text(NAMED)
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+        self.environment["GIT_CONFIG_GLOBAL"] = str(folder / "gitconfig")
+        self.run("init", "-q")
+        self.commit("README", "x\n")
+        (folder / "gitconfig").write_text(config)
+        program = shutil.which("git")
+        assert program
+        self.git = Git(program, str(self.root), self.environment, supervisor).named()
+        self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
+
+    def run(self, *words: str, at: str | Path = "") -> str:
+        """The user's git, or an agent's."""
+        done = subprocess.run(
+            ["git", *words], cwd=at or self.root, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    def commit(self, name: str, text: str, at: str | Path = "") -> str:
+        """Someone writes a file and commits it."""
+        (Path(at or self.root) / name).write_text(text)
+        self.run("add", "-A", at=at)
+        self.run("commit", "-qm", f"Write {name}", at=at)
+        return self.run("rev-parse", "HEAD", at=at)
+
+    def open(self, task: str = "TASK-001") -> Worktree:
+        """A task's work tree."""
+        return self.trees.open(task, "main")
+
+
+@contextmanager
+def repository(folder: Path, config: str = NAMED) -> Iterator[Repository]:
+    """For as long as the block lasts."""
+    inbox = QuietInbox()
+    supervisor = Supervisor(inbox)
+    try:
+        yield Repository(folder, supervisor, config)
+    finally:
+        supervisor.close()
+        inbox.close()

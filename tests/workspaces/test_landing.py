@@ -1,0 +1,173 @@
+"""Landing with real git: the target moves to what was proven on the merged tree, or not at all."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph.workspaces.landing import Landing, land
+from ralph.workspaces.worktree import Worktree
+from support.repository import Repository, repository
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Iterator[Repository]:
+    with repository(tmp_path) as made:
+        yield made
+
+
+def worked(repo: Repository, text: str = "a\n") -> Worktree:
+    tree = repo.open()
+    repo.commit("a.txt", text, at=tree.folder)
+    return tree
+
+
+def landed(repo: Repository, tree: Worktree, fault: str = "") -> Landing:
+    return land(repo.git, tree, str(repo.scratch), "Merge it", lambda folder: fault)
+
+
+def head(repo: Repository) -> str:
+    return repo.run("rev-parse", "main")
+
+
+def test_a_target_that_has_not_moved_is_fast_forwarded(repo: Repository) -> None:
+    tree = worked(repo)
+    commit = repo.run("rev-parse", tree.branch)
+    assert landed(repo, tree) == Landing(True, commit)
+    assert head(repo) == commit
+    assert (repo.root / "a.txt").read_text() == "a\n"  # the user's own tree follows
+    assert repo.run("status", "--porcelain") == ""
+
+
+def test_one_that_has_moved_gets_a_merge_commit(repo: Repository) -> None:
+    tree = worked(repo)
+    other = repo.commit("b.txt", "b\n")
+    assert landed(repo, tree).done
+    assert repo.run("log", "-1", "--format=%s") == "Merge it"
+    assert repo.git.contains("main", other)
+    assert repo.git.contains("main", tree.branch)
+
+
+def test_the_merged_tree_is_what_is_looked_at(repo: Repository) -> None:
+    tree = worked(repo)
+    repo.commit("b.txt", "b\n")
+    seen: list[set[str]] = []
+
+    def look(folder: str) -> str:
+        seen.append({path.name for path in Path(folder).iterdir()})
+        return ""
+
+    assert land(repo.git, tree, str(repo.scratch), "Merge it", look).done
+    assert seen == [{".git", "README", "a.txt", "b.txt"}]
+    assert "landing" not in repo.run("worktree", "list")
+
+
+def test_a_red_merged_tree_leaves_the_target_untouched(repo: Repository) -> None:
+    tree = worked(repo)
+    before = repo.commit("b.txt", "b\n")
+    assert landed(repo, tree, "tests fail") == Landing(False, red="tests fail")
+    assert head(repo) == before
+    assert not (repo.root / "a.txt").exists()
+    assert "landing" not in repo.run("worktree", "list")
+
+
+def test_a_conflict_is_told_by_its_files_and_nothing_moves(repo: Repository) -> None:
+    tree = worked(repo)
+    before = repo.commit("a.txt", "other\n")
+    assert landed(repo, tree) == Landing(False, conflict="a.txt")
+    assert head(repo) == before
+    assert repo.run("status", "--porcelain") == ""
+
+
+def test_what_is_there_already_lands_as_it_is(repo: Repository) -> None:
+    assert landed(repo, repo.open(), "never looked at") == Landing(True, head(repo))
+
+
+def test_a_dirty_tree_of_the_users_that_is_not_concerned_is_no_obstacle(repo: Repository) -> None:
+    tree = worked(repo)
+    (repo.root / "README").write_text("the user is at it\n")
+    assert landed(repo, tree).done
+    assert (repo.root / "README").read_text() == "the user is at it\n"
+
+
+def test_one_that_is_concerned_keeps_its_work_and_the_branch(repo: Repository) -> None:
+    tree = worked(repo)
+    before = head(repo)
+    (repo.root / "a.txt").write_text("the user's own\n")
+    found = landed(repo, tree)
+    assert not found.done
+    assert found.problem.startswith("main could not be moved: error: ")
+    assert "a.txt" in found.problem
+    assert head(repo) == before
+    assert (repo.root / "a.txt").read_text() == "the user's own\n"
+
+
+def test_a_target_nobody_has_checked_out_moves_too(repo: Repository) -> None:
+    tree = worked(repo)
+    repo.run("checkout", "-qb", "elsewhere")
+    assert landed(repo, tree).done
+    assert repo.git.contains("main", tree.branch)
+    assert not (repo.root / "a.txt").exists()
+
+
+@pytest.mark.parametrize("checked_out", [True, False])
+def test_who_moves_the_target_meanwhile_is_merged_with(repo: Repository, checked_out: bool) -> None:
+    tree = worked(repo)
+    if not checked_out:
+        repo.run("checkout", "-qb", "elsewhere")
+        repo.run("worktree", "add", "-q", str(repo.scratch / "main"), "main")
+    looks: list[str] = []
+
+    def race(folder: str) -> str:
+        looks.append(folder)
+        if len(looks) == 1:
+            repo.commit("b.txt", "b\n", at=repo.root if checked_out else repo.scratch / "main")
+            if not checked_out:
+                repo.run("worktree", "remove", str(repo.scratch / "main"))
+        return ""
+
+    assert land(repo.git, tree, str(repo.scratch), "Merge it", race).done
+    assert len(looks) == 2  # what nobody has looked at does not land
+    assert repo.run("ls-tree", "--name-only", "main").split() == ["README", "a.txt", "b.txt"]
+
+
+def test_one_that_is_always_faster_wins(repo: Repository) -> None:
+    tree = worked(repo)
+    count = iter(range(99))
+
+    def race(folder: str) -> str:
+        repo.commit("b.txt", f"{next(count)}\n")
+        return ""
+
+    found = land(repo.git, tree, str(repo.scratch), "Merge it", race)
+    assert not found.done
+    assert found.problem.startswith("main could not be moved")
+
+
+def test_a_hook_that_does_not_want_the_merge_is_heard(repo: Repository) -> None:
+    hook = repo.root / ".git/hooks/pre-merge-commit"
+    hook.write_text("#!/bin/sh\necho 'no merges on Fridays' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    tree = worked(repo)
+    before = repo.commit("b.txt", "b\n")
+    found = landed(repo, tree)
+    assert "no merges on Fridays" in found.red
+    assert head(repo) == before
+
+
+def test_without_a_name_we_merge_under_our_own(tmp_path: Path) -> None:
+    with repository(tmp_path, "[user]\nuseConfigOnly = true\n") as repo:
+        tree = repo.open()
+        (Path(tree.folder) / "a.txt").write_text("a\n")
+        repo.trees.keep(tree, "kept")
+        (repo.root / "b.txt").write_text("b\n")
+        repo.run("add", "-A")
+        repo.run("-c", "user.name=u", "-c", "user.email=u@localhost", "commit", "-qm", "b")
+        assert landed(repo, tree).done
+        assert repo.run("log", "-1", "--format=%an") == "ralph"
+
+
+def test_a_target_that_is_gone_is_told(repo: Repository) -> None:
+    tree = worked(repo)
+    repo.run("branch", "-qm", "main", "trunk")
+    assert landed(repo, tree) == Landing(False, problem="there is no branch 'main'")
