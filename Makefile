@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture coverage
+.PHONY: clients clients-all test-clients test-clients-quick
 
 all: fmt lint test build
 
@@ -44,6 +45,19 @@ coverage: $(READY)
 
 torture: $(READY)
 	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture
+
+# The real agent CLIs, from npm, against a scripted model on this machine. The first two are quick enough for every day.
+clients: $(READY)
+	$(BIN)/python tests/clients/install.py
+
+clients-all: $(READY)
+	$(BIN)/python tests/clients/install.py --all
+
+test-clients: clients-all
+	$(BIN)/python -m pytest -n 2 -rs -m "clients or clients_slow" tests/clients
+
+test-clients-quick: clients
+	$(BIN)/python -m pytest -n 2 -rs -m clients tests/clients
 
 bench: $(READY)
 	$(BIN)/python bench/bench.py

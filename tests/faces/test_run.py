@@ -728,3 +728,13 @@ def test_a_path_that_is_no_text_is_refused_in_words(workshop: Workshop) -> None:
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 2
     assert "is not UTF-8" in done.stderr
+
+
+def test_events_nobody_knows_are_counted_and_told_once(workshop: Workshop) -> None:  # a format that moved on
+    strange = 'echo \'{"type":"future_type"}\''
+    workshop.agent(f"{strange}; {strange}; {DONE}")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert done.stdout.count("'future_type'") == 1
+    events = [json.loads(line)["event"] for line in workshop.ralph("logs", "--json").stdout.splitlines()]
+    assert next(event for event in events if event["type"] == "agent_ended")["unparsed"] == 2

@@ -3,21 +3,28 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.places import Places
-from ralph.core.criteria import Applicable, criteria_for
+from ralph.config.schema import Settings
+from ralph.core.criteria import Applicable
 from ralph.core.task_reading import Found
 from ralph.core.task_rules import hint
 from ralph.model.board import Blocked, Cancelled, Card, Edited, Entry, Move, NoSuchTask, Problem, Refused, Reopened
 from ralph.model.errors import UsageError
-from ralph.model.spec import DEFAULTS, ROLES, Role, Status, Task, VerificationAttempt
+from ralph.model.spec import ROLES, Role, Status, Task, VerificationAttempt
 from ralph.stores import sqlite
 from ralph.stores.task_history import Spending
 from ralph.stores.tasks import Tasks
+
+if TYPE_CHECKING:
+    from ralph.app.stages import Limit
+
+USUAL = Settings()
 
 
 class Shown(Struct, frozen=True):
@@ -25,6 +32,7 @@ class Shown(Struct, frozen=True):
 
     entry: Entry
     criteria: Mapping[Role, Applicable]
+    limits: "Mapping[Role, Limit]"
     attempts: Sequence[VerificationAttempt]
     log: Sequence[Mapping[str, object]]
     spent: Spending
@@ -58,14 +66,17 @@ def cards(places: Places) -> list[Card]:
         return tasks.board()
 
 
-def show(places: Places, id_: str) -> Shown:
-    """One task with everything; the criteria are those that will hold."""
+def show(places: Places, id_: str, settings: Settings = USUAL) -> Shown:
+    """One task with everything; criteria and limits are those that will hold."""
+    from ralph.app import stages
+
     _expect_database(places, id_)
     with board(places) as tasks:
         entry = tasks.get(id_)
         history = tasks.history
-        criteria = {role: criteria_for(entry.task, role, DEFAULTS[role]) for role in ROLES}
-        return Shown(entry, criteria, history.attempts(id_), history.log(id_), history.spent(id_))
+        criteria = {role: stages.applicable(entry.task, role, settings) for role in ROLES}
+        limits = {role: stages.limit_of(entry.task, role, settings, history.iterations_to_pass) for role in ROLES}
+        return Shown(entry, criteria, limits, history.attempts(id_), history.log(id_), history.spent(id_))
 
 
 def create(places: Places, raw: Mapping[str, object], parent: str = "", waits: bool = True) -> Task:

@@ -50,7 +50,16 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
             count = state.tally.iterations
             return [
                 AgentEnded(
-                    count, it.outcome, it.detail, it.seconds, it.cost_usd, it.usage, it.tools, it.errors, it.exit_code
+                    count,
+                    it.outcome,
+                    it.detail,
+                    it.seconds,
+                    it.cost_usd,
+                    it.usage,
+                    it.tools,
+                    it.errors,
+                    it.exit_code,
+                    it.unparsed,
                 ),
                 Debugged(f"Completion check: <response> {response(it.text)!r}, <promise> {promise(it.text)!r}"),
             ]

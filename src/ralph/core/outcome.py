@@ -141,6 +141,7 @@ def judged(heard: Heard, exited: Exited, stderr: str) -> Reported:
         reset_at=verdict.reset_at,
         tools=heard.tools,
         errors=heard.errors,
+        unparsed=heard.unparsed,
     )
 
 

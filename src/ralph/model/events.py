@@ -136,6 +136,7 @@ class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True):
     tools: int = 0
     errors: int = 0
     exit_code: int = 0
+    unparsed: int = 0  # lines and events nobody understood
 
 
 class GateStarted(Struct, frozen=True, tag="gate_started"):

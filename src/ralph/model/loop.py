@@ -102,6 +102,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True):
     tools: int = 0
     errors: int = 0
     present: tuple[str, ...] = ()  # completion files that exist now
+    unparsed: int = 0  # lines and events nobody understood
     tree: str = ""  # a sign that changes with the work tree, where someone looked
 
 

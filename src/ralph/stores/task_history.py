@@ -35,7 +35,9 @@ class TaskHistory:
     def log(self, task: str) -> list[dict[str, object]]:
         """A record per iteration, oldest first."""
         rows = self._database.execute(
-            "SELECT task, stage, iteration, limit_, promise_found, continuing, duration_ms, outcome, run, at"
+            "SELECT task, stage, iteration, limit_, promise_found, continuing, duration_ms, outcome, run, at,"
+            " (SELECT sum(cost_usd) FROM spend"
+            "  WHERE spend.task = iteration.task AND spend.run = iteration.run AND spend.at = iteration.at)"
             " FROM iteration WHERE task=? ORDER BY id",
             (task,),
         )
@@ -52,7 +54,9 @@ class TaskHistory:
     def iterations_to_pass(self, agent: str, last: int = 100) -> list[int]:
         """How many iterations it took until a promise of that agent was verified: the newest `last`, newest first."""
         rows = self._database.execute(
-            "SELECT iteration FROM verification WHERE agent=? AND verified AND iteration > 0 ORDER BY id DESC LIMIT ?", (agent, last)
+            "SELECT iteration FROM verification WHERE agent=? AND verified AND iteration > 0"  # 0: by hand
+            " ORDER BY id DESC LIMIT ?",
+            (agent, last),
         )
         return [row[0] for row in rows]
 
@@ -101,7 +105,7 @@ def _iteration_row(ended: IterationEnded) -> tuple[object, ...]:
 
 
 def _record(row: tuple[object, ...]) -> dict[str, object]:
-    task, stage, iteration, most, promise_found, continuing, duration_ms, outcome, run, at = row
+    task, stage, iteration, most, promise_found, continuing, duration_ms, outcome, run, at, cost_usd = row
     return {
         "task_id": task,
         "stage": stage,
@@ -111,6 +115,7 @@ def _record(row: tuple[object, ...]) -> dict[str, object]:
         "continuing": bool(continuing),
         "duration_ms": duration_ms,
         "outcome": outcome,
+        "cost_usd": cost_usd,
         "run": run,
         "at": at,
     }

@@ -64,9 +64,11 @@ def list_(
 def show(task_id: str, as_json: bool) -> None:
     """Show the task ID: its criteria, every verification attempt, what it cost."""
     from ralph.app import places, tasks
+    from ralph.config.sources import load
     from ralph.faces.cli.task_page import shown_json, shown_text
 
-    shown = tasks.show(places.find(os.getcwd()), task_id)
+    here = places.find(os.getcwd())
+    shown = tasks.show(here, task_id, load(here.folder, os.environ, {}).settings)
     click.echo(shown_json(shown) if as_json else shown_text(shown))
 
 

@@ -12,6 +12,7 @@ from ralph.model.board import Entry
 from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
 
 if TYPE_CHECKING:
+    from ralph.app.stages import Limit
     from ralph.app.tasks import Shown
 
 
@@ -36,6 +37,7 @@ def shown_json(shown: "Shown") -> str:
         {
             "task": record(shown.entry),
             "criteria": criteria,
+            "limits": shown.limits,
             "attempts": [msgspec.structs.asdict(attempt) for attempt in shown.attempts],
             "iterations": shown.log,
             "spent": shown.spent,
@@ -52,7 +54,7 @@ def shown_text(shown: "Shown") -> str:
     lines += ["", *_completion(task)]
     for role in ROLES:
         own = task.completion_spec is not None and task.completion_spec.get_criteria_for_agent(role) is not None
-        lines += ["", *_criteria(role, shown.criteria[role].criteria, own)]
+        lines += ["", *_criteria(role, shown.criteria[role].criteria, shown.limits[role], own)]
     lines += _story(task.metadata)
     if shown.attempts:
         lines += ["", "Verification attempts", *map(_attempt, shown.attempts)]
@@ -88,10 +90,10 @@ def _completion(task: Task) -> list[str]:
     ]
 
 
-def _criteria(role: str, criteria: CompletionCriteria, own: bool) -> list[str]:
-    limit = f" · at most {counted(criteria.max_iterations, 'iteration')}" if criteria.max_iterations else ""
+def _criteria(role: str, criteria: CompletionCriteria, limit: "Limit", own: bool) -> list[str]:
+    most = f"at most {counted(limit.iterations, 'iteration')} ({limit.why})"
     default = "" if own else " (default)"
-    head = f"{role}: {criteria.promise}{default} · verified by {criteria.verification_method.value}{limit}"
+    head = f"{role}: {criteria.promise}{default} · verified by {criteria.verification_method.value} · {most}"
     return [head, *_indented(criteria.description), *_config(criteria.verification_config)]
 
 
