@@ -272,7 +272,10 @@ def _readable(data: bytes) -> int:
 def _nothing_left(kin: set[int]) -> bool:
     """Whether no child but the guardians is left. With other loops about, only what is listed can be waited for."""
     if kin:
-        return not [pid for pid in children_of(os.getpid()) if pid not in kin and not _reaped(pid)]
+        others = [pid for pid in children_of(os.getpid()) if pid not in kin]
+        for pid in others:
+            _reap(pid)
+        return not others  # whoever was reaped may have left children to us: look again
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -281,8 +284,8 @@ def _nothing_left(kin: set[int]) -> bool:
             return True
 
 
-def _reaped(pid: int) -> bool:
+def _reap(pid: int) -> None:
     try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
+        os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
-        return True
+        pass  # another loop's own
