@@ -10,7 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements-dev.lock"
-NOT_SOURCE = shutil.ignore_patterns(".*", "build", "dist", "tests", "bench", "__pycache__", "*.egg-info")
+NOT_SOURCE = shutil.ignore_patterns(
+    ".git", ".venv", ".cache", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist", "tests", "bench"
+)
 
 
 def made(home: Path) -> None:

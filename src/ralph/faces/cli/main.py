@@ -99,6 +99,7 @@ def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
     """Parse, run one use case, tell what went wrong."""
     _unbreakable_streams()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # a flood makes many short-lived structs and hardly a cycle
     gc.enable()
     as_json = "--json" in arguments
     try:
