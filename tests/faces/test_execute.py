@@ -1,14 +1,15 @@
 """`ralph execute` as a user meets it: real git, real work trees, an agent that lies once and a reviewer that minds."""
 
 import json
+import subprocess
+import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.processes import alive_with, eventually
-from support.workshop import Workshop
+from support.workshop import Workshop, result
 
 AGENT = r"""#!/bin/sh
 # Works as its stage wants. It lies on the first try of TASK-001 and its reviewer minds TASK-002 once.
@@ -61,11 +62,21 @@ class Pipeline:
         )
         return f"[ -f {self.home}/moved ] || {{ touch {self.home}/moved; {change}; }}"
 
+    def shown(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.workshop.ralph("task", "show", name, "--json").stdout)
+        return found
+
     def status(self, name: str) -> dict[str, Any]:
-        shown = self.workshop.ralph("task", "show", name, "--json")
-        found = json.loads(shown.stdout)
-        task: dict[str, Any] = found.get("task", found)
+        task: dict[str, Any] = self.shown(name)["task"]
         return task
+
+    def told(self, name: str, stage: str) -> list[str]:
+        """Every prompt of that stage, in order."""
+        found = self.home.glob(f"prompt.{name}.{stage}.*")
+        return [path.read_text() for path in sorted(found, key=lambda path: int(path.name.rpartition(".")[2]))]
+
+    def execute(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return self.workshop.ralph("execute", *words, timeout=60)
 
 
 @pytest.fixture
@@ -101,12 +112,16 @@ def test_a_promise_never_kept_goes_back_to_todo_with_the_failure(pipeline: Pipel
     done = pipeline.workshop.ralph("execute", "TASK-009", timeout=60)
     assert done.returncode == 1
     assert "Ralph loop exceeded 2 iterations" in done.stdout
-    task = pipeline.status("TASK-009")
+    shown = pipeline.shown("TASK-009")
+    task = shown["task"]
     assert task["status"] == "todo"
     failure = task["metadata"]["ralph_failure"]
     assert (failure["stage"], failure["iterations_used"]) == ("coder", 2)
     assert "Last verification: Command exited with 1, expected 0" in failure["reason"]
     assert list((pipeline.repo / ".ralph/worktrees").iterdir())  # its work is kept
+    log = [(i["ralph_iteration"], i["ralph_max"], i["promise_found"], i["continuing"]) for i in shown["iterations"]]
+    assert log == [(1, 2, True, True), (2, 2, True, False)]
+    assert [(a["iteration"], a["verified"]) for a in shown["attempts"]] == [(1, False), (2, False)]
 
 
 def test_a_conflict_gets_one_run_to_resolve_it(pipeline: Pipeline) -> None:
@@ -132,15 +147,48 @@ def test_a_conflict_nobody_resolves_blocks_and_names_the_branch(pipeline: Pipeli
     assert "ralph/TASK-001" in pipeline.workshop.git("branch", "--list", "ralph/*")
 
 
-def test_cancel_and_status_from_another_terminal(pipeline: Pipeline) -> None:  # 000-17, 000-18
+def test_what_is_red_on_the_merged_tree_goes_back_to_the_coder(pipeline: Pipeline) -> None:
+    (pipeline.home / "lied").touch()
+    home, repo = pipeline.home, pipeline.repo
+    breaks = f"touch {repo}/broken; git -C {repo} add -A; git -C {repo} commit -qm Break"
+    once = f"[ -f {home}/moved ] || {{ touch {home}/moved; {breaks}; }}"
+    repairs = f"if grep -q 'On the merged tree' {home}/prompt.*; then git merge -q main; git rm -q broken; fi"
+    pipeline.agent(f"{once}; {repairs}")
+    pipeline.task("TASK-001", "--qa-verify-cmd", "test ! -f broken")
+    done = pipeline.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "On the merged tree: Command exited with 1, expected 0" in pipeline.told("TASK-001", "coder")[-1]
+    assert [len(pipeline.told("TASK-001", stage)) for stage in ("coder", "reviewer", "tester", "qa")] == [2, 2, 2, 2]
+    assert not (repo / "broken").exists()
+
+
+def test_a_judge_decides_on_the_diff_and_is_paid(pipeline: Pipeline) -> None:  # 002-07
+    (pipeline.home / "lied").touch()
+    answers = [f'{{"criteria": [{{"number": 1, "met": {m}}}, {{"number": 2, "met": {m}}}]}}' for m in ("false", "true")]
+    pipeline.workshop.agent(*(result(answer, cost=0.5) for answer in answers))
+    pipeline.workshop.settings(agent={"command": "worker"}, specflow={"judge": {"agent": "claude", "model": "small"}})
+    pipeline.task("TASK-001")
+    done = pipeline.execute("--stage", "coder,reviewer")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "+done" in pipeline.workshop.prompt(1)
+    assert "small" in pipeline.workshop.argv(1)
+    shown = pipeline.shown("TASK-001")
+    reviews = [(a["verified"], a["reason"], a["cost_usd"]) for a in shown["attempts"] if a["agent"] == "reviewer"]
+    assert reviews == [
+        (False, "NOT_VERIFIED: the file is there: not met", 0.5),
+        (True, "VERIFIED: All criteria appear to be met", 0.5),
+    ]
+    assert shown["spent"]["cost_usd"] == 1.0
+    assert "NOT_VERIFIED: the file is there: not met" in pipeline.told("TASK-001", "reviewer")[1]
+
+
+def test_cancel_and_status_from_another_terminal(pipeline: Pipeline) -> None:  # 000-15, 000-17, 000-18
     pipeline.agent("touch {h}/up.$RALPH_TASK; setsid sleep 61.7 & sleep 60".replace("{h}", str(pipeline.home)))
     pipeline.task("TASK-001")
     pipeline.task("TASK-002")
     specflow = ["-c", "from ralph.faces.cli.specflow import entry; entry()"]
     with pipeline.workshop.start("execute", "-j", "2") as run:
         assert eventually(lambda: all((pipeline.home / f"up.TASK-00{n}").exists() for n in (1, 2)), 20)
-        import subprocess
-        import sys
 
         def ask(*words: str) -> str:
             return subprocess.run(
@@ -159,7 +207,12 @@ def test_cancel_and_status_from_another_terminal(pipeline: Pipeline) -> None:  #
         assert ask("ralph-cancel", "TASK-002") == "Cancelled Ralph loop for TASK-002 at iteration 1/15\n"
         assert time.monotonic() - began < 5
         assert pipeline.status("TASK-002")["status"] == "cancelled"
-        assert pipeline.status("TASK-001")["status"] == "in_progress"
+        working = pipeline.status("TASK-001")
+        assert working["status"] == "in_progress"
+        loop = working["metadata"]["ralph"]
+        assert loop.pop("started_at").endswith("Z")
+        promise = "IMPLEMENTATION_COMPLETE"
+        assert loop == {"stage": "coder", "iteration": 1, "max_iterations": 15, "completion_promise": promise}
         run.terminate()
         time.sleep(0.3)
         run.terminate()
@@ -193,4 +246,143 @@ def test_without_tasks_there_is_nothing_to_do(pipeline: Pipeline) -> None:
     done = pipeline.workshop.ralph("execute")
     assert done.returncode == 0
     assert "Nothing to do" in done.stdout
-    assert isinstance(pipeline.repo, Path)
+
+
+def test_some_stages_first_the_others_later(pipeline: Pipeline) -> None:
+    (pipeline.home / "lied").touch()
+    pipeline.task("TASK-001")
+    assert pipeline.execute("--stage", "coder").returncode == 0
+    task = pipeline.status("TASK-001")
+    assert (task["status"], task["stage"], task["passed"]) == ("todo", "reviewer", ["coder"])
+    assert not (pipeline.repo / "TASK-001.txt").exists()
+    done = pipeline.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [len(pipeline.told("TASK-001", stage)) for stage in ("coder", "reviewer", "qa")] == [1, 1, 1]
+    assert (pipeline.repo / "TASK-001.txt").exists()
+
+
+def test_who_waits_for_a_failed_task_stays_todo(pipeline: Pipeline) -> None:
+    pipeline.task("TASK-001", "--coder-max-iterations", "1")  # its one promise is a lie
+    pipeline.task("TASK-003", "--depends-on", "TASK-001")
+    done = pipeline.execute("-j", "2")
+    assert done.returncode == 1
+    assert "TASK-003  waits for TASK-001" in done.stdout
+    assert [pipeline.status(name)["status"] for name in ("TASK-001", "TASK-003")] == ["todo", "todo"]
+    assert pipeline.told("TASK-003", "coder") == []
+
+
+def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: Pipeline) -> None:  # 000-06, 002-20
+    pipeline.workshop.settings(agent={"command": "worker"}, specflow={"coder": {"enabled": False}})
+    pipeline.task("TASK-001")
+    done = pipeline.execute()
+    assert done.returncode == 1
+    assert "coder: its single pass was not enough: Verification failed: Command exited with 2" in done.stdout
+    (prompt,) = pipeline.told("TASK-001", "coder")
+    assert "Ralph" not in prompt
+    done = pipeline.execute()  # the second try is honest
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_first_signal_lets_the_step_finish_and_the_stage_counts(pipeline: Pipeline) -> None:  # 000-24
+    (pipeline.home / "lied").touch()
+    pipeline.agent(f"touch {pipeline.home}/up; sleep 1")
+    pipeline.task("TASK-001")
+    with pipeline.workshop.start("execute") as run:
+        assert eventually((pipeline.home / "up").exists, 20)
+        run.terminate()
+        run.communicate(timeout=20)
+    assert run.returncode == 130
+    task = pipeline.status("TASK-001")
+    assert (task["status"], len(pipeline.told("TASK-001", "coder"))) == ("todo", 1)
+    assert pipeline.execute("--resume").returncode == 0
+
+
+def test_each_role_has_its_own_agent_and_model(pipeline: Pipeline) -> None:
+    (pipeline.home / "lied").touch()
+    other = pipeline.home / "critic"
+    other.write_text(f"#!/bin/sh\necho $* > {pipeline.home}/critic.argv\nexec worker\n")
+    other.chmod(0o755)
+    pipeline.workshop.settings(agent={"command": "worker"}, specflow={"qa": {"agent": "critic", "model": "big one"}})
+    pipeline.task("TASK-001")
+    assert pipeline.execute("--stage", "qa", "--agent", "worker").returncode == 1  # nothing is there to be seen
+    assert not (pipeline.home / "critic.argv").exists()
+    done = pipeline.execute("--stage", "coder,qa")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "TASK-001 skips reviewer, tester" in done.stdout
+    assert (pipeline.home / "critic.argv").read_text() == "--model big one\n"
+
+
+def test_what_agents_leave_lying_about_lands_without_a_name_in_git(pipeline: Pipeline) -> None:
+    pipeline.agent("echo done > $RALPH_TASK.txt; echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit")
+    (pipeline.home / "gitconfig").write_text("[user]\nuseConfigOnly = true\n")
+    checks = [{"name": n, "method": "external", "config": {"command": f"sleep 0.5; test {n}"}} for n in "ab"]
+    config = json.dumps({"stages": checks, "parallel": True})
+    pipeline.task("TASK-001", "--tester-verify", "multi_stage", "--tester-verify-config", config)
+    done = pipeline.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert pipeline.workshop.git("log", "-1", "--format=%an %s") == "ralph ralph: TASK-001\n"
+    attempts = pipeline.shown("TASK-001")["attempts"]
+    parallel = next(a for a in attempts if a["agent"] == "tester")
+    assert parallel["reason"] == "All 2 verification stages passed"
+    assert parallel["seconds"] < 0.95  # both at once
+
+
+def test_a_task_without_criteria_is_warned_of_and_trusted(pipeline: Pipeline) -> None:  # 002-24, C15
+    (pipeline.home / "lied").touch()
+    (pipeline.repo / "t.yaml").write_text("- {id: TASK-001, spec_id: files, title: Old}\n")
+    assert pipeline.workshop.ralph("task", "import", "t.yaml").returncode == 0
+    done = pipeline.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "TASK-001 says nothing about completion; coder is verified by string_match" in done.stdout
+
+
+PAID = r"""#!/bin/sh
+case $RALPH_STAGE in coder) p=IMPLEMENTATION_COMPLETE; echo done > $RALPH_TASK.txt;; reviewer) p=REVIEW_PASSED;;
+tester) p=TESTS_PASSED;; qa) p=QA_PASSED;; esac
+printf '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.25,"usage":{"input_tokens":3},'
+printf '"result":"The file is there and says done.\\n<promise>%s</promise>"}\n' $p
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        (("--budget", "0.4"), "the budget of all tasks together is spent"),
+        (("--task-budget", "0.4"), "$0.50 of the $0.40 budget spent"),
+    ],
+)
+def test_money_is_told_and_bounds_the_work(pipeline: Pipeline, limit: tuple[str, str], why: str) -> None:  # 000-22
+    program = pipeline.home / "claude"
+    program.write_text(PAID)
+    program.chmod(0o755)
+    pipeline.task("TASK-001")
+    done = pipeline.execute("--agent", "claude", *limit)
+    assert done.returncode == 1
+    assert f"TASK-001  over_budget  {why}" in done.stdout
+    shown = pipeline.shown("TASK-001")
+    assert [i["cost_usd"] for i in shown["iterations"]] == [0.25, 0.25]
+    assert shown["spent"]["cost_usd"] == 0.5
+    assert (shown["task"]["status"], shown["task"]["metadata"]["ralph_failure"]["reason"]) == ("todo", why)
+
+
+def test_programs_get_every_event_with_its_task_and_a_report(pipeline: Pipeline) -> None:
+    pipeline.task("TASK-001", "--coder-max-iterations", "1")
+    done = pipeline.execute("--json")
+    *events, report = map(json.loads, done.stdout.splitlines())
+    assert {event["task"] for event in events} == {"TASK-001"}
+    assert "gate_ended" in {event["event"]["type"] for event in events}
+    assert (report["exit_code"], done.returncode) == (1, 1)
+    assert [(e["task"], e["outcome"]) for e in report["report"]["endings"]] == [("TASK-001", "exhausted")]
+
+
+def test_a_budget_nobody_can_keep_is_refused(pipeline: Pipeline) -> None:
+    pipeline.task("TASK-001")
+    done = pipeline.execute("--budget", "1")
+    assert done.returncode == 2
+    assert "does not report what it costs" in done.stderr
+
+
+def test_without_a_commit_to_begin_at_nothing_is_begun(workshop: Workshop) -> None:
+    done = workshop.ralph("execute", "--agent", "claude")
+    assert done.returncode == 2
+    assert "there is no commit on branch 'main'" in done.stderr

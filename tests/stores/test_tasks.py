@@ -229,9 +229,11 @@ def test_attempts_are_kept_whole_and_in_order(tasks: Tasks) -> None:  # 002-18, 
     assert tasks.history.attempts("T-1", agent="coder", last=2) == made[1:3]
 
 
-def test_every_iteration_is_logged(tasks: Tasks) -> None:  # 000-16
+def test_every_iteration_is_logged_with_its_cost(tasks: Tasks) -> None:  # 000-16, 000-22
     tasks.put_new([task("T-1")])
-    tasks.apply([IterationEnded("T-1", "coder", 3, 15, False, True, 45000, 7.0, "timed_out", "run-1")], "key")
+    ended = IterationEnded("T-1", "coder", 3, 15, False, True, 45000, 7.0, "timed_out", "run-1")
+    another = Spent("T-1", "coder", 3, 8.0, 5.0, 1, 2, "run-1")
+    tasks.apply([Spent("T-1", "coder", 3, 7.0, 0.25, 1, 2, "run-1"), ended, another], "key")
     assert tasks.history.log("T-1") == [
         {
             "task_id": "T-1",
@@ -242,6 +244,7 @@ def test_every_iteration_is_logged(tasks: Tasks) -> None:  # 000-16
             "continuing": True,
             "duration_ms": 45000,
             "outcome": "timed_out",
+            "cost_usd": 0.25,
             "run": "run-1",
             "at": 7.0,
         }

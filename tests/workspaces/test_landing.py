@@ -23,7 +23,7 @@ def worked(repo: Repository, text: str = "a\n") -> Worktree:
 
 
 def landed(repo: Repository, tree: Worktree, fault: str = "") -> Landing:
-    return land(repo.git, tree, str(repo.scratch), "Merge it", lambda folder: fault)
+    return land(repo.git, tree, str(repo.scratch / "landing"), "Merge it", lambda folder: fault)
 
 
 def head(repo: Repository) -> str:
@@ -57,7 +57,7 @@ def test_the_merged_tree_is_what_is_looked_at(repo: Repository) -> None:
         seen.append({path.name for path in Path(folder).iterdir()})
         return ""
 
-    assert land(repo.git, tree, str(repo.scratch), "Merge it", look).done
+    assert land(repo.git, tree, str(repo.scratch / "landing"), "Merge it", look).done
     assert seen == [{".git", "README", "a.txt", "b.txt"}]
     assert "landing" not in repo.run("worktree", "list")
 
@@ -126,7 +126,7 @@ def test_who_moves_the_target_meanwhile_is_merged_with(repo: Repository, checked
                 repo.run("worktree", "remove", str(repo.scratch / "main"))
         return ""
 
-    assert land(repo.git, tree, str(repo.scratch), "Merge it", race).done
+    assert land(repo.git, tree, str(repo.scratch / "landing"), "Merge it", race).done
     assert len(looks) == 2  # what nobody has looked at does not land
     assert repo.run("ls-tree", "--name-only", "main").split() == ["README", "a.txt", "b.txt"]
 
@@ -139,7 +139,7 @@ def test_one_that_is_always_faster_wins(repo: Repository) -> None:
         repo.commit("b.txt", f"{next(count)}\n")
         return ""
 
-    found = land(repo.git, tree, str(repo.scratch), "Merge it", race)
+    found = land(repo.git, tree, str(repo.scratch / "landing"), "Merge it", race)
     assert not found.done
     assert found.problem.startswith("main could not be moved")
 

@@ -76,10 +76,9 @@ def execute(
         raise MachineError(f"{places.root} is no git repository", NO_REPOSITORY)
     _expect_agents(request, places, variables)
     with locked(places, places.lock_of(os.path.join(places.root, KIND)), KIND):
-        signals = SignalInbox(lambda: False, wishes.on_signal)
+        signals = SignalInbox(wishes.cancelled, wishes.on_signal)
         try:
-            target = _target(request, Git(git, places.root, variables, processes := Supervisor(signals)))
-            processes.close()
+            target = _target(request, git, places, variables, signals)
             budget, most = request.settings.budget_usd, request.settings.max_time_seconds
             deadline = None if most is None else time.monotonic() + most
             lock, kin = threading.Lock(), set[int]()
@@ -168,11 +167,20 @@ def _expect_agents(request: ExecuteRequest, places: Places, variables: Mapping[s
         wiring.refuse_unkept_budget(stages.crew_of(role, settings, places.folder, variables), budget)
 
 
-def _target(request: ExecuteRequest, git: Git) -> str:
-    target = request.target or git.branch()
+def _target(
+    request: ExecuteRequest, program: str, places: Places, variables: Mapping[str, str], signals: SignalInbox
+) -> str:
+    """Where all of it is to land; asked once, whatever the user checks out meanwhile."""
+    processes = Supervisor(signals)
+    try:
+        git = Git(program, places.root, variables, processes)
+        target = request.target or git.branch()
+        there = bool(target) and bool(git.commit_of(f"refs/heads/{target}"))
+    finally:
+        processes.close()
     if not target:
         raise MachineError("no branch is checked out", "say where to land: `ralph execute --target BRANCH`")
-    if not git.commit_of(f"refs/heads/{target}"):
+    if not there:
         raise MachineError(f"there is no commit on branch {target!r}", NO_REPOSITORY)
     return target
 

@@ -29,6 +29,7 @@ class Wishes(Struct, frozen=True):
     watchers: Sequence[Watcher] = ()
     on_tick: Callable[[], object] = int
     on_signal: Callable[[], object] = int
+    cancelled: Callable[[], bool] = bool  # asked often; only where many tasks are one's own
 
 
 class Stage(Struct, frozen=True):

@@ -44,6 +44,7 @@ from ralph.workspaces.landing import land
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 KIND = "execute"
+LOOK_EVERY = 0.2
 
 
 class ExecuteRequest(Struct, frozen=True):
@@ -83,7 +84,7 @@ class Shared(Struct, frozen=True):
     deadline: float | None  # on the monotonic clock
     watchers_of: Callable[[str], Sequence[Watcher]]
     kin: set[int]  # the guardians of all
-    landing: threading.Lock  # git keeps one list of work trees, and a target moves for one at a time
+    landing: threading.Lock  # one at a time: what is merged must have been looked at merged
 
 
 class Bench(Struct, frozen=True):
@@ -152,8 +153,7 @@ def _housed(bench: Bench) -> tuple[Worktrees, Worktree]:
     git = Git(shared.git, places.root, shared.variables, Untorn(bench.hands, bench.inbox)).named()
     trees = Worktrees(git, places.root, os.path.dirname(places.state))
     target = shared.request.target or bench.entry.target or shared.target
-    with shared.landing:
-        tree = trees.open(name, target)
+    tree = trees.open(name, target)
     bench.tasks.apply([board.Housed(name, tree.branch, target)], f"{bench.run}/housed", bench.run)
     return trees, tree
 
@@ -200,11 +200,17 @@ def _world(bench: Bench, trees: Worktrees, tree: Worktree, place: Workplace, cas
 
 def _site(bench: Bench, trees: Worktrees, tree: Worktree) -> Site:
     here, index = trees.git.at(tree.folder), os.path.join(bench.records, "index")
+    places = bench.shared.places
+    scratch = os.path.join(places.state, "landing", os.path.basename(places.lock))  # one a root: leftovers are found
     message = f"Merge {tree.branch}: {bench.entry.task.title}"
 
     def landed(verify: Callable[[str], str]) -> Landed:
-        with bench.shared.landing:
-            found = land(trees.git, tree, bench.records, message, verify)
+        if not _taken(bench.shared.landing, bench.inbox):
+            return Landed(False, problem="interrupted")
+        try:
+            found = land(trees.git, tree, scratch, message, verify)
+        finally:
+            bench.shared.landing.release()
         return Landed(found.done, found.commit, found.conflict, found.red, found.problem)
 
     return Site(
@@ -214,6 +220,14 @@ def _site(bench: Bench, trees: Worktrees, tree: Worktree) -> Site:
         lambda message: trees.keep(tree, message),
         landed,
     )
+
+
+def _taken(lock: threading.Lock, inbox: TaskInbox) -> bool:
+    """When it is our turn; False: we are to stop before that."""
+    while not lock.acquire(timeout=LOOK_EVERY):
+        if inbox.stop_now() is not None:
+            return False
+    return True
 
 
 def _policy(bench: Bench, plans: Sequence[StagePlan]) -> Staged:

@@ -11,6 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 5.0
 CANCEL_GRACE = 1.0  # `ralph cancel` answers within two seconds, TERM-proof agents included
 ASK_EVERY = 0.5
+Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 class SignalInbox:
@@ -24,11 +25,12 @@ class SignalInbox:
         self._news, self._wakes = os.pipe()
         os.set_blocking(self._news, False)
         os.set_blocking(self._wakes, False)
-        self._before = {}
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
-                self._before[number] = signal.signal(number, self._arrived)
-        self._wakeup_before = signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        self._before: dict[signal.Signals, Handler] = {}
+        self._wakeup_before: int | None = None
+        try:
+            self._listen()
+        except ValueError:
+            pass  # only the main thread hears signals; in any other, cancelling is left
 
     def fileno(self) -> int:
         """Readable when a signal came."""
@@ -54,11 +56,18 @@ class SignalInbox:
 
     def close(self) -> None:
         """Give the signals back."""
-        signal.set_wakeup_fd(self._wakeup_before)
+        if self._wakeup_before is not None:
+            signal.set_wakeup_fd(self._wakeup_before)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         os.close(self._news)
         os.close(self._wakes)
+
+    def _listen(self) -> None:
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
+                self._before[number] = signal.signal(number, self._arrived)
+        self._wakeup_before = signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         self._names.append(signal.Signals(number).name)

@@ -1,6 +1,5 @@
 """Merging what is proven: tried apart from everyone, checked, and only then moved onto the target."""
 
-import os
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -8,7 +7,6 @@ from msgspec import Struct
 from ralph.workspaces.git import Git
 from ralph.workspaces.worktree import Worktree
 
-FOLDER = "landing"
 TRIES = 3  # while others move the target
 Check = Callable[[str], str]  # a folder with the merged tree → what is wrong with it
 
@@ -23,15 +21,16 @@ class Landing(Struct, frozen=True):
     problem: str = ""  # why the target could not be moved
 
 
-def land(git: Git, tree: Worktree, scratch: str, message: str, verify: Check) -> Landing:
-    """Merge the branch into its target. `verify` looks at the merged tree and says what is wrong with it."""
+def land(git: Git, tree: Worktree, folder: str, message: str, verify: Check) -> Landing:
+    """Merge the branch into its target. `verify` looks at the merged tree and says what is wrong with it. In `folder`,
+    which is removed before and after, the merge is tried."""
     for _ in range(TRIES):
         target = git.commit_of(f"refs/heads/{tree.target}")
         if not target:
             return Landing(False, problem=f"there is no branch {tree.target!r}")
         if git.contains(target, tree.branch):
             return Landing(True, target)
-        merged = _merged(git, tree, target, os.path.join(scratch, FOLDER), message, verify)
+        merged = _merged(git, tree, target, folder, message, verify)
         if not merged.done:
             return merged
         problem = _moved(git, tree.target, target, merged.commit)

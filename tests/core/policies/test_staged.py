@@ -210,6 +210,12 @@ def test_the_same_failure_again_and_again_breaks_the_circuit() -> None:
     assert play.stop == Stop(Outcome.STUCK, "coder: the same failure 3 times in a row: panic at 0x00000002")
 
 
+def test_work_in_between_ends_a_row_of_failures() -> None:
+    crashed = [Reported("crashed", detail="panic", tree=str(number)) for number in range(4)]
+    play = Play(whole(breaker=3), [*crashed[:2], SILENT, *crashed[2:], KEPT])
+    assert play.stop.outcome is Outcome.COMPLETED
+
+
 def test_a_tree_that_stays_as_it_was_breaks_the_circuit() -> None:
     play = Play(whole(breaker=3), [Reported("finished", "Hm.", tree="same")] * 9)
     assert play.roles == ["coder"] * 3

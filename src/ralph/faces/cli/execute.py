@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.faces.cli.durations import Duration
+from ralph.faces.cli.look import look_for
+from ralph.faces.cli.writer import Output
 from ralph.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,8 +79,7 @@ def command(
     board = Board(settings, jobs, as_json, verbose)
     board.warn((*loaded.warnings, *notice))
     report = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
-    if not as_json:
-        click.echo(_told(report))
+    click.echo(_json(report) if as_json else _told(report))
     return report.exit_code
 
 
@@ -88,6 +89,14 @@ def _told(report: "Report") -> str:
     lines = [f"{e.task}  {e.outcome.value}  {e.why}" for e in sorted(report.endings, key=lambda e: e.task)]
     lines += [f"{left.task}  {left.why}" for left in report.left]
     return plain("\n".join(lines)) or "Nothing to do: every task is done."
+
+
+def _json(report: "Report") -> str:
+    """The last line: what became of everything."""
+    import msgspec
+
+    record = {"report": report, "exit_code": report.exit_code}
+    return msgspec.json.encode(record, enc_hook=str).decode()
 
 
 class Board:
@@ -103,13 +112,13 @@ class Board:
         self._lock = threading.Lock()
         shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
         self._make: Callable[[], Watcher] = lambda: display(shown, as_json=as_json, verbose=verbose)
-        self._many = jobs > 1 and not as_json
+        self._many, self._as_json = jobs > 1, as_json
 
     def watchers(self, task: str) -> "Sequence[Watcher]":
         """Those of one task."""
-        if not self._many:
-            return (self._guarded(self._make()),)
-        return (self._guarded(self._line(task)),)
+        if self._as_json:
+            return (self._guarded(self._named(task)),)
+        return (self._guarded(self._line(task) if self._many else self._make()),)
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Before anything starts."""
@@ -125,12 +134,23 @@ class Board:
 
         return guarded
 
+    def _named(self, task: str) -> "Watcher":
+        """Lines of JSON, each with the task it is about."""
+        import msgspec
+
+        from ralph.faces.cli.moments import JsonDisplay
+
+        out, head = Output.on(sys.stdout), msgspec.json.encode({"task": task})[:-1] + b","
+
+        def send(data: bytes) -> None:
+            out.send(b"".join(head + line[1:] for line in data.splitlines(keepends=True)))
+
+        return JsonDisplay(look_for(sys.stdout, os.environ, progress=False), send)
+
     def _line(self, task: str) -> "Watcher":
         from ralph.core.plain import plain
         from ralph.faces.cli.clock import clock
-        from ralph.faces.cli.look import look_for
         from ralph.faces.cli.loop_lines import LoopLines
-        from ralph.faces.cli.writer import Output
         from ralph.model.events import AgentEnded, GateEnded, Noted, RunEnded, Waiting, Warned
 
         out = Output.on(sys.stdout)

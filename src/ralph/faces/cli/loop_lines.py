@@ -84,7 +84,8 @@ class LoopLines:
     def waiting(self, event: Waiting, at: float) -> str:
         """▸ Waiting 5m, until 14:05: why"""
         why = f": {self._words(event.why)}" if event.why else ""
-        text = f"Waiting {duration(event.seconds) if event.seconds >= 1 else timing(event.seconds)}, until {until(at, event.seconds)}{why}"
+        long = duration(event.seconds) if event.seconds >= 1 else timing(event.seconds)
+        text = f"Waiting {long}, until {until(at, event.seconds)}{why}"
         return f"{self._paint.yellow}{self._glyphs.wait} {text}{self._paint.off}"
 
     def warned(self, event: Warned) -> str:

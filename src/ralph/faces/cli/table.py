@@ -20,6 +20,7 @@ class Row(Struct, frozen=True):
     """What became of one iteration."""
 
     iteration: int
+    about: str = ""  # whose: a pipeline counts each stage's own
     outcome: str = ""  # empty: its agent did not end
     passed: int = 0
     failed: int = 0
@@ -32,24 +33,24 @@ class Rows:
     """Collects them while a run is watched. An iteration tried again stays one row, its time and cost added up."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
-        self._now = 0  # before the first iteration: none
+        self._rows: list[Row] = []
 
     def clear(self) -> None:
         """Another run."""
-        self._rows, self._now = {}, 0
+        self._rows = []
 
     def hear(self, event: Event) -> None:
         """Keep what a row tells."""
+        last = self._rows[-1] if self._rows else None
         if isinstance(event, IterationStarted):
-            self._now = event.iteration
-            self._rows.setdefault(self._now, Row(self._now))
-        elif (row := self._rows.get(self._now)) is not None:
-            self._rows[self._now] = _told(row, event)
+            if last is None or (last.iteration, last.about) != (event.iteration, event.about):
+                self._rows.append(Row(event.iteration, event.about))
+        elif last is not None:
+            self._rows[-1] = _told(last, event)
 
     def all(self) -> Sequence[Row]:
         """In the order they began."""
-        return tuple(self._rows.values())
+        return tuple(self._rows)
 
 
 def _told(row: Row, event: Event) -> Row:
@@ -86,7 +87,7 @@ def _texts(row: Row, look: Look) -> tuple[str, ...]:
     verdict = f"{glyphs.bad if row.failed else glyphs.ok} {row.passed}/{checks}" if checks else glyphs.unknown
     room = min(COMMIT, look.width - 50) if look.width else COMMIT
     return (
-        str(row.iteration),
+        one_line(f"{row.about.partition(' ')[0]} {row.iteration}".strip(), OUTCOME, glyphs.ellipsis),
         one_line(row.outcome, OUTCOME, glyphs.ellipsis).replace("_", " ") or glyphs.unknown,
         verdict,
         one_line(row.commit, max(room, 10), glyphs.ellipsis) or glyphs.unknown,
