@@ -793,3 +793,18 @@ def test_a_newer_field_is_no_obstacle() -> None:
     screen = Screen()
     assert replay(line, Display(Look(), screen, Screen())) == 0
     assert screen.text == "x\n"
+
+
+def test_a_flood_is_shown_in_less_detail() -> None:
+    few = [
+        Said("thought", thinking=True),
+        Said("word " * 100),
+        ToolStarted("1", "Bash", "ls"),
+        ToolEnded("1", "out", None, 1, 3),
+    ]
+    assert "out" in "\n".join(shown(Look(), *few))
+    flood = "\n".join(shown(Look(), *few * 30))
+    assert "thought" not in flood
+    assert "out\n" not in flood
+    assert flood.count("● Bash(ls)") == flood.count("✓ Result ← Bash (1 line, 3 chars)") == 30
+    assert max(map(len, flood.splitlines())) < 250

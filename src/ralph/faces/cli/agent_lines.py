@@ -10,6 +10,7 @@ from ralph.faces.cli.look import LOG_WIDTH, Look
 from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
 
 NAME = 40  # cells of a tool's name
+BRIEF = 200  # characters of what is said in a flood
 OPEN_CALLS = 1000  # more unanswered calls than this are forgotten
 
 Render = Callable[[Any], str]  # of the one event type it is filed under; "" shows nothing
@@ -38,7 +39,7 @@ class AgentLines:
             Spent: _nothing,
             Finished: _nothing,  # the loop's own verdict follows
         }
-        self.terse: Mapping[type, Render] = {**self.renders, ToolEnded: self.tool_heading}
+        self.terse: Mapping[type, Render] = {**self.renders, Said: self.said_briefly, ToolEnded: self.tool_heading}
 
     def resized(self, width: int) -> None:
         """The terminal has another width now."""
@@ -62,6 +63,13 @@ class AgentLines:
         text = event.text.strip("\n")
         text = "\n".join(wrapped(text, self._width - len(indent))) if self._width else plain(text)
         return indent + text.replace("\n", "\n" + indent) if indent and text else text
+
+    def said_briefly(self, event: Said) -> str:
+        """The beginning of its text; of its thoughts nothing."""
+        if event.thinking:
+            return ""
+        text = event.text
+        return plain(text if len(text) <= BRIEF else text[:BRIEF] + self._glyphs.ellipsis)
 
     def tool_started(self, event: ToolStarted) -> str:
         """⏺ Read(path)"""

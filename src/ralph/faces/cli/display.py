@@ -25,7 +25,7 @@ from ralph.model.events import (
 )
 
 DEBUG = "[ralph] "
-FLOOD = 100  # so many events at once nobody can read: what tools printed is left out
+FLOOD = 100  # so many events at once nobody can read: thoughts, long texts and what tools printed are left out
 
 
 class Display:
