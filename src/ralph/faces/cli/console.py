@@ -17,7 +17,7 @@ from ralph.model.events import Debugged, Event, Warned
 if TYPE_CHECKING:
     from ralph.config.schema import Settings
 
-SHUTTING_DOWN = "Received signal, shutting down...\n"
+SHUTTING_DOWN = "Received signal, shutting down...\nThe current step may finish; a second signal stops it now.\n"
 
 
 @contextmanager
@@ -57,6 +57,6 @@ def display(settings: "Settings", *, as_json: bool, verbose: bool) -> Display | 
 def announce() -> None:
     """From the signal handler: a plain write, at once."""
     try:
-        os.write(2, SHUTTING_DOWN.encode())
+        os.write(2, (("\n" if os.isatty(2) else "") + SHUTTING_DOWN).encode())  # behind the terminal's own ^C
     except OSError:
         pass
