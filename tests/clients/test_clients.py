@@ -159,9 +159,11 @@ def test_a_cut_stream_is_no_success_unless_the_agent_tries_again(room: ClientRoo
     room.model([{"say": "<response>DONE</response>"}, {"cut": True}, {"say": "Still here."}], [{"say": "No."}])
     room.settings()
     told = room.run("-p", "Greet.", "-m", "1")
-    # Claude and Gemini end there; Codex and opencode ask once more, and are answered.
-    expected = "offline" if room.agent in ("claude", "gemini") else "finished"
-    assert (told.outcomes, told.code) == ([expected], 1), told.events
+    # Whether it asks once more is the agent's business, and not even the same each time; what was cut is no claim.
+    assert told.code == 1, told.events
+    assert told.outcomes in (["offline"], ["finished"]), told.events
+    if told.outcomes == ["finished"]:
+        assert "Still here." in [event.get("text") for event in told.events if event["type"] == "finished"]
 
 
 @each_quick
