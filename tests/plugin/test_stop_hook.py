@@ -270,6 +270,13 @@ def test_it_finds_the_loop_from_a_folder_below(loop: Loop) -> None:
     assert loop.stop(cwd=str(below)).reason
 
 
+def test_an_empty_git_folder_above_is_no_repository(loop: Loop) -> None:  # sandboxes leave such behind
+    (loop.root.parent / ".git").mkdir()
+    (loop.root.parent / ".ralph-active").write_text("{}")
+    (loop.root / ".ralph-active").unlink()
+    assert loop.stop().out == ""
+
+
 def test_it_does_not_look_above_the_repository(loop: Loop) -> None:
     (loop.root.parent / ".ralph-active").write_text("{}")
     (loop.root / ".ralph-active").unlink()

@@ -102,7 +102,8 @@ def test_a_grandchild_that_ignores_term_is_killed(supervisor: Supervisor) -> Non
 def test_a_time_limit_ends_the_tree(supervisor: Supervisor) -> None:  # 001-34, 003-12
     token = uuid.uuid4().hex
     exited, _, _ = heard(supervisor, shell(f"setsid sh -c 'sleep 60; :' {token} & sleep 60", timeout=0.3))
-    assert (exited.ending, exited.code) == ("timed_out", -signal.SIGTERM)
+    assert exited.ending == "timed_out"
+    assert exited.code in (-signal.SIGTERM, 128 + signal.SIGTERM)  # its last child's end may reach the shell first
     assert exited.seconds < 3
     assert not alive_with(token)
 

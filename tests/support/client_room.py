@@ -89,6 +89,7 @@ class ClientRoom:
         return {
             "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
             "HOME": str(self.home),
+            "TMPDIR": str(self.home),  # what a killed agent leaves lying about goes with the room
             "LANG": "C.UTF-8",
             "GIT_CONFIG_GLOBAL": str(self.home / "gitconfig"),
             **self._pointing.environment,

@@ -58,13 +58,18 @@ def _up_to_repository(start: str) -> Iterator[str]:
     if not os.path.isabs(start):
         return
     found, folder = [start], start
-    while not os.path.exists(os.path.join(folder, ".git")):
+    while not _is_repository(os.path.join(folder, ".git")):
         folder, below = os.path.dirname(folder), folder
         if folder == below:
             found = [start]
             break
         found.append(folder)
     yield from found
+
+
+def _is_repository(git: str) -> bool:
+    """Sandboxes leave empty folders of that name behind."""
+    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))
 
 
 def text_of(path: str) -> str | None:

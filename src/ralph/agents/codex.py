@@ -96,6 +96,10 @@ plugins = false
 
 [analytics]
 enabled = false
+
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
 """
     return Pointing({"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "scripted"}, files={".codex/config.toml": config})
 
