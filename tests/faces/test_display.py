@@ -796,7 +796,7 @@ def test_a_newer_field_is_no_obstacle() -> None:
 
 
 def test_a_flood_is_shown_in_less_detail() -> None:
-    few = [
+    few: list[Event] = [
         Said("thought", thinking=True),
         Said("word " * 100),
         ToolStarted("1", "Bash", "ls"),
