@@ -448,7 +448,7 @@ def test_a_long_line_is_not_built_but_its_tool_is_ended() -> None:
     parser.feed(lines(assistant(use("Bash"))))
     (event,) = parser.feed(line)
     assert isinstance(event, ToolEnded)
-    assert (event.id, event.output, event.error, event.lines) == ("t1", "", None, 400_001)
+    assert (event.id, event.output, event.error, event.lines) == ("t1", "", None, 0)
     assert event.chars > 2_800_000
 
 
@@ -480,3 +480,82 @@ def test_nothing_recorded_is_unparsed_however_it_is_cut(name: str) -> None:
     assert at_once == one_by_one
     assert whole.heard() == single.heard()
     assert whole.heard().unparsed == 0
+
+
+# -- a flood: less is built, the same is judged -------------------------------------------------------
+FILLER = [
+    assistant({"type": "thinking", "thinking": "hm" * 100}, text("working on it " * 20)),
+    assistant(use("Bash", "f", command="make\ntest")),
+    user(answer("fine\n" * 100, "f")),
+]
+ODD: dict[str, list[object]] = {
+    "nothing odd": [],
+    "plain strings for contents": [
+        {"type": "assistant", "message": {"content": "just a string"}},
+        {"type": "user", "message": {"content": "go on"}},
+    ],
+    "messages without content": [{"type": "assistant"}, {"type": "user"}, assistant(), user()],
+    "text before and after a call": [
+        assistant(text("before"), use("Read", "r", file_path="a"), text("after"), text("it"))
+    ],
+    "a last text": [assistant(text("<response>DONE</response>"))],
+    "a hook's feedback": [assistant(text("finished")), user(text("Stop hook feedback: not yet"))],
+    "a subagent": [
+        assistant(text("inner"), use("Bash", "n", command="ls"), parent="t"),
+        user(answer("x", "n"), parent="t"),
+    ],
+    "failed tools": [
+        assistant(use("Write", "w", file_path="a")),
+        user(answer("no permission was granted", "w", is_error=True)),
+        user(answer([text("one"), text("two")], "w", is_error=True)),
+        user(answer("both", "w", is_error=True, error="its own")),
+        user(answer(None, "w", is_error=True)),
+    ],
+    "a plan": [
+        assistant(use("TodoWrite", "p", todos=[{"content": "a", "status": "completed"}])),
+        user(answer("ok", "p")),
+    ],
+    "half an emoji": [rb'{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d"}]}}'],
+    "bad UTF-8": [b'{"type":"assistant","message":{"content":[{"type":"text","text":"\xff\xfe"}]}}'],
+    "a text that is none": [b'{"type":"assistant","message":{"content":[{"type":"text","text":7}]}}'],
+    "no JSON": [b"Segmentation fault", b'{"type":"brand_new"}'],
+    "a limit": [{"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 99.0}}],
+    "a retry that helped": [{"type": "system", "subtype": "api_retry", "error_status": 529}, assistant(text("back"))],
+    "a retry": [{"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 3, "error_status": 529}],
+}
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["ended", "cut off"])
+@pytest.mark.parametrize("odd", ODD)
+def test_a_flood_is_judged_as_its_lines_are(odd: str, ends: bool) -> None:
+    refused = [{"tool_name": "Bash", "tool_use_id": "b"}]  # by a hook: Bash itself works
+    closing = [result("<promise>X</promise>", total_cost_usd=1.0, permission_denials=refused)] if ends else []
+    data = lines(*FILLER * 200, *ODD[odd], *closing)
+    whole, single = StreamJsonParser(), StreamJsonParser()
+    at_once = whole.feed(data)
+    one_by_one = [event for line in data.splitlines(keepends=True) for event in single.feed(line)]
+    assert whole.heard() == single.heard()
+    assert [_bare(e) for e in at_once] == [_bare(e) for e in one_by_one if not (isinstance(e, Said) and e.thinking)]
+
+
+def test_a_flood_leaves_out_thoughts_and_what_tools_printed() -> None:
+    events = StreamJsonParser().feed(lines(*FILLER * 200))
+    assert len(events) == 600
+    assert events[2] == ToolEnded("f", "", None, 0, 602)
+
+
+def test_a_large_result_alone_is_no_flood() -> None:
+    (event,) = events_of(user(answer("a line\n" * 40_000)))
+    assert isinstance(event, ToolEnded)
+    assert (event.lines, event.chars) == (40_000, 280_000)
+
+
+def _bare(event: AgentEvent) -> AgentEvent:
+    """As much of an event as a flood tells."""
+    match event:
+        case ToolEnded():
+            return ToolEnded(event.id, "", event.error, nested=event.nested)
+        case Unparsed():
+            return Unparsed(0)
+        case _:
+            return event

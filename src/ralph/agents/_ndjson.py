@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from ralph.model.events import Unparsed
@@ -14,6 +14,7 @@ T = TypeVar("T")
 BLOCK = 2 << 20  # beyond this a block most likely holds one long line: look before decoding
 LONG = 1 << 20  # a longer line is never built as a str, which may take four bytes a character
 SAMPLE = 200
+_MUCH, _MANY = 1 << 17, 10  # bytes, and lines in the first quarter of them
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.\-]{1,60})"')
 
@@ -29,6 +30,11 @@ def unparsed(line: memoryview) -> Unparsed:
     """A line that is not read: its size, its type if it has one, and how it begins."""
     start = bytes(line[:SAMPLE])
     return Unparsed(len(line), _kind(line, start), start.decode("utf-8", "replace").strip())
+
+
+def is_flood(block: bytes | bytearray) -> bool:
+    """Whether this came faster than anybody reads, so that only what decides need be built."""
+    return len(block) >= _MUCH and block.count(b"\n", 0, _MUCH >> 2) >= _MANY
 
 
 def values(
@@ -55,18 +61,22 @@ def _one_by_one(
         if len(line) > LONG:
             yield long(line)
         elif bytes(line).strip():
-            value: T | Unparsed = _short(line, decoder)
-            yield value
+            found: T | Unparsed = value(line, decoder)
+            yield found
         start = end + 1
 
 
-def _short(line: memoryview, decoder: Decoder[T]) -> T | Unparsed:
+def value(line: memoryview | Raw, decoder: Decoder[T]) -> T | Unparsed:
+    """One line, or a part of one that was left raw; mended where it is odd, left unread where it is too long."""
+    view = memoryview(line)
+    if len(view) > LONG:
+        return unparsed(view)
     try:
         return decoder.decode(line)
     except msgspec.ValidationError:
-        return unparsed(line)
+        return unparsed(view)
     except UNDECODABLE:
-        return _mended(line, decoder)
+        return _mended(view, decoder)
 
 
 def _mended(line: memoryview, decoder: Decoder[T]) -> T | Unparsed:

@@ -5,10 +5,11 @@ from typing import Any
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import UNDECODABLE, unparsed
+from ralph.agents._ndjson import LONG, UNDECODABLE, unparsed, value
 from ralph.model.events import Unparsed
 
 NOTHING = Raw(b"null")
+NO_TEXT = Raw(b'""')
 
 
 class Part(Struct, frozen=True, gc=False):
@@ -104,40 +105,96 @@ class Progress(Struct, tag="tool_progress", frozen=True, gc=False):
     """A tool still runs."""
 
 
-class LongBlock(Struct, frozen=True, gc=False):
-    """A block of a line too long to build: its texts are left out, its tool output raw."""
+class LeanBlock(Struct, frozen=True, gc=False):
+    """A block of which as little is built as can be: no thoughts, and texts stay raw."""
 
     type: str = ""
+    text: Raw = NO_TEXT
+
+
+class LeanSaying(LeanBlock, frozen=True, gc=False):
     id: str = ""
     name: str = ""
     input: Raw = NOTHING
+
+
+class LeanAnswer(LeanBlock, frozen=True, gc=False):
     tool_use_id: str = ""
     content: Raw = NOTHING
     is_error: bool | None = None
+    error: Raw = NOTHING
 
 
-class LongMessage(Struct, frozen=True):
-    content: list[LongBlock] = []
+class LeanSayings(Struct, frozen=True, gc=False):
+    content: str | list[LeanSaying] = ""
 
 
-class LongAssistant(Struct, tag="assistant", frozen=True):
-    message: LongMessage
+class LeanAnswers(Struct, frozen=True, gc=False):
+    content: str | list[LeanAnswer] = ""
+
+
+class LeanAssistant(Struct, tag="assistant", frozen=True, gc=False):
+    message: LeanSayings | None = None
     parent_tool_use_id: str | None = None
 
 
-class LongUser(Struct, tag="user", frozen=True):
-    message: LongMessage
+class LeanUser(Struct, tag="user", frozen=True, gc=False):
+    message: LeanAnswers | None = None
     parent_tool_use_id: str | None = None
 
 
-Line = Assistant | User | System | Result | Limit | Partial | Progress | LongAssistant | LongUser
+# Of a long line no text is built at all: it might be as long as its line.
+class LongSayings(LeanSayings, frozen=True, gc=False):
+    content: list[LeanSaying] = []
+
+
+class LongAnswers(LeanAnswers, frozen=True, gc=False):
+    content: list[LeanAnswer] = []
+
+
+class LongAssistant(LeanAssistant, tag="assistant", frozen=True, gc=False):
+    message: LongSayings | None = None
+
+
+class LongUser(LeanUser, tag="user", frozen=True, gc=False):
+    message: LongAnswers | None = None
+
+
+Line = Assistant | User | LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress
 DECODER: Decoder[Line] = Decoder(Assistant | User | System | Result | Limit | Partial | Progress)
-_LEAN: Decoder[Line] = Decoder(LongAssistant | LongUser | System | Result)
+LEAN: Decoder[Line] = Decoder(LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress)
+_LONG: Decoder[Line] = Decoder(LongAssistant | LongUser | System | Result)
+_TEXT = Decoder(str)
+_CONTENT: Decoder[str | list[Part] | None] = Decoder(str | list[Part] | None)
+
+
+def text_in(block: LeanBlock) -> str | Unparsed:
+    """What it says."""
+    try:
+        return _TEXT.decode(block.text) if len(memoryview(block.text)) < LONG else unparsed(memoryview(block.text))
+    except UNDECODABLE:
+        return value(block.text, _TEXT)
+
+
+def failure_in(block: LeanAnswer) -> str:
+    """What its tool failed with."""
+    for raw in (block.error, block.content):
+        words = value(raw, _CONTENT)
+        if words and not isinstance(words, Unparsed):
+            return joined(words)
+    return "failed"
+
+
+def joined(content: str | list[Part] | None) -> str:
+    """A tool's output is a text, or the texts in a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in content if part.text) if content else ""
 
 
 def long_line(line: memoryview) -> Line | Unparsed:
     """A line beyond `_ndjson.LONG`: the calls and results in it, not their contents."""
     try:
-        return _LEAN.decode(line)
+        return _LONG.decode(line)
     except UNDECODABLE:
         return unparsed(line)

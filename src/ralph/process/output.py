@@ -3,8 +3,8 @@
 import os
 
 LINE_LIMIT = 16 << 20
-LOG_HEAD = 16 << 20
-LOG_TAIL = 16 << 20
+LOG_HEAD = 8 << 20
+LOG_TAIL = 8 << 20
 _COPY = 1 << 20
 
 

@@ -1,13 +1,13 @@
 """An agent's events as text for people. Every word of an agent passes through `plain`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ralph.core.plain import cells, first_lines, one_line, plain, wrapped
 from ralph.core.quantities import counted
 from ralph.faces.cli.look import LOG_WIDTH, Look
-from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
+from ralph.model.events import Event, Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
 
 NAME = 40  # cells of a tool's name
 BRIEF = 200  # characters of what is said in a flood
@@ -39,7 +39,6 @@ class AgentLines:
             Spent: _nothing,
             Finished: _nothing,  # the loop's own verdict follows
         }
-        self.terse: Mapping[type, Render] = {**self.renders, Said: self.said_briefly, ToolEnded: self.tool_heading}
 
     def resized(self, width: int) -> None:
         """The terminal has another width now."""
@@ -64,19 +63,33 @@ class AgentLines:
         text = "\n".join(wrapped(text, self._width - len(indent))) if self._width else plain(text)
         return indent + text.replace("\n", "\n" + indent) if indent and text else text
 
-    def said_briefly(self, event: Said) -> str:
-        """The beginning of its text; of its thoughts nothing."""
-        if event.thinking:
-            return ""
-        text = event.text
-        return plain(text if len(text) <= BRIEF else text[:BRIEF] + self._glyphs.ellipsis)
+    def flood(self, events: Sequence[Event], renders: Mapping[type, Render]) -> str:
+        """More at once than anybody reads: beginnings of texts, calls, the latest plan. It is cleaned in one go, which
+        takes our own colours too."""
+        glyphs, shown, plan = self._glyphs, [], None
+        for event in events:
+            if type(event) is ToolEnded:  # not `isinstance`: a Struct is slow to say no
+                shown.append(self.tool_heading(event))
+            elif type(event) is Said:
+                if not event.thinking:
+                    text = event.text
+                    shown.append(text if len(text) <= BRIEF else text[:BRIEF] + glyphs.ellipsis)
+            elif type(event) is ToolStarted:
+                name = self._opened(event)
+                about = event.summary[:BRIEF].replace("\n", " ")
+                shown.append(f"{glyphs.tool} {name}({about})" if about else f"{glyphs.tool} {name}")
+            elif type(event) is Planned:
+                plan = event
+            elif text := renders[type(event)](event):
+                shown.append(text)
+        if plan is not None:
+            shown.append(self.planned(plan))
+        return plain("\n".join(shown))
 
     def tool_started(self, event: ToolStarted) -> str:
         """⏺ Read(path)"""
-        if len(self._names) >= OPEN_CALLS:
-            self._names.clear()
         paint, glyphs = self._paint, self._glyphs
-        name = self._names[event.id] = self._short(event.name)
+        name = self._opened(event)
         lead = f"  {glyphs.tool}" if event.nested else glyphs.tool
         line = f"{paint.cyan}{lead}{paint.off} {paint.bold}{name}{paint.off}"
         if not event.summary:
@@ -105,6 +118,8 @@ class AgentLines:
             head += f" ({event.lines} lines, {event.chars} chars)"
         elif event.lines:
             head += f" (1 line, {counted(event.chars, 'char')})"
+        elif event.chars:  # its lines were not counted
+            head += f" ({event.chars} chars)"
         elif event.error is None:
             head += " (no output)"
         return head
@@ -147,6 +162,12 @@ class AgentLines:
             lines.append(f"{self._paint.dim}{ellipsis} {counted(more, 'more line')}")
         below = f"{off}\n{indent}{self._blank}{tint}".join(lines)
         return f"\n{indent}{self._branch}{tint}{below}{off}"
+
+    def _opened(self, event: ToolStarted) -> str:
+        if len(self._names) >= OPEN_CALLS:
+            self._names.clear()
+        name = self._names[event.id] = self._short(event.name)
+        return name
 
     def _shortened(self, name: str) -> str:
         return one_line(name, NAME, self._glyphs.ellipsis)

@@ -5,11 +5,11 @@ from typing import Any
 
 from ralph.core.plain import plain
 from ralph.faces.cli.agent_lines import AgentLines
-from ralph.faces.cli.clock import clock
 from ralph.faces.cli.look import NARROWEST, Look
 from ralph.faces.cli.loop_lines import LoopLines
 from ralph.faces.cli.progress import Progress
 from ralph.faces.cli.table import Rows, summary_table
+from ralph.faces.cli.clock import clock
 from ralph.model.events import (
     AgentEnded,
     Committed,
@@ -25,7 +25,7 @@ from ralph.model.events import (
 )
 
 DEBUG = "[ralph] "
-FLOOD = 100  # so many events at once nobody can read: thoughts, long texts and what tools printed are left out
+FLOOD = 100  # so many events at once nobody can read
 
 
 class Display:
@@ -64,16 +64,16 @@ class Display:
             Debugged: self._debugged,
             RunEnded: self._run_ended,
         }
-        self._terse = {**self._renders, **(self._agent.terse if look.stream_agent_output else {})}
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Show what became known at one time."""
         self._at = at
-        renders, shown = self._renders if len(events) < FLOOD else self._terse, self._shown
-        for event in events:
-            text = renders[type(event)](event)
-            if text:
-                shown.append(text)
+        if len(events) >= FLOOD and self._look.stream_agent_output:
+            self._shown.append(self._agent.flood(events, self._renders))
+        else:
+            for event in events:
+                if text := self._renders[type(event)](event):
+                    self._shown.append(text)
         if self._progress is not None:
             self._progress.hear(at, events)
         self._flush()
