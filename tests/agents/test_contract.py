@@ -4,6 +4,7 @@ import importlib
 import json
 import pkgutil
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any, get_args
 
@@ -167,3 +168,60 @@ def test_a_prompt_that_cannot_take_its_place_is_told() -> None:
         agent.invocation("long " * 60_000, "text", None)
     assert "{prompt_file}" in error.value.hint
     assert "stdin" in error.value.hint
+
+
+# -- memory: whatever an agent prints, for however long ----------------------------------------------
+ENDLESS: dict[str, dict[str, Any]] = {
+    "calls nobody answers": {
+        "claude": {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "#", "name": "Bash"}]}},
+        "codex": {"type": "item.started", "item": {"type": "command_execution", "id": "#", "command": "ls"}},
+        "gemini": {"type": "tool_use", "tool_id": "#", "tool_name": "run_shell_command"},
+        "opencode": {"type": "tool_use", "part": {"callID": "#", "tool": "bash", "state": {"status": "running"}}},
+    },
+    "calls that fail": {
+        "claude": {
+            "type": "user",
+            "message": {
+                "content": [{"type": "tool_result", "tool_use_id": "#", "is_error": True, "content": "no" * 99}]
+            },
+        },
+        "codex": {"type": "item.completed", "item": {"type": "file_change", "id": "#", "status": "declined"}},
+        "gemini": {"type": "tool_result", "tool_id": "#", "status": "error", "output": "no" * 99},
+        "opencode": {"type": "tool_use", "part": {"callID": "#", "tool": "x", "state": {"status": "error"}}},
+    },
+    "plans": {
+        "claude": {
+            "type": "assistant",
+            "message": {
+                "content": [{"type": "tool_use", "id": "#", "name": "TaskCreate", "input": {"subject": "a #"}}]
+            },
+        },
+        "gemini": {"type": "tool_use", "tool_id": "#", "tool_name": "write_todos", "parameters": {"todos": []}},
+    },
+    "words": {
+        "claude": {"type": "assistant", "message": {"content": [{"type": "text", "text": "word #"}]}},
+        "codex": {"type": "item.completed", "item": {"type": "agent_message", "id": "#", "text": "word #"}},
+        "gemini": {"type": "message", "role": "assistant", "content": "word # " * 10, "delta": True},
+        "opencode": {"type": "text", "part": {"text": "word #"}},
+        "command": {"word": "#"},
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "what"), [(name, what) for what, of in ENDLESS.items() for name in of])
+def test_memory_stays_flat_however_long_it_goes_on(name: str, what: str) -> None:
+    template = json.dumps(ENDLESS[what][name])
+    parser = built(name).parser("stream")
+
+    def fed(first: int, last: int) -> int:
+        for start in range(first, last, 500):
+            parser.feed("".join(template.replace("#", f"{n:032}") + "\n" for n in range(start, start + 500)).encode())
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        early = fed(0, 8_000)
+        late = fed(8_000, 24_000)
+    finally:
+        tracemalloc.stop()
+    assert late - early < 1_000_000

@@ -16,6 +16,7 @@ _STATES: dict[str, TodoState] = {
 }
 _WHOLE = frozenset({"TodoWrite", "todowrite", "todo_write", "write_todos"})
 TOOLS = _WHOLE | {"TaskCreate", "TaskUpdate"}
+MOST = 500  # tasks; what comes after them is not told
 
 
 class _Item(Struct, frozen=True, gc=False):
@@ -52,7 +53,7 @@ class Plan:
     def _changed_task(self, tool: str, item: _Item) -> Planned | None:
         number = str(len(self._tasks) + 1) if tool == "TaskCreate" else item.task or ""
         before = self._tasks.get(number)
-        if before is None and tool == "TaskUpdate":
+        if before is None and (tool == "TaskUpdate" or len(self._tasks) >= MOST):
             return None
         known = before or Todo("")
         self._tasks[number] = Todo(item.subject or known.text, state(item.status) if item.status else known.state)

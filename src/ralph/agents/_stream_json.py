@@ -10,6 +10,7 @@ from ralph.agents._meter import Meter
 from ralph.agents._ndjson import is_flood, values
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
+from ralph.agents._recent import Recent
 from ralph.agents._stream_json_lines import (
     DECODER,
     LEAN,
@@ -48,10 +49,10 @@ class StreamJsonParser:
     def __init__(self) -> None:
         self._meter = Meter()
         self._plan = Plan()
-        self._planning: set[str] = set()  # calls that were told as a plan
-        self._names: dict[str, str] = {}  # of tools that run
+        self._planning = Recent()  # calls that were told as a plan
+        self._names = Recent()  # of tools that run
         self._worked: set[str] = set()  # tools that did something
-        self._failures: dict[str, str] = {}
+        self._failures = Recent()
         self._result: Result | None = None
         self._retry: System | None = None  # while nothing came after it
         self._resets_at: float | None = None
@@ -188,12 +189,12 @@ class StreamJsonParser:
         if not nested:
             self._text = ""
             if block.name in PLAN_TOOLS:
-                self._planning.add(block.id)
+                self._planning.remember(block.id)
                 if planned := self._plan.changed(block.name, block.input):
                     found.append(planned)
                 return
         self._tools += 1
-        self._names[block.id] = block.name
+        self._names.remember(block.id, block.name)
         found.append(ToolStarted(block.id, block.name, summary(block.name, block.input), nested))
 
     def _end(self, event: ToolEnded, found: list[AgentEvent]) -> None:
@@ -203,7 +204,7 @@ class StreamJsonParser:
             self._worked.add(self._names.pop(event.id, ""))
         else:
             self._errors += 1
-            self._failures[event.id] = event.error
+            self._failures.remember(event.id, event.error)
         found.append(event)
 
     # -- rare lines --------------------------------------------------------------------------------

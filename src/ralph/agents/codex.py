@@ -11,6 +11,7 @@ from ralph.agents._argv import given, unless_given
 from ralph.agents._meter import Meter
 from ralph.agents._ndjson import values
 from ralph.agents._plain import PlainParser
+from ralph.agents._recent import Recent
 from ralph.agents._tools import SHOWN, ended, failed_with
 from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
@@ -205,8 +206,8 @@ class CodexParser:
         self._closing: Literal["success", "error", "none"] = "none"
         self._text = ""
         self._error = ""
-        self._running: set[str] = set()
-        self._denials: list[str] = []
+        self._running = Recent()
+        self._denials: dict[str, None] = {}  # in order, each once
         self._tools = 0
         self._errors = 0
         self._unparsed = 0
@@ -262,7 +263,7 @@ class CodexParser:
             return _plan(item)
         if (named := _named(item)) is None:
             return ()
-        self._running.add(item.id)
+        self._running.remember(item.id)
         self._tools += 1
         self._text = ""
         name, about = named
@@ -285,12 +286,12 @@ class CodexParser:
                 return (*before, self._ended(item))
 
     def _ended(self, item: _Item) -> ToolEnded:
-        self._running.discard(item.id)
+        self._running.pop(item.id, None)
         error = _failure(item)
         if error is not None:
             self._errors += 1
         if item.status == "declined":
-            self._denials.append((_named(item) or ("",))[0])
+            self._denials[(_named(item) or ("",))[0]] = None
         return ended(item.id, item.aggregated_output, error)
 
     def _succeeded(self, usage: Usage) -> Sequence[AgentEvent]:

@@ -12,6 +12,7 @@ from ralph.agents._ndjson import values
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
+from ralph.agents._recent import Recent
 from ralph.agents._tools import ended, summary
 from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import Invocation
@@ -20,6 +21,7 @@ from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
 
 TRAITS = Traits("Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
 _FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
+KEPT = 1 << 20  # characters of one text, the last ones
 _EMPTY = "returned an empty response"  # it tells as an error what for others is a success without a word
 
 
@@ -125,10 +127,11 @@ class GeminiParser:
     def __init__(self) -> None:
         self._meter = Meter()
         self._plan = Plan()
-        self._planning: set[str] = set()
+        self._planning = Recent()
         self._closing: Literal["success", "error", "none"] = "none"
-        self._text = ""
-        self._told = True  # the text so far
+        self._pieces: list[str] = []  # of the text so far
+        self._told = True
+        self._size = 0
         self._error = ""
         self._cut_short = False
         self._tools = 0
@@ -150,7 +153,7 @@ class GeminiParser:
         """What its result says, and the last text."""
         return Heard(
             self._closing,
-            text=self._text,
+            text=self._text(),
             error=self._error,
             cut_short=self._cut_short,
             usage=self._meter.usage,
@@ -163,17 +166,31 @@ class GeminiParser:
         if line.role != "assistant" or not line.content:
             return ()
         if line.delta:
-            self._text += line.content
-            self._told = False
+            self._add(line.content)
             return ()
         # Without the mark a message is whole, or repeats the one before it and goes on.
-        before = () if line.content.startswith(self._text) else self._whole()
-        self._text, self._told = line.content, False
+        before = () if line.content.startswith(self._text()) else self._whole()
+        self._forget()
+        self._add(line.content)
         return before
+
+    def _add(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._told = False
+        self._size += len(piece)
+        if self._size > 2 * KEPT:
+            end = self._text()[-KEPT:]
+            self._pieces, self._size = [end], len(end)
+
+    def _forget(self) -> None:
+        self._pieces, self._size = [], 0
+
+    def _text(self) -> str:
+        return "".join(self._pieces)
 
     def _whole(self) -> Sequence[AgentEvent]:
         told, self._told = self._told, True
-        return () if told else (Said(self._text),)
+        return () if told else (Said(self._text()),)
 
     def _events(self, line: _Init | _ToolUse | _ToolResult | _Error | _Result | Unparsed) -> Sequence[AgentEvent]:
         match line:
@@ -193,9 +210,9 @@ class GeminiParser:
                 return (line,)
 
     def _started(self, line: _ToolUse) -> Sequence[AgentEvent]:
-        self._text = ""
+        self._forget()
         if line.tool_name in PLAN_TOOLS:
-            self._planning.add(line.tool_id)
+            self._planning.remember(line.tool_id)
             planned = self._plan.changed(line.tool_name, line.parameters)
             return (planned,) if planned else ()
         self._tools += 1
@@ -220,5 +237,5 @@ class GeminiParser:
         self._cut_short = not ok and "TurnLimit" in problem.type
         return (
             self._meter.total(None, usage),
-            Finished(ok, self._text if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
+            Finished(ok, self._text() if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
         )
