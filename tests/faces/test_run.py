@@ -36,6 +36,14 @@ def test_no_claim_within_the_limit_exits_1(workshop: Workshop) -> None:  # 001-0
     assert "maximum iterations reached (3) without completion" in done.stdout
 
 
+def test_who_stops_early_is_told_how_to_go_on(workshop: Workshop) -> None:
+    workshop.agent(WORKING, WORKING, DONE)
+    early = workshop.ralph("run", "-p", "x", "-m", "1")
+    assert early.stderr.endswith("  → `ralph run --resume` goes on, with a higher -m or --max-time\n")
+    assert "--resume" not in workshop.ralph("run", "-p", "x", "-m", "1", "--json").stderr
+    assert "--resume" not in workshop.ralph("run", "-p", "x").stderr
+
+
 def test_ten_iterations_are_the_default(workshop: Workshop) -> None:  # 001-05
     workshop.agent(WORKING)
     assert workshop.ralph("run", "-p", "x").returncode == 1

@@ -11,6 +11,7 @@ from ralph.model.errors import UsageError
 
 if TYPE_CHECKING:
     from ralph.config.schema import Settings
+    from ralph.model.loop import Stop
 
 _KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",
@@ -24,6 +25,7 @@ _KEYS = {  # flag → settings key
     "glyphs": "display.glyphs",
 }
 _LIMITS = {"maximumIterations": "maximum_iterations", "maxTimeSeconds": "max_time_seconds", "budgetUsd": "budget_usd"}
+_ONWARD = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
 _LOOKS = {"streamAgentOutput", "display.color", "display.glyphs"}
 
 
@@ -116,7 +118,7 @@ def command(
         _refuse_changes(given, agent)
         with watching(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
             stop = run.resume(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
-        return stop.outcome.exit_code
+        return _ended(stop, quiet=as_json)
     settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
     request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
     if dry_run:
@@ -128,6 +130,16 @@ def command(
     warnings = (*loaded.warnings, *notice)
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
         stop = run.start(request, here, os.environ, context.obj, wishes)
+    return _ended(stop, quiet=as_json)
+
+
+def _ended(stop: "Stop", *, quiet: bool) -> int:
+    """Its exit code, and a word on how to go on."""
+    from ralph.faces.cli.writer import Output
+
+    if stop.outcome.value != "completed" and not quiet:
+        onward = _ONWARD.get(stop.outcome.value, "")
+        Output.on(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
     return stop.outcome.exit_code
 
 
