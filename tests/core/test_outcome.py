@@ -179,7 +179,7 @@ def test_exit_code_0_is_no_success() -> None:
     assert "exit code 0" in reported.detail
 
 
-@pytest.mark.parametrize("ending", ["exited", "timed_out", "idle"])
+@pytest.mark.parametrize("ending", ["exited", "timed_out", "idle", "enough"])
 def test_a_success_holds_though_something_it_left_had_to_be_ended(ending: Ending) -> None:
     assert judged(Heard("success", "done"), Exited(-15, 1.0, ending), "").outcome == "finished"
 

@@ -361,6 +361,20 @@ def test_the_budget_stops_the_loop_and_is_told_to_the_agent(workshop: Workshop) 
     assert workshop.argv(2)[workshop.argv(2).index("--max-budget-usd") + 1].startswith("0.4")
 
 
+STEP = '{"type":"step_finish","part":{"reason":"tool-calls","cost":0.25,"tokens":{"input":1,"output":1}}}'
+
+
+def test_an_agent_that_tells_its_cost_on_the_way_is_stopped_at_the_budget(workshop: Workshop) -> None:
+    token = f"61.{uuid.uuid4().int % 10**9}"
+    workshop.agent(f"for i in 1 2 3 4 5 6; do echo '{STEP}'; done; sleep {token}", name="opencode")
+    done = workshop.ralph("run", "-p", "x", "--budget", "1", "--agent", "opencode")
+    assert done.returncode == 1
+    assert workshop.calls == 1
+    assert "it had spent what was left of the budget" in done.stdout
+    assert "of the $1.00 budget spent" in done.stdout
+    assert not alive_with(token)
+
+
 def test_a_budget_no_one_can_keep_is_refused(workshop: Workshop) -> None:
     workshop.agent("echo hi", name="my-agent")
     done = workshop.ralph("run", "-p", "x", "--budget", "1", "--agent", "my-agent")

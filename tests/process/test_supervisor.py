@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.model.command import Command, Exited
+from ralph.model.command import ENOUGH, Command, Exited
 from ralph.process.supervisor import Supervisor
 from support.processes import alive_with, eventually
 from support.quiet_inbox import QuietInbox
@@ -112,6 +112,12 @@ def test_silence_is_noticed_and_chatter_is_not_silence(supervisor: Supervisor) -
     assert heard(supervisor, shell("echo a; sleep 60", idle_timeout=0.3))[0].ending == "idle"
     chatty = heard(supervisor, shell("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done", idle_timeout=0.6))[0]
     assert (chatty.ending, chatty.code) == ("exited", 0)
+
+
+def test_a_reader_that_has_enough_ends_the_tree(supervisor: Supervisor) -> None:
+    exited = supervisor.run(shell("echo a; sleep 60 & sleep 60"), lambda data: ENOUGH, len)
+    assert exited.ending == "enough"
+    assert exited.seconds < 5
 
 
 def test_a_wish_to_stop_ends_the_child_now(supervisor: Supervisor, inbox: QuietInbox) -> None:

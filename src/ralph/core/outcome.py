@@ -161,6 +161,8 @@ def _verdict(heard: Heard, exited: Exited, stderr: str) -> Verdict:
         return _success(heard)
     if exited.ending == "stopped":
         return Verdict("crashed", "The agent was stopped before it had finished.")
+    if exited.ending == "enough":
+        return Verdict("cut_short", "The agent was stopped: it had spent what was left of the budget.")
     if heard.cut_short:
         return Verdict("cut_short", f"The agent stopped at a limit of its own: {_sentence(heard.error)}")
     return _trouble(heard, exited, stderr) or _unfinished(heard, exited, stderr)

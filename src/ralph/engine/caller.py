@@ -72,7 +72,7 @@ class Caller:
         argv = _with_files(invocation.argv, call)
         debug(watchers, call.iteration, f"Agent command: {' '.join(argv)}")
         parser = self._agent.parser(call.mode)
-        conversation = Conversation(parser, BoundedLog(papers.stdout), watchers, call.iteration)
+        conversation = Conversation(parser, BoundedLog(papers.stdout), watchers, call.iteration, call.budget_usd)
         errors = Excerpt(STDERR_HEAD, STDERR_TAIL)
         command = Command(
             argv,

@@ -5,7 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-Ending = Literal["exited", "timed_out", "idle", "stopped", "not_started"]
+Ending = Literal["exited", "timed_out", "idle", "enough", "stopped", "not_started"]
+ENOUGH = "enough"  # what a reader of output returns when the command shall end
 
 
 class Command(Struct, frozen=True):

@@ -114,7 +114,8 @@ class Processes(Protocol):
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> Exited:
-        """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`."""
+        """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`, a reader that
+        returns ENOUGH with `ending="enough"`."""
         ...
 
 

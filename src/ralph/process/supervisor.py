@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from errno import EPIPE
 from math import inf
 
-from ralph.model.command import Command, Ending, Exited
+from ralph.model.command import ENOUGH, Command, Ending, Exited
 from ralph.model.ports import Inbox
 from ralph.process.guardian import become_subreaper, children_of, end_children
 from ralph.process.spawner import Handle, start_guardian
@@ -106,7 +106,7 @@ class Supervisor:
             self._on_tick()
 
     def _end_early(self, watch: "_Watch") -> None:
-        """By the user's wish or by a time limit."""
+        """By the user's wish, by a time limit, or because the reader has enough."""
         grace = self._inbox.stop_now()
         if grace is not None and watch.begin_stop("stopped"):
             self._send([b"stop", str(grace).encode()])
@@ -184,6 +184,7 @@ class _Watch:
         self.error = ""
         self.empty = False
         self.held = False
+        self.enough = False  # whoever reads wants no more
         self._ended = False
         self._idle_timeout = command.idle_timeout or inf
         self._deadline = began + command.timeout if command.timeout else inf
@@ -195,7 +196,7 @@ class _Watch:
         if data := os.read(fd, BLOCK):
             if self._idle_timeout != inf:
                 self._heard_at = time.monotonic()
-            self.sinks[fd](data)
+            self.enough |= self.sinks[fd](data) == ENOUGH
         else:
             self._close(fd)
 
@@ -219,8 +220,12 @@ class _Watch:
         return max(0.0, min(NEWS_EVERY, due - time.monotonic()))
 
     def overdue(self) -> Ending | None:
-        """Which time limit has passed."""
-        if self._ended or self.ending != "exited" or (now := time.monotonic()) < self._due():
+        """Which limit has passed."""
+        if self._ended or self.ending != "exited":
+            return None
+        if self.enough:
+            return "enough"
+        if (now := time.monotonic()) < self._due():
             return None
         return "timed_out" if now >= self._deadline else "idle"
 
