@@ -20,7 +20,7 @@ LONGEST = 400  # lines of code
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc"}
-HEAVY = ("textual", "starlette", "asyncio", "yaml", "click")
+HEAVY = ("textual", "rich", "starlette", "asyncio", "yaml", "click", "typing_extensions")
 PROBE = """
 import sys
 sys.argv = ["ralph", *{arguments!r}]
@@ -150,6 +150,11 @@ def test_the_quick_answers_import_nothing_heavy(workshop: Workshop, arguments: l
     assert workshop.ralph("run", "-p", "x").returncode == 0  # so that there is something to tell
     run = "from ralph.__main__ import main; assert main() == 0; print()"
     assert probed(workshop, run, *arguments) == "IMPORTED"
+
+
+def test_a_run_imports_no_other_face(workshop: Workshop) -> None:
+    run = "from ralph.__main__ import main; assert main() == 0; print()"
+    assert probed(workshop, run, "run", "-p", "x") == "IMPORTED click"
 
 
 def test_the_probe_sees_what_is_imported(workshop: Workshop) -> None:
