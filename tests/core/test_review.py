@@ -455,7 +455,7 @@ def test_a_missing_branch_is_a_warning() -> None:  # C22
 @pytest.mark.parametrize(
     ("field", "bad"),
     [
-        ("id", [5, None, "", " "]),
+        ("id", [5, None, "", " ", "two\nlines", "\ud800", "\x1b[31m", "x" * 101]),
         ("title", [5, None]),
         ("passes", ["true", 1, None]),
         ("priority", ["1", None, True]),
@@ -476,6 +476,26 @@ def test_every_field_of_a_story_has_its_form(field: str, bad: list[object]) -> N
     del without[field]
     optional = field in ("notes", "dependsOn")
     assert bool(checked(document(without)).problems) is not optional
+
+
+def test_a_byte_order_mark_is_no_part_of_the_list() -> None:
+    assert read("\ufeff" + json.dumps(document(raw()))).problems == ()
+
+
+def test_what_would_exhaust_a_stack_is_refused_before_it_does() -> None:  # 004-15
+    nested = json.dumps(document(raw() | {"notes": "X"})).replace('"X"', "[" * 900 + "]" * 900)
+    assert read(nested).problems == ("tasks.json is nested too deeply.",)
+    assert read(json.dumps(document(raw() | {"extra": [[[{"a": [1]}]]]}))).problems == ()
+
+
+def test_a_number_that_could_not_be_written_again_is_none() -> None:  # 004-15
+    text = json.dumps(document(raw())).replace('"priority": 1', '"priority": 1e999')
+    assert read(text).problems == ("Story US-001: 'priority' must be a number, not Infinity.",)
+
+
+def test_what_is_said_twice_counts_as_it_is_said_last() -> None:
+    (found,) = read(json.dumps(document(raw())).replace('"passes": false', '"passes": true, "passes": false')).stories
+    assert found.passes is False
 
 
 def test_ids_are_unique() -> None:  # 004-15; §4 "Duplicate"

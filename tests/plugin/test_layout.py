@@ -121,6 +121,16 @@ def test_the_plan_has_two_modes_and_needs_the_folder() -> None:  # 004-30
     assert checked(example).problems == ()
 
 
+def test_the_plan_needs_no_file_beside_it() -> None:
+    """It is also copied to where the plugin's templates are not."""
+    text = (PLUGIN / "skills" / "ralph-plan" / "SKILL.md").read_text()
+    sections = re.findall(r"^#{2,3} \w+\. (.+)$", (PLUGIN / "templates" / "prd.md").read_text(), re.MULTILINE)
+    assert len(sections) == 15
+    assert [section for section in sections if section not in re.sub(r"\s+", " ", text)] == []
+    assert "templates/" not in text
+    assert "CLAUDE_PLUGIN_ROOT" not in text
+
+
 @pytest.mark.parametrize("name", ["status", "specflow.tasks"])
 def test_every_command_says_what_it_does(name: str) -> None:
     assert front_matter(PLUGIN / "commands" / f"{name}.md")["description"]

@@ -126,6 +126,27 @@ def test_every_reason_is_told_at_once(loop: Loop) -> None:
     assert "There are uncommitted changes" in reason
 
 
+def test_however_much_is_wrong_it_can_be_read(loop: Loop) -> None:
+    loop.tasks(*(story(id=f"US-{number}", passes=True) for number in range(500)))
+    loop.commit()
+    reason = loop.stop().reason
+    assert "Story US-0 has passes=true" in reason
+    assert len(reason) < 20_000
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "large"])
+def test_what_is_no_task_list_at_all_keeps_nobody_waiting(loop: Loop, kind: str) -> None:  # 004-15
+    tasks = loop.root / "ralph" / "tasks.json"
+    tasks.unlink()
+    if kind == "pipe":
+        os.mkfifo(tasks)
+    elif kind == "folder":
+        tasks.mkdir()
+    else:
+        tasks.write_text(" " * 5_000_000)
+    assert "ralph/tasks.json cannot be read" in loop.stop().reason
+
+
 @pytest.mark.parametrize(("text", "reason"), [("{", "not valid JSON"), ("{}", "required field 'project' is missing")])
 def test_a_broken_task_list_blocks(loop: Loop, text: str, reason: str) -> None:  # 004-15
     (loop.root / "ralph" / "tasks.json").write_text(text)
@@ -314,7 +335,7 @@ def test_a_bug_is_told_and_lets_go(loop: Loop) -> None:
     (loop.root / "ralph" / "tasks.json").unlink()
     (loop.root / "ralph" / "tasks.json").mkdir()
     ran = loop.stop()
-    assert "does not exist" in ran.reason  # even so it is understood
+    assert "ralph/tasks.json cannot be read" in ran.reason  # even so it is understood
     broken = run_hook("stop_loop_reminder.py", "not json", loop.temporary)
     assert broken.out == ""
     assert broken.err.startswith("ralph: the stop reminder failed and lets go (JSONDecodeError")

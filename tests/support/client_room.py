@@ -137,6 +137,19 @@ class ClientRoom:
             check=False,
         )
 
+    def client(self, *words: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run the agent's own program to its end, in the room."""
+        return subprocess.run(
+            [*self._network.words, PROGRAMS / self.agent, *words],
+            cwd=self.repo,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Run it in the background, in the room."""
         return self._start(*words)

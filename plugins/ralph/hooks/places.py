@@ -18,8 +18,12 @@ _SETTINGS = re.compile(
     r"|\.config/(autostart|systemd|fish)(/.*)?|Library/LaunchAgents(/.*)?"
 )
 _OURS = re.compile(
-    r"(\.ralph/)?\.ralph-active|\.git/(hooks(/.*)?|config)|\.git|\.claude/(settings.*\.json|hooks(/.*)?)"
+    r"(\.ralph/)?\.ralph-active|\.git|\.git/((hooks|objects|refs|logs|worktrees|ralph)(/.*)?|config|HEAD|packed-refs)"
+    r"|\.claude/(settings.*\.json|hooks(/.*)?)|\.ralph/settings.*\.json"
 )
+_HERE = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`")
+_TOP = re.compile(r"\$\(\s*git\s+rev-parse\s+--show-toplevel\s*\)")
+_VARIABLE = re.compile(r"\$\{(\w+)(?::?[-?=+][^}]*)?\}|\$(\w+)")
 
 
 class Ground:
@@ -30,6 +34,7 @@ class Ground:
         self.cwd = os.path.normpath(cwd)
         self.folder = folder
         self.patience = 0  # what is left of it while a command is judged
+        self.variables: dict[str, str] = {}  # those the command itself sets
         self.home = os.path.normpath(os.environ.get("HOME") or "/root")
         self._own = _both(self.root)
         temporary = [os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp", "/dev/shm"]
@@ -53,9 +58,7 @@ def _both(folder: str) -> set[str]:
 
 def located(word: str, ground: Ground) -> str | None:
     """The path a word names, as far as one can know; None when that depends on a variable."""
-    for name, value in (("HOME", ground.home), ("PWD", ground.cwd or "$PWD")):
-        word = word.replace(f"${{{name}}}", value)
-        word = re.sub(rf"\${name}(?!\w)", value.replace("\\", "\\\\"), word)
+    word = filled(word, ground)
     if word == "~" or word.startswith("~/"):
         word = ground.home + word[1:]
     elif re.match(r"~\w", word):
@@ -63,6 +66,15 @@ def located(word: str, ground: Ground) -> str | None:
     if "$" in word or "`" in word:
         return _half_known(re.split(r"[$`]", word)[0], ground)
     return os.path.normpath(os.path.join(ground.cwd, word)) if ground.cwd or os.path.isabs(word) else None
+
+
+def filled(word: str, ground: Ground) -> str:
+    """The word, with those variables in it replaced that one can know."""
+    if "$" not in word and "`" not in word:
+        return word
+    values = {"HOME": ground.home, "PWD": ground.cwd or "$PWD", **ground.variables}
+    word = _TOP.sub(lambda _: ground.root, _HERE.sub(lambda _: values["PWD"], word))
+    return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), word)
 
 
 def _half_known(start: str, ground: Ground) -> str | None:
@@ -101,10 +113,20 @@ def in_writing(path: str, ground: Ground) -> str:
 
 def in_wiping(path: str, ground: Ground) -> str:
     """Why this is not to be deleted with all that is in it."""
-    while os.path.basename(path) in ("*", ".*", "?*", "**"):
+    while _takes_all(os.path.basename(path)):
         path = os.path.dirname(path)
-    if ground.in_project(path) == ".":
+    inside = ground.in_project(path)
+    if inside == ".":
         return "this would delete the whole project."
+    if inside is not None and inside == os.path.normpath(ground.folder):
+        return f"{inside} holds what the loop lives on."
     if reason := in_writing(path, ground):
         return reason
     return "" if ground.owns(path) else f"{path} lies outside the project."
+
+
+def _takes_all(name: str) -> bool:
+    """A pattern that leaves nothing, or not even the repository."""
+    from fnmatch import fnmatchcase  # only when something is deleted
+
+    return name in ("*", ".*", "?*", "**") or (any(sign in name for sign in "*?[") and fnmatchcase(".git", name))

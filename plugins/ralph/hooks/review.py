@@ -29,6 +29,8 @@ FIELDS = ("passes", "reviewStatus", "reviewCount")
 UNSTARTED: State = (False, None, 0)
 DEFAULT_CAP = 5
 AUTO_APPROVED = "[AUTO-APPROVED AT CAP]"
+DEEPEST = 50  # levels of a document: far more than stories need, far fewer than would exhaust a stack
+LONGEST_ID = 100
 
 
 class Story:
@@ -80,10 +82,11 @@ class Marker:
 def read(text: str) -> Tasks:
     """Check 1: the file as it is, with everything that is wrong about its form."""
     try:
-        document = json.loads(text, parse_constant=_refused)
+        # Some editors put a byte order mark first.
+        document = json.loads(text[text.startswith("\ufeff") :], parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         return Tasks({}, [f"tasks.json is not valid JSON: {error}."])
-    return checked(document)
+    return Tasks({}, ["tasks.json is nested too deeply."]) if _is_too_deep(document) else checked(document)
 
 
 def checked(document: object) -> Tasks:
@@ -328,7 +331,7 @@ def _story_problems(stories: object) -> Iterator[str]:
         if not isinstance(raw, dict):
             yield f"Story #{number} must be an object, not {shown(raw)}."
             continue
-        name = raw["id"] if not is_blank(raw.get("id")) else f"#{number}"
+        name = raw["id"] if _is_id(raw.get("id")) else f"#{number}"
         for field, problem in malformed(raw).items():
             yield f"Story {name}: '{field}' {problem}."
         if name in seen:
@@ -347,6 +350,16 @@ def malformed(raw: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _is_id(value: object) -> bool:
+    """Ids go into prompts, the names of commits and messages: one line of text."""
+    return isinstance(value, str) and not is_blank(value) and value.isprintable() and len(value) <= LONGEST_ID
+
+
+def _is_number(value: object) -> bool:
+    """JSON can say 1e999, which is read as infinite and cannot be written again."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
+
+
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -356,10 +369,10 @@ def _are_texts(value: object) -> bool:
 
 
 _FORM: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "id": (lambda value: not is_blank(value), "must be a non-empty string"),
+    "id": (_is_id, "must be a non-empty string, one short line"),
     "title": (lambda value: isinstance(value, str), "must be a string"),
     "passes": (lambda value: isinstance(value, bool), "must be a boolean"),
-    "priority": (lambda value: isinstance(value, (int, float)) and not isinstance(value, bool), "must be a number"),
+    "priority": (_is_number, "must be a number"),
     "acceptanceCriteria": (lambda value: isinstance(value, list) and bool(value), "must be a non-empty array"),
     "reviewStatus": (
         lambda value: value in STATUSES,
@@ -385,6 +398,16 @@ def _snapshot_in(raw: object) -> dict[str, State] | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _is_too_deep(document: object) -> bool:
+    level = [document]
+    for _ in range(DEEPEST):
+        nested = [each for each in level if isinstance(each, (dict, list))]
+        if not nested:
+            return False
+        level = [inner for each in nested for inner in (each.values() if isinstance(each, dict) else each)]
+    return True
 
 
 def _refused(word: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any] | None  # None: nothing to say
 
 MARKER = ".ralph-active"
+LARGEST = 4 << 20  # bytes of a file
 
 
 def answer_with(name: str, hook: Callable[[Event], Answer]) -> None:
@@ -44,13 +46,21 @@ def _event() -> Event:
 
 # -- the running loop -----------------------------------------------------------------------------
 def active_root(event: Event) -> tuple[str, str] | None:
-    """The project of the loop that is running here, and its marker; None when there is none."""
+    """The project of the loop that is running here, and its marker; None when there is none, or only a dead one's."""
     for start in (os.environ.get("CLAUDE_PROJECT_DIR"), event.get("cwd"), os.getcwd()):
         for folder in _up_to_repository(start if isinstance(start, str) else ""):
             for place in (MARKER, os.path.join(".ralph", MARKER)):
-                if os.path.exists(os.path.join(folder, place)):
-                    return folder, os.path.join(folder, place)
+                path = os.path.join(folder, place)
+                if os.path.exists(path) and not _is_left_over(path):
+                    return folder, path
     return None
+
+
+def _is_left_over(marker: str) -> bool:
+    """A loop that was killed could not remove it."""
+    import holder  # only when there is a marker
+
+    return holder.is_dead(text_of(marker) or "")
 
 
 def _up_to_repository(start: str) -> Iterator[str]:
@@ -73,12 +83,21 @@ def _is_repository(git: str) -> bool:
 
 
 def text_of(path: str) -> str | None:
-    """A file's text; None without one."""
+    """A file's text; None without one, or when it is none to be read: a pipe would have us wait."""
     try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8", "replace")
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            return None
+        with open(handle, "rb", closefd=False) as file:
+            return file.read(LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 # -- a note for one session -----------------------------------------------------------------------

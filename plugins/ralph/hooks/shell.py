@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     Pipeline = list["Command"]
 
 DEPTH = 8
+LONGEST_VALUE = 4096  # as a path: X=$X$X, often enough, would fill the memory
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|()\n]")
 _REDIRECTION = re.compile(r"\d*(?:&>>|&>|>>|>\||>&|<<<|<<-?|<>|<&|<|>)")
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>#]+")
 _RESERVED = frozenset("if then else elif while until do for case in select function time ! { } coproc".split())
+_DECLARES = frozenset("export local declare readonly typeset".split())
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 
 
@@ -44,8 +46,16 @@ def simple(words: list[str]) -> list[str]:
     """The words of a command without what the grammar puts before them: `then`, `!`, `NAME=value`."""
     start = 0
     while start < len(words) and (words[start] in _RESERVED or _ASSIGNMENT.match(words[start])):
-        start += 1
+        start += 2 if words[start] == "function" else 1
     return words[start:]
+
+
+def assignments(words: Sequence[str]) -> dict[str, str]:
+    """The variables a command sets for those after it: `NAME=value`, also with `export` before it, and nothing else."""
+    rest = list(words[1:]) if words and words[0] in _DECLARES else list(words)
+    if not all(_ASSIGNMENT.match(word) for word in rest):
+        return {}
+    return {name: value[:LONGEST_VALUE] for name, _, value in (word.partition("=") for word in rest)}
 
 
 def name_of(words: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BLOCKS_IN_A_ROW = 5  # Claude Code itself gives up after 8, and then ends with an empty result
 SHOWN_CHANGES = 20
+SHOWN_PROBLEMS, LONGEST_PROBLEM = 30, 500
 GIT = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks", "status", "--porcelain"]
 STEPS = """\
 1. Update {folder}/progress.txt with what was accomplished + learnings
@@ -61,11 +62,17 @@ def _task_list(root: str, folder: str, marker: review.Marker) -> list[str]:
     """Checks 1, 2 and 2.5."""
     text = text_of(os.path.join(root, folder, "tasks.json"))
     if text is None:
-        return [f"{folder}/tasks.json does not exist. Restore it: it holds the state of the whole loop."]
+        path = os.path.join(root, folder, "tasks.json")
+        what = "cannot be read: it is no plain file, or too large" if os.path.lexists(path) else "does not exist"
+        return [f"{folder}/tasks.json {what}. Restore it: it holds the state of the whole loop."]
     problems, warnings = review.judged(review.read(text), marker)
     for warning in warnings:
         complain(warning)
-    return [f"{folder}/tasks.json is not in order:\n" + "\n".join(f"- {each}" for each in problems)] if problems else []
+    if not problems:
+        return []
+    shown = [each[:LONGEST_PROBLEM] for each in problems[:SHOWN_PROBLEMS]]
+    shown += ["…"] if len(problems) > SHOWN_PROBLEMS else []
+    return [f"{folder}/tasks.json is not in order:\n" + "\n".join(f"- {each}" for each in shown)]
 
 
 def _uncommitted(root: str, folder: str) -> list[str]:

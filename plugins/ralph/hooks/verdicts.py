@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from places import in_wiping, located
@@ -17,10 +18,19 @@ if TYPE_CHECKING:
 def about(words: Sequence[str], ground: Ground) -> str:
     """Why this simple command is not to be run; empty when nothing speaks against it."""
     name = name_of(words)
-    if name in _NEVER or name.startswith(("mkfs", "grub-")):
-        return f"{name} {_NEVER.get(name, 'changes disks or the way the machine starts.')}"
+    if name in _NEVER or name.startswith("grub-"):
+        return f"{name} {_NEVER.get(name, 'changes the way the machine starts.')}"
+    if name.startswith(("mkfs", "mke2fs", "mkswap")):
+        return _format(words, ground)
     judge = _JUDGES.get(name)
     return judge(words, ground) if judge else ""
+
+
+def _format(words: Sequence[str], ground: Ground) -> str:
+    """An image in the project is a file like others."""
+    places = [located(word, ground) for word in operands(words)]
+    own = any(at and ground.owns(at) and not at.startswith("/dev/") for at in places[-1:])
+    return "" if own else f"{name_of(words)} destroys disks."
 
 
 def _rm(words: Sequence[str], ground: Ground) -> str:
@@ -61,7 +71,12 @@ def _move(words: Sequence[str], ground: Ground) -> str:
     rest = operands(words)
     if rest[-1:] == ["/dev/null"]:
         return "this throws files away."
-    return _first(in_wiping(at, ground) for word in rest[:-1] if (at := located(word, ground)) in ("/", ground.home))
+    for word in rest[:-1]:
+        at = located(word, ground) or ""
+        whole = os.path.dirname(at) if "*" in os.path.basename(at) else at
+        if whole in ("/", ground.home):
+            return in_wiping(whole, ground)
+    return ""
 
 
 def _git(words: Sequence[str], ground: Ground) -> str:
@@ -74,7 +89,18 @@ def _git(words: Sequence[str], ground: Ground) -> str:
         return f"git {action} destroys history."
     if action == "branch" and has(rest, "dD", "--delete") and main:
         return "this deletes the main branch."
-    if action == "clean" and has(rest, "xX") and not has(rest, "n", "--dry-run") and not operands(rest):
+    if action == "stash" and "clear" in rest:
+        return "this throws away what was put aside, the user's too."
+    if action == "gc" and has(rest, "", "--prune") and not has(rest, "", "--no-prune"):
+        return "this makes what was deleted unrecoverable."
+    if action == "update-ref" and has(rest, "d") and any(re.search(r"/(main|master)$", word) for word in rest):
+        return "this deletes the main branch."
+    if action == "config" and has(rest, "", "--global", "--system") and _sets_option(rest):
+        return "this is the user's own configuration."
+    if action == "reset" and "--hard" in rest and at and ground.in_project(at) is not None:
+        return "this throws work away: `git stash` keeps what is not committed, `git revert` undoes commits."
+    narrow = [word for word in operands(rest) if located(word, ground) != ground.root]
+    if action == "clean" and has(rest, "xX") and not has(rest, "n", "--dry-run") and not narrow:
         return "this also deletes what git ignores: settings, environments, the loop's marker."
     if (action == "clean" or "--hard" in rest) and at and not ground.owns(at + "/"):
         return f"{at} lies outside the project."
@@ -85,9 +111,14 @@ def _push(rest: Sequence[str], main: bool) -> str:
     forced = has(rest, "f", "--force", "--mirror") or any(word.startswith("+") for word in operands(rest))
     if forced or (main and has(rest, "", "--force-with-lease")):
         return "this rewrites the history others have."
-    if has(rest, "d", "--delete") or any(word.startswith(":") for word in operands(rest)[1:]):
+    if has(rest, "d", "--delete", "--prune") or any(word.startswith(":") for word in operands(rest)[1:]):
         return "this deletes what others have."
     return ""
+
+
+def _sets_option(rest: Sequence[str]) -> bool:
+    asks = has(rest, "l", "--get", "--get-all", "--get-regexp", "--list")
+    return not asks and (len(operands(rest)) > 1 or has(rest, "e", "--unset", "--unset-all", "--edit"))
 
 
 def _git_words(words: Sequence[str], ground: Ground) -> tuple[list[str], str | None]:
@@ -116,13 +147,23 @@ def _kill(words: Sequence[str], _: Ground) -> str:
 
 
 def _kill_by_name(words: Sequence[str], _: Ground) -> str:
-    own = any(re.search(r"ralph|claude", word) for word in operands(words))
-    return "this would end the loop itself." if own else ""
+    own = re.compile(r".*(ralph|claude).*|python[\d.]*|node|bash|sh")
+    if any(own.fullmatch(word) for word in operands(words)):
+        return "this would end the loop itself, and others: name the process by its pid."
+    everything = has(words, "uU", "--euid", "--uid", "--user") and not [w for w in operands(words)[1:] if w]
+    return "this would end everything of that user." if everything else ""
+
+
+def _rsync(words: Sequence[str], ground: Ground) -> str:
+    if not any(word.startswith("--delete") for word in words) or has(words, "n", "--dry-run"):
+        return ""
+    targets = [word for word in operands(words)[-1:] if ":" not in word]
+    return _first(in_wiping(at, ground) for word in targets if (at := located(word, ground)))
 
 
 def _docker(words: Sequence[str], _: Ground) -> str:
     text = " ".join(words)
-    if "prune" in words:
+    if "prune" in words or re.search(r"\b(rm|rmi|kill|stop)\b.*(\$\(|`)\s*(docker|podman)\b", text):
         return "this deletes containers, images or volumes of other projects."
     if re.search(r"--privileged\b|--pid[= ]host\b|(-v|--volume)[= ]/:|source=/,|docker\.sock", text):
         return "this gives a container the whole machine."
@@ -148,8 +189,8 @@ _CLOUD = "this destroys infrastructure."
 _PUBLISHES = "this publishes to everybody, for good."
 _SERVICES = "this changes the machine's services."
 _NEVER = {
-    **dict.fromkeys("fdisk parted gdisk cfdisk sfdisk wipefs blkdiscard mkswap efibootmgr".split(), "destroys disks."),
-    **dict.fromkeys("shutdown reboot poweroff halt".split(), "stops the machine."),
+    **dict.fromkeys("fdisk parted gdisk sgdisk cfdisk sfdisk wipefs blkdiscard efibootmgr".split(), "destroys disks."),
+    **dict.fromkeys("shutdown reboot poweroff halt killall5".split(), "stops the machine."),
     **dict.fromkeys("useradd adduser userdel usermod groupdel passwd chpasswd visudo".split(), "changes accounts."),
     **dict.fromkeys("insmod rmmod modprobe nsenter iptables nft ufw swapoff setcap".split(), "changes the system."),
     "shred": "destroys files beyond recovery.",
@@ -164,6 +205,7 @@ _JUDGES: dict[str, Callable[[Sequence[str], Ground], str]] = {
     "socat": _socat,
     "kill": _kill,
     **dict.fromkeys(("pkill", "killall"), _kill_by_name),
+    "rsync": _rsync,
     **dict.fromkeys(("docker", "podman"), _docker),
     **dict.fromkeys("psql mysql mariadb mongo mongosh redis-cli sqlplus".split(), _database),
     "terraform": _deletes(r"(^| )(destroy\b|apply\b.*-auto-approve)", _CLOUD),
@@ -174,6 +216,10 @@ _JUDGES: dict[str, Callable[[Sequence[str], Ground], str]] = {
     "aws": _deletes(r" (delete|terminate)-|^s3 (rb|rm .*--recursive)", _CLOUD),
     "gcloud": _deletes(r" delete( |$)", _CLOUD),
     "az": _deletes(r" delete( |$)", _CLOUD),
+    "gh": _deletes(r"^(repo|release) delete\b", _CLOUD),
+    "gsutil": _deletes(r"(^| )(rb|rm .*-[a-zA-Z]*[rR])", _CLOUD),
+    "dropdb": _deletes(r"^(?!.*test)", "this destroys a whole database."),
+    "diskutil": _deletes(r"(?i)^(erase|secureErase|partition)", "this destroys a disk."),
     "npm": _deletes(r"^(publish|unpublish)\b", _PUBLISHES),
     "pnpm": _deletes(r"^(publish|unpublish)\b", _PUBLISHES),
     "yarn": _deletes(r"^(npm )?publish\b", _PUBLISHES),
@@ -183,7 +229,7 @@ _JUDGES: dict[str, Callable[[Sequence[str], Ground], str]] = {
     "systemctl": _deletes(r"^(--\S+ )*(stop|disable|mask|poweroff|reboot|halt|isolate)\b", _SERVICES),
     "launchctl": _deletes(r"^(unload|bootout|remove|load|bootstrap)\b", _SERVICES),
     "crontab": _deletes(r"^(?!-l\b)", "this changes what the machine runs by itself."),
-    "init": _deletes(r"^[06]$", "this stops the machine."),
+    **dict.fromkeys(("init", "telinit"), _deletes(r"^[06]$", "this stops the machine.")),
     "sysctl": _deletes(r"-w\b|=", "this changes the kernel."),
     "hdparm": _deletes(r"--security-erase", "this destroys a disk."),
     "cryptsetup": _deletes(r"luksFormat|erase", "this destroys a disk."),

@@ -2,10 +2,12 @@
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from ralph.app import plugin_skill
 from ralph.config.writing import pretty, write_whole
 from ralph.model.errors import ConfigError, MachineError
 
@@ -17,11 +19,12 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Installation(Struct, frozen=True):
-    """What a settings file of Claude Code is to hold, and whether that is news to it."""
+    """What a settings file of Claude Code is to hold, whether that is news to it, and the skill beside it."""
 
     settings: str
     text: str
     is_news: bool
+    skill: plugin_skill.Copy
 
 
 def plugin_folder() -> str:
@@ -41,19 +44,20 @@ def marketplace_folder(plugin: str) -> str:
     raise MachineError(f"no {_CATALOGUE} for the plugin in {plugin}", "install ralph again")
 
 
-def user_settings(environment: dict[str, str]) -> str:
-    """Claude Code's settings of the user."""
-    folder = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
-    return os.path.join(folder, "settings.json")
+def user_folder(environment: Mapping[str, str]) -> str:
+    """Where Claude Code keeps what is the user's."""
+    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
 
 
-def project_settings(folder: str) -> str:
-    """Claude Code's settings of a project."""
-    return os.path.join(folder, ".claude", "settings.json")
+def project_folder(project: str) -> str:
+    """Where Claude Code looks for what is a project's."""
+    return os.path.join(project, ".claude")
 
 
-def planned(settings: str, marketplace: str) -> Installation:
-    """The settings with our plugin enabled, all else as it is."""
+def planned(folder: str, plugin: str) -> Installation:
+    """The settings of such a folder with our plugin enabled, all else as it is, and the skill."""
+    settings = os.path.join(folder, "settings.json")
+    marketplace = marketplace_folder(plugin)
     before = _read(settings)
     after = {
         **before,
@@ -63,11 +67,36 @@ def planned(settings: str, marketplace: str) -> Installation:
         },
         "enabledPlugins": {**_table(settings, before, "enabledPlugins"), f"{PLUGIN}@{MARKETPLACE}": True},
     }
-    return Installation(settings, pretty(after) + "\n", before != after)
+    return Installation(settings, pretty(after) + "\n", before != after, plugin_skill.copied(plugin, folder))
+
+
+def planned_removal(folder: str, plugin: str) -> Installation:
+    """The settings without a word of our plugin, all else as it is, and the skill."""
+    settings = os.path.join(folder, "settings.json")
+    before = _read(settings)
+    after = dict(before)
+    for table, name in (("extraKnownMarketplaces", MARKETPLACE), ("enabledPlugins", f"{PLUGIN}@{MARKETPLACE}")):
+        left = {key: value for key, value in _table(settings, before, table).items() if key != name}
+        if left or before.get(table) == {}:
+            after[table] = left
+        else:
+            after.pop(table, None)
+    return Installation(settings, pretty(after) + "\n", before != after, plugin_skill.copied(plugin, folder))
 
 
 def install(plan: Installation) -> None:
-    """Write it, unless it is there already."""
+    """Write both, unless they are there already."""
+    _write(plan)
+    plugin_skill.place(plan.skill)
+
+
+def uninstall(plan: Installation) -> None:
+    """Take both away, as far as they are ours."""
+    _write(plan)
+    plugin_skill.remove(plan.skill)
+
+
+def _write(plan: Installation) -> None:
     if not plan.is_news:
         return
     try:

@@ -1,0 +1,79 @@
+"""The planning skill under its bare name: Claude Code gives `/ralph-plan` to the copy in a skills folder at once.
+
+The plugin's own is `/ralph:ralph-plan`, and loads only after Claude Code has fetched the plugin and trusts the folder.
+"""
+
+import hashlib
+import os
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from ralph.config.writing import write_whole
+from ralph.model.errors import ConfigError
+
+NAME = "ralph-plan"
+_MARK = (
+    "\n<!-- Written by `ralph plugin install` ({}). Change this file and it is yours: ralph leaves it alone then. -->\n"
+)
+_MARKED = re.compile("(.*)" + re.escape(_MARK).replace(r"\{\}", "([0-9a-f]{16})"), re.DOTALL)
+
+State = Literal["missing", "current", "outdated", "theirs"]
+
+
+class Copy(Struct, frozen=True):
+    """Where the copy is to be, what it is to hold, and whose is what is there."""
+
+    path: str
+    text: str
+    state: State
+
+
+def copied(plugin: str, config: str) -> Copy:
+    """The plugin's skill for a configuration folder of Claude Code: a project's `.claude`, or the user's."""
+    with open(os.path.join(plugin, "skills", NAME, "SKILL.md"), encoding="utf-8") as file:
+        skill = file.read()
+    path = os.path.join(config, "skills", NAME, "SKILL.md")
+    text = skill + _MARK.format(_digest(skill))
+    return Copy(path, text, _state(path, text))
+
+
+def place(copy: Copy) -> None:
+    """Write it where there is none, or an old one of ours."""
+    if copy.state in ("current", "theirs"):
+        return
+    try:
+        write_whole(copy.path, copy.text)
+    except OSError as error:
+        raise ConfigError(f"{copy.path}: cannot be written: {error.strerror}") from None
+
+
+def remove(copy: Copy) -> None:
+    """Unless it is someone else's. A folder that is empty then goes too."""
+    if copy.state in ("missing", "theirs"):
+        return
+    try:
+        os.unlink(copy.path)
+        if not os.listdir(os.path.dirname(copy.path)):
+            os.rmdir(os.path.dirname(copy.path))
+    except OSError as error:
+        raise ConfigError(f"{copy.path}: cannot be removed: {error.strerror}") from None
+
+
+def _state(path: str, text: str) -> State:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            found = file.read()
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}", "put it right, then try again") from None
+    if found == text:
+        return "current"
+    marked = _MARKED.fullmatch(found)
+    return "outdated" if marked and marked[2] == _digest(marked[1]) else "theirs"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
