@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.pipeline import Pipeline
 from support.workshop import Workshop
 
 
@@ -12,6 +13,12 @@ from support.workshop import Workshop
 def workshop(tmp_path: Path) -> Workshop:
     """A fresh git repository with a fake claude on PATH."""
     return Workshop(tmp_path)
+
+
+@pytest.fixture
+def pipeline(workshop: Workshop) -> Pipeline:
+    """A repository for `ralph execute`."""
+    return Pipeline(workshop)
 
 
 @pytest.fixture(autouse=True)

@@ -164,3 +164,12 @@ def test_a_file_where_a_folder_must_be(home: Path) -> None:
 )
 def test_only_what_is_certain_counts_as_a_guardrails_program(command: str, program_: str) -> None:
     assert first_program(command) == program_
+
+
+@pytest.mark.parametrize(("judge", "verdicts"), [("claude -p", []), ("nope", ["FAIL"])])
+def test_a_judge_is_looked_for_where_one_is_configured(home: Path, judge: str, verdicts: list[str]) -> None:
+    settings = {**msgspec.json.decode(SETTINGS), "specflow": {"judge": {"agent": judge}}}
+    (home / "repo/.ralph/settings.json").write_bytes(msgspec.json.encode(settings))
+    found = bad(home)
+    assert [verdict for verdict, _, _ in found] == verdicts
+    assert all(what.startswith("judge nope not found on PATH") for _, what, _ in found)

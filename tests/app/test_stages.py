@@ -68,3 +68,23 @@ def test_unverified_promises_are_believed() -> None:  # 000-08
 def test_one_agent_for_all_stages() -> None:
     chosen = with_one_agent(given(reviewer={"agent": "codex", "model": "o9", "max_iterations": 2})).specflow.reviewer
     assert (chosen.agent, chosen.model, chosen.max_iterations) == (None, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "method"),
+    [
+        (None, "semantic"),
+        ("string_match", "string_match"),
+        ("semantic", "semantic"),
+        ("external", "semantic"),  # without a command it has nothing to work with
+        ("multi_stage", "semantic"),
+    ],
+)
+def test_the_default_verification_is_for_agents_a_task_says_nothing_of(
+    wanted: str | None, method: str
+) -> None:  # 002-21, 002-23, C16
+    chosen = given(default_verification=wanted)
+    assert applicable(TASK, "coder", chosen).criteria == OWN
+    assert applicable(TASK, "qa", chosen).criteria.verification_method.value == method
+    bare = applicable(Task("T", "s", "Title"), "qa", chosen)
+    assert (bare.criteria.verification_method.value, bool(bare.warning)) == ("string_match", True)

@@ -97,3 +97,34 @@ def test_a_purse_is_shared() -> None:  # 000-22
     assert left is not None
     assert abs(left - 0.6) < 1e-9
     assert Purse(None).left() is None
+
+
+def test_several_at_once_have_no_more_than_there_is(inbox: TaskInbox) -> None:  # 000-22
+    purse = Purse(1.0)
+    with purse.shared(), purse.shared(), purse.shared():
+        with purse.lent(inbox) as one, purse.lent(inbox) as other:
+            assert one == pytest.approx(1 / 3)
+            assert other == pytest.approx(1 / 3)
+            purse.pay(0.1)
+        with purse.lent(inbox) as again:  # what was not spent is there for all
+            assert again == pytest.approx(0.3)
+    with purse.shared(), purse.lent(inbox) as alone:
+        assert alone == pytest.approx(0.9)
+        purse.pay(alone)
+    with purse.shared(), purse.lent(inbox) as nothing:
+        assert nothing == 0
+
+
+def test_money_somebody_has_in_hand_is_waited_for(inbox: TaskInbox, wish: Wish) -> None:
+    purse = Purse(1.0)
+    with purse.shared(), purse.lent(inbox) as first:
+        assert first == 1.0
+        threading.Timer(0.3, lambda: setattr(wish, "there", True)).start()
+        with purse.shared(), purse.lent(inbox) as late:
+            assert (late, inbox.interruption()) == (0, CANCELLED)  # nobody waits longer than wanted
+
+
+def test_without_a_limit_nobody_waits(inbox: TaskInbox) -> None:
+    purse = Purse(None)
+    with purse.shared(), purse.lent(inbox) as one, purse.lent(inbox) as other:
+        assert (one, other) == (None, None)

@@ -1,47 +1,14 @@
-"""Where a task goes on in another life."""
+"""What a whole `ralph execute` comes to."""
 
 import threading
-from typing import Any
 
 import pytest
 
 from ralph.app.execute import Left, Report
 from ralph.app.task_inbox import TaskInbox
-from ralph.app.task_run import Ending, _taken, begins
-from ralph.core.policies.staged import StagePlan, Standing
-from ralph.model.board import Entry
+from ralph.app.task_run import Ending, _taken
 from ralph.model.loop import Outcome
-from ralph.model.spec import Role, Task
 from support.quiet_inbox import QuietInbox
-
-PLANS = (StagePlan("coder", "C", 15), StagePlan("reviewer", "R", 5), StagePlan("qa", "Q", 1))
-BACK = {"ralph_send_backs": [{"changes": "first"}, {"changes": "louder"}]}
-
-
-def entry(stage: Role | None, iteration: int = 0, **metadata: Any) -> Entry:
-    return Entry(Task("T", "s", "t", status="in_progress", stage=stage, iteration=iteration, metadata=metadata))
-
-
-def logged(stage: str, iteration: int) -> list[dict[str, object]]:
-    return [{"stage": stage, "ralph_iteration": iteration}]
-
-
-@pytest.mark.parametrize(
-    ("left", "log", "begun"),
-    [
-        (entry(None), [], Standing()),
-        (entry("coder", 3), logged("coder", 2), Standing(0, 2)),  # cut short in its third run
-        (entry("coder", 3), logged("coder", 3), Standing(0, 3)),  # stopped after it
-        (entry("reviewer"), logged("coder", 3), Standing(1)),
-        (entry("coder", 1, **BACK), logged("reviewer", 1), Standing(0, 0, changes="louder")),
-        (entry("reviewer", 1, **BACK), logged("coder", 1), Standing(1)),
-        (entry("qa", 1), logged("qa", 1), Standing(2)),  # the last run allowed: it gets another
-        (entry("tester", 4), [], Standing()),  # not among the stages
-    ],
-)
-def test_it_goes_on_where_it_stopped(left: Entry, log: list[dict[str, object]], begun: Standing) -> None:  # 000-24
-    assert begins(left, PLANS, log) == begun
-
 
 DONE, FAILED = Ending("A", Outcome.COMPLETED, ""), Ending("B", Outcome.EXHAUSTED, "")
 BLOCKED, CANCELLED = Ending("C", Outcome.BLOCKED, ""), Ending("D", Outcome.INTERRUPTED, "cancelled")

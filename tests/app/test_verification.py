@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.app import registry
-from ralph.app.verification import attempt, problems, verdict_on
+from ralph.app.verification import attempt, judges, of_files, problems, verdict_on
 from ralph.model.spec import CompletionCriteria, VerificationAttempt, VerificationMethod
 from ralph.model.verdict import Verdict
 from support.claimed import PROMISE, claim, tools
@@ -172,3 +172,45 @@ def test_a_verdict_is_kept_whole() -> None:  # 002-18
         notes=("noted",),
         detail="printed",
     )
+
+
+def several(*methods: str) -> CompletionCriteria:
+    stages = [
+        {"name": name, "method": name, "config": {"command": "true"} if name == "external" else {}} for name in methods
+    ]
+    return criteria(VerificationMethod.MULTI_STAGE, stages=stages, require_all=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        (criteria(command="true"), ["external"]),
+        (several("external", "semantic", "ruff", "contradictions", "string_match"), ["external", "ruff"]),
+        (several("semantic", "no-todos"), []),
+        (criteria(VerificationMethod.SEMANTIC), []),
+        (criteria(VerificationMethod.STRING_MATCH), []),
+    ],
+)
+def test_what_looks_at_files_can_be_asked_again_without_a_message(asked: CompletionCriteria, left: list[str]) -> None:
+    found = of_files(asked)
+    if found is None:
+        assert left == []
+    elif found.verification_method is EXTERNAL:
+        assert found == asked
+    else:
+        config: Any = found.verification_config
+        assert ([stage["method"] for stage in config["stages"]], config["require_all"]) == (left, False)
+        assert problems(found) == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "judged"),
+    [
+        (criteria(VerificationMethod.SEMANTIC), True),
+        (several("external", "acceptance"), True),
+        (several("external"), False),
+        (criteria(command="true"), False),
+    ],
+)
+def test_whether_a_judge_is_needed(asked: CompletionCriteria, judged: bool) -> None:  # 002-07
+    assert judges(asked) is judged

@@ -1,27 +1,16 @@
 """The story loop and its plugin with the real Claude Code, offline, against our scripted model."""
 
 import json
-import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.client_room import PROGRAMS, ClientRoom, Network
+from support.client_room import ClientRoom
+from support.stories import CHEAT, REJECT, RESUBMIT, SUBMIT, approve, stories_in, story, worked_on, write_plan
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "ralph"
-CHANGE = """\
-import json, sys
-path, id_, fields = "ralph/tasks.json", sys.argv[1], json.loads(sys.argv[2])
-document = json.load(open(path))
-[story.update(fields) for story in document["userStories"] if story["id"] == id_]
-json.dump(document, open(path, "w"), indent=2)
-"""
-SUBMIT = {"reviewStatus": "needs_review", "notes": "done"}
-REJECT = {"reviewStatus": "changes_requested", "reviewFeedback": "handle zero", "reviewCount": 1}
-RESUBMIT = {"reviewStatus": "needs_review", "reviewFeedback": ""}
-CHEAT = {"reviewStatus": "approved", "passes": True, "notes": "trust me"}
 UNDO = {"reviewStatus": "needs_review", "passes": False}
 ENDS = {"empty": True}  # the answer is over, and the model believes that it is done
 BLOCKED = "This iteration cannot end yet."
@@ -30,43 +19,15 @@ claude = pytest.mark.parametrize("room", [pytest.param("claude", marks=pytest.ma
 pytestmark = pytest.mark.timeout(180)
 
 
-def approve(count: int) -> dict[str, Any]:
-    return {"reviewStatus": "approved", "passes": True, "reviewCount": count}
-
-
-def story(id_: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "id": id_,
-        "title": f"Title of {id_}",
-        "description": "",
-        "acceptanceCriteria": ["works"],
-        "priority": int(id_[-1]),
-        "passes": False,
-        "reviewStatus": None,
-        "reviewCount": 0,
-        "reviewFeedback": "",
-        "notes": "",
-        "dependsOn": [],
-        **fields,
-    }
-
-
 class Loop:
     """A project with a story loop in it, for the real Claude Code."""
 
     def __init__(self, room: ClientRoom, *stories: dict[str, Any]) -> None:
         self.room = room
-        (room.home / "change.py").write_text(CHANGE)
         made = room.ralph("story", "init", "--name", "demo")
         assert made.returncode == 0, made.stderr
         room.settings(flags=[])  # what it needs, `ralph story run` adds itself
-        plan = {
-            "project": "demo",
-            "branchName": "ralph/demo",
-            "description": "d",
-            "verifyCommands": ["test -f work.txt"],
-        }
-        (room.repo / "ralph/tasks.json").write_text(json.dumps({**plan, "userStories": list(stories)}, indent=2))
+        write_plan(room.repo, *stories, verifyCommands=["test -f work.txt"])
         self.git("add", "-A")
         self.git("commit", "-qm", "Plan")
 
@@ -77,8 +38,7 @@ class Loop:
 
     @property
     def stories(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads((self.room.repo / "ralph/tasks.json").read_text())["userStories"]
-        return found
+        return stories_in(self.room.repo)
 
     def asked(self, run: int) -> list[str]:
         """What the model read in one run, a text a request."""
@@ -86,25 +46,14 @@ class Loop:
 
     def change(self, id_: str, fields: dict[str, Any], subject: str) -> dict[str, Any]:
         """A tool call that works on a story and commits."""
-        script = self.room.home / "change.py"
-        change = f"python3 {script} {id_} {shlex.quote(json.dumps(fields))}"
-        return {"bash": f"echo {id_} >> work.txt; {change} && git add -A && git commit -qm {shlex.quote(subject)}"}
+        return {"bash": worked_on(self.room.home, id_, fields, subject)}
 
 
 # -- the plugin -----------------------------------------------------------------------------------
 @claude
-def test_claude_finds_nothing_wrong_with_the_plugin(room: ClientRoom, network: Network) -> None:  # 004-01
+def test_claude_finds_nothing_wrong_with_the_plugin(room: ClientRoom) -> None:  # 004-01
     for place in (PLUGIN, PLUGIN.parents[1]):
-        done = subprocess.run(
-            [*network.words, PROGRAMS / "claude", "plugin", "validate", "--strict", place],
-            cwd=room.repo,
-            env=room.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = room.client("plugin", "validate", "--strict", place)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -244,4 +193,4 @@ def test_without_hooks_the_runner_judges_all_the_same(room: ClientRoom, tmp_path
     assert BLOCKED not in loop.asked(1)[-1]
     assert "Undone by the runner: US-001: passes true → false." in loop.asked(2)[0]
     assert (loop.stories[0]["passes"], loop.stories[0]["reviewStatus"]) == (False, None)
-    assert loop.stories[0]["notes"] == "trust me"  # what it wrote stays
+    assert loop.stories[0]["notes"] == CHEAT["notes"]  # what it wrote stays

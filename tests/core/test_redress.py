@@ -219,6 +219,47 @@ def test_a_new_story_that_lacks_something_is_completed_not_lost() -> None:
     assert "Story N: 'passes' is missing." in found.problems
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "good"), [("reviewCount", 0.0, 0), ("passes", 0, False), ("priority", float("inf"), 1)]
+)
+def test_what_only_looks_like_the_value_is_put_right(field: str, value: object, good: object) -> None:  # 004-15
+    found = after(tasks(raw()), "implement", raw() | {field: value})
+    assert found.is_needed
+    written_back = read(written(found.tasks))
+    assert written_back.problems == ()
+    assert repr(written_back.document["userStories"][0][field]) == repr(good)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_list_without_stories_is_put_back(mode: Mode) -> None:  # C18
+    before = tasks(raw())
+    found = after(before, mode)
+    assert found.tasks is before
+    assert found.problems == ("tasks.json has no user stories left.",)
+
+
+@pytest.mark.parametrize(
+    ("now", "then"),
+    [
+        (["make test"], None),
+        (["make test", "make lint"], None),
+        (["make lint", "make test"], None),
+        (["true"], ["make test", "true"]),
+        ([], ["make test"]),
+        (None, ["make test"]),
+        ("make test", ["make test"]),
+    ],
+)
+@pytest.mark.parametrize("skip_review", [False, True])
+def test_checks_may_be_added_and_none_taken_away(now: object, then: object, skip_review: bool) -> None:  # C18
+    before = checked(document(raw()) | {"verifyCommands": ["make test"]})
+    text = json.dumps(document(raw()) | {"verifyCommands": now})
+    found = redress(before, text, "implement", CAP, skip_review)
+    assert found.tasks.document["verifyCommands"] == (now if then is None else then)
+    assert found.is_needed is (then is not None)
+    assert bool(found.problems) is found.is_needed
+
+
 def test_the_head_of_the_file_is_put_back() -> None:
     found = redress(tasks(raw()), json.dumps({"userStories": [raw()]}), "implement", CAP, skip_review=False)
     assert found.tasks.document["project"] == "demo"

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ralph.core.task_rules import LAST_OUTPUT, iso, moved
+from ralph.core.task_rules import (
+    AT_WORK,
+    LAST_OUTPUT,
+    RUN_GONE,
+    iso,
+    moved,
+    only_its_work_was_cancelled,
+    send_backs,
+)
 from ralph.model.board import (
     Attempted,
     Blocked,
@@ -30,7 +38,16 @@ from ralph.model.board import (
     StagePassed,
     TakenOver,
 )
-from ralph.model.spec import ROLES, STATUSES, Role, Task, TaskCompletionSpec, VerificationAttempt
+from ralph.model.spec import (
+    ROLES,
+    STATUSES,
+    CompletionCriteria,
+    Role,
+    Task,
+    TaskCompletionSpec,
+    VerificationAttempt,
+    VerificationMethod,
+)
 
 ID = "TASK-001"
 AT = 1705314600.0  # 2024-01-15T10:30:00Z
@@ -232,3 +249,44 @@ def test_whatever_comes_a_task_makes_sense(changes: list[Change]) -> None:
         assert set(entry.passed) <= {*ROLES[: ROLES.index(task.stage) + 1]} if task.stage else entry.passed == ()
         if task.status == "done" and before.task.status != "done":
             assert task.stage in before.passed
+
+
+def test_only_send_backs_since_it_was_given_up_count() -> None:
+    reviewed = [CLAIM, *through("coder"), StageEntered(ID, "reviewer")]
+    back = played(*reviewed, SentBack(ID, "Louder.", AT))
+    assert [record["changes"] for record in send_backs(back.task)] == ["Louder."]
+    rested = played(Released(ID), CLAIM, entry=back)
+    assert len(send_backs(rested.task)) == 1
+    failed = played(FAIL, entry=rested)
+    assert send_backs(failed.task) == []
+    again = played(*reviewed, SentBack(ID, "Clearer.", AT), entry=failed)
+    assert [record["changes"] for record in send_backs(again.task)] == ["Clearer."]
+    assert len(again.task.metadata["ralph_send_backs"]) == 2  # type: ignore[arg-type]  # a list, kept whole
+
+
+OWN = CompletionCriteria("P", "d", VerificationMethod.EXTERNAL, {"command": "true"}, 5)
+SPEC = TaskCompletionSpec("o", ["a"], reviewer=OWN)
+
+
+@pytest.mark.parametrize(
+    ("spec", "stage", "passed"),
+    [
+        (SPEC, "tester", ("coder", "reviewer")),
+        (replace(SPEC, reviewer=replace(OWN, max_iterations=9)), "tester", ("coder", "reviewer")),
+        (replace(SPEC, reviewer=replace(OWN, verification_config={"command": "false"})), "reviewer", ("coder",)),
+        (replace(SPEC, qa=OWN), "tester", ("coder", "reviewer")),
+        (replace(SPEC, acceptance_criteria=["a", "b"]), "coder", ()),
+    ],
+)
+def test_what_was_proven_by_other_criteria_is_proven_again(
+    spec: TaskCompletionSpec, stage: str, passed: tuple[str, ...]
+) -> None:
+    begun = replace(NEW, task=replace(NEW.task, completion_spec=SPEC))
+    stopped = played(CLAIM, *through("coder", "reviewer"), StageEntered(ID, "tester"), Released(ID), entry=begun)
+    edited = played(Edited(ID, completion_spec=spec), entry=stopped)
+    assert (edited.task.stage, edited.passed) == (stage, passed)
+
+
+@pytest.mark.parametrize(("reason", "ended"), [(AT_WORK, True), (RUN_GONE, True), ("nobody needs it", False)])
+def test_work_that_was_ended_is_no_task_given_up(reason: str, ended: bool) -> None:
+    assert only_its_work_was_cancelled(played(CLAIM, Cancelled(ID, reason)).task) is ended

@@ -1,5 +1,7 @@
 """Journal first, act second."""
 
+from collections.abc import Callable
+
 import pytest
 
 from ralph.core.policies.tagged import Standing, Tagged
@@ -8,16 +10,12 @@ from ralph.engine import kernel
 from ralph.model.loop import Began, Decision, Fact, LoopState, Observation, Outcome, Reported, RunAgent, Stop
 
 
-class World:
-    def __init__(self, order: list[str]) -> None:
-        self.order = order
-
-    def look(self, fact: Fact) -> Observation:
-        return Observation(fact)
-
-    def perform(self, decision: Decision) -> Fact:
-        self.order.append(f"perform {type(decision).__name__}")
+def performing(order: list[str]) -> Callable[[Decision], Fact]:
+    def perform(decision: Decision) -> Fact:
+        order.append(f"perform {type(decision).__name__}")
         return Reported("finished", "<response>DONE</response>")
+
+    return perform
 
 
 def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
@@ -26,7 +24,7 @@ def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
     def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> None:
         order.append(f"journal {type(decision).__name__}")
 
-    stop = kernel.run(Rules(Tagged()), None, Began(), World(order), journal)
+    stop = kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), journal)
     assert stop.outcome is Outcome.COMPLETED
     assert order == ["journal RunAgent", "perform RunAgent", "journal Stop"]
 
@@ -38,12 +36,12 @@ def test_what_cannot_be_journalled_is_not_carried_out() -> None:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
-        kernel.run(Rules(Tagged()), None, Began(), World(order), journal)
+        kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), journal)
     assert order == []
 
 
 def test_a_stop_is_the_last_thing() -> None:
     seen: list[Decision] = []
-    kernel.run(Rules(Tagged()), None, Began(), World([]), lambda o, s, d: seen.append(d))
+    kernel.run(Rules(Tagged()), None, Began(), Observation, performing([]), lambda o, s, d: seen.append(d))
     assert isinstance(seen[0], RunAgent)
     assert isinstance(seen[-1], Stop)

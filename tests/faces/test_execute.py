@@ -4,84 +4,12 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any
 
 import pytest
 
+from support.pipeline import Pipeline
 from support.processes import alive_with, eventually
 from support.workshop import Workshop, result
-
-AGENT = r"""#!/bin/sh
-# Works as its stage wants. It lies on the first try of TASK-001 and its reviewer minds TASK-002 once.
-cat > {home}/prompt.$RALPH_TASK.$RALPH_STAGE.$RALPH_ITERATION.$(ls {home} | grep -c "prompt.$RALPH_TASK")
-case $RALPH_STAGE in
-coder)
-    {hook}
-    if [ $RALPH_TASK-$RALPH_ITERATION = TASK-001-1 ] && [ ! -f {home}/lied ]; then touch {home}/lied
-    else echo done > $RALPH_TASK.txt; git add -A; git commit -qm "Do $RALPH_TASK"; fi
-    echo '<promise>IMPLEMENTATION_COMPLETE</promise>';;
-reviewer)
-    if [ $RALPH_TASK = TASK-002 ] && [ ! -f {home}/minded ]; then touch {home}/minded
-    echo '<changes>'; echo 'Say it louder.'; echo '</changes>'
-    else echo 'The file is there and says done.'; echo '<promise>REVIEW_PASSED</promise>'; fi;;
-tester) echo 'The file is there and says done.'; echo '<promise>TESTS_PASSED</promise>';;
-qa) echo 'The file is there and says done.'; echo '<promise>QA_PASSED</promise>';;
-esac
-"""
-
-
-class Pipeline:
-    """A repository with tasks and an agent."""
-
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
-        self.repo, self.home = workshop.repo, workshop.home
-        (self.repo / "README").write_text("x\n")
-        workshop.git("add", "-A")
-        workshop.git("commit", "-qm", "Start")
-        self.agent()
-        workshop.environment["RALPH_AGENT_COMMAND"] = "worker"
-        assert workshop.ralph("spec", "create", "files").returncode == 0
-
-    def agent(self, hook: str = ":") -> None:
-        program = self.home / "worker"
-        program.write_text(AGENT.replace("{home}", str(self.home)).replace("{hook}", hook))
-        program.chmod(0o755)
-
-    def task(self, name: str, *more: str) -> None:
-        words = ["--outcome", f"{name}.txt is there", "--acceptance", "the file is there", "--acceptance", "says done"]
-        verify = ["--coder-verify", "external", "--coder-verify-cmd", f"grep -q done {name}.txt"]
-        qa = ["--qa-verify", "external", "--qa-verify-cmd", f"test -f {name}.txt"]
-        done = self.workshop.ralph("task", "create", name, "files", f"Make {name}", *words, *verify, *qa, *more)
-        assert done.returncode == 0, done.stderr
-
-    def overtaken(self) -> str:
-        """While the agent works, someone else commits the same file to the target."""
-        change = (
-            f"echo other > {self.repo}/TASK-001.txt; git -C {self.repo} add -A; git -C {self.repo} commit -qm Other"
-        )
-        return f"[ -f {self.home}/moved ] || {{ touch {self.home}/moved; {change}; }}"
-
-    def shown(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.workshop.ralph("task", "show", name, "--json").stdout)
-        return found
-
-    def status(self, name: str) -> dict[str, Any]:
-        task: dict[str, Any] = self.shown(name)["task"]
-        return task
-
-    def told(self, name: str, stage: str) -> list[str]:
-        """Every prompt of that stage, in order."""
-        found = self.home.glob(f"prompt.{name}.{stage}.*")
-        return [path.read_text() for path in sorted(found, key=lambda path: int(path.name.rpartition(".")[2]))]
-
-    def execute(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        return self.workshop.ralph("execute", *words, timeout=60)
-
-
-@pytest.fixture
-def pipeline(workshop: Workshop) -> Pipeline:
-    return Pipeline(workshop)
 
 
 def test_three_tasks_two_at_once_all_land(pipeline: Pipeline) -> None:  # 000-05, 000-21, 002-17, 002-20
@@ -121,6 +49,8 @@ def test_a_promise_never_kept_goes_back_to_todo_with_the_failure(pipeline: Pipel
     assert list((pipeline.repo / ".ralph/worktrees").iterdir())  # its work is kept
     log = [(i["ralph_iteration"], i["ralph_max"], i["promise_found"], i["continuing"]) for i in shown["iterations"]]
     assert log == [(1, 2, True, True), (2, 2, True, False)]
+    why = "Verification failed: Command exited with 1, expected 0"
+    assert [i["reason"] for i in shown["iterations"]] == [why, why]
     assert [(a["iteration"], a["verified"]) for a in shown["attempts"]] == [(1, False), (2, False)]
 
 
@@ -167,6 +97,7 @@ def test_a_judge_decides_on_the_diff_and_is_paid(pipeline: Pipeline) -> None:  #
     answers = [f'{{"criteria": [{{"number": 1, "met": {m}}}, {{"number": 2, "met": {m}}}]}}' for m in ("false", "true")]
     pipeline.workshop.agent(*(result(answer, cost=0.5) for answer in answers))
     pipeline.workshop.settings(agent={"command": "worker"}, specflow={"judge": {"agent": "claude", "model": "small"}})
+    pipeline.agent("echo done > $RALPH_TASK.txt; echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit")  # no commit
     pipeline.task("TASK-001")
     done = pipeline.execute("--stage", "coder,reviewer")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -295,6 +226,7 @@ def test_the_first_signal_lets_the_step_finish_and_the_stage_counts(pipeline: Pi
     task = pipeline.status("TASK-001")
     assert (task["status"], len(pipeline.told("TASK-001", "coder"))) == ("todo", 1)
     assert pipeline.execute("--resume").returncode == 0
+    assert len(pipeline.told("TASK-001", "coder")) == 1  # its promise was looked at, it was not asked again
 
 
 def test_each_role_has_its_own_agent_and_model(pipeline: Pipeline) -> None:
@@ -386,3 +318,59 @@ def test_without_a_commit_to_begin_at_nothing_is_begun(workshop: Workshop) -> No
     done = workshop.ralph("execute", "--agent", "claude")
     assert done.returncode == 2
     assert "there is no commit on branch 'main'" in done.stderr
+
+
+def test_a_judge_that_is_not_there_is_told_before_anything_is_begun(pipeline: Pipeline) -> None:  # 002-07
+    pipeline.workshop.settings(agent={"command": "worker"}, specflow={"judge": {"agent": "no-such-judge"}})
+    pipeline.task("TASK-001")
+    done = pipeline.execute()
+    assert done.returncode == 2
+    assert "judge: agent not found: 'no-such-judge' is not on PATH" in done.stderr
+    assert (pipeline.told("TASK-001", "coder"), pipeline.status("TASK-001")["status"]) == ([], "todo")
+    by_hand = pipeline.workshop.ralph("verify", "TASK-001", "--agent", "reviewer")
+    assert by_hand.returncode == 2
+    assert "judge: agent not found" in by_hand.stderr
+    pipeline.honest()
+    assert pipeline.execute("--stage", "coder").returncode == 0  # nobody asks it there
+
+
+def test_a_judge_that_tells_no_cost_keeps_no_budget(pipeline: Pipeline) -> None:  # 000-22
+    pipeline.workshop.agent()
+    pipeline.workshop.settings(specflow={"judge": {"agent": "worker"}})
+    pipeline.task("TASK-001")
+    done = pipeline.execute("--agent", "claude", "--budget", "1")
+    assert done.returncode == 2
+    assert "does not report what it costs" in done.stderr
+
+
+def test_what_somebody_gave_up_comes_back_only_by_name(pipeline: Pipeline) -> None:
+    pipeline.honest()
+    pipeline.task("TASK-001")
+    assert pipeline.workshop.ralph("task", "edit", "TASK-001", "--status", "cancelled").returncode == 0
+    done = pipeline.execute("--resume")
+    assert (done.returncode, pipeline.status("TASK-001")["status"]) == (0, "cancelled")
+    done = pipeline.execute("--resume", "TASK-001")
+    assert (done.returncode, pipeline.status("TASK-001")["status"]) == (0, "done")
+
+
+def test_every_iteration_says_why_it_was_not_the_last(pipeline: Pipeline) -> None:  # 000-16, 000-22, 002-17
+    pipeline.agent(
+        before=r"""
+if [ ! -f {home}/minded ]; then case $RALPH_STAGE-$RALPH_ITERATION in
+coder-1) sleep 60;;
+coder-2) echo Working.; exit;;
+reviewer-1) touch {home}/minded; echo '<changes>Louder.</changes>'; echo '<promise>REVIEW_PASSED</promise>'; exit;;
+esac; fi"""
+    )
+    pipeline.task("TASK-001")
+    done = pipeline.execute("--timeout", "1", "--stage", "coder,reviewer")
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = pipeline.shown("TASK-001")["iterations"]
+    assert [(i["stage"], i["ralph_iteration"], i["promise_found"], i["reason"].partition(",")[0]) for i in log] == [
+        ("coder", 1, False, "The agent was stopped after 1s"),
+        ("coder", 2, False, "No completion promise found"),
+        ("coder", 3, True, "Completion verified"),
+        ("reviewer", 1, False, "Changes wanted: Louder."),  # a promise beside it is none
+        ("coder", 1, True, "Completion verified"),
+        ("reviewer", 1, True, "Completion verified"),
+    ]

@@ -87,7 +87,7 @@ def test_status_is_told_in_the_seeds_words(  # 000-17, 002-25
     keeper = Keeper(me.pid, me.ticks, me.boot, 0, 0)
     Runs(database).begin(NewRun("run-2", "execute", "", "claude", b"", keeper, time.time()))
     with board(here) as tasks:
-        tasks.claim("run-2", stage="tester")
+        tasks.claim("run-2", stage=lambda task: "tester")
         tasks.apply([IterationBegun("TASK-002", "tester", 7, 10, "P", time.time() - 725)], "k")
     assert specflow("ralph-status") == 0
     assert capsys.readouterr().out == (
@@ -162,7 +162,7 @@ def test_only_a_running_loop_is_cancelled(id_: str, told: str, capsys: pytest.Ca
 
 def test_a_task_that_was_just_claimed_has_a_line_too(capsys: pytest.CaptureFixture[str], here: places.Places) -> None:
     with board(here) as tasks:
-        tasks.claim("nobody", stage="qa")
+        tasks.claim("nobody", stage=lambda task: "qa")
         tasks.apply([StagePassed("TASK-001", "qa")], "k")
     specflow("ralph-status")
     assert "  TASK-001 (qa): iteration 0/5" in capsys.readouterr().out

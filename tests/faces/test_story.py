@@ -10,75 +10,13 @@ from typing import Any
 import pytest
 
 from support.processes import eventually
+from support.stories import CHEAT, REJECT, RESUBMIT, SUBMIT, Stories, approve, story, worked_on
 from support.workshop import Workshop, result
-
-SUBMIT = {"reviewStatus": "needs_review", "notes": "done"}
-REJECT = {"reviewStatus": "changes_requested", "reviewFeedback": "handle zero", "reviewCount": 1}
-RESUBMIT = {"reviewStatus": "needs_review", "reviewFeedback": ""}
-
-
-def story(id_: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "id": id_,
-        "title": f"Title of {id_}",
-        "description": "",
-        "acceptanceCriteria": ["works"],
-        "priority": int(id_[-1]),
-        "passes": False,
-        "reviewStatus": None,
-        "reviewCount": 0,
-        "reviewFeedback": "",
-        "notes": "",
-        "dependsOn": [],
-        **fields,
-    }
-
-
-class Stories:
-    """A project with a story loop in it."""
-
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
-        self.repo = workshop.repo
-        assert workshop.ralph("story", "init", "--name", "demo").returncode == 0
-
-    def plan(self, *stories: dict[str, Any], **more: Any) -> None:
-        document = {"project": "demo", "branchName": "ralph/demo", "description": "d", "verifyCommands": [], **more}
-        (self.repo / "ralph/tasks.json").write_text(json.dumps({**document, "userStories": list(stories)}, indent=2))
-        self.workshop.git("add", "-A")
-        self.workshop.git("commit", "-qm", "Plan")
-
-    @property
-    def stories(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads((self.repo / "ralph/tasks.json").read_text())["userStories"]
-        return found
-
-    def script(self, *runs: tuple[str, dict[str, Any], str]) -> None:
-        """Each run: which story, which fields it sets, the commit's subject."""
-        change = Path(self.workshop.home / "change.py")
-        change.write_text(
-            "import json, sys\n"
-            "path, id_, fields = 'ralph/tasks.json', sys.argv[1], json.loads(sys.argv[2])\n"
-            "document = json.load(open(path))\n"
-            "[s.update(fields) for s in document['userStories'] if s['id'] == id_]\n"
-            "json.dump(document, open(path, 'w'), indent=2)\n"
-        )
-        plays = []
-        for id_, fields, subject in runs:
-            commit = f"git add -A && git commit -qm '{subject}'" if subject else "true"
-            bash = f"echo {id_} >> work.txt; python3 {change} {id_} '{json.dumps(fields)}' && {commit}"
-            plays.append([{"bash": bash}, {"cost": 0.05}, {"say": "Ended."}])
-        (self.workshop.home / "script.json").write_text(json.dumps(plays))
-        self.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {self.workshop.home / 'script.json'}"
 
 
 @pytest.fixture
 def stories(workshop: Workshop) -> Stories:
     return Stories(workshop)
-
-
-def approve(count: int) -> dict[str, Any]:
-    return {"reviewStatus": "approved", "passes": True, "reviewCount": count}
 
 
 def test_init_lays_out_the_files_once(workshop: Workshop) -> None:  # 004-02, 004-28
@@ -129,7 +67,7 @@ def test_two_stories_with_one_requested_change(stories: Stories) -> None:  # 004
 def test_an_agent_that_passes_itself_is_undone_and_told(stories: Stories) -> None:  # 004-17, C18
     stories.plan(story("US-001"))
     stories.script(
-        ("US-001", {"passes": True, "reviewStatus": "approved", "notes": "trust me"}, "feat: [US-001] - mine"),
+        ("US-001", CHEAT, "feat: [US-001] - mine"),
         ("US-001", SUBMIT, "feat: [US-001] - again"),
         ("US-001", approve(1), "review: [US-001] - approved"),
     )
@@ -160,8 +98,7 @@ def test_at_a_cap_of_one_the_first_review_approves(stories: Stories) -> None:  #
 def test_the_marker_tells_hooks_what_is_going_on(stories: Stories) -> None:  # 004-06
     stories.plan(story("US-001"))
     keep = "cp .ralph-active marker.json"
-    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": keep}, {"say": "x"}]]))
-    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    stories.play([{"bash": keep}, {"say": "x"}])
     stories.workshop.ralph("story", "run", "-n", "1", "--review-cap", "3")
     marker = json.loads((stories.repo / "marker.json").read_text())
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", marker["timestamp"])
@@ -223,8 +160,7 @@ def test_max_iterations_exit_1_and_a_sandbox_that_is_not_there_2(stories: Storie
 
 def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
     stories.plan(story("US-001"))
-    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": "touch up; sleep 60"}]]))
-    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    stories.play([{"bash": "touch up; sleep 60"}])
     with stories.workshop.start("story", "run") as run:
         assert eventually((stories.repo / "up").exists)
         second = stories.workshop.ralph("story", "run")
@@ -241,11 +177,8 @@ def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
 
 def test_what_a_killed_loop_left_is_judged_by_the_next(stories: Stories) -> None:  # C18
     stories.plan(story("US-001"))
-    cheat = {"passes": True, "reviewStatus": "approved", "notes": "mine"}
-    stories.script(("US-001", cheat, "feat: [US-001] - mine"))
-    play = json.loads((stories.workshop.home / "script.json").read_text())
-    play[0][1:] = [{"bash": "touch up; sleep 60"}]
-    (stories.workshop.home / "script.json").write_text(json.dumps(play))
+    cheats = worked_on(stories.workshop.home, "US-001", CHEAT, "feat: [US-001] - mine")
+    stories.play([{"bash": cheats}, {"bash": "touch up; sleep 60"}])
     with stories.workshop.start("story", "run") as run:
         assert eventually((stories.repo / "up").exists)
         run.kill()
@@ -281,15 +214,10 @@ def test_archive_leaves_a_clean_slate_and_a_commit(stories: Stories) -> None:  #
 
 
 # -- what the runner does about what agents leave -------------------------------------------------
-CHEAT = {"passes": True, "reviewStatus": "approved", "notes": "mine"}
-
-
 def cut_off(stories: Stories) -> None:
     """A loop whose agent cheats, and which someone ends gently before anybody judged that."""
-    stories.script(("US-001", CHEAT, "feat: [US-001] - mine"))
-    play = json.loads((stories.workshop.home / "script.json").read_text())
-    play[0][1:1] = [{"bash": "touch up; sleep 1"}]
-    (stories.workshop.home / "script.json").write_text(json.dumps(play))
+    cheats = worked_on(stories.workshop.home, "US-001", CHEAT, "feat: [US-001] - mine")
+    stories.play([{"bash": cheats}, {"bash": "touch up; sleep 1"}, {"say": "Ended."}])
     with stories.workshop.start("story", "run") as run:
         assert eventually((stories.repo / "up").exists)
         run.send_signal(signal.SIGINT)
@@ -304,7 +232,7 @@ def test_what_is_undone_is_shown(stories: Stories) -> None:  # C18
     stories.script(("US-001", CHEAT, "feat: [US-001] - mine"))
     done = stories.workshop.ralph("story", "run", "-n", "1")
     assert "Undone in tasks.json: US-001: passes true → false" in done.stdout
-    assert stories.stories[0] == story("US-001", notes="mine")
+    assert stories.stories[0] == story("US-001", notes=CHEAT["notes"])
 
 
 def test_what_the_runner_approves_is_shown_and_named_as_uncommitted(stories: Stories) -> None:  # 004-25
@@ -347,16 +275,6 @@ def test_a_new_list_is_not_judged_by_the_old_one(stories: Stories, words: tuple[
     assert [s["reviewStatus"] for s in stories.stories] == ["needs_review", None]
     report = json.loads(stories.workshop.ralph("story", "report", "--json").stdout)
     assert [line["iterations"] for line in report["stories"]] == [1, 0]
-
-
-def test_a_folder_that_was_deleted_comes_back_with_its_list(stories: Stories) -> None:  # C18
-    stories.plan(story("US-001"))
-    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": "rm -rf ralph"}, {"say": "Clean."}]]))
-    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
-    done = stories.workshop.ralph("story", "run")
-    assert done.returncode == 2
-    assert "prompt.md" in done.stdout
-    assert stories.stories == [story("US-001")]
 
 
 def test_an_empty_answer_is_tried_again_and_is_no_iteration(stories: Stories) -> None:  # 004-09
@@ -410,8 +328,7 @@ def test_the_marker_of_a_living_process_is_honoured_in_both_places(stories: Stor
 
 def test_a_marker_the_agent_spoiled_is_removed(stories: Stories) -> None:  # 004-06
     stories.plan(story("US-001"))
-    (stories.workshop.home / "script.json").write_text(json.dumps([[{"bash": "echo x > .ralph-active"}, {"say": "x"}]]))
-    stories.workshop.environment["RALPH_AGENT_COMMAND"] = f"scripted {stories.workshop.home / 'script.json'}"
+    stories.play([{"bash": "echo x > .ralph-active"}, {"say": "x"}])
     stories.workshop.ralph("story", "run", "-n", "1")
     assert not (stories.repo / ".ralph-active").exists()
 

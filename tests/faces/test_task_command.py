@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from ralph.app import places
 from ralph.app import tasks as use_cases
 from ralph.app.tasks import board
+from ralph.core.policies.staged import NO_PROMISE
 from ralph.faces.cli.task import command
 from ralph.faces.cli.task_list import fitting
 from ralph.faces.cli.task_tree import DEEPEST, Graph
@@ -209,7 +210,7 @@ def lived(id_: str) -> None:
             [
                 IterationBegun(id_, "coder", 1, 15, "P", 1.0),
                 Attempted(id_, no),
-                IterationEnded(id_, "coder", 1, 15, True, True, 500, 1.0),
+                IterationEnded(id_, "coder", 1, 15, False, True, 500, 1.0, "finished", reason=NO_PROMISE),
                 Attempted(id_, yes),
                 Spent(id_, "coder", 1, 1.0, 1.25),
                 StagePassed(id_, "coder"),
@@ -221,7 +222,7 @@ def lived(id_: str) -> None:
         )
 
 
-def test_show_tells_the_criteria_and_every_attempt() -> None:  # 002-25
+def test_show_tells_the_criteria_and_every_attempt() -> None:  # 002-25, 000-22
     create("T-1", "--coder-verify-cmd", "pytest -q", "--coder-max-iterations", 4, "--description", "More\nabout it")
     lived("T-1")
     shown = ralph_task("show", "T-1").output
@@ -238,6 +239,7 @@ def test_show_tells_the_criteria_and_every_attempt() -> None:  # 002-25
         "Last failure (coder, 15 iterations): Max iterations reached without completion promise",
         "Sent back by reviewer at 1970-01-01T00:00:01Z",
         "  and test it",
+        "  coder 1/15  finished · No completion promise found · 0.5s · $1.25",
         "Spent $1.25 in 1 iteration",
     ):
         assert line in shown.splitlines()

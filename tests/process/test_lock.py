@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ralph.process.identity import Identity, is_alive, of_process, own
-from ralph.process.lock import Lock
+from ralph.process.lock import Lock, holder_of
 from support.processes import eventually
 
 
@@ -18,7 +18,9 @@ def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
     holder = second.acquire("run-2")
     assert holder is not None
     assert (holder.run, holder.identity) == ("run-1", own())
+    assert holder_of(path) == holder
     first.release()
+    assert holder_of(path) is None
     assert second.acquire("run-2") is None
     second.release()
 
@@ -35,6 +37,7 @@ def test_a_killed_holder_frees_it(tmp_path: Path) -> None:
         assert Lock(path).acquire("mine") is not None
         child.send_signal(signal.SIGKILL)
         child.wait()
+    assert holder_of(path) is None
     assert Lock(path).acquire("mine") is None
 
 

@@ -189,7 +189,7 @@ def test_a_dependency_that_was_given_up_does_not_count_as_done(tasks: Tasks) -> 
 def test_a_claim_can_be_narrowed(tasks: Tasks) -> None:
     tasks.put_new([task("T-1"), task("T-2"), task("T-3")])
     assert tasks.claim("run-1", among=["T-9"]) is None
-    found = tasks.claim("run-1", among=["T-2", "T-3"], besides=["T-2"], stage="reviewer")
+    found = tasks.claim("run-1", among=["T-2", "T-3"], besides=["T-2"], stage=lambda task: "reviewer")
     assert found
     assert (found.task.id, found.task.stage) == ("T-3", "reviewer")
 
@@ -231,7 +231,7 @@ def test_attempts_are_kept_whole_and_in_order(tasks: Tasks) -> None:  # 002-18, 
 
 def test_every_iteration_is_logged_with_its_cost(tasks: Tasks) -> None:  # 000-16, 000-22
     tasks.put_new([task("T-1")])
-    ended = IterationEnded("T-1", "coder", 3, 15, False, True, 45000, 7.0, "timed_out", "run-1")
+    ended = IterationEnded("T-1", "coder", 3, 15, False, True, 45000, 7.0, "timed_out", "run-1", "It took too long.")
     another = Spent("T-1", "coder", 3, 8.0, 5.0, 1, 2, "run-1")
     tasks.apply([Spent("T-1", "coder", 3, 7.0, 0.25, 1, 2, "run-1"), ended, another], "key")
     assert tasks.history.log("T-1") == [
@@ -244,6 +244,7 @@ def test_every_iteration_is_logged_with_its_cost(tasks: Tasks) -> None:  # 000-1
             "continuing": True,
             "duration_ms": 45000,
             "outcome": "timed_out",
+            "reason": "It took too long.",
             "cost_usd": 0.25,
             "run": "run-1",
             "at": 7.0,

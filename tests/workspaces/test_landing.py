@@ -79,8 +79,12 @@ def test_a_conflict_is_told_by_its_files_and_nothing_moves(repo: Repository) -> 
     assert repo.run("status", "--porcelain") == ""
 
 
-def test_what_is_there_already_lands_as_it_is(repo: Repository) -> None:
-    assert landed(repo, repo.open(), "never looked at") == Landing(True, head(repo))
+def test_what_is_there_already_is_looked_at_as_well(repo: Repository) -> None:
+    tree = repo.open()
+    before = repo.commit("b.txt", "b\n")
+    assert landed(repo, tree, "b.txt breaks it") == Landing(False, red="b.txt breaks it")
+    assert landed(repo, tree) == Landing(True, before)
+    assert head(repo) == before
 
 
 def test_a_dirty_tree_of_the_users_that_is_not_concerned_is_no_obstacle(repo: Repository) -> None:
@@ -171,3 +175,38 @@ def test_a_target_that_is_gone_is_told(repo: Repository) -> None:
     tree = worked(repo)
     repo.run("branch", "-qm", "main", "trunk")
     assert landed(repo, tree) == Landing(False, problem="there is no branch 'main'")
+
+
+def test_tags_with_the_names_of_branches_mislead_nobody(repo: Repository) -> None:
+    repo.run("tag", "main")
+    repo.run("tag", "ralph/TASK-001")
+    second = repo.commit("b.txt", "b\n")
+    tree = worked(repo)
+    assert tree.base == second
+    repo.run("tag", "--force", "main", tree.ref)  # as if it had landed
+    assert not repo.trees.close(tree)
+    assert landed(repo, tree).done
+    assert repo.run("show", "refs/heads/main:a.txt") == "a"
+    assert repo.trees.close(tree)
+
+
+def test_the_users_changes_are_not_stashed_away(repo: Repository) -> None:
+    repo.run("config", "merge.autoStash", "true")
+    tree = worked(repo, "theirs\n")
+    (repo.root / "a.txt").write_text("the user's own\n")
+    repo.run("add", "a.txt")
+    assert not landed(repo, tree).done
+    assert (repo.root / "a.txt").read_text() == "the user's own\n"
+    assert repo.run("stash", "list") == ""
+
+
+@pytest.mark.parametrize("left", ["locked", "unknown"])
+def test_what_a_killed_landing_left_is_cleared_away(repo: Repository, left: str) -> None:
+    tree, folder = worked(repo), repo.scratch / "landing"
+    if left == "locked":
+        repo.run("worktree", "add", "-q", "--lock", "--detach", str(folder))
+    else:
+        folder.mkdir()
+        (folder / "half.txt").touch()
+    assert landed(repo, tree).done
+    assert not folder.exists()

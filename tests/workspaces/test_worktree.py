@@ -1,12 +1,15 @@
 """Work trees with real git: work is found again, kept, and never removed before it has landed."""
 
+import fcntl
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ralph.model.errors import MachineError
+from ralph.workspaces.worktree import Worktree
 from support.repository import NAMED, Repository, repository
 
 
@@ -185,3 +188,65 @@ def test_the_hash_of_a_tree_follows_every_file(repo: Repository) -> None:
     file.unlink()
     assert here.tree(index) == seen[0] == repo.run("rev-parse", "main^{tree}")
     assert repo.run("status", "--porcelain", at=tree.folder) == ""  # nothing of it shows
+
+
+def test_work_trees_come_and_go_one_at_a_time(repo: Repository) -> None:
+    """Git removes a folder of its own that another git is about to use."""
+    made: list[Worktree] = []
+    maker = threading.Thread(target=lambda: made.append(repo.open()))
+    turn = os.open(repo.root, os.O_RDONLY)
+    fcntl.flock(turn, fcntl.LOCK_EX)  # another task, or another ralph, is at it
+    maker.start()
+    maker.join(0.5)
+    assert maker.is_alive()
+    assert not (repo.root / ".ralph/worktrees/TASK-001").exists()
+    os.close(turn)
+    maker.join(20)
+    assert [tree.branch for tree in made] == ["ralph/TASK-001"]
+
+
+def private(repo: Repository, task: str = "TASK-001") -> Path:
+    """Where git keeps what is that work tree's own."""
+    return repo.root / ".git/worktrees" / task
+
+
+def test_one_whose_making_was_cut_off_is_made_anew(repo: Repository) -> None:
+    tree = repo.open()
+    (private(repo) / "locked").write_text("initializing")  # as git leaves it when it is killed
+    (Path(tree.folder) / "README").unlink()
+    again = repo.open()
+    assert (Path(again.folder) / "README").exists()
+    assert repo.run("status", "--porcelain", at=again.folder) == ""
+    assert not (private(repo) / "locked").exists()
+
+
+def test_one_that_somebody_locked_is_left_alone(repo: Repository) -> None:
+    tree = repo.open()
+    repo.run("worktree", "lock", "--reason", "mine", tree.folder)
+    (Path(tree.folder) / "a.txt").write_text("a\n")
+    repo.open()
+    assert (Path(tree.folder) / "a.txt").exists()
+
+
+def test_the_lock_of_a_git_that_was_killed_is_no_obstacle(repo: Repository) -> None:
+    tree = repo.open()
+    (Path(tree.folder) / "a.txt").write_text("a\n")
+    (private(repo) / "index.lock").touch()
+    assert repo.trees.keep(tree, "kept") == ""
+    assert repo.run("show", f"{tree.branch}:a.txt") == "a"
+
+
+def test_a_branch_of_long_ago_begins_at_the_target_of_today(repo: Repository) -> None:
+    repo.run("branch", "ralph/TASK-001")
+    head = repo.commit("other.txt", "o\n")
+    assert repo.open().base == head
+
+
+def test_what_has_changed_shows_new_files_too(repo: Repository) -> None:
+    tree, index = repo.open(), str(repo.scratch / "index")
+    repo.commit("a.txt", "committed\n", at=tree.folder)
+    (Path(tree.folder) / "b.txt").write_text("left lying about\n")
+    shown = repo.git.at(tree.folder).diff(tree.base, index)
+    assert "+committed" in shown
+    assert "+left lying about" in shown
+    assert repo.run("status", "--porcelain", at=tree.folder) == "?? b.txt"

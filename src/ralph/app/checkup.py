@@ -55,6 +55,7 @@ def examined(patient: Patient) -> tuple[Finding, ...]:
         _git(patient),
         *complaints,
         _agent(patient, settings),
+        *_judge(patient, settings),
         *(_guardrails(patient, settings) if loaded else ()),
         *_folders(patient),
         _space(patient),
@@ -111,6 +112,18 @@ def _agent(patient: Patient, settings: Settings) -> Finding:
     if program is None:
         return Finding("FAIL", f"agent {command} not found on PATH", "install it, or set another: ralph init")
     return Finding("OK", " ".join(filter(None, ["agent", program, patient.version_of(program)])))
+
+
+def _judge(patient: Patient, settings: Settings) -> Iterator[Finding]:
+    wanted = settings.specflow.judge
+    if wanted is None:
+        return
+    program = _found(wanted.agent, patient) or _found(flag_words([wanted.agent])[0], patient)
+    if program or wanted.agent == "scripted":
+        yield Finding("OK", f"judge {program or wanted.agent}")
+    else:
+        lost = f"judge {wanted.agent} not found on PATH: tasks that need it are not begun"
+        yield Finding("FAIL", lost, "install it, or change judge in your settings: ralph config show --origin")
 
 
 def _guardrails(patient: Patient, settings: Settings) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -13,19 +14,23 @@ from ralph.app.life import Wishes, locked, new_id
 from ralph.app.places import Places
 from ralph.app.task_inbox import Purse
 from ralph.app.task_run import KIND, Ending, ExecuteRequest, Shared, worked_on
+from ralph.config.schema import Settings
+from ralph.core.environment import elsewhere
+from ralph.core.task_rules import only_its_work_was_cancelled
 from ralph.engine.inbox import SignalInbox
 from ralph.model import board
 from ralph.model.board import Card, Change, NoSuchTask
 from ralph.model.errors import MachineError
 from ralph.model.loop import Outcome
 from ralph.model.ports import Watcher
-from ralph.model.spec import ROLES
+from ralph.model.spec import ROLES, Role, Task
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
 from ralph.stores import sqlite
 from ralph.stores.runs import Runs
 from ralph.stores.tasks import Tasks
 from ralph.workspaces.git import Git
+from ralph.workspaces.worktree import Worktree, Worktrees
 
 LOOK_EVERY = 0.2
 NO_REPOSITORY = "tasks live on branches: `git init`, and commit something first"
@@ -75,15 +80,27 @@ def execute(
     if git is None or not places.in_git:
         raise MachineError(f"{places.root} is no git repository", NO_REPOSITORY)
     _expect_agents(request, places, variables)
-    with locked(places, places.lock_of(os.path.join(places.root, KIND)), KIND):
+    with locked(places, places.crew_lock, KIND):
         signals = SignalInbox(wishes.cancelled, wishes.on_signal)
         try:
-            target = _target(request, git, places, variables, signals)
+            with _asked(git, places, variables, signals) as repository:
+                target = _target(request, repository)
+                _tidy(places, repository)
             budget, most = request.settings.budget_usd, request.settings.max_time_seconds
             deadline = None if most is None else time.monotonic() + most
             lock, kin = threading.Lock(), set[int]()
             shared = Shared(
-                request, places, variables, git, target, signals, Purse(budget), deadline, watchers_of, kin, lock
+                request,
+                places,
+                elsewhere(variables),
+                git,
+                target,
+                signals,
+                Purse(budget),
+                deadline,
+                watchers_of,
+                kin,
+                lock,
             )
             return Crew(shared).work()
         finally:
@@ -105,7 +122,11 @@ class Crew:
         """Until nothing can be claimed any more."""
         shared = self._shared
         database = sqlite.opened(shared.places.database)
-        wanted = _wanted(shared.request, Tasks(database), Runs(database))
+        tasks = Tasks(database)
+        wanted = _wanted(shared.request, tasks)
+        _expect_judge(shared, tasks, wanted)
+        if shared.request.resume:
+            _reopen(wanted, tasks, Runs(database))
         workers = [
             threading.Thread(target=self._worker, args=(wanted,), name=f"worker-{n}")
             for n in range(min(shared.request.jobs, max(1, len(wanted))))
@@ -117,7 +138,7 @@ class Crew:
                 worker.join(LOOK_EVERY)  # short waits: signals are handled in between
         if self._surprises:
             raise self._surprises[0]
-        left = _left(shared.request, Tasks(database), self._taken)
+        left = _left(shared.request, tasks, self._taken)
         return Report(tuple(self._endings), left, bool(shared.signals.interruption()))
 
     def _worker(self, wanted: tuple[str, ...]) -> None:
@@ -128,12 +149,11 @@ class Crew:
 
     def _claim_and_run(self, wanted: tuple[str, ...]) -> None:
         tasks = Tasks(sqlite.opened(self._shared.places.database))
-        roles = self._shared.request.stages
-        first = None if roles == ROLES else roles[0]  # None: where it stopped
+        request = self._shared.request
         while not self._shared.signals.interruption() and not self._over():
             run = new_id()
             with self._lock:
-                entry = tasks.claim(run, wanted, self._taken, first)
+                entry = tasks.claim(run, wanted, self._taken, lambda task: _first(request, task))
                 others = self._busy
                 if entry is not None:
                     self._taken.add(entry.task.id)
@@ -158,42 +178,83 @@ class Crew:
         return late or (left is not None and left <= 0)
 
 
+def _first(request: ExecuteRequest, task: Task) -> Role | None:
+    """The stage it begins with; None: where it stopped. A subset is begun anew, unless it is to be gone on with."""
+    roles = request.stages
+    return None if roles == ROLES or (request.resume and task.stage in roles) else roles[0]
+
+
 def _expect_agents(request: ExecuteRequest, places: Places, variables: Mapping[str, str]) -> None:
     """What is wrong for every task is told before any is begun."""
-    settings = request.settings
-    budgets = (settings.budget_usd, settings.specflow.task_budget_usd)
-    budget = next((usd for usd in budgets if usd is not None), None)
     for role in request.stages:
-        wiring.refuse_unkept_budget(stages.crew_of(role, settings, places.folder, variables), budget)
+        crew = stages.crew_of(role, request.settings, places.folder, variables)
+        wiring.refuse_unkept_budget(crew, _budget(request.settings))
 
 
-def _target(
-    request: ExecuteRequest, program: str, places: Places, variables: Mapping[str, str], signals: SignalInbox
-) -> str:
-    """Where all of it is to land; asked once, whatever the user checks out meanwhile."""
+def _expect_judge(shared: Shared, tasks: Tasks, wanted: Sequence[str]) -> None:
+    """So is a judge that somebody is going to need."""
+    settings = shared.request.settings
+    if settings.specflow.judge is None:
+        return
+    found = [tasks.get(name).task for name in wanted]
+    at_work = [task for task in found if task.status not in ("done", "blocked")]
+    if any(stages.is_judged(task, role, settings) for task in at_work for role in shared.request.stages):
+        stages.expect_judge(settings, shared.places.folder, shared.variables, _budget(settings))
+
+
+def _budget(settings: Settings) -> float | None:
+    budgets = (settings.budget_usd, settings.specflow.task_budget_usd)
+    return next((usd for usd in budgets if usd is not None), None)
+
+
+@contextmanager
+def _asked(program: str, places: Places, variables: Mapping[str, str], signals: SignalInbox) -> Iterator[Git]:
+    """The repository, before anyone works in it."""
     processes = Supervisor(signals)
     try:
-        git = Git(program, places.root, variables, processes)
-        target = request.target or git.branch()
-        there = bool(target) and bool(git.commit_of(f"refs/heads/{target}"))
+        yield Git(program, places.root, variables, processes, os.path.dirname(places.state))
     finally:
         processes.close()
+
+
+def _target(request: ExecuteRequest, git: Git) -> str:
+    """Where all of it is to land; asked once, whatever the user checks out meanwhile."""
+    target = request.target or git.branch()
     if not target:
         raise MachineError("no branch is checked out", "say where to land: `ralph execute --target BRANCH`")
-    if not there:
+    if not git.commit_of(f"refs/heads/{target}"):
         raise MachineError(f"there is no commit on branch {target!r}", NO_REPOSITORY)
     return target
 
 
-def _wanted(request: ExecuteRequest, tasks: Tasks, runs: Runs) -> tuple[str, ...]:
+def _tidy(places: Places, git: Git) -> None:
+    """Remove what a run did not come to remove that was killed when its task was done."""
+    trees, tasks = Worktrees(git, places.root, os.path.dirname(places.state)), Tasks(sqlite.opened(places.database))
+    done = {card.id for card in tasks.board() if card.status == "done"}
+    for name in done.intersection(trees.left()):
+        entry = tasks.get(name)
+        trees.close(Worktree(trees.folder_of(name), entry.branch, entry.target, ""))
+
+
+def _wanted(request: ExecuteRequest, tasks: Tasks) -> tuple[str, ...]:
+    """Those named, or all but what somebody gave up: that comes back only by name."""
     cards = {card.id: card for card in tasks.board()}
     if unknown := [name for name in request.tasks if name not in cards]:
         raise NoSuchTask(f"no task {unknown[0]!r}", "see `ralph task list`")
-    asked = request.tasks or tuple(cards)
-    for name in asked if request.resume else ():
+    given_up = {
+        name
+        for name, card in cards.items()
+        if card.status == "cancelled" and not only_its_work_was_cancelled(tasks.get(name).task)
+    }
+    return request.tasks or tuple(name for name in cards if name not in given_up)
+
+
+def _reopen(wanted: Sequence[str], tasks: Tasks, runs: Runs) -> None:
+    """What was cut off or cancelled may be claimed again."""
+    cards = {card.id: card for card in tasks.board()}
+    for name in wanted:
         if change := _reopening(cards[name], runs):
             tasks.apply([change], f"resume/{new_id()}/{name}")
-    return asked
 
 
 def _reopening(card: Card, runs: Runs) -> Change | None:

@@ -29,6 +29,11 @@ class Places(Struct, frozen=True):
         """One a work tree."""
         return self.lock_of(self.root)
 
+    @property
+    def crew_lock(self) -> str:
+        """The same for `ralph execute`, which works in work trees of its own."""
+        return self.lock_of(os.path.join(self.root, "execute"))
+
     def lock_of(self, folder: str) -> str:
         """What is held by whoever works in that folder."""
         # Two folders of one name rarely share a checksum too, and then they only take turns.
@@ -52,16 +57,21 @@ def find(folder: str) -> Places:
             return Places(folder, folder, os.path.join(folder, ".ralph", "state"), in_git=False)
 
 
+def branch_of(places: Places) -> str:
+    """What is checked out: a branch, or the beginning of a commit; empty outside git."""
+    try:
+        with open(os.path.join(_own_dir(os.path.join(places.root, ".git")), "HEAD"), encoding="utf-8") as file:
+            head = file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:12]
+
+
 def _common_dir(path: str) -> str:
     """The repository behind a `.git` folder, or behind the file that stands for it in a linked work tree."""
     if os.path.isdir(path):
         return path if os.path.exists(os.path.join(path, "HEAD")) else ""
-    try:
-        with open(path, encoding="utf-8") as file:
-            word, _, target = file.read().strip().partition(": ")
-    except OSError:
-        return ""
-    own = os.path.join(os.path.dirname(path), target) if word == "gitdir" else ""
+    own = _own_dir(path)
     if not own or not os.path.isdir(own):
         return ""
     try:
@@ -69,3 +79,15 @@ def _common_dir(path: str) -> str:
             return os.path.normpath(os.path.join(own, file.read().strip()))
     except OSError:
         return os.path.normpath(own)  # a submodule: its own repository
+
+
+def _own_dir(path: str) -> str:
+    """Git's folder for one work tree: `.git` itself, or what that file names."""
+    if os.path.isdir(path):
+        return path
+    try:
+        with open(path, encoding="utf-8") as file:
+            word, _, target = file.read().strip().partition(": ")
+    except OSError:
+        return ""
+    return os.path.join(os.path.dirname(path), target) if word == "gitdir" else ""

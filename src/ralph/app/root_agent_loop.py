@@ -9,9 +9,9 @@ from typing import Protocol
 from ralph.core.policies.done_file import EXHAUSTED, DoneFile, Standing
 from ralph.core.step import Rules
 from ralph.engine import kernel
+from ralph.engine.clock import Clock
 from ralph.engine.task_marks import Marks
 from ralph.engine.task_world import TaskWorld
-from ralph.engine.world import Clock
 from ralph.model.errors import RalphError
 from ralph.model.loop import (
     Began,
@@ -128,7 +128,6 @@ class RootAgentLoop:
         marks = Marks(self._place, str, tuple)
         failures: list[BaseException] = []
         world = TaskWorld(
-            Clock(),
             inbox,
             lambda brief: self._attempt(inbox.context, brief, failures),
             int,
@@ -137,7 +136,8 @@ class RootAgentLoop:
             tuple,
             self._poll_interval,
         )
-        stop = kernel.run(Rules(self._policy, None), None, Began(self._limits), world, _forgotten)
+        rules = Rules(self._policy, None)
+        stop = kernel.run(rules, None, Began(self._limits), Clock(inbox).look, world.perform, _forgotten)
         self._conclude(stop, failures)
 
     def _attempt(self, ctx: Context, brief: Brief, failures: list[BaseException]) -> Fact:

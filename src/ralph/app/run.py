@@ -13,6 +13,7 @@ from ralph.app.places import Places
 from ralph.config.schema import Settings
 from ralph.core.policies.tagged import Standing
 from ralph.engine import kernel
+from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal, replayed
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
 from ralph.model.loop import Began, Fact, LoopState, Resumed, Stop
@@ -105,12 +106,11 @@ def _looped(
         stage.supervisor,
         stage.inbox,
         stage.watchers,
-        already,
     )
     rules = wiring.rules(settings, baseline=request.baseline)
     journal = Journal(stage.runs, run, crew.adapter, stage.watchers, written)
     fact: Fact = Began(settings.limits) if state is None else Resumed(settings.limits)
-    return kernel.run(rules, state, fact, world, journal.append)
+    return kernel.run(rules, state, fact, Clock(stage.inbox, already).look, world.perform, journal.append)
 
 
 def read_prompt(request: RunRequest) -> str:

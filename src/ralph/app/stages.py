@@ -7,18 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.app import wiring
-from ralph.config.schema import Settings, Stage
+from ralph.app import verification, wiring
+from ralph.config import schema
+from ralph.config.schema import AgentSettings, Settings, Stage
 from ralph.core.criteria import Applicable, believed, criteria_for, iterations
 from ralph.core.policies.staged import StagePlan
 from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.stage_world import Part
+from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
-from ralph.model.spec import DEFAULTS, ROLES, AgentDefaults, Role, Task
+from ralph.model.spec import DEFAULTS, ROLES, AgentDefaults, Role, Task, VerificationMethod
 from ralph.model.verdict import Judge, Opinion
 
 ENOUGH = 5  # verified promises before limits follow history
 SHARE = 0.9
+NO_JUDGE = "install it, or change `judge`; without one, semantic verification looks for the criteria's own words"
 
 History = Callable[[str], list[int]]  # a role → how many iterations its verified promises took
 
@@ -26,7 +29,6 @@ History = Callable[[str], list[int]]  # a role → how many iterations its verif
 class Cast(Struct, frozen=True):
     """Everyone who plays a part in one task."""
 
-    plans: tuple[StagePlan, ...]
     parts: Mapping[str, Part]
     warnings: tuple[str, ...]
 
@@ -47,18 +49,29 @@ class Workplace(Struct, frozen=True):
     processes: Processes
 
 
-def cast_of(task: Task, roles: Sequence[Role], settings: Settings, place: Workplace, history: History) -> Cast:
-    """Agents, criteria and limits of each stage."""
-    plans: list[StagePlan] = []
+def plans_of(task: Task, roles: Sequence[Role], settings: Settings, history: History) -> tuple[StagePlan, ...]:
+    """Promise and limit of each stage."""
+    return tuple(
+        StagePlan(
+            role,
+            applicable(task, role, settings).criteria.promise,
+            limit_of(task, role, settings, history).iterations,
+            looping(role, settings),
+        )
+        for role in roles
+    )
+
+
+def cast_of(task: Task, roles: Sequence[Role], settings: Settings, place: Workplace) -> Cast:
+    """Agent and criteria of each stage."""
     parts: dict[str, Part] = {}
     warnings: list[str] = []
     for role in roles:
-        found, loops = applicable(task, role, settings), looping(role, settings)
-        limit = limit_of(task, role, settings, history).iterations
-        plans.append(StagePlan(role, found.criteria.promise, limit, loops))
-        parts[role] = Part(found.criteria, _caller(role, settings, place), loops)
+        found = applicable(task, role, settings)
+        files = verification.of_files(found.criteria)
+        parts[role] = Part(found.criteria, _caller(role, settings, place), looping(role, settings), files)
         warnings += [found.warning] if found.warning else []
-    return Cast(tuple(plans), parts, tuple(warnings))
+    return Cast(parts, tuple(warnings))
 
 
 def applicable(task: Task, role: str, settings: Settings) -> Applicable:
@@ -112,6 +125,24 @@ def crew_of(role: str, settings: Settings, folder: str, variables: Mapping[str, 
     return wiring.recruited(agent, folder, variables)
 
 
+def expect_judge(
+    settings: Settings, folder: str, variables: Mapping[str, str], budget_usd: float | None = None
+) -> None:
+    """Whoever configured a judge wants no promise believed because it is not there, and no budget overrun by it."""
+    if settings.specflow.judge is None:
+        return
+    try:
+        crew = wiring.recruited(_judging(settings, settings.specflow.judge), folder, variables)
+    except MachineError as error:
+        raise MachineError(f"judge: {error.message}", NO_JUDGE) from error
+    wiring.refuse_unkept_budget(crew, budget_usd)
+
+
+def is_judged(task: Task, role: str, settings: Settings) -> bool:
+    """Whether a judge, where there is one, is asked about this stage."""
+    return verification.judges(applicable(task, role, settings).criteria)
+
+
 def judge_of(settings: Settings, place: Workplace, records: str) -> Judge | None:
     """Asks the configured judge; None without one."""
     wanted = settings.specflow.judge
@@ -119,8 +150,7 @@ def judge_of(settings: Settings, place: Workplace, records: str) -> Judge | None
         return None
 
     def judge(prompt: str, model: str) -> Opinion | None:
-        flags = ("--model", shlex.quote(model or wanted.model))
-        chosen = replace(settings.agent, command=wanted.agent, flags=flags, adapter=None)
+        chosen = _judging(settings, wanted, model)
         crew = wiring.recruited(chosen, place.folder, place.variables)
         made = wiring.agent(crew, place.folder, place.variables, place.processes)
         caller = wiring.caller(made, crew, chosen, place.folder, place.variables, place.own, place.processes)
@@ -134,6 +164,11 @@ def judge_of(settings: Settings, place: Workplace, records: str) -> Judge | None
     return judge
 
 
+def _judging(settings: Settings, wanted: schema.Judge, model: str = "") -> AgentSettings:
+    flags = ("--model", shlex.quote(model or wanted.model))
+    return replace(settings.agent, command=wanted.agent, flags=flags, adapter=None)
+
+
 def _caller(role: str, settings: Settings, place: Workplace) -> Caller:
     crew = crew_of(role, settings, place.folder, place.variables)
     made = wiring.agent(crew, place.folder, place.variables, place.processes)
@@ -142,8 +177,11 @@ def _caller(role: str, settings: Settings, place: Workplace) -> Caller:
 
 def _defaults(role: str, settings: Settings) -> AgentDefaults:
     stage = _stage(role, settings)
-    limit = stage.max_iterations or settings.specflow.default_max_iterations
-    return AgentDefaults(stage.completion_promise, limit, DEFAULTS[role].verification_method, {}, stage.enabled)
+    flow = settings.specflow
+    limit = stage.max_iterations or flow.default_max_iterations
+    wanted = flow.default_verification
+    method = DEFAULTS[role].verification_method if wanted is None else VerificationMethod(wanted)
+    return AgentDefaults(stage.completion_promise, limit, method, {}, stage.enabled)
 
 
 def _stage(role: str, settings: Settings) -> Stage:

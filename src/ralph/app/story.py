@@ -21,10 +21,11 @@ from ralph.core.policies.reviewed import Reviewed, Standing
 from ralph.core.review import is_done, read
 from ralph.core.step import Rules
 from ralph.engine import kernel
+from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal
 from ralph.engine.marker import Marker, owner
 from ralph.engine.story_world import Repository, StoryWorld
-from ralph.engine.world import Clock
+from ralph.engine.whole_file import read_whole
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.loop import Began, Brief, Limits, Patience, Stop
 from ralph.model.ports import GateOptions
@@ -71,11 +72,13 @@ def run(
         staged(name, places, stores, guardian, wishes, variables) as stage,
     ):
         earlier = None if request.as_is else unjudged(stage.runs, place.folder)
+        # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
+        commands = verify_commands(place) if earlier is None else commands_in(place, earlier.tasks)
         record = msgspec.json.encode(request)
         stage.runs.begin(
             NewRun(name, KIND, place.folder, crew.adapter, record, stage.keeper, time.time(), parent_of(variables))
         )
-        return _looped(name, request, places, variables, crew, git, stage, earlier)
+        return _looped(name, request, places, variables, crew, git, stage, earlier, commands)
 
 
 def _looped(
@@ -87,12 +90,12 @@ def _looped(
     git: str,
     stage: Stage,
     earlier: Brief | None,
+    commands: tuple[str, ...],
 ) -> Stop:
     place, rules = request.place, request.rules
     own = wiring.own_variables(name, place.project, places.state)
     of_gate = environment.of_gate(variables, own)
     made = wiring.agent(crew, place.project, variables, stage.supervisor)
-    commands = verify_commands(place)
     build = registry.load("gates", "shell").build
     names = slugs(commands)
     gates = {
@@ -103,7 +106,6 @@ def _looped(
     world = StoryWorld(
         place,
         places.records(name),
-        Clock(),
         wiring.caller(made, crew, request.agent, place.project, variables, own, stage.supervisor),
         marker,
         Repository(git, place.project, of_gate, stage.supervisor),
@@ -117,7 +119,7 @@ def _looped(
     journal = Journal(stage.runs, name, crew.adapter, stage.watchers)
     limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
     try:
-        return kernel.run(judged_by, None, Began(limits), world, journal.append)
+        return kernel.run(judged_by, None, Began(limits), Clock(stage.inbox).look, world.perform, journal.append)
     finally:
         marker.remove()
 
@@ -133,10 +135,14 @@ def story_place(project: str, ralph_dir: str) -> StoryPlace:
 def verify_commands(place: StoryPlace) -> tuple[str, ...]:
     """The project's own checks, as tasks.json names them before the loop begins."""
     try:
-        with open(place.tasks, encoding="utf-8", errors="replace") as file:
-            listed = read(file.read()).document.get("verifyCommands") or []
+        return commands_in(place, read_whole(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
+
+
+def commands_in(place: StoryPlace, text: str) -> tuple[str, ...]:
+    """The verifyCommands of such a list."""
+    listed = read(text).document.get("verifyCommands") or []
     if not isinstance(listed, list) or not all(isinstance(command, str) for command in listed):
         raise ConfigError(f"{place.tasks}: verifyCommands: expected a list of commands", 'for example ["make test"]')
     return tuple(command for command in listed if command.strip())
@@ -145,8 +151,7 @@ def verify_commands(place: StoryPlace) -> tuple[str, ...]:
 def estimate(place: StoryPlace, places: Places, skip_review: bool, limit: int) -> str:
     """How many iterations the open stories will need, told before the first."""
     try:
-        with open(place.tasks, encoding="utf-8", errors="replace") as file:
-            stories = read(file.read()).stories
+        stories = read(read_whole(place.tasks)).stories
     except OSError:
         return ""
     left = [story for story in stories if not is_done(story, skip_review)]

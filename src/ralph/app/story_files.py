@@ -16,8 +16,9 @@ from ralph.app.story_history import put_away
 from ralph.core.review import is_done, read
 from ralph.core.story_order import plan_problems
 from ralph.engine.inbox import SignalInbox
-from ralph.engine.marker import owner, write_whole
+from ralph.engine.marker import owner
 from ralph.engine.story_world import Repository
+from ralph.engine.whole_file import read_whole, write_whole
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.story import MARKER, StoryPlace
 from ralph.process.shell import find_program
@@ -39,16 +40,16 @@ class Archived(Struct, frozen=True):
 
 
 def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
-    """Copy the templates; what was made, in words."""
-    there = [file for file in FILES if os.path.exists(os.path.join(place.folder, file))]
-    if there and not force:
-        raise UsageError(f"{place.folder} has {', '.join(there)} already", "keep them, or start over with --force")
-    os.makedirs(place.folder, exist_ok=True)
-    for file in FILES:
+    """Copy the templates that are not there yet, or with force all; what was made, in words."""
+    wanted = [file for file in FILES if force or not os.path.lexists(os.path.join(place.folder, file))]
+    if not wanted:
+        raise UsageError(f"{place.folder} has {', '.join(FILES)} already", "keep them, or start over with --force")
+    for file in wanted:
         _fresh(place, file, name)
-    put_away(places.find(place.project), place.folder)
+    if "tasks.json" in wanted:
+        put_away(places.find(place.project), place.folder)
     ignored = _ignore_marker(place.project)
-    made = [f"Made {os.path.join(place.folder, file)}" for file in FILES]
+    made = [f"Made {os.path.join(place.folder, file)}" for file in wanted]
     told = (f"Added {MARKER} to .gitignore" if ignored else "", ignore_logs(place.project))
     return [*made, *filter(None, told)]
 
@@ -56,8 +57,7 @@ def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
 def check(place: StoryPlace, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:
     """Problems and warnings of tasks.json."""
     try:
-        with open(place.tasks, encoding="utf-8", errors="replace") as file:
-            tasks = read(file.read())
+        tasks = read(read_whole(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
     problems = list(tasks.problems) or plan_problems(tasks.stories, cap, skip_review)
@@ -70,8 +70,7 @@ def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Arch
         if pid := owner(marker):
             raise Busy(f"a story loop is active here (pid {pid}, {marker})", "wait for it, or `ralph cancel`")
     try:
-        with open(place.tasks, encoding="utf-8", errors="replace") as file:
-            tasks = read(file.read())
+        tasks = read(read_whole(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "there is nothing to archive") from error
     branch = str(tasks.document.get("branchName") or "loop")
@@ -141,8 +140,8 @@ def _summary(place: StoryPlace, document: Mapping[str, object], done: int, total
 
 def _started(place: StoryPlace) -> str:
     try:
-        with open(os.path.join(place.folder, "progress.txt"), encoding="utf-8", errors="replace") as file:
-            found = re.search(r"^Started: (\S+)", file.read(), re.MULTILINE)
+        text = read_whole(os.path.join(place.folder, "progress.txt"))
+        found = re.search(r"^Started: (\S+)", text, re.MULTILINE)
     except OSError:
         found = None
     return found.group(1) if found else "(unknown)"

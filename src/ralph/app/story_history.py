@@ -127,10 +127,10 @@ def _finished(rows: Rows, skip_review: bool) -> set[str]:
     """The stories that are done in the last list this loop held to be true."""
     text = ""
     for seen, decision in _decoded(rows):
-        if isinstance(decision, Restore):
-            text = decision.text
-        elif isinstance(seen.fact, Surveyed):
+        if isinstance(seen.fact, Surveyed):
             text = seen.fact.text or text
+        if isinstance(decision, Restore):
+            text = decision.text or text
     return {story.id for story in read(text).stories if is_done(story, skip_review)}
 
 

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 from ralph.app.places import Places
 from ralph.app.story_history import Effort, current, efforts
 from ralph.core.review import Story, is_done, read
+from ralph.engine.whole_file import read_whole
+from ralph.model.errors import ConfigError
 from ralph.model.story import StoryPlace
 from ralph.stores import sqlite
 from ralph.stores.runs import Runs
@@ -36,8 +38,10 @@ class Report(Struct, frozen=True):
 
 def report(place: StoryPlace, places: Places) -> Report:
     """From tasks.json and the journals of every run on it."""
-    with open(place.tasks, encoding="utf-8", errors="replace") as file:
-        tasks = read(file.read())
+    try:
+        tasks = read(read_whole(place.tasks))
+    except OSError as error:
+        raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
     lines = {story.id: _line(story) for story in tasks.stories}
     for effort in _efforts(place, places):
         if effort.story in lines:

@@ -17,11 +17,11 @@ from ralph.config.schema import AgentSettings
 from ralph.core.policies.done_file import DoneFile, Standing
 from ralph.core.step import Rules
 from ralph.engine import kernel
+from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal
 from ralph.engine.task_attempt import TaskAttempt
 from ralph.engine.task_marks import Marks
 from ralph.engine.task_world import TaskWorld
-from ralph.engine.world import Clock
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.ports import Watcher
@@ -118,7 +118,6 @@ def _looped(
         (agent.timeout_seconds, agent.idle_timeout_seconds),
     )
     world = TaskWorld(
-        Clock(),
         stage.inbox,
         attempt,
         attempt.restarting,
@@ -130,7 +129,7 @@ def _looped(
     rules: Rules[Standing] = Rules(DoneFile(request.restart_delay, request.wait_timeout), None)
     journal = Journal(stage.runs, run, crew.adapter, watchers)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
-    stop = kernel.run(rules, None, Began(limits), world, journal.append)
+    stop = kernel.run(rules, None, Began(limits), Clock(stage.inbox).look, world.perform, journal.append)
     if stop.outcome is Outcome.BLOCKED and (last := attempt.last):
         record(replace(last, status="stopped", error=stop.why))
     return stop

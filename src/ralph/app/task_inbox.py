@@ -9,17 +9,46 @@ from contextlib import contextmanager
 from ralph.model.ports import Inbox
 
 ASK_EVERY = 0.5
+LOOK_EVERY = 0.2
+DUST = 1e-6  # what sums of money leave behind
 CANCEL_GRACE = 1.0
 CANCELLED = "cancelled"
 
 
 class Purse:
-    """Money for all tasks together; safe between threads."""
+    """Money for all tasks together; safe between threads. What one agent may spend is set aside while it runs: several
+    at once spend no more than there is."""
 
     def __init__(self, budget_usd: float | None) -> None:
         self.budget_usd = budget_usd
         self._spent = 0.0
+        self._lent: list[float] = []  # to agents that run now
+        self._sharers = 0
         self._lock = threading.Lock()
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """One task more to be paid for."""
+        with self._lock:
+            self._sharers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._sharers -= 1
+
+    @contextmanager
+    def lent(self, inbox: Inbox) -> Iterator[float | None]:
+        """For one agent run: its share of what nobody else has in hand, waited for; 0 when all is spent, None without a
+        limit. `pay` inside the block."""
+        while (usd := self._lend()) == 0 and self._lent and not inbox.interruption():
+            inbox.wait(LOOK_EVERY)  # what others do not spend comes back
+        try:
+            yield usd
+        finally:
+            if usd:
+                with self._lock:
+                    self._lent.remove(usd)
 
     def pay(self, cost_usd: float | None) -> None:
         """An agent or a judge told what it cost."""
@@ -29,7 +58,19 @@ class Purse:
     def left(self) -> float | None:
         """None: there is no limit."""
         with self._lock:
-            return None if self.budget_usd is None else self.budget_usd - self._spent
+            left = None if self.budget_usd is None else self.budget_usd - self._spent
+            return left if left is None or left >= DUST else 0.0
+
+    def _lend(self) -> float | None:
+        with self._lock:
+            if self.budget_usd is None:
+                return None
+            there = self.budget_usd - self._spent - sum(self._lent)
+            if there < DUST:
+                return 0.0
+            usd = there / max(1, self._sharers - len(self._lent))
+            self._lent.append(usd)
+            return usd
 
 
 class TaskInbox:

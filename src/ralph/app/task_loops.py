@@ -11,11 +11,12 @@ from msgspec import Struct
 from ralph.app.healing import lives
 from ralph.app.places import Places
 from ralph.app.tasks import board
-from ralph.core.task_rules import LOOP, hint, spoken
+from ralph.core.task_rules import LOOP, RUN_GONE, hint, spoken
 from ralph.model.board import Cancelled, Entry, NoSuchTask
 from ralph.model.errors import RalphError
 from ralph.model.spec import DEFAULTS, Role
-from ralph.stores.runs import Runs
+from ralph.process.lock import holder_of
+from ralph.stores.runs import RunRecord, Runs
 from ralph.stores.sqlite import opened
 from ralph.stores.tasks import Tasks
 
@@ -57,7 +58,7 @@ def loops(places: Places) -> list[Loop]:
         active = [card.id for card in tasks.board() if card.status == "in_progress"]
         entries = [tasks.get(id_) for id_ in active]
         alive = _alive(places, {entry.worker for entry in entries})
-        return [_loop(entry, alive[entry.worker]) for entry in entries]
+        return [loop_of(entry, alive[entry.worker]) for entry in entries]
 
 
 def cancel(places: Places, id_: str, patience: float = PATIENCE) -> Loop:
@@ -68,9 +69,9 @@ def cancel(places: Places, id_: str, patience: float = PATIENCE) -> Loop:
         entry = tasks.get(id_)
         if entry.task.status != "in_progress":
             raise NotRunning(f"no Ralph loop runs for {id_} (it is {spoken(entry.task.status)})", hint(entry.task))
-        loop = _loop(entry, _alive(places, {entry.worker})[entry.worker])
+        loop = loop_of(entry, _alive(places, {entry.worker})[entry.worker])
         if not loop.alive:
-            tasks.apply([Cancelled(id_, "cancelled after its run was gone")], f"cancel:{uuid4()}", entry.worker)
+            tasks.apply([Cancelled(id_, RUN_GONE)], f"cancel:{uuid4()}", entry.worker)
             return loop
         tasks.wish(id_, "cancel")
         return _ended(tasks, loop, patience)
@@ -82,7 +83,7 @@ def _ended(tasks: Tasks, loop: Loop, patience: float) -> Loop:
         entry = tasks.get(loop.task)
         if entry.worker != loop.worker:
             return loop
-        loop = _loop(entry, alive=True)
+        loop = loop_of(entry, alive=True)
         time.sleep(_EACH)
     what = f"the run that works on {loop.task} ({loop.worker}) has not answered in {patience:g} s"
     raise NoAnswer(what, f"the wish stays; or end the whole run: `ralph cancel {loop.worker}`")
@@ -90,14 +91,18 @@ def _ended(tasks: Tasks, loop: Loop, patience: float) -> Loop:
 
 def _alive(places: Places, workers: set[str]) -> Mapping[str, bool]:
     runs = Runs(opened(places.database))
-    records = {worker: runs.record(worker) for worker in workers}
-    return {
-        worker: record is not None and record.id == worker and record.ended_at is None and lives(record)
-        for worker, record in records.items()
-    }
+    return {worker: _works(places, worker, runs.record(worker)) for worker in workers}
 
 
-def _loop(entry: Entry, alive: bool) -> Loop:
+def _works(places: Places, worker: str, record: RunRecord | None) -> bool:
+    """Whether that run does. One that has just claimed its task is not on record yet."""
+    if record is None or record.id != worker:
+        return holder_of(places.crew_lock) is not None
+    return record.ended_at is None and lives(record)
+
+
+def loop_of(entry: Entry, alive: bool) -> Loop:
+    """Where the loop of a task in progress is."""
     task = entry.task
     stage: Role = task.stage or "coder"
     found = task.metadata.get(LOOP)

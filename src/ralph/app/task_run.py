@@ -15,23 +15,24 @@ from ralph.app.life import keeper_of, parent_of
 from ralph.app.places import Places
 from ralph.app.stages import Cast, Workplace
 from ralph.app.task_inbox import CANCELLED, Purse, TaskInbox
+from ralph.app.task_resume import Life, resumed
 from ralph.app.wiring import own_variables
 from ralph.config.schema import Settings
 from ralph.core import environment
-from ralph.core.policies.staged import REPAIRS, UNPROMISED, Staged, StagePlan, Standing
+from ralph.core.policies.staged import UNPROMISED, Staged, StagePlan, Standing
 from ralph.core.step import Rules
-from ralph.core.task_rules import SENT_BACK
+from ralph.core.task_rules import AT_WORK
 from ralph.engine import kernel
 from ralph.engine.chronicle import Chronicle
+from ralph.engine.clock import Clock
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal
 from ralph.engine.stage_world import Desk, Site, StageWorld, Terms
 from ralph.engine.telling import tell
-from ralph.engine.world import Clock
 from ralph.model import board
 from ralph.model.board import Change, Entry
-from ralph.model.errors import RalphError
-from ralph.model.events import AgentEnded, Event, Noted, RunEnded, Warned
+from ralph.model.errors import MachineError, RalphError
+from ralph.model.events import Noted, RunEnded, Warned
 from ralph.model.loop import Began, Landed, Limits, Outcome, Stop
 from ralph.model.ports import Watcher
 from ralph.model.spec import ROLES, CompletionCriteria, Role
@@ -112,15 +113,37 @@ class Bench(Struct, frozen=True):
 
 def worked_on(shared: Shared, run: str, entry: Entry) -> Ending:
     """From its work tree to its last status."""
-    with _opened(shared, run, entry) as bench:
-        try:
-            trees, tree = _housed(bench)
-            stop = _played(bench, trees, tree)
-        except RalphError as error:
-            return _given_up(bench, error)
-        if stop.outcome is Outcome.COMPLETED and not trees.close(tree):
-            tell(bench.watchers, 0, Noted(f"{tree.folder} is kept"))
-        return Ending(entry.task.id, stop.outcome, stop.why)
+    try:
+        with _explained(shared.places), _opened(shared, run, entry) as bench:
+            try:
+                with _explained(shared.places):
+                    return _worked(bench)
+            except RalphError as error:
+                return _given_up(bench, error)
+    except MachineError as error:  # it could not be begun, or how it ended not be written down
+        return _let_go(shared, run, entry.task.id, error)
+    except BaseException:  # a mistake of ours: whoever waits for us tells it
+        _let_go(shared, run, entry.task.id, MachineError("", ""))
+        raise
+
+
+def _worked(bench: Bench) -> Ending:
+    life = _life(bench)
+    trees, tree = _housed(bench, life)
+    stop = _played(bench, life, trees, tree)
+    if stop.outcome is Outcome.COMPLETED and not trees.close(tree):
+        tell(bench.watchers, 0, Noted(f"{tree.folder} is kept"))
+    return Ending(bench.entry.task.id, stop.outcome, stop.why)
+
+
+@contextmanager
+def _explained(places: Places) -> Iterator[None]:
+    """A disk that is full or broken is not the work's fault, and not ours."""
+    try:
+        with sqlite.explained(places.database):
+            yield
+    except OSError as error:
+        raise MachineError(f"{error.strerror}: {error.filename or places.state}", "see `ralph doctor`") from error
 
 
 @contextmanager
@@ -131,9 +154,10 @@ def _opened(shared: Shared, run: str, entry: Entry) -> Iterator[Bench]:
     wishes, runs = Tasks(asked), Runs(asked)
     inbox = TaskInbox(shared.signals, lambda: wishes.wished(name, "cancel") or runs.wished(run, "cancel"))
     hands, chronicle = Hands(inbox, shared.kin), Chronicle(places.records(run))
-    watchers: Sequence[Watcher] = (chronicle, _paying(shared.purse), *shared.watchers_of(name))
+    watchers: Sequence[Watcher] = (chronicle, *shared.watchers_of(name))
     try:
-        yield Bench(shared, run, entry, Tasks(database), Runs(database), inbox, hands, watchers)
+        with shared.purse.shared():
+            yield Bench(shared, run, entry, Tasks(database), Runs(database), inbox, hands, watchers)
     finally:
         hands.close()
         inbox.close()
@@ -142,34 +166,36 @@ def _opened(shared: Shared, run: str, entry: Entry) -> Iterator[Bench]:
         asked.close()
 
 
-def _housed(bench: Bench) -> tuple[Worktrees, Worktree]:
+def _housed(bench: Bench, life: Life) -> tuple[Worktrees, Worktree]:
     """On record, in a work tree of its own."""
     shared, name = bench.shared, bench.entry.task.id
     places, settings = shared.places, bench.settings
-    request, keeper = msgspec.json.encode(shared.request), keeper_of(bench.hands.guardian_pid)
+    request = msgspec.json.encode({"request": shared.request, **msgspec.structs.asdict(life)})
+    keeper = keeper_of(bench.hands.guardian_pid)
     parent = parent_of(shared.variables)
     agent = settings.agent.command
     bench.runs.begin(NewRun(bench.run, KIND, places.folder, agent, request, keeper, time.time(), parent, name))
-    git = Git(shared.git, places.root, shared.variables, Untorn(bench.hands, bench.inbox)).named()
-    trees = Worktrees(git, places.root, os.path.dirname(places.state))
+    common = os.path.dirname(places.state)
+    git = Git(shared.git, places.root, shared.variables, Untorn(bench.hands, bench.inbox), common).named()
+    trees = Worktrees(git, places.root, common)
     target = shared.request.target or bench.entry.target or shared.target
     tree = trees.open(name, target)
     bench.tasks.apply([board.Housed(name, tree.branch, target)], f"{bench.run}/housed", bench.run)
     return trees, tree
 
 
-def _played(bench: Bench, trees: Worktrees, tree: Worktree) -> Stop:
+def _played(bench: Bench, life: Life, trees: Worktrees, tree: Worktree) -> Stop:
     """The loop itself."""
     shared, settings = bench.shared, bench.settings
     own = own_variables(bench.run, tree.folder, shared.places.state)
     place = Workplace(tree.folder, shared.variables, own, bench.hands)
-    history = bench.tasks.history
-    cast = stages.cast_of(bench.entry.task, shared.request.stages, settings, place, history.iterations_to_pass)
+    cast = stages.cast_of(bench.entry.task, shared.request.stages, settings, place)
     tell(bench.watchers, 0, *map(Warned, (*cast.warnings, *_skipped(bench))))
     world = _world(bench, trees, tree, place, cast)
-    rules: Rules[Standing] = Rules(_policy(bench, cast.plans), settings.patience)
+    rules: Rules[Standing] = Rules(life.policy, life.patience)
     journal = Journal(bench.runs, bench.run, settings.agent.command or "agent", bench.watchers)
-    stop = kernel.run(rules, None, Began(_limits(bench, cast.plans)), world, journal.append)
+    began = Began(_limits(bench, life.policy.stages), life.spent_usd)
+    stop = kernel.run(rules, None, began, Clock(bench.inbox).look, world.perform, journal.append)
     changes = _conclusion(stop, bench.tasks.get(bench.entry.task.id), world, shared.request.stages)
     bench.tasks.apply(changes, f"{bench.run}/concluded", bench.run)
     return stop
@@ -189,19 +215,20 @@ def _world(bench: Bench, trees: Worktrees, tree: Worktree, place: Workplace, cas
         lambda: tasks.get(name),
         lambda changes, key: tasks.apply(changes, key, bench.run),
         lambda role: tasks.history.attempts(name, role, 10),
-        purse.left,
+        lambda: purse.lent(bench.inbox),
+        purse.pay,
     )
     specification = tasks.specs.get(bench.entry.task.spec_id).text
     gates = environment.of_gate(place.variables, place.own)
     terms = Terms(bench.run, bench.records, specification, gates, loose)
     site = _site(bench, trees, tree)
-    return StageWorld(terms, cast.parts, desk, site, verify, Clock(), bench.inbox, bench.watchers)
+    return StageWorld(terms, cast.parts, desk, site, verify, bench.inbox, bench.watchers)
 
 
 def _site(bench: Bench, trees: Worktrees, tree: Worktree) -> Site:
     here, index = trees.git.at(tree.folder), os.path.join(bench.records, "index")
-    places = bench.shared.places
-    scratch = os.path.join(places.state, "landing", os.path.basename(places.lock))  # one a root: leftovers are found
+    # One a root: leftovers are found. Not below .git: there are tools that find nothing to test in there.
+    scratch = trees.folder_of(".landing")
     message = f"Merge {tree.branch}: {bench.entry.task.title}"
 
     def landed(verify: Callable[[str], str]) -> Landed:
@@ -215,7 +242,7 @@ def _site(bench: Bench, trees: Worktrees, tree: Worktree) -> Site:
 
     return Site(
         tree.folder,
-        lambda: here.try_("diff", tree.base).output,
+        lambda: here.diff(tree.base, index),
         lambda: here.tree(index),
         lambda message: trees.keep(tree, message),
         landed,
@@ -230,29 +257,19 @@ def _taken(lock: threading.Lock, inbox: TaskInbox) -> bool:
     return True
 
 
-def _policy(bench: Bench, plans: Sequence[StagePlan]) -> Staged:
-    flow, task = bench.settings.specflow, bench.entry.task
-    return Staged(
+def _life(bench: Bench) -> Life:
+    """What it is to do, from where it stopped."""
+    flow, task, history = bench.settings.specflow, bench.entry.task, bench.tasks.history
+    plans = stages.plans_of(task, bench.shared.request.stages, bench.settings, history.iterations_to_pass)
+    policy = Staged(
         task.id,
-        tuple(plans),
+        plans,
         flow.max_send_backs,
         flow.circuit_breaker,
-        begins(bench.entry, plans, bench.tasks.history.log(task.id)),
         lands=plans[-1].role == ROLES[-1],
         loose=flow.promise_match == "loose",
     )
-
-
-def begins(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Mapping[str, object]]) -> Standing:
-    """Where an earlier life left it. A run that was cut short is repeated."""
-    task = entry.task
-    stage = next((index for index, plan in enumerate(plans) if plan.role == task.stage), 0)
-    plan, last = plans[stage], log[-1] if log else {}
-    ended = (last.get("stage"), last.get("ralph_iteration")) == (task.stage, task.iteration)
-    turn = max(0, task.iteration - (0 if ended else 1)) if plan.role == task.stage else 0
-    backs = task.metadata.get(SENT_BACK)
-    wanted = backs[-1] if plan.role == REPAIRS and isinstance(backs, list) and backs else {}
-    return Standing(stage, min(turn, plan.limit - 1), changes=str(wanted.get("changes", "")))
+    return resumed(Life(policy, bench.settings.patience), KIND, bench.entry, bench.runs, history)
 
 
 def _limits(bench: Bench, plans: Sequence[StagePlan]) -> Limits:
@@ -276,7 +293,7 @@ def _conclusion(stop: Stop, entry: Entry, world: StageWorld, roles: Sequence[Rol
         case Outcome.BLOCKED:
             return [board.Blocked(name, f"{stop.why}; its work is on {entry.branch}")]
         case Outcome.INTERRUPTED if stop.why == CANCELLED:
-            return [board.Cancelled(name, "cancelled while it was worked on")]
+            return [board.Cancelled(name, AT_WORK)]
         case Outcome.INTERRUPTED | Outcome.UNUSABLE:
             return [board.Released(name)]
         case _:
@@ -295,17 +312,21 @@ def _given_up(bench: Bench, error: RalphError) -> Ending:
     return Ending(name, outcome, why)
 
 
+def _let_go(shared: Shared, run: str, name: str, error: MachineError) -> Ending:
+    """Nobody works on it any more; where not even that can be written, it is told."""
+    why = f"{error.message}. {error.hint}"
+    try:
+        with _explained(shared.places):
+            tasks = Tasks(sqlite.opened(shared.places.database))
+            if tasks.get(name).worker == run:
+                tasks.apply([board.Released(name)], f"{run}/let go", run)
+    except MachineError:
+        why += f". It is left in progress: `ralph execute --resume {name}` goes on"
+    return Ending(name, Outcome.UNUSABLE, why)
+
+
 def _skipped(bench: Bench) -> list[str]:
     """Stages nobody will have looked through when it lands."""
     roles = bench.shared.request.stages
     skipped = [role for role in ROLES if role not in roles and role not in bench.entry.passed]
     return [f"{bench.entry.task.id} skips {', '.join(skipped)}"] if skipped and roles[-1] == ROLES[-1] else []
-
-
-def _paying(purse: Purse) -> Watcher:
-    def watch(at: float, iteration: int, events: Sequence[Event]) -> None:
-        for event in events:
-            if isinstance(event, AgentEnded):
-                purse.pay(event.cost_usd)
-
-    return watch

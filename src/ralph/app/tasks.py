@@ -68,15 +68,19 @@ def cards(places: Places) -> list[Card]:
 
 def show(places: Places, id_: str, settings: Settings = USUAL) -> Shown:
     """One task with everything; criteria and limits are those that will hold."""
-    from ralph.app import stages
-
     _expect_database(places, id_)
     with board(places) as tasks:
-        entry = tasks.get(id_)
-        history = tasks.history
-        criteria = {role: stages.applicable(entry.task, role, settings) for role in ROLES}
-        limits = {role: stages.limit_of(entry.task, role, settings, history.iterations_to_pass) for role in ROLES}
-        return Shown(entry, criteria, limits, history.attempts(id_), history.log(id_), history.spent(id_))
+        return shown(tasks, id_, settings)
+
+
+def shown(tasks: Tasks, id_: str, settings: Settings) -> Shown:
+    """The same, of tasks that are open already."""
+    from ralph.app import stages
+
+    entry, history = tasks.get(id_), tasks.history
+    criteria = {role: stages.applicable(entry.task, role, settings) for role in ROLES}
+    limits = {role: stages.limit_of(entry.task, role, settings, history.iterations_to_pass) for role in ROLES}
+    return Shown(entry, criteria, limits, history.attempts(id_), history.log(id_), history.spent(id_))
 
 
 def create(places: Places, raw: Mapping[str, object], parent: str = "", waits: bool = True) -> Task:

@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ralph.app import registry
-from ralph.gates import multi_stage, templates
+from ralph.gates import contradictions, multi_stage, semantic, templates
 from ralph.gates._memory import IterationMemory
 from ralph.gates._options import parsed
 from ralph.gates.string_match import StringMatch
@@ -15,6 +16,8 @@ from ralph.model.errors import ConfigError, UnknownExtension
 from ralph.model.ports import Processes
 from ralph.model.spec import CompletionCriteria, VerificationAttempt, VerificationMethod
 from ralph.model.verdict import Claim, Config, Judge, Tools, Verdict, Verifier
+
+WORDS = (*multi_stage.SKIPPED, semantic.NAME, contradictions.NAME)  # methods that look at a message only
 
 
 def verdict_on(claim: Claim, criteria: CompletionCriteria, tools: Tools) -> Verdict:
@@ -45,6 +48,24 @@ def method(name: str, config: Config, tools: Tools) -> Verifier | None:
     return verifier
 
 
+def of_files(criteria: CompletionCriteria) -> CompletionCriteria | None:
+    """As much of it as looks at files, for a tree whose agent has spoken long ago; None: it looks at words only."""
+    if criteria.verification_method is not VerificationMethod.MULTI_STAGE:
+        return criteria if criteria.verification_method is VerificationMethod.EXTERNAL else None
+    options = parsed(multi_stage.NAME, multi_stage.Options, criteria.verification_config)
+    stages = [to_builtins(stage) for stage in options.stages if _looks_at_files(stage)]
+    config = {**criteria.verification_config, "stages": stages}
+    return replace(criteria, verification_config=config) if stages else None
+
+
+def judges(criteria: CompletionCriteria) -> bool:
+    """Whether a judge is asked, where there is one."""
+    if criteria.verification_method is not VerificationMethod.MULTI_STAGE:
+        return criteria.verification_method is VerificationMethod.SEMANTIC
+    stages = parsed(multi_stage.NAME, multi_stage.Options, criteria.verification_config).stages
+    return any(templates.applied(stage.method, stage.config)[0] == semantic.NAME for stage in stages)
+
+
 def problems(criteria: CompletionCriteria) -> tuple[str, ...]:
     """What is wrong with criteria, before any agent has worked for them."""
     return tuple(_problems(criteria))
@@ -66,6 +87,10 @@ def attempt(verdict: Verdict, iteration: int, agent: str, timestamp: str) -> Ver
         verdict.notes,
         verdict.detail,
     )
+
+
+def _looks_at_files(stage: multi_stage.Stage) -> bool:
+    return templates.applied(stage.method, stage.config)[0] not in WORDS
 
 
 def _verdict(claim: Claim, criteria: CompletionCriteria, tools: Tools) -> Verdict:

@@ -1,6 +1,7 @@
 """Use case: verify a task by hand, with the methods and in the place the pipeline would."""
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from ralph.app.stages import Workplace
 from ralph.app.task_inbox import TaskInbox
 from ralph.app.tasks import board
 from ralph.config.schema import Settings
-from ralph.core.environment import of_gate
+from ralph.core.environment import elsewhere, of_gate
 from ralph.core.task_rules import iso
 from ralph.engine.inbox import SignalInbox
 from ralph.gates.templates import TEMPLATES, Template
@@ -67,6 +68,8 @@ def by_hand(
         raise NoSuchTask(f"no task {task!r}: there are none here yet", "make one with `ralph task create`")
     with board(places) as tasks:
         entry = tasks.get(task)
+        if any(stages.is_judged(entry.task, role, settings) for role in roles):
+            stages.expect_judge(settings, places.folder, variables)
         found: list[Finding] = []
         with _tools(places, settings, variables, wishes, entry) as tools:
             for role in roles:
@@ -123,7 +126,7 @@ def _tools(
     signals = SignalInbox(lambda: False, wishes.on_signal)
     inbox = TaskInbox(signals, lambda: bool(signals.interruption()))  # nothing here is worth finishing
     hands = Hands(inbox, set())
-    place = Workplace(folder, variables, {}, hands)
+    place = Workplace(folder, elsewhere(variables), {}, hands)
     records = os.path.join(places.state, "verify")
     os.makedirs(records, exist_ok=True)
     try:
@@ -140,4 +143,6 @@ def _diff(place: Workplace, entry: Entry, processes: Untorn) -> str:
     if program is None or not entry.target:
         return ""
     git = Git(program, place.folder, place.variables, processes)
-    return git.try_("diff", git.try_("merge-base", entry.target, "HEAD").text or "HEAD").output
+    base = git.try_("merge-base", f"refs/heads/{entry.target}", "HEAD").text or "HEAD"
+    with tempfile.TemporaryDirectory() as folder:
+        return git.diff(base, os.path.join(folder, "index"))

@@ -14,7 +14,7 @@ from ralph.core.policies.tagged import Standing, Tagged
 from ralph.core.step import Rules
 from ralph.engine.caller import Caller
 from ralph.engine.scm import Scm
-from ralph.engine.world import Clock, Surroundings, World
+from ralph.engine.world import Surroundings, World
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
 from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Mode, Processes, Watcher
@@ -117,7 +117,6 @@ def world(
     processes: Processes,
     inbox: Inbox,
     watchers: Sequence[Watcher],
-    already: float,
 ) -> World:
     """All that `ralph run` may touch."""
     made = agent(crew, places.folder, variables, processes)
@@ -136,7 +135,7 @@ def world(
     records = places.records(run)
     scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate, records) if wanted else None
     made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes)
-    return World(around, Clock(already), made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
+    return World(around, made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
 
 
 def refuse_unkept_budget(crew: Crew, budget_usd: float | None) -> None:

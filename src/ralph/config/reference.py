@@ -63,7 +63,7 @@ DESCRIPTIONS = {
         "enabled": "False: one pass an agent, no loop.",
         "default_max_iterations": "For agents that have no limit of their own.",
         "verify_promises": "Check what an agent promises.",
-        "default_verification": "How, unless a task says otherwise.",
+        "default_verification": "How, where a task says nothing of an agent; unset: by the task's acceptance criteria.",
         "promise_match": "strict: the tag alone on the last line; loose: anywhere, in any case.",
         "max_send_backs": "How often a reviewer, tester or qa may send a task back to the coder.",
         "circuit_breaker": "The same failure, or an unchanged tree, so often in a row ends a stage.",

@@ -12,6 +12,18 @@ _KEYS: Mapping[str, frozenset[str]] = {
 _OTHER_KEYS = frozenset({"XAI_API_KEY", "PERPLEXITY_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY"})
 _SESSION = frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"})  # they block a nested session
 
+_GITS = frozenset(  # a hook that runs us has some of them set
+    {
+        *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"),
+        *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"),
+    }
+)
+
+
+def elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """The user's own, less what would take git back from a work tree to the folder the user is in."""
+    return {name: value for name, value in environment.items() if name not in _GITS}
+
 
 def of_gate(environment: Mapping[str, str], run: Mapping[str, str]) -> dict[str, str]:
     """The user's own, less the marks of an agent session, and the run's variables."""

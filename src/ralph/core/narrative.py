@@ -29,6 +29,7 @@ from ralph.model.loop import (
     RunAgent,
     Saved,
     Stop,
+    Surveyed,
     Wait,
 )
 
@@ -68,6 +69,8 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]
         case Looked(needs=needs) if needs:
             return [Noted(f"Waiting for {', '.join(needs)}: DONE is not there yet")]
+        case Surveyed(rewritten=names) if names:
+            return [Warned(f"{name} was changed meanwhile: what comes next is told the new text") for name in names]
         case Saved(done, message, problems):
             return [Committed(done, message, problems)]
         case _:

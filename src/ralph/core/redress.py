@@ -50,25 +50,26 @@ class Redress(Struct, frozen=True):
 def redress(before: Tasks, text: str | None, mode: Mode, cap: int, skip_review: bool) -> Redress:
     """Judges the file (None: there is none) against the one before, which was valid, and undoes what was illegal."""
     after = Tasks({}, ["tasks.json is missing."]) if text is None else read(text)
-    if not _has_form(after):
-        return Redress(before, after.problems, ("tasks.json was put back as it was before this iteration",))
+    if not _has_form(after) or (before.stories and not after.document["userStories"]):
+        problems = after.problems or ("tasks.json has no user stories left.",)
+        return Redress(before, problems, ("tasks.json was put back as it was before this iteration",))
     document = deepcopy(after.document)
     _mend(before, document)
     stories = _stories(document)
-    problems = list(after.problems)
+    found = [*after.problems, *_keep_checks(before, document)]
     approved: list[str] = []
     if skip_review:
         _keep_notes(before, document)
     else:
         states, priorities = snapshot(before.stories), {story.id: story.priority for story in before.stories}
-        problems += [*invariant_problems(stories, cap), *transition_problems(states, stories, mode, priorities)]
+        found += [*invariant_problems(stories, cap), *transition_problems(states, stories, mode, priorities)]
         subject = subject_of(states, stories, mode, priorities)
         _undo(before, document, stories, subject, mode)
         _keep_notes(before, document)
         _keep_invariants(before, document, cap)
         approved += _approve_at_cap(document, subject, mode, cap)
     undone = _differences(after.document, document, but=approved)
-    return Redress(checked(document), tuple(problems), tuple(undone), tuple(approved))
+    return Redress(checked(document), tuple(found), tuple(undone), tuple(approved))
 
 
 def written(tasks: Tasks) -> str:
@@ -83,8 +84,7 @@ def _has_form(tasks: Tasks) -> bool:
     stories = tasks.document.get("userStories")
     if not isinstance(stories, list) or not all(isinstance(raw, dict) for raw in stories):
         return False
-    ids = [raw.get("id") for raw in stories]
-    return not any(is_blank(id_) for id_ in ids) and len(set(ids)) == len(ids)
+    return not any("id" in malformed(raw) for raw in stories) and len({raw["id"] for raw in stories}) == len(stories)
 
 
 def _mend(before: Tasks, document: Raw) -> None:
@@ -93,18 +93,31 @@ def _mend(before: Tasks, document: Raw) -> None:
         if not isinstance(document.get(field), str):
             document[field] = before.document[field]
     known = _by_id(before.document)
-    for raw in document["userStories"]:
-        usual = {**_plainest(raw, document["userStories"]), **known.get(raw["id"], {})}
-        raw.update({field: deepcopy(usual[field]) for field in malformed(raw)})
+    stories = document["userStories"]
+    last = max((raw["priority"] for raw in stories if "priority" not in malformed(raw)), default=0)
+    for raw in stories:
+        usual = {**_plainest(raw, last + 1), **known.get(raw["id"], {})}
+        if repaired := {field: deepcopy(usual[field]) for field in malformed(raw)}:
+            raw.update(repaired)
+            last = max(last, raw["priority"])
 
 
-def _plainest(raw: Raw, others: Sequence[Raw]) -> Raw:
+def _keep_checks(before: Tasks, document: Raw) -> Iterator[str]:
+    """The commands that verify are the user's: an agent may add some and take none away."""
+    given, now = before.document.get("verifyCommands"), document.get("verifyCommands")
+    if isinstance(given, list):
+        added = [each for each in now if each not in given] if isinstance(now, list) else []
+        if not isinstance(now, list) or any(each not in now for each in given):
+            document["verifyCommands"] = [*given, *added]
+            yield "tasks.json: 'verifyCommands' are the user's; none may be removed or changed."
+
+
+def _plainest(raw: Raw, priority: float) -> Raw:
     title = raw["title"] if isinstance(raw.get("title"), str) else raw["id"]
-    numbers = [other["priority"] for other in others if "priority" not in malformed(other)]
     return {
         **_INITIAL,
         "title": title,
-        "priority": max(numbers, default=0) + 1,
+        "priority": priority,
         "acceptanceCriteria": [title],
         "notes": "",
         "dependsOn": [],
@@ -179,8 +192,8 @@ def _by_id(document: Raw) -> dict[str, Raw]:
 
 def _differences(was: Raw, now: Raw, but: Collection[str]) -> Iterator[str]:
     """What we changed, one line each."""
-    for field in ("project", "description"):
-        if was.get(field) != now[field]:
+    for field in ("project", "description", "verifyCommands"):
+        if was.get(field) != now.get(field):
             yield f"tasks.json: {field} put back"
     there = _by_id(was)
     for id_, raw in _by_id(now).items():
@@ -191,5 +204,5 @@ def _differences(was: Raw, now: Raw, but: Collection[str]) -> Iterator[str]:
         for field, value in raw.items():
             if field not in there[id_]:
                 yield f"{id_}: {field} set to {shown(value)}"
-            elif there[id_][field] != value:
+            elif type(there[id_][field]) is not type(value) or there[id_][field] != value:  # 0.0 and false are no 0
                 yield f"{id_}: {field} {shown(there[id_][field])} → {shown(value)}"

@@ -63,7 +63,7 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
     fact = seen.fact
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
-        return _bounded(rules, LoopState(inner, wanted, Tally(), fact.limits), seen)
+        return _bounded(rules, LoopState(inner, wanted, Tally(cost_usd=fact.spent_usd), fact.limits), seen)
     if state is None:
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
     match fact:

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from ralph.model import board
 from ralph.model.board import Change, Entry, IllegalMove
-from ralph.model.spec import ROLES, STATUSES, Role, Status, Task
+from ralph.model.spec import ROLES, STATUSES, Role, Status, Task, TaskCompletionSpec
 
 LAST_OUTPUT = 5000  # characters of it that a failure keeps
 LOOP, FAILURE, SENT_BACK = "ralph", "ralph_failure", "ralph_send_backs"  # keys of a task's metadata
+AT_WORK, RUN_GONE = "cancelled while it was worked on", "cancelled after its run was gone"  # not given up by anyone
+GIVEN_UP = "given_up"  # a key of a send-back: it was before the task was given up, and counts no more
 
 _ACTIVE: tuple[Status, ...] = ("in_progress",)
 _RESTING: tuple[Status, ...] = ("todo", "blocked", "cancelled")
@@ -78,7 +80,7 @@ def moved(entry: Entry, change: Change) -> Entry:
         case board.Landed(commit=commit):
             return _landed(entry, commit)
         case board.Edited():
-            return replace(entry, task=_edited(task, change))
+            return _edited(entry, change)
         case board.IterationEnded() | board.Attempted() | board.Spent():
             return entry
         case _:
@@ -100,10 +102,21 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def send_backs(task: Task) -> list[Mapping[str, object]]:
+    """Those that count: since it was last given up."""
+    return [back for back in _all_send_backs(task.metadata) if not back.get(GIVEN_UP)]
+
+
+def only_its_work_was_cancelled(task: Task) -> bool:
+    """Whether somebody ended the work on it, and did not give it up: that can be gone on with unasked."""
+    why = task.metadata.get("cancelled")
+    return isinstance(why, Mapping) and why.get("reason") in (AT_WORK, RUN_GONE)
+
+
 def _claimed(entry: Entry, change: board.Claimed) -> Entry:
     task = entry.task
     stage = change.stage or task.stage or ROLES[0]
-    before = ROLES[: ROLES.index(stage)]
+    before = ROLES[: ROLES.index(stage) + (change.stage is None)]  # who is not told where to begin repeats nothing
     return replace(
         entry,
         worker=change.worker,
@@ -151,12 +164,8 @@ def _passed(entry: Entry, stage: Role) -> Entry:
 def _sent_back(entry: Entry, change: board.SentBack) -> Entry:
     task = entry.task
     _demand(task.stage != ROLES[0], task, f"is at {task.stage}: there is nobody to send it back to")
-    before = task.metadata.get(SENT_BACK)
     record = {"stage": task.stage, "changes": change.changes, "at": iso(change.at)}
-    metadata = {
-        **_without(task.metadata, LOOP),
-        SENT_BACK: [*(before if isinstance(before, (list, tuple)) else ()), record],
-    }
+    metadata = {**_without(task.metadata, LOOP), SENT_BACK: [*_all_send_backs(task.metadata), record]}
     return replace(entry, passed=(), task=replace(task, stage=ROLES[0], iteration=0, metadata=metadata))
 
 
@@ -193,16 +202,41 @@ def _failure(task: Task, change: board.GaveUp) -> dict[str, object]:
         "last_output": change.last_output[-LAST_OUTPUT:],
         "reason": change.reason,
     }
-    return {**task.metadata, FAILURE: failure}
+    backs = [{**back, GIVEN_UP: True} for back in _all_send_backs(task.metadata)]
+    return {**task.metadata, FAILURE: failure, **({SENT_BACK: backs} if backs else {})}
 
 
-def _edited(task: Task, change: board.Edited) -> Task:
+def _all_send_backs(metadata: Mapping[str, object]) -> list[Mapping[str, object]]:
+    found = metadata.get(SENT_BACK)
+    return [*found] if isinstance(found, list | tuple) else []
+
+
+def _edited(entry: Entry, change: board.Edited) -> Entry:
+    task = entry.task
     given = {
         name: value
         for name in ("title", "description", "priority", "depends_on", "assignee", "completion_spec")
         if (value := getattr(change, name)) is not None
     }
-    return replace(task, **given)
+    entry = replace(entry, task=replace(task, **given))
+    undone = next((role for role in entry.passed if _means_other(role, task, entry.task)), None)
+    return entry if undone is None else _back_at(entry, undone)
+
+
+def _means_other(role: Role, before: Task, after: Task) -> bool:
+    """Whether what its promise was verified by has changed. How often it may try is no part of that."""
+    return _meaning(role, before.completion_spec) != _meaning(role, after.completion_spec)
+
+
+def _meaning(role: Role, spec: TaskCompletionSpec | None) -> object:
+    own = spec.get_criteria_for_agent(role) if spec else None
+    return spec and (spec.outcome, spec.acceptance_criteria, own and replace(own, max_iterations=None))
+
+
+def _back_at(entry: Entry, role: Role) -> Entry:
+    """What was proven by other criteria has to be proven again, and all that followed."""
+    passed = tuple(earlier for earlier in entry.passed if ROLES.index(earlier) < ROLES.index(role))
+    return replace(entry, passed=passed, task=replace(entry.task, stage=role, iteration=0))
 
 
 def _why(reason: str, entry: Entry) -> dict[str, object]:

@@ -6,9 +6,10 @@ import time
 from typing import Any
 
 from ralph.core.review import mode_for, read, snapshot, snapshot_record
+from ralph.engine.whole_file import read_whole, remove, write_whole
 from ralph.model.loop import Brief
 from ralph.model.story import StoryPlace, StoryRules
-from ralph.process.identity import Identity, of_process, own
+from ralph.process.identity import Identity, of_process, own, pid_namespace
 
 
 class Marker:
@@ -27,6 +28,7 @@ class Marker:
             "pid": me.pid,
             "ticks": me.ticks,
             "boot": me.boot,
+            "pidNamespace": pid_namespace(),
             "max_iterations": brief.limit,
             "mode": self._rules.run_mode,
             "skipReview": self._rules.skip_review,
@@ -39,8 +41,8 @@ class Marker:
 
     def remove(self) -> None:
         """Unless it is another's: what an agent made of ours would hold back every session to come."""
-        if not owner(self._place.marker) and os.path.isfile(self._place.marker):
-            os.unlink(self._place.marker)
+        if not owner(self._place.marker):
+            remove(self._place.marker)
 
 
 def owner(path: str) -> int:
@@ -57,17 +59,7 @@ def owner(path: str) -> int:
 
 def _content(path: str) -> dict[str, Any]:
     try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+        found = json.loads(read_whole(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def write_whole(path: str, text: str) -> None:
-    """All of it or nothing, on disk when this returns."""
-    with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(f"{path}.new", path)

@@ -3,17 +3,18 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.criteria import claimed
+from ralph.core.policies.staged import unpromised, wanted_changes
 from ralph.core.stage_prompt import ATTEMPTS, StageBrief, looped, single_pass
 from ralph.core.task_rules import iso
 from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.telling import tell
-from ralph.engine.world import Clock
 from ralph.model import board
 from ralph.model.board import Change, Entry, IterationEnded
 from ralph.model.errors import RalphError
@@ -26,7 +27,6 @@ from ralph.model.loop import (
     Interrupted,
     Land,
     Landed,
-    Observation,
     Reported,
     RunAgent,
     Verified,
@@ -35,11 +35,12 @@ from ralph.model.loop import (
     Waited,
 )
 from ralph.model.ports import Inbox, Watcher
-from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt, VerificationMethod
+from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
 from ralph.model.verdict import Claim, Verdict
 
 OVER_BUDGET = "the budget of all tasks together is spent"
-RECHECKED = (VerificationMethod.EXTERNAL, VerificationMethod.MULTI_STAGE)  # on the merged tree too
+UNSEEN = "Its promise has not been looked at"
+RESOLVED = "It was to resolve a merge conflict"
 
 
 class Part(Struct, frozen=True):
@@ -48,6 +49,7 @@ class Part(Struct, frozen=True):
     criteria: CompletionCriteria
     caller: Caller
     loops: bool = True
+    of_files: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
 
 
 class Terms(Struct, frozen=True):
@@ -66,7 +68,8 @@ class Desk(Struct, frozen=True):
     entry: Callable[[], Entry]
     record: Callable[[Sequence[Change], str], object]
     attempts: Callable[[str], Sequence[VerificationAttempt]]
-    left: Callable[[], float | None]  # money for all tasks together; None: no limit
+    lent: Callable[[], AbstractContextManager[float | None]]  # money for one agent run; None: no limit
+    paid: Callable[[float | None], object]  # what it cost in the end
 
 
 class Site(Struct, frozen=True):
@@ -89,35 +92,30 @@ class StageWorld:
         desk: Desk,
         site: Site,
         verify: Callable[[Claim, CompletionCriteria], Verdict],
-        clock: Clock,
         inbox: Inbox,
         watchers: Sequence[Watcher],
     ) -> None:
         self._terms, self._parts, self._desk, self._site = terms, parts, desk, site
         self._verify = verify
-        self._clock, self._inbox, self._watchers = clock, inbox, watchers
+        self._inbox, self._watchers = inbox, watchers
         self._steps = 0  # a number for every record
         self._calls = 0
         self._iteration = 0
-        self._open: IterationEnded | None = None  # an iteration whose promise is still to be looked at
+        self._open: IterationEnded | None = None  # an iteration whose promise is to be looked at
         self._proofs: dict[str, str] = {}  # by stage: the message whose promise held
         self.last_text = ""
         self.landed_as = ""
-
-    def look(self, fact: Fact) -> Observation:
-        """The fact, with the clocks and interruptions of now."""
-        return self._clock.look(fact, self._inbox)
 
     def perform(self, decision: Decision) -> Fact:
         """One step of the loop."""
         match decision:
             case RunAgent(brief):
-                left = self._desk.left()
-                return self._attempt(brief, left) if left is None or left > 0 else Forbidden(OVER_BUDGET)
+                with self._desk.lent() as usd:
+                    return self._attempt(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET)
             case Verify(role, turn, _, text):
                 return self._verified(cast("Role", role), turn, text)
-            case Land():
-                return self._landed()
+            case Land(proven):
+                return self._landed(proven)
             case Wait(seconds):
                 self._inbox.wait(seconds)
                 return Waited()
@@ -125,7 +123,7 @@ class StageWorld:
                 raise ValueError(f"`ralph execute` does not know how to {decision!r}")
 
     # -- an agent -------------------------------------------------------------------------------
-    def _attempt(self, brief: Brief, left: float | None) -> Fact:
+    def _attempt(self, brief: Brief, lent: float | None) -> Fact:
         self._calls += 1
         self._iteration = brief.iteration
         role = cast("Role", brief.role)
@@ -133,7 +131,7 @@ class StageWorld:
         if brief.turns:
             self._enter(brief, role, part.criteria.promise)
         prompt = self._prompt(brief, part) if brief.turns else _conflict(brief)
-        budget = min((usd for usd in (brief.budget_usd, left) if usd is not None), default=None)
+        budget = min((usd for usd in (brief.budget_usd, lent) if usd is not None), default=None)
         call = Call(prompt, "stream", self._papers(), brief.iteration, budget, _variables(brief))
         try:
             reported = part.caller.call(call, self._watchers)
@@ -141,6 +139,7 @@ class StageWorld:
             reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
         if reported is None:
             return Interrupted(self._inbox.interruption())
+        self._desk.paid(reported.cost_usd)
         self.last_text = reported.text or self.last_text
         self._settle(brief, role, reported)
         return replace(reported, tree=self._site.tree())
@@ -175,23 +174,24 @@ class StageWorld:
         """What it cost is known now; whether the loop goes on, only when its promise has been looked at."""
         task, turn, usage, now, run = brief.story, brief.turn, reported.usage, time.time(), self._terms.run
         promise = self._parts[role].criteria.promise
-        promised = reported.outcome == "finished" and claimed(promise, reported.text, self._terms.loose)
+        content = reported.outcome == "finished" and not wanted_changes(role, reported.text)
+        promised = content and claimed(promise, reported.text, self._terms.loose)
         milliseconds = int(reported.seconds * 1000)
         spent = board.Spent(task, role, turn, now, reported.cost_usd, usage.input_tokens, usage.output_tokens, run)
-        goes_on = not promised and turn < brief.turns
+        reason = RESOLVED if not brief.turns else UNSEEN if promised else unpromised(role, reported)
+        goes_on = turn < brief.turns
         ended = IterationEnded(
-            task, role, turn, brief.turns, promised, goes_on, milliseconds, now, reported.outcome, run
+            task, role, turn, brief.turns, promised, goes_on, milliseconds, now, reported.outcome, run, reason
         )
-        waits = promised and bool(brief.turns)
-        self._open = ended if waits else None
-        self._record([spent] if waits else [spent, ended])
+        self._open = ended if promised else None
+        self._record([spent, ended])
 
     # -- its promise ----------------------------------------------------------------------------
     def _verified(self, role: Role, turn: int, text: str) -> Fact:
         criteria = self._parts[role].criteria
-        verdict = self._looked_at(f"{role}: {criteria.verification_method.value}", role, text, self._site.folder)
+        title = f"{role}: {criteria.verification_method.value}"
+        verdict = self._looked_at(title, role, criteria, text, self._site.folder)
         if verdict.interrupted or self._inbox.stop_now() is not None:
-            self._record(self._closed(continuing=True))
             return Interrupted(self._inbox.interruption() or "interrupted")
         attempt = VerificationAttempt(
             turn,
@@ -208,7 +208,8 @@ class StageWorld:
             verdict.detail,
         )
         task, run = self._desk.entry().task.id, self._terms.run
-        changes: list[Change] = [*self._closed(continuing=not verdict.verified), board.Attempted(task, attempt, run)]
+        reason = "Completion verified" if verdict.verified else f"Verification failed: {verdict.reason}"
+        changes: list[Change] = [*self._closed(not verdict.verified, reason), board.Attempted(task, attempt, run)]
         if verdict.cost_usd is not None:
             changes.append(board.Spent(task, role, turn, time.time(), verdict.cost_usd, run=run))
         if verdict.verified:
@@ -217,8 +218,8 @@ class StageWorld:
         self._record(changes)
         return Verified(verdict.verified, verdict.reason, verdict.cost_usd)
 
-    def _looked_at(self, title: str, role: str, text: str, folder: str) -> Verdict:
-        criteria, spec = self._parts[role].criteria, self._desk.entry().task.completion_spec
+    def _looked_at(self, title: str, role: str, criteria: CompletionCriteria, text: str, folder: str) -> Verdict:
+        spec = self._desk.entry().task.completion_spec
         claim = Claim(
             criteria.promise,
             text,
@@ -245,14 +246,17 @@ class StageWorld:
         entered: list[Change] = [board.StageEntered(task, cast("Role", after[0]))] if after else []
         return [board.StagePassed(task, role), *entered]
 
-    def _closed(self, continuing: bool) -> list[Change]:
+    def _closed(self, continuing: bool, reason: str) -> list[Change]:
+        """What the log says of the iteration now that its promise was looked at. One of an earlier life stays."""
         ended, self._open = self._open, None
-        return (
-            [] if ended is None else [replace(ended, continuing=continuing and ended.iteration < ended.max_iterations)]
-        )
+        if ended is None:
+            return []
+        return [replace(ended, continuing=continuing and ended.iteration < ended.max_iterations, reason=reason)]
 
     # -- landing --------------------------------------------------------------------------------
-    def _landed(self) -> Fact:
+    def _landed(self, proven: str) -> Fact:
+        if proven and self._site.tree() != proven:
+            return Landed(False, stale=True)
         if problem := self._site.keep(f"ralph: {self._desk.entry().task.id}"):
             return Landed(False, problem=problem)
         landed = self._site.land(self._fault)
@@ -263,12 +267,11 @@ class StageWorld:
 
     def _fault(self, folder: str) -> str:
         """What the last stage that can says of the merged tree."""
-        for role in reversed(list(self._parts)):
-            method = self._parts[role].criteria.verification_method
-            proof = self._proofs.get(role, "")
-            if method in RECHECKED and (proof or method is VerificationMethod.EXTERNAL):
-                said = proof or f"<promise>{self._parts[role].criteria.promise}</promise>"
-                verdict = self._looked_at(f"{role}: {method.value} on the merged tree", role, said, folder)
+        for role, part in reversed([*self._parts.items()]):
+            if part.of_files is not None:
+                said = self._proofs.get(role) or f"<promise>{part.criteria.promise}</promise>"
+                title = f"{role}: {part.of_files.verification_method.value} on the merged tree"
+                verdict = self._looked_at(title, role, part.of_files, said, folder)
                 return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
         return ""
 

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from ralph.core.story_prompt import story_prompt
 from ralph.engine.caller import Call, Caller, papers_in
-from ralph.engine.marker import Marker, write_whole
+from ralph.engine.loop_files import LoopFiles
+from ralph.engine.marker import Marker
 from ralph.engine.telling import debug
-from ralph.engine.world import Clock, checked
+from ralph.engine.whole_file import read_whole, write_whole
+from ralph.engine.world import checked
 from ralph.model.command import Command
 from ralph.model.errors import MachineError, RalphError
 from ralph.model.loop import (
@@ -16,7 +18,6 @@ from ralph.model.loop import (
     Decision,
     Fact,
     Interrupted,
-    Observation,
     Reported,
     Restore,
     Restored,
@@ -66,7 +67,6 @@ class StoryWorld:
         self,
         place: StoryPlace,
         records: str,
-        clock: Clock,
         caller: Caller,
         marker: Marker,
         repository: Repository,
@@ -75,15 +75,12 @@ class StoryWorld:
         inbox: Inbox,
         watchers: Sequence[Watcher],
     ) -> None:
-        self._place, self._records, self._clock = place, records, clock
+        self._place, self._records = place, records
         self._caller, self._marker, self._repository = caller, marker, repository
         self._gates, self._gate_environment = gates, gate_environment
         self._inbox, self._watchers = inbox, watchers
+        self._files = LoopFiles(place.folder)
         self._calls = 0
-
-    def look(self, fact: Fact) -> Observation:
-        """The fact, with the clocks and interruptions of now."""
-        return self._clock.look(fact, self._inbox)
 
     def perform(self, decision: Decision) -> Fact:
         """One step of the loop."""
@@ -92,8 +89,8 @@ class StoryWorld:
                 return self._attempt(brief)
             case Survey():
                 return self._surveyed()
-            case Restore(text):
-                return self._restored(text)
+            case Restore(text, files=files):
+                return self._restored(text, files)
             case Check(gates, iteration):
                 chosen = [self._gates[name] for name in gates]
                 evidence = Evidence(iteration, self._place.project, self._gate_environment)
@@ -107,7 +104,7 @@ class StoryWorld:
     def _attempt(self, brief: Brief) -> Fact:
         self._calls += 1
         try:
-            prompt = story_prompt(_text(self._place.prompt), brief)
+            prompt = story_prompt(_prompt(self._place.prompt), brief)
             self._marker.write(brief)
             debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
             call = Call(
@@ -126,20 +123,19 @@ class StoryWorld:
         return Interrupted(self._inbox.interruption()) if reported is None else reported
 
     def _surveyed(self) -> Surveyed:
-        try:
-            text = _text(self._place.tasks)
-        except RalphError:
-            text = None
+        text, problem = _list(self._place.tasks)
         folder = os.path.relpath(self._place.folder, self._place.project)
-        return Surveyed(text, *self._repository.head(), self._repository.uncommitted(folder))
+        uncommitted = self._repository.uncommitted(folder)
+        return Surveyed(text, *self._repository.head(), uncommitted, problem, *self._files.look())
 
-    def _restored(self, text: str) -> Restored:
+    def _restored(self, text: str | None, files: Sequence[str]) -> Restored:
         try:
-            os.makedirs(self._place.folder, exist_ok=True)  # it may have gone with the file
-            write_whole(self._place.tasks, text)
+            if text is not None:
+                write_whole(self._place.tasks, text)
+            self._files.put_back(files)
         except OSError as error:
             raise MachineError(
-                f"cannot put {self._place.tasks} back: {error.strerror}", "make room for it, then start again"
+                f"cannot put {error.filename} back: {error.strerror}", "make room for it, then start again"
             ) from error
         return Restored()
 
@@ -151,12 +147,21 @@ def _is_ours(line: str, folder: str) -> bool:
     return kept or parts[-1] == MARKER
 
 
-def _text(path: str) -> str:
+def _prompt(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return read_whole(path)
     except OSError as error:
         raise RalphError(f"cannot read {path}: {error.strerror}", "make it with `ralph story init`") from error
+
+
+def _list(path: str) -> tuple[str | None, str]:
+    """The text of tasks.json, or why there is none."""
+    try:
+        return read_whole(path), ""
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, f"tasks.json cannot be read: {error.strerror}."
 
 
 def _variables(brief: Brief) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 
-from ralph.engine.world import Clock
 from ralph.model.loop import (
     Await,
     Awaited,
@@ -13,7 +12,6 @@ from ralph.model.loop import (
     Interrupted,
     Look,
     Looked,
-    Observation,
     RunAgent,
     Wait,
     Waited,
@@ -26,7 +24,6 @@ class TaskWorld:
 
     def __init__(
         self,
-        clock: Clock,
         inbox: Inbox,
         attempt: Callable[[Brief], Fact],
         restarting: Callable[[], object],
@@ -35,17 +32,12 @@ class TaskWorld:
         unmet: Callable[[], Sequence[str]],
         poll_interval: float,
     ) -> None:
-        self._clock = clock
         self._inbox = inbox
         self._attempt = attempt
         self._restarting = restarting
         self._look = look
         self._others = {"children": active_children, "dependencies": unmet}
         self._poll_interval = poll_interval
-
-    def look(self, fact: Fact) -> Observation:
-        """The fact, with the clocks and interruptions of now."""
-        return self._clock.look(fact, self._inbox)
 
     def perform(self, decision: Decision) -> Fact:
         """One step of the loop."""

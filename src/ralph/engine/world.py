@@ -1,7 +1,6 @@
 """The world of `ralph run`: carries out a decision through ports and returns what happened."""
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -21,7 +20,6 @@ from ralph.model.loop import (
     Fact,
     GateResult,
     Interrupted,
-    Observation,
     Reported,
     RunAgent,
     Save,
@@ -30,17 +28,6 @@ from ralph.model.loop import (
     Waited,
 )
 from ralph.model.ports import Evidence, Gate, Inbox, Mode, Watcher
-
-
-class Clock:
-    """Seconds into a run; stands still between its lives."""
-
-    def __init__(self, already: float = 0.0) -> None:
-        self._began = time.monotonic() - already
-
-    def look(self, fact: Fact, inbox: Inbox) -> Observation:
-        """The fact, with the clocks and interruptions of now."""
-        return Observation(fact, time.monotonic() - self._began, time.time(), inbox.interruption())
 
 
 class Surroundings(Struct, frozen=True):
@@ -61,7 +48,6 @@ class World:
     def __init__(
         self,
         around: Surroundings,
-        clock: Clock,
         caller: Caller,
         prompt: Callable[[], str],
         gates: Mapping[str, Gate],
@@ -70,7 +56,6 @@ class World:
         scm: Scm | None = None,
     ) -> None:
         self._around = around
-        self._clock = clock
         self._caller = caller
         self._prompt = prompt
         self._gates = gates
@@ -79,10 +64,6 @@ class World:
         self._scm = scm
         self._calls = 0
         self._iteration = 0
-
-    def look(self, fact: Fact) -> Observation:
-        """The fact, with the clocks and interruptions of now."""
-        return self._clock.look(fact, self._inbox)
 
     def perform(self, decision: Decision) -> Fact:
         """One step of the loop."""

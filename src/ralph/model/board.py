@@ -98,6 +98,7 @@ class IterationEnded(Struct, frozen=True, tag=True):
     at: float
     outcome: str = ""  # how the agent run ended: finished, timed_out, …
     run: str = ""
+    reason: str = ""  # why the stage was, or was not, complete with it
 
 
 class Attempted(Struct, frozen=True, tag=True):

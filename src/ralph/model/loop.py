@@ -80,6 +80,7 @@ class Began(Struct, frozen=True, tag="began"):
     """A new run, under these limits."""
 
     limits: Limits = Limits()
+    spent_usd: float | None = None  # by an earlier run of the same work: its budget is one
 
 
 class Resumed(Struct, frozen=True, tag="resumed"):
@@ -149,10 +150,13 @@ class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True):
     head: str = ""  # the commit
     subject: str = ""  # its first line
     uncommitted: tuple[str, ...] = ()
+    problem: str = ""  # why tasks.json has no text, when something is there
+    lost: tuple[str, ...] = ()  # other files of the loop that are gone or empty
+    rewritten: tuple[str, ...] = ()  # files that agents should leave alone and that have another text now
 
 
 class Restored(Struct, frozen=True, tag="restored"):
-    """tasks.json holds what it was told to hold."""
+    """tasks.json and the other files hold what they were told to hold."""
 
 
 class Verified(Struct, frozen=True, tag="verified", omit_defaults=True):
@@ -172,6 +176,7 @@ class Landed(Struct, frozen=True, tag="landed", omit_defaults=True):
     conflict: str = ""
     red: str = ""
     problem: str = ""
+    stale: bool = False  # the tree is another than the one that was proven
 
 
 class Waited(Struct, frozen=True, tag="waited"):
@@ -281,10 +286,11 @@ class Survey(Struct, frozen=True, tag="survey"):
 
 
 class Restore(Struct, frozen=True, tag="restore", omit_defaults=True):
-    """Write tasks.json. Doing it twice is doing it once."""
+    """Write tasks.json, and put other files of the loop back. Doing it twice is doing it once."""
 
-    text: str
-    why: tuple[str, ...] = ()  # what is changed in it, a line each
+    text: str | None  # None: tasks.json stays as it is
+    why: tuple[str, ...] = ()  # what is changed, a line each
+    files: tuple[str, ...] = ()  # as they were when last seen
 
 
 class Verify(Struct, frozen=True, tag="verify"):
@@ -296,8 +302,10 @@ class Verify(Struct, frozen=True, tag="verify"):
     text: str  # the message that makes it
 
 
-class Land(Struct, frozen=True, tag="land"):
+class Land(Struct, frozen=True, tag="land", omit_defaults=True):
     """Merge what is proven into its target."""
+
+    tree: str = ""  # what was proven, when that is a while ago; empty: what is there
 
 
 class Wait(Struct, frozen=True, tag="wait"):

@@ -33,6 +33,14 @@ def own() -> Identity:
     return of_process(os.getpid()) or Identity(os.getpid(), 0, "")
 
 
+def pid_namespace() -> int:
+    """Where our pids mean something; 0 where there is no telling."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return 0
+
+
 def is_alive(identity: Identity) -> bool:
     """Whether that very process still runs."""
     return of_process(identity.pid) == identity

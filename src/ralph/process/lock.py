@@ -5,7 +5,7 @@ import os
 
 import msgspec
 
-from ralph.process.identity import Identity, own
+from ralph.process.identity import Identity, is_alive, own
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -42,6 +42,16 @@ class Lock:
             os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = None
+
+
+def holder_of(path: str) -> Holder | None:
+    """Who has it, found out without trying to take it."""
+    try:
+        with open(path, "rb") as file:
+            holder = _holder(file.read())
+    except OSError:
+        return None
+    return holder if is_alive(holder.identity) else None
 
 
 def _holder(content: bytes) -> Holder:

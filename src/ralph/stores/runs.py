@@ -131,6 +131,15 @@ class Runs:
         exact = [record for record in found if record.id == run]
         return exact[0] if exact else found[0] if len(found) == 1 else None
 
+    def last_of(self, kind: str, task: str, since: float) -> str | None:
+        """The newest of a task; those before are of another that had its name."""
+        found = self._database.execute(
+            "SELECT id FROM run WHERE kind=? AND task=? AND started_at >= ?"
+            " ORDER BY started_at DESC, rowid DESC LIMIT 1",
+            (kind, task, since),
+        ).fetchone()
+        return None if found is None else str(found[0])
+
     def latest(self, count: int) -> list[RunRecord]:
         """The newest first."""
         return list(self._records("ORDER BY started_at DESC, run.rowid DESC LIMIT ?", count))
@@ -138,6 +147,12 @@ class Runs:
     def unfinished(self) -> list[RunRecord]:
         """Those without an end: running, or cut off."""
         return list(self._records("WHERE ended_at IS NULL ORDER BY started_at DESC"))
+
+    def began(self, run: RunRecord) -> float:
+        """When its process started its first run: `ralph execute` has one for each task."""
+        same = (run.pid, run.ticks, run.boot)
+        found = self._database.execute("SELECT min(started_at) FROM run WHERE pid=? AND ticks=? AND boot=?", same)
+        return float(found.fetchone()[0])
 
     def unswept(self) -> list[RunRecord]:
         """Those that may have left processes behind: without an end, or lost and not swept since."""

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from ralph.model.errors import CorruptState, MachineError
 
 BUSY_MS = 10_000
+WATCH_MS = 50  # who watches looks again soon
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
-LATEST = 3  # the highest number in migrations/
+LATEST = 4  # the highest number in migrations/
 
 
 def opened(path: str, *, shared: bool = False) -> sqlite3.Connection:
@@ -37,6 +38,31 @@ def explained(path: str) -> Iterator[None]:
 def opened_to_read(path: str) -> sqlite3.Connection | None:
     """A connection that creates nothing; None when there is no database yet."""
     return opened(path) if os.path.exists(path) else None
+
+
+def opened_to_watch(path: str) -> sqlite3.Connection | None:
+    """A connection that cannot write and hardly waits; None while there is nothing to read yet."""
+    if not os.path.exists(path):
+        return None
+    database = _watching(path)
+    version = _version(database)
+    if version == LATEST:
+        return database
+    database.close()
+    if version == 0:  # someone is about to make it
+        return None
+    opened(path).close()  # an older one is brought up to date, as by every command
+    return _watching(path)
+
+
+def is_busy(error: sqlite3.DatabaseError) -> bool:
+    """Whether the same may work a moment later."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _watching(path: str) -> sqlite3.Connection:
+    escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(f"file:{escaped}?mode=ro", uri=True, isolation_level=None, timeout=WATCH_MS / 1000)
 
 
 def _connected(path: str, shared: bool) -> sqlite3.Connection:
@@ -92,7 +118,7 @@ def _statements(script: str) -> list[str]:
 def _explained(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
     text = str(error)
     if isinstance(error, sqlite3.OperationalError) and "full" in text:
-        return MachineError(f"the disk is full: {path}", "free some space, then `ralph run --resume`")
+        return MachineError(f"the disk is full: {path}", "free some space, then go on with --resume")
     if isinstance(error, sqlite3.OperationalError):
         return MachineError(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
     return CorruptState(f"{path} is not a ralph database: {text}", f"to start anew: mv {path} {path}.broken")

@@ -18,7 +18,8 @@ class Spending(Struct, frozen=True):
 
 
 class TaskHistory:
-    """Records are added by `Tasks.apply` and never changed."""
+    """Records are added by `Tasks.apply` and never changed, but for an iteration's: what is said of it once its promise
+    was looked at takes the place of what was said before."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -35,7 +36,7 @@ class TaskHistory:
     def log(self, task: str) -> list[dict[str, object]]:
         """A record per iteration, oldest first."""
         rows = self._database.execute(
-            "SELECT task, stage, iteration, limit_, promise_found, continuing, duration_ms, outcome, run, at,"
+            "SELECT task, stage, iteration, limit_, promise_found, continuing, duration_ms, outcome, run, at, reason,"
             " (SELECT sum(cost_usd) FROM spend"
             "  WHERE spend.task = iteration.task AND spend.run = iteration.run AND spend.at = iteration.at)"
             " FROM iteration WHERE task=? ORDER BY id",
@@ -50,6 +51,11 @@ class TaskHistory:
     def spent_by(self, run: str) -> Spending:
         """By one run, all its tasks together."""
         return self._sum("run", run)
+
+    def spent_in_all(self) -> float | None:
+        """By all runs on all tasks; None: nobody said."""
+        total: tuple[float | None] = self._database.execute("SELECT sum(cost_usd) FROM spend").fetchone()
+        return total[0]
 
     def iterations_to_pass(self, agent: str, last: int = 100) -> list[int]:
         """How many iterations it took until a promise of that agent was verified: the newest `last`, newest first."""
@@ -66,6 +72,10 @@ class TaskHistory:
             case Attempted(task, attempt, run):
                 self._insert("verification", _attempt_row(task, attempt, run))
             case IterationEnded():
+                same = (note.task, note.run, note.stage, note.iteration, note.at)
+                self._database.execute(
+                    "DELETE FROM iteration WHERE task=? AND run=? AND stage=? AND iteration=? AND at=?", same
+                )
                 self._insert("iteration", _iteration_row(note))
             case Spent():
                 amounts = (note.cost_usd, note.input_tokens, note.output_tokens)
@@ -100,12 +110,12 @@ def _attempt(row: tuple[object, ...]) -> VerificationAttempt:
 def _iteration_row(ended: IterationEnded) -> tuple[object, ...]:
     return (
         *(ended.task, ended.run, ended.stage, ended.iteration, ended.max_iterations, ended.promise_found),
-        *(ended.continuing, ended.duration_ms, ended.outcome, ended.at),
+        *(ended.continuing, ended.duration_ms, ended.outcome, ended.at, ended.reason),
     )
 
 
 def _record(row: tuple[object, ...]) -> dict[str, object]:
-    task, stage, iteration, most, promise_found, continuing, duration_ms, outcome, run, at, cost_usd = row
+    task, stage, iteration, most, promise_found, continuing, duration_ms, outcome, run, at, reason, cost_usd = row
     return {
         "task_id": task,
         "stage": stage,
@@ -115,6 +125,7 @@ def _record(row: tuple[object, ...]) -> dict[str, object]:
         "continuing": bool(continuing),
         "duration_ms": duration_ms,
         "outcome": outcome,
+        "reason": reason,
         "cost_usd": cost_usd,
         "run": run,
         "at": at,

@@ -69,6 +69,16 @@ def cards(database: sqlite3.Connection) -> list[Card]:
     return [Card(*(*row, needs.get(row[0], ()))) for row in rows]
 
 
+def remarks(database: sqlite3.Connection) -> dict[str, str]:
+    """Why tasks rest that are not simply waiting for their turn: what blocks them, or how they failed."""
+    rows = database.execute(
+        "SELECT id, json_extract(metadata, iif(status='blocked', '$.blocked.reason', '$.ralph_failure.reason')) why"
+        " FROM task WHERE (status='blocked' OR status='todo' AND stage IS NOT NULL)"
+        " AND json_valid(metadata) AND why != ''"
+    )
+    return {task: str(why) for task, why in rows}
+
+
 def _row(entry: Entry) -> Sequence[object]:
     task = entry.task
     loop = task.metadata.get(LOOP)

@@ -53,6 +53,10 @@ class Tasks:
         """Every task, the most urgent first."""
         return task_rows.cards(self._database)
 
+    def remarks(self) -> dict[str, str]:
+        """Of each task that is blocked, or open again after a failure: the reason."""
+        return task_rows.remarks(self._database)
+
     def get(self, id_: str) -> Entry:
         """One task with everything."""
         entry = task_rows.read(self._database, id_)
@@ -78,16 +82,17 @@ class Tasks:
         worker: str,
         among: Collection[str] | None = None,
         besides: Collection[str] = (),
-        stage: Role | None = None,
+        stage: Callable[[Task], Role | None] = lambda task: None,
     ) -> Entry | None:
-        """Take the most urgent task that waits for nothing; None without one. `worker` is the id of a run."""
+        """Take the most urgent task that waits for nothing; None without one. `worker` is the id of a run, `stage` says
+        where it is to begin."""
         ids = None if among is None else msgspec.json.encode([*among]).decode()
         with transaction(self._database):
             row = self._database.execute(_READY, (ids, msgspec.json.encode([*besides]).decode())).fetchone()
             if row is None:
                 return None
             self._database.execute("DELETE FROM task_wish WHERE task=?", row)  # they were about its last worker
-            return self._carry_out(Claimed(row[0], worker, stage))
+            return self._carry_out(Claimed(row[0], worker, stage(self.get(row[0]).task)))
 
     def apply(self, changes: Sequence[Change], key: str, worker: str = "") -> bool:
         """All of them or none, in order; a repeat with the same key does nothing (False).

@@ -1,11 +1,14 @@
 """Git, asked through the process layer, by argv, with nobody there to type."""
 
+import fcntl
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from msgspec import Struct
 
+from ralph.core.environment import elsewhere
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
@@ -13,7 +16,6 @@ from ralph.process.output import Excerpt
 
 TIMEOUT = 300.0
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
-_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")  # a hook that runs us has them set
 _OURS = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 _TOLD = 300  # characters of a complaint
 
@@ -43,23 +45,25 @@ class Said(Struct, frozen=True):
 
 
 class Git:
-    """One repository, seen from one folder."""
+    """One repository, seen from one folder. `common`: the folder all its work trees share, to take turns at."""
 
-    def __init__(self, program: str, folder: str, environment: Mapping[str, str], processes: Processes) -> None:
+    def __init__(
+        self, program: str, folder: str, environment: Mapping[str, str], processes: Processes, common: str = ""
+    ) -> None:
         self._program, self.folder = program, folder
-        kept = {name: value for name, value in environment.items() if name not in _ELSEWHERE}
-        self._environment = {**kept, **_QUIET}
+        self._common = common or folder
+        self._environment = {**elsewhere(environment), **_QUIET}
         self._processes = processes
 
     def at(self, folder: str) -> "Git":
         """The same, from another folder."""
-        return Git(self._program, folder, self._environment, self._processes)
+        return Git(self._program, folder, self._environment, self._processes, self._common)
 
     def named(self) -> "Git":
         """The same, under a name of our own where the user has told git none: nobody else could commit."""
         if self.try_("var", "GIT_COMMITTER_IDENT").ok:
             return self
-        return Git(self._program, self.folder, {**self._environment, **_OURS}, self._processes)
+        return Git(self._program, self.folder, {**self._environment, **_OURS}, self._processes, self._common)
 
     def try_(self, *words: str, **variables: str) -> Said:
         """Run it; failing is an answer too."""
@@ -71,7 +75,28 @@ class Git:
 
     def do(self, *words: str) -> str:
         """Run what must succeed; what it printed."""
-        said = self.try_(*words)
+        return self._expected(self.try_(*words), words)
+
+    def try_alone(self, *words: str) -> Said:
+        """The same as `try_`, for work trees and branches come and go: git trips over another of itself that removes
+        a folder or locks a file it needs. Whoever else does this waits, in this process or another."""
+        with _turn(self._common):
+            return self.try_(*words)
+
+    def add_worktree(self, folder: str, *words: str) -> None:
+        """A checkout of its own. A hook of the user's may fail after it is there; that does not undo it."""
+        said = self.try_alone("worktree", "add", "--quiet", *words)
+        if not said.ok and not os.path.exists(os.path.join(folder, ".git")):
+            self._expected(said, ("worktree", "add"))
+
+    def drop_worktree(self, folder: str) -> None:
+        """A checkout nobody needs, whatever state it is in; also one that was never finished."""
+        self.try_alone("worktree", "remove", "--force", "--force", folder)  # twice: even if it is locked
+        if os.path.lexists(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            self.try_alone("worktree", "prune")
+
+    def _expected(self, said: Said, words: tuple[str, ...]) -> str:
         if not said.ok:
             raise MachineError(f"git {' '.join(words[:2])} failed: {said.problem}", f"look at it in {self.folder}")
         return said.text
@@ -95,13 +120,35 @@ class Git:
         said = self.try_("status", "--porcelain", "--untracked-files=normal")
         return not said.ok or bool(said.text)
 
+    def diff(self, base: str, index: str) -> str:
+        """What has changed since a commit, committed or not, new files included."""
+        now = self.tree(index)
+        return self.try_("diff", base, *((now,) if now else ())).output
+
     def tree(self, index: str) -> str:
         """The hash of all files as they are now, new ones included. `index` is a file of ours to work with."""
         if not os.path.exists(index):
             own = self.try_("rev-parse", "--path-format=absolute", "--git-path", "index")
-            if own.ok and os.path.exists(own.text):
-                shutil.copyfile(own.text, index)  # what has not changed need not be read again
+            if own.ok:
+                _copied(own.text, index)  # what has not changed need not be read again
         if not self.try_("add", "--all", GIT_INDEX_FILE=index).ok:
             return ""
         said = self.try_("write-tree", GIT_INDEX_FILE=index)
         return said.text if said.ok else ""
+
+
+def _copied(source: str, target: str) -> None:
+    try:
+        shutil.copyfile(source, target)
+    except OSError:
+        pass  # there is none yet, or no room for another: slower, not wrong
+
+
+@contextmanager
+def _turn(folder: str) -> Iterator[None]:
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

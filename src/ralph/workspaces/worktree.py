@@ -3,10 +3,12 @@
 import os
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.workspaces.git import Git
 
 FOLDER = ".ralph/worktrees"
+BRANCHES = "ralph"  # they are below it
 
 
 class Worktree(Struct, frozen=True):
@@ -16,6 +18,16 @@ class Worktree(Struct, frozen=True):
     branch: str
     target: str  # the branch it will land on
     base: str  # the commit it began at
+
+    @property
+    def ref(self) -> str:
+        """Its branch by the full name: a tag may have the short one."""
+        return f"refs/heads/{self.branch}"
+
+    @property
+    def target_ref(self) -> str:
+        """The same of the target."""
+        return f"refs/heads/{self.target}"
 
 
 class Worktrees:
@@ -31,21 +43,24 @@ class Worktrees:
     def open(self, task: str, target: str) -> Worktree:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
         self._hide()
-        branch = f"ralph/{task}"
         folder = self.folder_of(task)
+        tree, known = Worktree(folder, f"{BRANCHES}/{task}", target, ""), True
+        if _is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted
+            self.git.drop_worktree(folder)
         if not os.path.exists(os.path.join(folder, ".git")):  # without it, git would take the repository around it
-            self.git.try_("worktree", "prune")
-            known = self.git.commit_of(f"refs/heads/{branch}")
-            words = (folder, branch) if known else ("-b", branch, folder, target)
-            self.git.do("worktree", "add", "--quiet", *words)
-        elif self.git.contains(target, branch):  # nothing of its own yet
-            self.git.at(folder).try_("merge", "--ff-only", "--quiet", target)
-        base = self.git.try_("merge-base", target, branch).text or self.git.commit_of(target)
-        return Worktree(folder, branch, target, base)
+            self.git.try_alone("worktree", "prune")
+            known = bool(self.git.commit_of(tree.ref))
+            words = (folder, tree.branch) if known else ("-b", tree.branch, folder, tree.target_ref)
+            self.git.add_worktree(folder, *words)
+        if known and self.git.contains(tree.target_ref, tree.ref):  # nothing of its own yet
+            self.git.at(folder).try_("merge", "--ff-only", "--quiet", tree.target_ref)
+        base = self.git.try_("merge-base", tree.target_ref, tree.ref).text or self.git.commit_of(tree.target_ref)
+        return replace(tree, base=base)
 
     def keep(self, tree: Worktree, message: str) -> str:
         """Commit on its branch what an agent left lying about; why that cannot be, otherwise."""
         git = self.git.at(tree.folder)
+        _unlock(tree.folder)
         if unmerged := git.try_("diff", "--name-only", "--diff-filter=U").text:
             return f"a merge in its work tree is not resolved: {unmerged.replace(chr(10), ', ')}"
         if problem := _brought_home(git, tree):
@@ -60,11 +75,17 @@ class Worktrees:
     def close(self, tree: Worktree) -> bool:
         """Remove it and its branch, only when all it holds is reachable from the target."""
         git = self.git.at(tree.folder)
-        held = (tree.branch, git.commit_of("HEAD"))
-        if git.changed() or not all(self.git.contains(tree.target, commit) for commit in held):
+        there = os.path.exists(tree.folder)
+        held = (tree.ref, git.commit_of("HEAD")) if there else (tree.ref,)
+        if (there and git.changed()) or not all(self.git.contains(tree.target_ref, commit) for commit in held):
             return False
-        removed = self.git.try_("worktree", "remove", tree.folder).ok
-        return removed and self.git.try_("branch", "--delete", "--force", "--quiet", tree.branch).ok
+        removed = not there or self.git.try_alone("worktree", "remove", tree.folder).ok
+        return removed and self.git.try_alone("branch", "--delete", "--force", "--quiet", tree.branch).ok
+
+    def left(self) -> list[str]:
+        """The tasks that have a branch."""
+        said = self.git.try_("for-each-ref", "--format=%(refname)", f"refs/heads/{BRANCHES}/")
+        return [name.removeprefix(f"refs/heads/{BRANCHES}/") for name in said.text.splitlines()]
 
     def _hide(self) -> None:
         """Git need not see our folder in the user's status, and .gitignore is the user's."""
@@ -79,12 +100,38 @@ class Worktrees:
             file.write(f"/{FOLDER}/\n")
 
 
+def _private(folder: str) -> str:
+    """Where git keeps what is the work tree's own; a folder that is not there when it is none."""
+    path = os.path.join(folder, ".git")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return os.path.join(folder, file.read().removeprefix("gitdir:").strip())
+    except OSError:
+        return os.path.join(path, "none")
+
+
+def _is_half_made(folder: str) -> bool:
+    """Git locks a work tree while it makes it: a lock that stayed is of one that was killed."""
+    try:
+        with open(os.path.join(_private(folder), "locked"), encoding="utf-8") as file:
+            return file.read().strip() == "initializing"
+    except OSError:
+        return False
+
+
+def _unlock(folder: str) -> None:
+    """Whoever worked here is gone, with all it had started: a lock that an agent's git left is nobody's."""
+    path = os.path.join(_private(folder), "index.lock")
+    if os.path.exists(path):
+        os.unlink(path)
+
+
 def _brought_home(git: Git, tree: Worktree) -> str:
     """An agent may have made a branch of its own: what it did there belongs on the task's."""
     elsewhere = git.branch()
     if elsewhere == tree.branch:
         return ""
-    if not git.contains("HEAD", tree.branch):
+    if not git.contains("HEAD", tree.ref):
         return f"its work tree is on {elsewhere or 'no branch'}, which lacks what {tree.branch} has"
     said = git.try_("checkout", "--quiet", "-B", tree.branch)
     return "" if said.ok else f"its work tree is on {elsewhere or 'no branch'}: {said.problem}"

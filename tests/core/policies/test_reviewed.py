@@ -64,6 +64,8 @@ class Project:
         self._changes = list(changes)
         self._red, self._said = red, text
         self.uncommitted: tuple[str, ...] = ()
+        self.lost: tuple[str, ...] = ()  # by the first agent
+        self.put_back: list[str] = []
 
     @property
     def tasks(self) -> dict[str, Any]:
@@ -82,10 +84,13 @@ class Project:
                         self.subject = f"feat: [{brief.story}] - x"
                 return Reported("finished", self._said)
             case Survey():
-                return Surveyed(self.text, str(self.commits), self.subject, self.uncommitted)
-            case Restore(text):
-                self.restored.append(text)
-                self.text = text
+                lost = self.lost if self.briefs else ()
+                return Surveyed(self.text, str(self.commits), self.subject, self.uncommitted, lost=lost)
+            case Restore(text, files=files):
+                self.restored += [] if text is None else [text]
+                self.put_back += files
+                self.lost = ()
+                self.text = self.text if text is None else text
                 return Restored()
             case Check(gates):
                 return Checked(tuple(GateResult(gate, not self._red) for gate in gates))
@@ -255,6 +260,67 @@ def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     assert play(project, Reviewed(earlier=earlier)).outcome is Outcome.COMPLETED
     assert json.loads(project.restored[0])["userStories"][0]["passes"] is False
     assert [b.role for b in project.briefs] == ["implement", "review"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"dependsOn": ["nope"]}, "does not have"), ({"dependsOn": ["US-001"]}, "Stories wait for each other")],
+)
+def test_a_plan_is_looked_at_again_when_a_loop_goes_on(change: dict[str, Any], says: str) -> None:
+    earlier = Brief(1, 15, role="implement", story="US-001", tasks=json.dumps(document(story())))
+    cheats: list[dict[str, Any]] = [{}, {"passes": True, "notes": "mine"}]  # also when something has to be undone first
+    for cheat in cheats:
+        project = Project(document(story(**change, **cheat)))
+        stop = play(project, Reviewed(earlier=earlier))
+        assert (stop.outcome, project.briefs) == (Outcome.UNUSABLE, [])
+        assert says in stop.why
+
+
+def test_a_plan_an_agent_spoils_is_no_reason_to_refuse_it_in_the_middle() -> None:
+    def block(tasks: dict[str, Any]) -> None:
+        tasks["userStories"][0]["dependsOn"] = ["nope"]
+
+    assert play(Project(document(story()), block)).outcome is Outcome.BLOCKED
+
+
+def test_lost_files_are_put_back_and_the_next_agent_is_told() -> None:
+    project = Project(document(story()), submit, approve)
+    project.lost = ("prompt.md",)
+    assert play(project).outcome is Outcome.COMPLETED
+    assert (project.put_back, project.restored) == (["prompt.md"], [])
+    assert "prompt.md was gone or empty; the runner put it back." in project.briefs[1].feedback[0].text
+
+
+def test_however_much_is_wrong_a_prompt_can_hold_it() -> None:
+    def cheat(tasks: dict[str, Any]) -> None:
+        for each in tasks["userStories"]:
+            each.update(passes=True, notes="x")
+
+    project = Project(document(*(story(f"US-{number}") for number in range(1000))), cheat)
+    play(project, limit=2)
+    told = [item.text for item in project.briefs[1].feedback]
+    assert len(told) < 100
+    assert max(map(len, told)) <= 1000
+    assert "… and 970 more of that kind" in told
+
+
+def test_a_reviewer_learns_that_the_measure_was_changed() -> None:
+    def ease(tasks: dict[str, Any]) -> None:
+        submit(tasks)
+        tasks["userStories"][0]["acceptanceCriteria"] = ["exists"]
+
+    project = Project(document(story()), ease, approve)
+    play(project)
+    told = [item.text for item in project.briefs[1].feedback]
+    assert 'The last iteration changed the acceptanceCriteria of US-001. They were: ["works"]' in told
+
+
+def test_stories_that_were_removed_are_named_at_the_end() -> None:
+    def drop(tasks: dict[str, Any]) -> None:
+        tasks["userStories"].pop()
+
+    project = Project(document(story(), story("US-002")), drop, submit, approve)
+    assert play(project).why == "every story is approved; taken from the list by an agent: US-002"
 
 
 def test_a_finished_list_completes_at_once() -> None:

@@ -283,6 +283,23 @@ def test_it_goes_on_where_an_earlier_life_stopped() -> None:  # 000-24
     assert play.briefs[0].turn == 5
 
 
+def test_what_an_earlier_life_left_undone_comes_first() -> None:  # 000-24
+    promise = Verify("tester", 4, 10, "<promise>TESTS_PASSED</promise>")
+    play = Play(whole(begins=Standing(2, turn=4), wanted=promise))
+    assert (play.decisions[0], play.roles) == (promise, ["qa"])
+
+
+def test_a_tree_that_changed_since_it_was_proven_is_proven_again() -> None:
+    play = Play(whole(begins=Standing(3, turn=2, sends=1), wanted=Land("tree")), landings=[Landed(False, stale=True)])
+    assert (play.roles, play.reasons) == (["qa"], ["The tree has changed since it was verified."])
+    assert play.stop.outcome is Outcome.COMPLETED
+
+
+def test_an_earlier_life_is_paid_from_the_same_budget() -> None:  # 000-22
+    _, decision = step(Rules(whole()), None, Observation(Began(Limits(100, cost_usd=0.5), spent_usd=0.6)))
+    assert decision == Stop(Outcome.OVER_BUDGET, "$0.60 of the $0.50 budget spent")
+
+
 def test_no_money_starts_no_agent() -> None:  # 000-22
     assert Play(whole(), [Forbidden("all spent")]).stop == Stop(Outcome.OVER_BUDGET, "all spent")
 

@@ -5,11 +5,14 @@ changed against the rules is undone field by field.
 """
 
 import re
+from collections.abc import Sequence
+from json import dumps
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import promise
+from ralph.core.plain import one_line
 from ralph.core.redress import Redress, redress, written
 from ralph.core.review import (
     IMPLEMENT,
@@ -46,6 +49,7 @@ from ralph.model.loop import (
 
 PROMISE = "COMPLETE"
 NO_PROGRESS = 3  # iterations in a row that changed nothing
+MOST_LINES, LONGEST_LINE = 30, 1000  # of what is told about one iteration: nobody reads more
 _SUBJECTS = {
     IMPLEMENT: "feat: [{id}] - {title}",
     REVIEW: "review: [{id}] - approved` or `review: [{id}] - changes requested",
@@ -70,6 +74,8 @@ class Standing(Struct, frozen=True):
     idle: int = 0  # iterations in a row without progress
     feedback: tuple[str, ...] = ()
     uncommitted: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()  # stories an agent took from the list
+    begun: bool = False  # whether the plan was found to be one to work with
 
 
 class Reviewed(Struct, frozen=True):
@@ -110,10 +116,10 @@ class Reviewed(Struct, frozen=True):
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
     def _first(self, surveyed: Surveyed, tally: Tally) -> tuple[Standing, Decision]:
-        tasks = Tasks({}, ["tasks.json is missing."]) if surveyed.text is None else read(surveyed.text)
-        problems = tasks.problems or tuple(plan_problems(tasks.stories, self.cap, self.skip_review))
-        if problems:
-            return Standing(), Stop(Outcome.UNUSABLE, " ".join(problems))
+        missing = Tasks({}, [surveyed.problem or "tasks.json is missing."])
+        tasks = missing if surveyed.text is None else read(surveyed.text)
+        if tasks.problems:
+            return Standing(), Stop(Outcome.UNUSABLE, " ".join(_told(tasks.problems)))
         return self._next(Standing(surveyed.text or "", surveyed.head), tally)
 
     def _judged(self, state: Standing, surveyed: Surveyed, tally: Tally) -> tuple[Standing, Decision]:
@@ -121,23 +127,33 @@ class Reviewed(Struct, frozen=True):
         found = redress(before, surveyed.text, state.mode, self.cap, self.skip_review)
         text = written(found.tasks) if found.is_needed else surveyed.text or ""
         moved = text != state.text or surveyed.head != state.head
+        left = {story.id for story in found.tasks.stories}
         after = replace(
             state,
             text=text,
             head=surveyed.head,
             idle=0 if moved else state.idle + 1,
             uncommitted=surveyed.uncommitted,
+            removed=tuple(id_ for id_ in (*state.removed, *(story.id for story in before.stories)) if id_ not in left),
             feedback=(
-                *([f"It did not end well: {state.trouble}"] if state.trouble else []),
-                *found.problems,
-                *(f"Undone by the runner: {line}." for line in found.undone),
-                *_about_commits(state, surveyed),
+                *_told([f"It did not end well: {state.trouble}"] if state.trouble else []),
+                *_told([surveyed.problem] if surveyed.problem else found.problems),
+                *_told([f"Undone by the runner: {line}." for line in found.undone]),
+                *_told(_about_criteria(before, found.tasks)),
+                *_about_files(surveyed),
+                *_told(_about_commits(state, surveyed)),
             ),
         )
-        return (_corrected(after), Restore(text, _why(found, state))) if found.is_needed else self._next(after, tally)
+        if not found.is_needed and not surveyed.lost:
+            return self._next(after, tally)
+        after = _corrected(after) if found.is_needed else after
+        return after, Restore(text if found.is_needed else None, _why(found, state, surveyed), surveyed.lost)
 
     def _next(self, state: Standing, tally: Tally) -> tuple[Standing, Decision]:
         stories = read(state.text).stories
+        if not state.begun and (problems := plan_problems(stories, self.cap, self.skip_review)):
+            return state, Stop(Outcome.UNUSABLE, " ".join(_told(problems)))
+        state = replace(state, begun=True)
         if is_complete(stories, self.skip_review):
             return state, Check(self.gates, tally.iterations) if self.gates else _completed(state)
         if state.idle >= NO_PROGRESS:
@@ -146,11 +162,11 @@ class Reviewed(Struct, frozen=True):
         mode = mode_for(stories, self.skip_review)
         story = self._chosen(stories, mode)
         if story is None:
-            return state, Stop(Outcome.BLOCKED, _waits(blocked(stories, self.skip_review)))
+            return state, Stop(Outcome.BLOCKED, one_line(_waits(blocked(stories, self.skip_review)), LONGEST_LINE))
         feedback = state.feedback
         if state.claimed:
             left = ", ".join(s.id for s in stories if not is_done(s, self.skip_review))
-            feedback = (f"You promised COMPLETE, but these stories are not done: {left}.", *feedback)
+            feedback = (*_told([f"You promised COMPLETE, but these stories are not done: {left}."]), *feedback)
         state = replace(state, mode=mode, story=story.id, claimed=False, feedback=())
         brief = Brief(0, 0, tuple(map(Feedback, feedback)), None, mode, story.id, state.text)
         return state, RunAgent(brief)
@@ -172,7 +188,8 @@ def _verdict(checked: Checked, state: Standing) -> Decision:
 def _completed(state: Standing) -> Decision:
     said = "promised and approved" if state.claimed else "approved"
     left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
-    return Stop(Outcome.COMPLETED, f"every story is {said}{left}")
+    gone = f"; taken from the list by an agent: {', '.join(state.removed[:10])}" if state.removed else ""
+    return Stop(Outcome.COMPLETED, f"every story is {said}{gone}{left}")
 
 
 def _corrected(state: Standing) -> Standing:
@@ -183,12 +200,36 @@ def _corrected(state: Standing) -> Standing:
     return replace(state, uncommitted=(*state.uncommitted, "tasks.json"), feedback=(*state.feedback, note))
 
 
-def _why(found: Redress, state: Standing) -> tuple[str, ...]:
+def _why(found: Redress, state: Standing, surveyed: Surveyed) -> tuple[str, ...]:
     """For whoever watches."""
     cut_off = "" if state.head else " (left by an iteration that was cut off; --as-is keeps it)"
     return (
-        *(f"Undone in tasks.json{cut_off}: {line}" for line in found.undone),
+        *_told([f"Undone in tasks.json{cut_off}: {line}" for line in found.undone]),
         *(f"{id_} is approved as it is: the review cap is reached" for id_ in found.approved),
+        *(f"{name} was gone or empty: put back as it was" for name in surveyed.lost),
+    )
+
+
+def _told(lines: Sequence[str]) -> tuple[str, ...]:
+    """Not more than a prompt can hold, and only what can be written, whatever an agent made of the list."""
+    rest = [f"… and {len(lines) - MOST_LINES} more of that kind"] if len(lines) > MOST_LINES else []
+    return tuple(one_line(line, LONGEST_LINE) for line in (*lines[:MOST_LINES], *rest))
+
+
+def _about_criteria(before: Tasks, after: Tasks) -> list[str]:
+    """Who reviews a story should know what it was to be measured by at first."""
+    known = {raw["id"]: raw["acceptanceCriteria"] for raw in before.document["userStories"]}
+    return [
+        f"The last iteration changed the acceptanceCriteria of {raw['id']}. They were: {dumps(known[raw['id']])}"
+        for raw in after.document["userStories"]
+        if raw["id"] in known and raw["acceptanceCriteria"] != known[raw["id"]]
+    ]
+
+
+def _about_files(surveyed: Surveyed) -> tuple[str, ...]:
+    return (
+        *(f"{name} was gone or empty; the runner put it back. Do not delete it." for name in surveyed.lost),
+        *(f"{name} was changed. It is not yours to change: leave it as it is." for name in surveyed.rewritten),
     )
 
 

@@ -58,12 +58,13 @@ class Staged(Struct, frozen=True):
     max_send_backs: int = 3
     breaker: int = 5
     begins: Standing = Standing()  # where an earlier life left it
+    wanted: Decision | None = None  # what that life had decided and not done; None: the next agent run
     lands: bool = True  # False: the last stage here is not the last of all
     loose: bool = False  # seed 002's matching of promises
 
     def begin(self, limits: Limits) -> tuple[Standing, Decision]:
-        """The first agent."""
-        return self._run(self.begins)
+        """The first agent, or what was left undone."""
+        return self._run(self.begins) if self.wanted is None else (self.begins, self.wanted)
 
     def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
         """Agent → promise → verification → next stage → landing."""
@@ -92,7 +93,7 @@ class Staged(Struct, frozen=True):
             return state, Land()
         if reported.outcome != "finished":
             return self._failed(state, reported.detail)
-        if plan.role != REPAIRS and (wanted := changes(reported.text)):
+        if wanted := wanted_changes(plan.role, reported.text):
             return self._sent_back(state, plan.role, wanted)
         if not claimed(plan.promise, reported.text, self.loose):
             # Work that goes on without a promise is no failure; work that stands still is another matter.
@@ -136,6 +137,8 @@ class Staged(Struct, frozen=True):
     def _landed(self, state: Standing, landed: Landed) -> tuple[Standing, Decision]:
         if landed.done:
             return state, Stop(Outcome.COMPLETED, f"{self.task} passed every stage and landed as {landed.commit[:12]}")
+        if landed.stale:
+            return self._run(Standing(state.stage, sends=state.sends), "The tree has changed since it was verified.")
         if landed.red:
             return self._sent_back(state, "landing", f"On the merged tree: {landed.red}")
         if landed.problem or state.resolving:
@@ -151,3 +154,16 @@ class Staged(Struct, frozen=True):
         turn = state.turn + 1
         brief = Brief(0, 0, feedback, None, plan.role, self.task, turn=turn, turns=plan.limit, changes=state.changes)
         return state, RunAgent(brief)
+
+
+def unpromised(role: str, reported: Reported) -> str:
+    """Why a run without a promise did not complete its stage, for the log."""
+    if reported.outcome != "finished":
+        return reported.detail
+    wanted = wanted_changes(role, reported.text)
+    return f"Changes wanted: {wanted}" if wanted else NO_PROMISE
+
+
+def wanted_changes(role: str, text: str) -> str | None:
+    """What a later stage asks of the coder; a promise beside it is none."""
+    return changes(text) if role != REPAIRS else None

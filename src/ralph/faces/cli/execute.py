@@ -149,8 +149,8 @@ class Board:
 
     def _line(self, task: str) -> "Watcher":
         from ralph.core.plain import plain
-        from ralph.faces.cli.clock import clock
         from ralph.faces.cli.loop_lines import LoopLines
+        from ralph.faces.clock import clock
         from ralph.model.events import AgentEnded, GateEnded, Noted, RunEnded, Waiting, Warned
 
         out = Output.on(sys.stdout)

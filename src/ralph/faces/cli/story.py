@@ -113,7 +113,6 @@ def run(
         settings.patience,
         as_is,
     )
-    story.verify_commands(place)  # a missing or broken list is told before anything starts
     estimate = story.estimate(place, here, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:

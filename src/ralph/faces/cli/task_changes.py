@@ -114,7 +114,7 @@ def edit(task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str
     import msgspec
 
     from ralph.app import places, tasks
-    from ralph.faces.cli.task_page import record
+    from ralph.faces.task_page import record
 
     fields: dict[str, Any] = {
         name: given[name] for name in ("title", "description", "priority", "assignee", "status", "reason")

@@ -1,0 +1,56 @@
+"""Reads and writes files that lie where an agent may have put something else: a folder, a pipe, a link, too much."""
+
+import errno
+import os
+import stat
+
+LARGEST = 4 << 20  # characters: more than any list of stories, little enough to keep
+
+
+def read_whole(path: str) -> str:
+    """Its text. OSError when there is none, when it is no regular file (a pipe would have us wait) or too large."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", path)
+        with open(handle, encoding="utf-8", errors="replace", closefd=False) as file:
+            text = file.read(LARGEST + 1)
+    finally:
+        os.close(handle)
+    if len(text) > LARGEST:
+        raise OSError(errno.EFBIG, f"Larger than {LARGEST >> 20} MB", path)
+    return text
+
+
+def write_whole(path: str, text: str) -> None:
+    """All of it or nothing, on disk when this returns. A folder in its place is moved aside, with all it holds."""
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        _move_aside(folder)
+        os.makedirs(folder)
+    draft = f"{path}.{os.urandom(4).hex()}.new"  # a name nobody can have put a link or a pipe under
+    try:
+        with open(draft, "x", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.isdir(path) and not os.path.islink(path):
+            _move_aside(path)
+        os.replace(draft, path)
+    except OSError:
+        if os.path.lexists(draft):
+            os.unlink(draft)
+        raise
+
+
+def remove(path: str) -> None:
+    """So that nothing is there. A folder is moved aside, with all it holds."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        _move_aside(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def _move_aside(path: str) -> None:
+    if os.path.lexists(path):
+        os.rename(path, f"{path}.{os.urandom(4).hex()}.aside")

@@ -1,0 +1,71 @@
+"""`ralph execute -j N`: slots go by priority, then by age; nobody waits for another's agent, and money is shared."""
+
+import shlex
+
+import pytest
+
+from support.pipeline import Pipeline
+
+SLOW = "TASK-001"
+
+
+def test_slots_go_by_priority_then_by_age_and_nobody_starves(pipeline: Pipeline) -> None:  # 000-24
+    order = pipeline.home / "order"
+    begun = f"[ $RALPH_STAGE = coder ] && echo $RALPH_TASK >> {shlex.quote(str(order))}"
+    loops = f"[ $RALPH_TASK$RALPH_STAGE = {SLOW}coder ] && [ ! -f {{home}}/over ] && exit"  # no promise: again, again
+    last = "[ $RALPH_TASK$RALPH_STAGE = TASK-006qa ] && touch {home}/over"
+    pipeline.agent(before=f"{begun}\n{loops}\n{last}\n:")
+    (pipeline.home / "minded").touch()
+    flow = {"circuit_breaker": 9999, "coder": {"max_iterations": 9999}}
+    pipeline.workshop.settings(agent={"command": "worker"}, specflow=flow)
+    pipeline.task(SLOW, "--priority", "0")  # loops until all others are done
+    pipeline.task("TASK-005", "--priority", "2")
+    pipeline.task("TASK-003", "--priority", "1")
+    pipeline.task("TASK-002", "--priority", "1")
+    pipeline.task("TASK-006", "--priority", "3")
+    pipeline.task("TASK-004", "--priority", "1", "--depends-on", "TASK-003")
+    done = pipeline.execute("-j", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    others = [name for name in order.read_text().split() if name != SLOW]
+    assert others == ["TASK-003", "TASK-002", "TASK-004", "TASK-005", "TASK-006"]
+    assert order.read_text().split().count(SLOW) > 2
+
+
+@pytest.mark.parametrize(
+    "busy",
+    ["sleep 0.1", "head -c 20000000 /dev/zero | tr '\\0' x", "yes 'a line as agents print them' | head -n 200000"],
+    ids=["hangs", "floods with one line", "floods with many"],
+)
+def test_an_agent_that_hangs_or_floods_stalls_no_other_task(pipeline: Pipeline, busy: str) -> None:  # 000-24
+    slow = f"[ $RALPH_TASK$RALPH_STAGE = {SLOW}coder ] && while [ ! -f {{home}}/over ]; do {busy}; done && echo"
+    last = "[ $RALPH_TASK$RALPH_STAGE = TASK-003qa ] && touch {home}/over"
+    pipeline.agent(before=f"{slow}\n{last}\n:")
+    pipeline.honest()
+    for name in (SLOW, "TASK-002", "TASK-003"):
+        pipeline.task(name)
+    done = pipeline.execute("-j", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(pipeline.told(SLOW, "coder")) == 1  # the others passed all their stages in this one run
+
+
+TWO_TOGETHER = r"""#!/bin/sh
+# Tells what it may spend, waits for the other one, and spends it.
+echo "$*" > {home}/argv.$RALPH_TASK
+until [ -f {home}/argv.TASK-001 ] && [ -f {home}/argv.TASK-002 ]; do sleep 0.05; done
+printf '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.5,"result":"Not yet."}\n'
+"""
+
+
+def test_several_at_once_share_the_budget(pipeline: Pipeline) -> None:  # 000-22
+    program = pipeline.home / "claude"
+    program.write_text(TWO_TOGETHER.replace("{home}", str(pipeline.home)))
+    program.chmod(0o755)
+    for name in ("TASK-001", "TASK-002"):
+        pipeline.task(name)
+    done = pipeline.execute("--agent", "claude", "-j", "2", "--budget", "1")
+    assert done.returncode == 1
+    for name in ("TASK-001", "TASK-002"):
+        words = (pipeline.home / f"argv.{name}").read_text().split()
+        assert float(words[words.index("--max-budget-usd") + 1]) == 0.5
+        assert pipeline.shown(name)["spent"]["cost_usd"] == 0.5
+        assert f"{name}  over_budget" in done.stdout

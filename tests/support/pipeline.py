@@ -1,0 +1,81 @@
+"""A repository with tasks, and an agent that works as its stage wants, lies once and minds once."""
+
+import json
+import subprocess
+from typing import Any
+
+from support.workshop import Workshop
+
+AGENT = r"""#!/bin/sh
+# Works as its stage wants. It lies on the first try of TASK-001 and its reviewer minds TASK-002 once.
+cat > {home}/prompt.$RALPH_TASK.$RALPH_STAGE.$RALPH_ITERATION.$(ls {home} | grep -c "prompt.$RALPH_TASK")
+{before}
+case $RALPH_STAGE in
+coder)
+    {hook}
+    if [ $RALPH_TASK-$RALPH_ITERATION = TASK-001-1 ] && [ ! -f {home}/lied ]; then touch {home}/lied
+    else echo done > $RALPH_TASK.txt; git add -A; git commit -qm "Do $RALPH_TASK"; fi
+    echo '<promise>IMPLEMENTATION_COMPLETE</promise>';;
+reviewer)
+    if [ $RALPH_TASK = TASK-002 ] && [ ! -f {home}/minded ]; then touch {home}/minded
+    echo '<changes>'; echo 'Say it louder.'; echo '</changes>'
+    else echo 'The file is there and says done.'; echo '<promise>REVIEW_PASSED</promise>'; fi;;
+tester) echo 'The file is there and says done.'; echo '<promise>TESTS_PASSED</promise>';;
+qa) echo 'The file is there and says done.'; echo '<promise>QA_PASSED</promise>';;
+esac
+"""
+
+
+class Pipeline:
+    """A repository with tasks and an agent."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self.repo, self.home = workshop.repo, workshop.home
+        (self.repo / "README").write_text("x\n")
+        workshop.git("add", "-A")
+        workshop.git("commit", "-qm", "Start")
+        self.agent()
+        workshop.environment["RALPH_AGENT_COMMAND"] = "worker"
+        assert workshop.ralph("spec", "create", "files").returncode == 0
+
+    def agent(self, hook: str = ":", before: str = ":") -> None:
+        """`hook` is what a coder does first, `before` what every agent does before that."""
+        program = self.home / "worker"
+        text = AGENT.replace("{hook}", hook).replace("{before}", before).replace("{home}", str(self.home))
+        program.write_text(text)
+        program.chmod(0o755)
+
+    def honest(self) -> None:
+        """It has lied already."""
+        (self.home / "lied").touch()
+
+    def task(self, name: str, *more: str) -> None:
+        words = ["--outcome", f"{name}.txt is there", "--acceptance", "the file is there", "--acceptance", "says done"]
+        verify = ["--coder-verify", "external", "--coder-verify-cmd", f"grep -q done {name}.txt"]
+        qa = ["--qa-verify", "external", "--qa-verify-cmd", f"test -f {name}.txt"] if "--qa-verify" not in more else []
+        done = self.workshop.ralph("task", "create", name, "files", f"Make {name}", *words, *verify, *qa, *more)
+        assert done.returncode == 0, done.stderr
+
+    def overtaken(self) -> str:
+        """While the agent works, someone else commits the same file to the target."""
+        change = (
+            f"echo other > {self.repo}/TASK-001.txt; git -C {self.repo} add -A; git -C {self.repo} commit -qm Other"
+        )
+        return f"[ -f {self.home}/moved ] || {{ touch {self.home}/moved; {change}; }}"
+
+    def shown(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.workshop.ralph("task", "show", name, "--json").stdout)
+        return found
+
+    def status(self, name: str) -> dict[str, Any]:
+        task: dict[str, Any] = self.shown(name)["task"]
+        return task
+
+    def told(self, name: str, stage: str) -> list[str]:
+        """Every prompt of that stage, in order."""
+        found = self.home.glob(f"prompt.{name}.{stage}.*")
+        return [path.read_text() for path in sorted(found, key=lambda path: int(path.name.rpartition(".")[2]))]
+
+    def execute(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return self.workshop.ralph("execute", *words, timeout=60)
