@@ -157,6 +157,16 @@ def test_a_run_imports_no_other_face(workshop: Workshop) -> None:
     assert probed(workshop, run, "run", "-p", "x") == "IMPORTED click"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "-p", "x"], ["task", "list"], ["board", "--once"], ["board", "--json"], ["--help"]],
+    ids=" ".join,
+)
+def test_only_someone_who_watches_waits_for_textual(workshop: Workshop, arguments: list[str]) -> None:
+    run = "from ralph.__main__ import main; assert main() == 0; print()"
+    assert {"textual", "rich", "asyncio"}.isdisjoint(probed(workshop, run, *arguments).split())
+
+
 def test_the_probe_sees_what_is_imported(workshop: Workshop) -> None:
     assert probed(workshop, "import yaml, click") == "IMPORTED yaml click"
 

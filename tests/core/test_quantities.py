@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.quantities import counted, duration, exact_duration, money, timing, tokens, traffic
+from ralph.core.quantities import counted, duration, exact_duration, money, spaced_duration, timing, tokens, traffic
 from ralph.model.events import Usage
 
 
@@ -68,3 +68,11 @@ def test_traffic_counts_both_kinds_of_cache() -> None:  # 001-28
 )
 def test_an_exact_duration_leaves_no_part_out(seconds: float, text: str) -> None:  # 003-12
     assert exact_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-1, "0s"), (42.9, "42s"), (60, "1m 0s"), (323, "5m 23s"), (3607, "1h 0m 7s"), (90000, "25h 0m 0s")],
+)
+def test_a_running_clock_shows_every_part(seconds: float, text: str) -> None:  # 000-19
+    assert spaced_duration(seconds) == text

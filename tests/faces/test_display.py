@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from ralph.core.plain import cells
 from ralph.faces.cli import writer
 from ralph.faces.cli.display import Display
-from ralph.faces.cli.look import ASCII, EMOJI, UNICODE, Glyphs, Look
+from ralph.faces.cli.look import Look
 from ralph.faces.cli.moments import JsonDisplay, replay
 from ralph.faces.cli.table import Row, summary_table
 from ralph.faces.cli.writer import Output
+from ralph.faces.glyphs import ASCII, EMOJI, UNICODE, Glyphs
 from ralph.model.events import (
     AgentEnded,
     AgentEvent,

@@ -7,21 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from ralph.faces.cli.look import (
-    ASCII,
-    EMOJI,
-    NARROWEST,
-    UNICODE,
-    USUAL_WIDTH,
-    ColorChoice,
-    GlyphChoice,
-    Glyphs,
-    Look,
-    glyphs_for,
-    look_for,
-    wants_color,
-    width_for,
-)
+from ralph.faces.cli.look import NARROWEST, USUAL_WIDTH, ColorChoice, Look, look_for, wants_color, width_for
+from ralph.faces.glyphs import ASCII, EMOJI, UNICODE, GlyphChoice, Glyphs, glyphs_for
 
 
 @pytest.mark.parametrize(

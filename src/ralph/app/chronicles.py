@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from ralph.app.places import Places
 from ralph.app.status import find, is_active
+from ralph.app.tail import Tail
 
 LOOK_EVERY = 0.1
-_BLOCK = 1 << 20
 
 
 def told(places: Places, name: str) -> Iterator[bytes]:
@@ -27,32 +27,14 @@ def following(places: Places, name: str) -> Iterator[bytes]:
 
 
 def _lines(path: str, pause: float, goes_on: Callable[[], bool]) -> Iterator[bytes]:
-    """Blocks of whole lines; a file that is rotated away is read to its end, then the new one from its start."""
-    try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115  # it may be exchanged for its successor
-    except FileNotFoundError:
-        return
-    rest = b""
+    """Blocks of whole lines, and at last what no newline followed."""
+    tail = Tail(path)
     while True:
         active = goes_on()  # asked before reading: what is written until its end is still read
-        while data := file.read(_BLOCK):
-            block, _, rest = (rest + data).rpartition(b"\n")
-            if block:
-                yield block + b"\n"
-        if _replaced(path, file.fileno()):
-            file.close()
-            file = open(path, "rb", buffering=0)  # noqa: SIM115
-        elif not active:
+        yield from tail.blocks()
+        if not active:
             break
-        else:
-            time.sleep(pause)
-    file.close()
-    if rest:
-        yield rest
-
-
-def _replaced(path: str, fd: int) -> bool:
-    try:
-        return os.stat(path).st_ino != os.fstat(fd).st_ino
-    except FileNotFoundError:
-        return False
+        time.sleep(pause)
+    tail.close()
+    if tail.rest():
+        yield tail.rest()

@@ -17,6 +17,14 @@ def duration(seconds: float) -> str:
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
+def spaced_duration(seconds: float) -> str:
+    """42s, 5m 23s, 1h 0m 7s: a clock that runs, so no part below the largest is left out."""
+    whole = max(0, int(seconds))
+    parts = [f"{whole // 3600}h"] if whole >= 3600 else []
+    parts += [f"{whole // 60 % 60}m"] if whole >= 60 else []
+    return " ".join([*parts, f"{whole % 60}s"])
+
+
 def exact_duration(seconds: float) -> str:
     """300 → 5m0s, 90 → 1m30s, 1.5 → 1.5s: no part is left out below the largest."""
     minutes, rest = divmod(max(0.0, seconds), 60)

@@ -11,10 +11,8 @@ import click
 def command(run: str, as_json: bool) -> None:
     """End the active run RUN (or the only one) within two seconds. Its work stays; `ralph run --resume` goes on."""
     from ralph.app import places, status
+    from ralph.faces.board_words import run_cancelled
     from ralph.faces.cli.overview import records
 
     ended = status.cancel(places.find(os.getcwd()), run)
-    if as_json:
-        click.echo(records([ended]))
-    else:
-        click.echo(f"Cancelled run {ended.id} at iteration {ended.iteration}/{ended.limit}")
+    click.echo(records([ended]) if as_json else run_cancelled(ended))

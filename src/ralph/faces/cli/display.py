@@ -9,7 +9,7 @@ from ralph.faces.cli.look import NARROWEST, Look
 from ralph.faces.cli.loop_lines import LoopLines
 from ralph.faces.cli.progress import Progress
 from ralph.faces.cli.table import Rows, summary_table
-from ralph.faces.cli.clock import clock
+from ralph.faces.clock import clock
 from ralph.model.events import (
     AgentEnded,
     Committed,

@@ -6,97 +6,13 @@ from typing import Literal, TextIO
 
 from msgspec import Struct
 
-GlyphChoice = Literal["auto", "emoji", "unicode", "ascii"]
+from ralph.faces.glyphs import UNICODE, GlyphChoice, Glyphs, glyphs_for
+
 ColorChoice = Literal["auto", "always", "never"]
 
 USUAL_WIDTH = 80  # of a terminal that does not tell
 NARROWEST = 24
 LOG_WIDTH = 200  # of one-line things where no terminal sets a width
-
-
-class Glyphs(Struct, frozen=True):
-    """One set of signs."""
-
-    tool: str
-    ok: str
-    bad: str
-    branch: str  # before the first line of a tool's output
-    back: str  # from a result to its tool
-    leads: str  # from a failure to what it does
-    plan: str
-    done: str
-    active: str
-    pending: str
-    progress: str
-    check: str
-    wait: str
-    warn: str
-    rule: str
-    dot: str
-    ellipsis: str
-    unknown: str
-
-
-EMOJI = Glyphs(
-    tool="⏺",
-    ok="✅",
-    bad="❌",
-    branch="  ⎿  ",
-    back="←",
-    leads="→",
-    plan="📋 ",
-    done="✅",
-    active="🔄",
-    pending="⏸️",
-    progress="📊 ",
-    check="🔍",
-    wait="⏳",
-    warn="⚠️",
-    rule="━",
-    dot="·",
-    ellipsis="…",
-    unknown="—",
-)
-UNICODE = Glyphs(
-    tool="●",
-    ok="✓",
-    bad="✗",
-    branch="  └ ",
-    back="←",
-    leads="→",
-    plan="▸ ",
-    done="☑",
-    active="▸",
-    pending="☐",
-    progress="",
-    check="▸",
-    wait="▸",
-    warn="!",
-    rule="━",
-    dot="·",
-    ellipsis="…",
-    unknown="—",
-)
-ASCII = Glyphs(
-    tool="*",
-    ok="[OK]",
-    bad="[ERR]",
-    branch="  `- ",
-    back="<-",
-    leads="->",
-    plan="",
-    done="[x]",
-    active="[>]",
-    pending="[ ]",
-    progress="",
-    check=">",
-    wait=">",
-    warn="[WARN]",
-    rule="=",
-    dot="-",
-    ellipsis="...",
-    unknown="-",
-)
 
 
 class Paint(Struct, frozen=True):
@@ -178,20 +94,6 @@ def wants_color(choice: ColorChoice, environment: Mapping[str, str], is_tty: boo
     return is_tty and environment.get("TERM") != "dumb"
 
 
-def glyphs_for(choice: GlyphChoice, environment: Mapping[str, str], encoding: str | None) -> Glyphs:
-    """The set asked for, or the best this terminal can draw. The console of Linux has no more than 512 signs."""
-    match choice:
-        case "emoji":
-            return EMOJI
-        case "unicode":
-            return UNICODE
-        case "ascii":
-            return ASCII
-        case "auto":
-            drawable = environment.get("TERM") not in ("dumb", "linux") and _carries(encoding or "ascii")
-            return UNICODE if drawable else ASCII
-
-
 def has_terminal(stream: TextIO | None) -> bool:
     """Whether someone looks at this stream; a closed one has nobody."""
     try:
@@ -217,11 +119,3 @@ def columns(fd: int) -> int:
         return os.get_terminal_size(fd).columns or USUAL_WIDTH
     except OSError:
         return USUAL_WIDTH
-
-
-def _carries(encoding: str) -> bool:
-    try:
-        "●└✓✗▸☐☑━…·—←→".encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

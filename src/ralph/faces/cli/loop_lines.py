@@ -2,8 +2,8 @@
 
 from ralph.core.plain import cells, one_line
 from ralph.core.quantities import counted, duration, money, timing, traffic
-from ralph.faces.cli.clock import until
 from ralph.faces.cli.look import Look
+from ralph.faces.clock import until
 from ralph.model.events import (
     NO_USAGE,
     AgentEnded,

@@ -22,6 +22,7 @@ COMMANDS = {
     "spec": "spec",
     "task": "task",
     "execute": "execute",
+    "board": "board",
     "verify": "verify",
     "init": "init",
     "status": "status",

@@ -6,8 +6,8 @@ from typing import Any
 from ralph.core.plain import cells, fitted, one_line
 from ralph.core.quantities import duration, money
 from ralph.faces.cli.agent_lines import OPEN_CALLS
-from ralph.faces.cli.clock import until
 from ralph.faces.cli.look import Look
+from ralph.faces.clock import until
 from ralph.model.events import (
     AgentEnded,
     Event,

@@ -65,7 +65,7 @@ def show(task_id: str, as_json: bool) -> None:
     """Show the task ID: its criteria, every verification attempt, what it cost."""
     from ralph.app import places, tasks
     from ralph.config.sources import load
-    from ralph.faces.cli.task_page import shown_json, shown_text
+    from ralph.faces.task_page import shown_json, shown_text
 
     here = places.find(os.getcwd())
     shown = tasks.show(here, task_id, load(here.folder, os.environ, {}).settings)
@@ -103,8 +103,8 @@ def loops(as_json: bool) -> None:
 def cancel(task_id: str, as_json: bool) -> None:
     """End the work on the task ID within two seconds. What was done stays."""
     from ralph.app import places, task_loops
+    from ralph.faces.board_words import loop_cancelled
     from ralph.faces.cli.loop_view import loops_json
 
     loop = task_loops.cancel(places.find(os.getcwd()), task_id)
-    told = f"Cancelled Ralph loop for {loop.task} at iteration {loop.iteration}/{loop.max_iterations}"
-    click.echo(loops_json([loop]) if as_json else told)
+    click.echo(loops_json([loop]) if as_json else loop_cancelled(loop))

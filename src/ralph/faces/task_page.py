@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ralph.core.plain import plain
-from ralph.core.quantities import counted, money
+from ralph.core.quantities import counted, money, timing
 from ralph.core.task_rules import FAILURE, SENT_BACK
 from ralph.model.board import Entry
 from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
@@ -58,6 +58,8 @@ def shown_text(shown: "Shown") -> str:
     lines += _story(task.metadata)
     if shown.attempts:
         lines += ["", "Verification attempts", *map(_attempt, shown.attempts)]
+    if shown.log:
+        lines += ["", "Iterations", *map(_iteration, shown.log)]
     if shown.spent.cost_usd is not None or shown.log:
         lines += ["", f"Spent {money(shown.spent.cost_usd)} in {counted(len(shown.log), 'iteration')}"]
     return plain("\n".join(lines))
@@ -135,6 +137,19 @@ def _attempt(attempt: VerificationAttempt) -> str:
         f"  {mark} {attempt.agent} {attempt.iteration}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
     )
     return told + (f"  (output {attempt.digest[:12]})" if attempt.digest else "")
+
+
+def _iteration(record: Mapping[str, object]) -> str:
+    """One line of the execution log: how it ended, and why its stage was, or was not, complete with it."""
+    cost, took = record["cost_usd"], record["duration_ms"]
+    reason = str(record["reason"]).partition("\n")[0]
+    parts = [
+        f"{record['stage']} {record['ralph_iteration']}/{record['ralph_max']}  {record['outcome'] or 'ended'}",
+        reason or ("promised" if record["promise_found"] else "no promise"),
+        timing(took / 1000 if isinstance(took, int) else 0.0),
+        *([money(cost)] if isinstance(cost, float) else []),
+    ]
+    return f"  {' · '.join(parts)}"
 
 
 def _indented(text: str) -> list[str]:

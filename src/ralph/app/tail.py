@@ -1,0 +1,67 @@
+"""The end of a file that grows: whole lines as they come, also across its rotation."""
+
+import os
+from collections.abc import Iterator
+from io import FileIO
+
+_BLOCK = 1 << 20
+
+
+class Tail:
+    """Never waits: it gives what is there. With `last`, so many bytes at a time at most: what is older is skipped."""
+
+    def __init__(self, path: str, last: int | None = None) -> None:
+        self._path = path
+        self._last = last
+        self._file: FileIO | None = None
+        self._rest = b""  # the beginning of a line whose end has not come yet
+
+    def blocks(self) -> Iterator[bytes]:
+        """Whole lines that came since the last time. A file that is rotated away is read to its end first."""
+        self._file = self._file or self._opened()
+        while self._file is not None:
+            yield from self._new(self._file)
+            if not self._replaced(self._file):
+                return
+            self.close()
+            self._file = self._opened()
+
+    def rest(self) -> bytes:
+        """What no newline followed."""
+        return self._rest
+
+    def close(self) -> None:
+        """No more."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _new(self, file: FileIO) -> Iterator[bytes]:
+        skipped = self._skip(file)
+        while data := file.read(_BLOCK):
+            if skipped:  # most likely in the middle of a line
+                _, _, data = data.partition(b"\n")
+                skipped = False
+            block, found, self._rest = (self._rest + data).rpartition(b"\n")
+            if found:
+                yield block + b"\n"
+
+    def _skip(self, file: FileIO) -> bool:
+        size, at = os.fstat(file.fileno()).st_size, file.tell()
+        if self._last is None or size - at <= self._last:
+            return False
+        file.seek(size - self._last)
+        self._rest = b""
+        return True
+
+    def _opened(self) -> FileIO | None:
+        try:
+            return open(self._path, "rb", buffering=0)
+        except OSError:
+            return None
+
+    def _replaced(self, file: FileIO) -> bool:
+        try:
+            return os.stat(self._path).st_ino != os.fstat(file.fileno()).st_ino
+        except OSError:
+            return False

@@ -1,0 +1,1 @@
+"""The terminal board, by Textual: imported only when someone watches it."""

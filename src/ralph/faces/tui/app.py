@@ -1,0 +1,58 @@
+"""The terminal board as a program: it starts, obeys signals, and gives the terminal back."""
+
+import asyncio
+import os
+import signal
+import threading
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from ralph.app.board import Lookout
+from ralph.app.places import Places
+from ralph.config.schema import Settings
+from ralph.faces.glyphs import Glyphs
+from ralph.faces.tui.colors import CSS
+from ralph.faces.tui.screen import BoardScreen
+
+INTERRUPTED = 130
+PATIENCE = 2.0  # a terminal that is gone cannot be given back
+
+
+class BoardApp(App[None]):
+    """One screen, and what stands before it for a while."""
+
+    CSS = CSS
+    TITLE = "ralph"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False),
+    ]
+
+    def __init__(self, places: Places, lookout: Lookout, settings: Settings, glyphs: Glyphs) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self.set_class(glyphs.rule.isascii(), "-ascii")
+        self.board = BoardScreen(places, lookout, settings, glyphs)
+
+    def on_mount(self) -> None:
+        """Signals end it as `q` does."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._interrupted)
+        self.push_screen(self.board)
+
+    def _interrupted(self) -> None:
+        hard = threading.Timer(PATIENCE, os._exit, (INTERRUPTED,))
+        hard.daemon = True
+        hard.start()
+        self.exit(return_code=INTERRUPTED)
+
+
+def watch(places: Places, lookout: Lookout, settings: Settings, glyphs: Glyphs) -> int:
+    """Until someone quits; the exit code."""
+    app = BoardApp(places, lookout, settings, glyphs)
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,128 @@
+"""The live log: what all running agents do, the newest at the bottom."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ralph.core.plain import one_line
+from ralph.faces.clock import clock
+from ralph.faces.glyphs import Glyphs
+from ralph.faces.tui.colors import FAINT, PLAIN, TONES, lane_color
+from ralph.faces.tui.log_words import LogLine
+from ralph.faces.tui.rows import exactly
+
+KEPT = 1000  # lines
+NAMES = 20  # cells of who it is, at most
+NOTHING = "Nothing runs. `ralph execute` works on the tasks, `ralph run -p PROMPT` on a prompt."
+
+
+class Log(ScrollView, can_focus=True):
+    """Follows until someone scrolls up; `f`, or going to the end, follows again."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", show=False),
+        Binding("k,up", "move(-1)", show=False),
+        Binding("pagedown", "move(10)", show=False),
+        Binding("pageup", "move(-10)", show=False),
+        Binding("g,home", "move(-1000000)", show=False),
+        Binding("G,end", "follow(True)", show=False),
+    ]
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(id="log")
+        self._glyphs = glyphs
+        self._lines: deque[LogLine] = deque(maxlen=KEPT)
+        self._names = 0  # cells of the longest name so far
+        self.following = True
+        self._ground = PLAIN
+        self._entitle()
+
+    def add(self, lines: Iterable[LogLine]) -> None:
+        """The newest last."""
+        new = list(lines)
+        if not new:
+            return
+        dropped = max(0, len(self._lines) + len(new) - KEPT)
+        self._lines.extend(new)
+        self._names = min(NAMES, max(self._names, *(cell_len(_name(line)) for line in new)))
+        self.virtual_size = Size(1, len(self._lines))
+        if self.following:
+            self._go(self.max_scroll_y)
+        elif dropped:
+            self._go(self.scroll_offset.y - dropped)  # what is read stays where it is
+        self.refresh()
+
+    def action_follow(self, follow: bool) -> None:
+        """From now on, or no longer."""
+        self.following = follow
+        self._entitle()
+        if follow:
+            self._go(self.max_scroll_y)
+
+    def action_move(self, by: int) -> None:
+        """Up stops following; down to the end begins again."""
+        at = self.scroll_offset.y + by
+        self.action_follow(at >= self.max_scroll_y)
+        if not self.following:
+            self._go(at)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As with the keys."""
+        event.stop()
+        event.prevent_default()
+        self.action_move(-3)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """As with the keys."""
+        event.stop()
+        event.prevent_default()
+        self.action_move(3)
+
+    def on_resize(self) -> None:
+        """The end stays in sight."""
+        if self.following:
+            self.scroll_end(animate=False, force=True)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some of the lines; the style below them is worked out once."""
+        self._ground = self.rich_style
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """The line at that place of the screen."""
+        width, base = self.scrollable_content_region.width, self._ground
+        row = y + self.scroll_offset.y
+        if not self._lines and y == 0:
+            told = one_line(NOTHING, max(0, width - 2), self._glyphs.ellipsis)
+            return Strip(exactly([(" ", base), (told, base + FAINT)], width), width)
+        if row >= len(self._lines):
+            return Strip.blank(width, base)
+        line = self._lines[row]
+        name = one_line(_name(line), self._names, self._glyphs.ellipsis)
+        parts = [
+            (f" {clock('%H:%M:%S', line.at)} ", base + FAINT),
+            (f"{name}{' ' * (self._names - cell_len(name))}  ", base + Style(color=lane_color(line.role))),
+        ]
+        left = max(0, width - 1 - sum(cell_len(text) for text, _ in parts))
+        text = one_line(line.text, left, self._glyphs.ellipsis)
+        return Strip(exactly([*parts, (text, base + TONES[line.tone])], width), width)
+
+    def _go(self, y: int) -> None:
+        """At once: of two that wait, the later might be done first."""
+        self.scroll_to(y=max(0, y), animate=False, force=True, immediate=True)
+
+    def _entitle(self) -> None:
+        self.border_title = "Live"
+        self.border_subtitle = "" if self.following else "f follows again"
+
+
+def _name(line: LogLine) -> str:
+    return line.who if line.who == line.role else f"{line.who} {line.role}"

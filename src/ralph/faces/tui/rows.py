@@ -1,0 +1,155 @@
+"""A list drawn line by line: it costs what its visible lines cost, however long it is."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ralph.faces.tui.colors import PLAIN, SELECTED
+
+Parts = Sequence[tuple[str, Style]]
+
+
+class Rows(ScrollView, can_focus=True):
+    """Items of any height in one or more columns. The cursor stays with its item when others come and go."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "step(1)", show=False),
+        Binding("k,up", "step(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("g,home", "end(-1)", show=False),
+        Binding("G,end", "end(1)", show=False),
+    ]
+
+    class Chosen(Message):
+        """An item was clicked twice."""
+
+    def __init__(self, id_: str) -> None:
+        super().__init__(id=id_)
+        self._keys: Sequence[str] = ()
+        self._starts: Sequence[int] = (0,)  # the line each row of items begins at, and the end
+        self.columns = 1
+        self.cursor = 0
+        self._ground = PLAIN
+
+    @property
+    def key(self) -> str:
+        """Of the item under the cursor; empty without one."""
+        return self._keys[self.cursor] if self._keys else ""
+
+    def put(self, keys: Sequence[str], heights: Sequence[int]) -> None:
+        """Show these instead."""
+        key = self.key
+        rows = heights if self.columns == 1 else _highest(heights, self.columns)
+        self._keys, self._starts = keys, (0, *accumulate(rows))
+        at = self.cursor if self.key_at(self.cursor) == key else self._place_of(key)
+        self.cursor = max(0, min(at, len(keys) - 1))
+        self.virtual_size = Size(1, self._starts[-1])
+        self.refresh()
+
+    def key_at(self, index: int) -> str:
+        """Of one item; empty where there is none."""
+        return self._keys[index] if 0 <= index < len(self._keys) else ""
+
+    def drawn(self, index: int, part: int, width: int) -> Parts:
+        """One line of one item: texts of `width` cells at most, each in its style; nothing for a gap."""
+        return []
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some of the lines; the style below them is worked out once."""
+        self._ground = self.rich_style
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """The line at that place of the screen."""
+        width, row = self.scrollable_content_region.width, y + self.scroll_offset.y
+        if row >= self._starts[-1]:
+            return Strip.blank(width, self._ground)
+        at = bisect_right(self._starts, row) - 1
+        part, share = row - self._starts[at], width // self.columns
+        segments = [s for i in range(self.columns) for s in self._item(at * self.columns + i, part, share)]
+        return Strip([*segments, Segment(" " * (width - share * self.columns), self._ground)], width)
+
+    def select(self, index: int) -> None:
+        """Put the cursor there, as far as the list goes, and show it."""
+        at = max(0, min(index, len(self._keys) - 1))
+        if at != self.cursor:
+            self.cursor = at
+            self.refresh()
+        self.show_cursor()
+
+    def show_cursor(self) -> None:
+        """Scroll, if it is out of sight."""
+        if self._keys:
+            row = self.cursor // self.columns
+            start, end = self._starts[row], self._starts[row + 1]
+            self.scroll_to_region(Region(0, start, 1, end - start), animate=False, force=True)
+
+    def action_step(self, by: int) -> None:
+        """To a neighbour."""
+        self.select(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """So far that the next ones are seen."""
+        line = self._starts[self.cursor // self.columns] + by * max(1, self.size.height - 1)
+        there = self._index_at(max(0, min(line, self._starts[-1] - 1)), 0)
+        self.select(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))
+
+    def action_end(self, side: int) -> None:
+        """To the first or the last."""
+        self.select(len(self._keys) if side > 0 else 0)
+
+    def on_click(self, event: events.Click) -> None:
+        """Under the mouse; twice opens it."""
+        offset = event.get_content_offset(self)
+        row = -1 if offset is None else offset.y + self.scroll_offset.y
+        if 0 <= row < self._starts[-1]:
+            self.select(self._index_at(row, 0 if offset is None else offset.x))
+            if event.chain == 2:
+                self.post_message(self.Chosen())
+
+    def on_resize(self) -> None:
+        """What was seen stays in sight."""
+        self.show_cursor()
+
+    def _item(self, index: int, part: int, width: int) -> list[Segment]:
+        parts = self.drawn(index, part, width) if index < len(self._keys) else []
+        if not parts:
+            return [Segment(" " * width, self._ground)]
+        over = SELECTED if self.has_focus and index == self.cursor else PLAIN
+        return exactly([(text, self._ground + style + over) for text, style in parts], width)
+
+    def _index_at(self, line: int, x: int) -> int:
+        column = x * self.columns // max(1, self.scrollable_content_region.width)
+        return (bisect_right(self._starts, line) - 1) * self.columns + min(column, self.columns - 1)
+
+    def _place_of(self, key: str) -> int:
+        try:
+            return self._keys.index(key)
+        except ValueError:
+            return self.cursor
+
+
+def _highest(heights: Sequence[int], columns: int) -> list[int]:
+    return [max(heights[at : at + columns]) for at in range(0, len(heights), columns)]
+
+
+def exactly(parts: Parts, width: int) -> list[Segment]:
+    """Texts side by side, cut to the width in cells or filled up in the first one's style."""
+    segments: list[Segment] = []
+    for text, style in parts:
+        fitting = text if cell_len(text) <= width else set_cell_size(text, width)
+        width -= cell_len(fitting)
+        segments.append(Segment(fitting, style))
+    return [*segments, Segment(" " * width, parts[0][1])]

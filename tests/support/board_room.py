@@ -1,0 +1,122 @@
+"""A repository with real tasks in a real database, and runs that live as long as a test wants them to."""
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ralph.app import places
+from ralph.engine.chronicle import Chronicle
+from ralph.model.board import Blocked, Cancelled, Change, IterationBegun, Landed, Spec, StageEntered, StagePassed
+from ralph.model.events import Event
+from ralph.model.spec import ROLES, CompletionCriteria, Role, Task, TaskCompletionSpec, VerificationMethod
+from ralph.process.identity import of_process
+from ralph.stores import sqlite
+from ralph.stores.runs import Keeper, NewRun, Runs
+from ralph.stores.tasks import Tasks
+
+
+def criteria(task: str) -> TaskCompletionSpec:
+    """What "done" means for it."""
+    promise = CompletionCriteria(
+        *(f"{task}_BUILT", "the file is there", VerificationMethod.EXTERNAL, {"command": f"test -f {task}"}, 7)
+    )
+    return TaskCompletionSpec(f"{task} works", ["it is there", "it is tested"], coder=promise)
+
+
+class BoardRoom:
+    """Whatever happens to tasks happens by the rules."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "my-app"
+        (self.folder / ".git").mkdir(parents=True)
+        (self.folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        self.places = places.find(str(self.folder))
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._changes = 0
+
+    @property
+    def tasks(self) -> Tasks:
+        """With a connection of its own: whoever watches has another one."""
+        return Tasks(sqlite.opened(self.places.database))
+
+    @property
+    def runs(self) -> Runs:
+        """The same for runs."""
+        return Runs(sqlite.opened(self.places.database))
+
+    def put(self, *titles: str, spec: str = "auth") -> None:
+        """TASK-001 and so on."""
+        first = len(self.tasks.board()) + 1 if os.path.exists(self.places.database) else 1
+        names = [f"TASK-{number:03}" for number in range(first, first + len(titles))]
+        new = [
+            Task(name, spec, title, completion_spec=criteria(name)) for name, title in zip(names, titles, strict=True)
+        ]
+        self.tasks.put_new(new, [Spec(spec, spec.title())])
+
+    def change(self, *changes: Change) -> None:
+        """One after the other."""
+        self._changes += 1
+        self.tasks.apply(changes, f"test-{self._changes}")
+
+    def living(self) -> int:
+        """The pid of a process that does nothing."""
+        child = subprocess.Popen(["sleep", "100"])
+        self._children.append(child)
+        return child.pid
+
+    def begin(self, run: str, task: str = "", kind: str = "execute", jobs: int = 1, pid: int | None = None) -> None:
+        """A run starts, and claims its task if it has one; it lives as long as the process of that pid."""
+        if task and kind == "execute":
+            assert self.tasks.claim(run, [task]) is not None
+        identity = of_process(os.getpid() if pid is None else pid)
+        assert identity is not None
+        keeper = Keeper(identity.pid, identity.ticks, identity.boot, identity.pid, identity.ticks)
+        request = b'{"jobs":%d}' % jobs
+        self.runs.begin(NewRun(run, kind, str(self.folder), "claude", request, keeper, time.time(), None, task))
+
+    def iterate(self, task: str, number: int, most: int = 15, stage: Role = "coder", ago: float = 0.0) -> None:
+        """Its agent starts."""
+        self.change(IterationBegun(task, stage, number, most, "X", time.time() - ago))
+
+    def finish(self, task: str, run: str = "done") -> None:
+        """Through all stages."""
+        self.begin(run, task)
+        moves: list[Change] = []
+        for role in ROLES:
+            moves += [StageEntered(task, role), IterationBegun(task, role, 1, 5, "X", 1.0), StagePassed(task, role)]
+        self.change(*moves, Landed(task))
+        self.runs.end(run, time.time(), "completed", "")
+
+    def block(self, task: str, why: str) -> None:
+        """Only a person can help."""
+        self.change(Blocked(task, why))
+
+    def cancel(self, task: str) -> None:
+        """Nobody wants it."""
+        self.change(Cancelled(task))
+
+    def tell(self, run: str, *events: Event, at: float | None = None) -> None:
+        """What its agent does."""
+        os.makedirs(self.places.records(run), exist_ok=True)
+        chronicle = Chronicle(self.places.records(run))
+        chronicle(time.time() if at is None else at, 1, events)
+        chronicle.close()
+
+    def kill(self, pid: int) -> None:
+        """Without a word."""
+        child = next(child for child in self._children if child.pid == pid)
+        child.kill()
+        child.wait()
+
+    def close(self) -> None:
+        """Nobody is left."""
+        for child in self._children:
+            child.kill()
+            child.wait()
+
+
+def names(slots: Sequence[object]) -> list[str]:
+    """Who sits where; empty for nobody."""
+    return [getattr(slot, "name", "") for slot in slots]
