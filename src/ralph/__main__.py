@@ -27,25 +27,19 @@ def main() -> int:
         from ralph.process.spawner import start_guardian
 
         guardian = start_guardian()  # it starts while we import
-    _import_msgspec()
+    from ralph._light import travel_light
+
+    travel_light()
     from ralph.faces.cli.main import main as command_line
 
     return command_line(arguments, guardian)
 
 
-def _import_msgspec() -> None:
-    """Without typing_extensions, which it takes where it finds them: 3 ms for what our Python has itself."""
-    if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # "not there", says the import system
-    import msgspec  # noqa: F401
-
-    del sys.modules["typing_extensions"]
-
-
 def _status(arguments: list[str]) -> str:
     """Half the start-up of the whole command line; empty when that shall tell what is wrong."""
-    _import_msgspec()
+    from ralph._light import travel_light
+
+    travel_light()
     from ralph.faces.cli.overview import overview
     from ralph.model.errors import RalphError
 
