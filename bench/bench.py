@@ -208,20 +208,16 @@ def stream(bench: Bench) -> Iterator[Row]:
     folder = repository(bench, "stream", "--emit", str(data), guardrails=())
     size = data.stat().st_size
     copy = bench.scratch / "copy"
-    piped = ("/bin/bash", "-c", f"{bench.agent} --emit {data} < PROMPT.md | cat > {copy}")
+    # Emptied within its time: otherwise 200 MB wait to be written to the disk, and slow down whoever comes next.
+    piped = ("/bin/bash", "-c", f"{bench.agent} --emit {data} < PROMPT.md | cat > {copy}; : > {copy}")
     peaks: list[float] = []
-
-    def by_cat() -> float:
-        seconds = once(bench, piped, folder).seconds
-        copy.unlink()  # before it is written back to the disk, which would slow down the next
-        return seconds
 
     def by_ralph() -> float:
         ended = once(bench, run(bench, 1), folder, NOT_COMPLETE)
         peaks.append(ended.peak)
         return ended.seconds
 
-    times = rounds({"cat": by_cat, "ralph": by_ralph}, most=7, seconds=40)
+    times = rounds({"cat": lambda: once(bench, piped, folder).seconds, "ralph": by_ralph}, most=7, seconds=40)
     data.unlink()
     cat, ralph = ([size / MB / seconds for seconds in times[name]] for name in ("cat", "ralph"))
     rate = f"{statistics.median(ralph):.0f} / {statistics.median(cat):.0f} MB/s"

@@ -511,9 +511,15 @@ ODD: dict[str, list[object]] = {
         user(answer("both", "w", is_error=True, error="its own")),
         user(answer(None, "w", is_error=True)),
     ],
-    "a plan": [
-        assistant(use("TodoWrite", "p", todos=[{"content": "a", "status": "completed"}])),
+    "plans": [
+        assistant(text("before"), use("TodoWrite", "p", todos=[{"content": "a", "status": "pending"}])),
         user(answer("ok", "p")),
+        assistant(use("TodoWrite", "q", todos=[{"content": "a", "status": "completed"}])),
+        user(answer("ok", "q")),
+    ],
+    "tasks": [
+        assistant(use("TaskCreate", "p", subject="a")),
+        assistant(use("TaskUpdate", "q", taskId="1", status="completed")),
     ],
     "half an emoji": [rb'{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d"}]}}'],
     "bad UTF-8": [b'{"type":"assistant","message":{"content":[{"type":"text","text":"\xff\xfe"}]}}'],
@@ -535,13 +541,23 @@ def test_a_flood_is_judged_as_its_lines_are(odd: str, ends: bool) -> None:
     at_once = whole.feed(data)
     one_by_one = [event for line in data.splitlines(keepends=True) for event in single.feed(line)]
     assert whole.heard() == single.heard()
-    assert [_bare(e) for e in at_once] == [_bare(e) for e in one_by_one if not (isinstance(e, Said) and e.thinking)]
+    shown = [e for e in one_by_one if not (isinstance(e, Said) and e.thinking)]
+    assert [_bare(e) for e in at_once if not isinstance(e, Planned)] == [
+        _bare(e) for e in shown if not isinstance(e, Planned)
+    ]
+    assert [e for e in at_once if isinstance(e, Planned)][-1:] == [e for e in shown if isinstance(e, Planned)][-1:]
 
 
 def test_a_flood_leaves_out_thoughts_and_what_tools_printed() -> None:
     events = StreamJsonParser().feed(lines(*FILLER * 200))
     assert len(events) == 600
     assert events[2] == ToolEnded("f", "", None, 0, 602)
+
+
+def test_of_many_plans_in_a_flood_the_latest_is_told() -> None:
+    plans = [assistant(use("TodoWrite", f"p{n}", todos=[{"content": f"step {n}"}])) for n in range(10)]
+    events = StreamJsonParser().feed(lines(*FILLER * 200, *plans))
+    assert [event for event in events if isinstance(event, Planned)] == [Planned((Todo("step 9"),))]
 
 
 def test_a_large_result_alone_is_no_flood() -> None:
@@ -557,5 +573,7 @@ def _bare(event: AgentEvent) -> AgentEvent:
             return ToolEnded(event.id, "", event.error, nested=event.nested)
         case Unparsed():
             return Unparsed(0)
+        case Said() if len(event.text) > 200:
+            return Said(event.text[:200] + "…", False, event.nested)
         case _:
             return event

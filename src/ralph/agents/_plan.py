@@ -14,8 +14,8 @@ _STATES: dict[str, TodoState] = {
     "done": "done",
     "cancelled": "done",
 }
-_WHOLE = frozenset({"TodoWrite", "todowrite", "todo_write", "write_todos"})
-TOOLS = _WHOLE | {"TaskCreate", "TaskUpdate"}
+WHOLE = frozenset({"TodoWrite", "todowrite", "todo_write", "write_todos"})
+TOOLS = WHOLE | {"TaskCreate", "TaskUpdate"}
 MOST = 500  # tasks; what comes after them is not told
 
 
@@ -44,7 +44,7 @@ class Plan:
     def changed(self, tool: str, given: Raw) -> Planned | None:
         """The plan after this call of one of TOOLS; None when that tells nothing."""
         try:
-            if tool in _WHOLE:
+            if tool in WHOLE:
                 return _planned(_LIST.decode(given).todos)
             return self._changed_task(tool, _ITEM.decode(given))
         except UNDECODABLE:

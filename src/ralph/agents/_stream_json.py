@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ralph.agents._meter import Meter
 from ralph.agents._ndjson import is_flood, values
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
+from ralph.agents._plan import WHOLE as WHOLE_PLANS
 from ralph.agents._plan import Plan
 from ralph.agents._recent import Recent
 from ralph.agents._stream_json_lines import (
@@ -41,6 +42,7 @@ from ralph.model.ports import Heard
 _ABOUT_PERMISSION = re.compile(r"permission|approv|granted", re.IGNORECASE)
 _HELD_BACK = "Stop hook feedback:"
 _NOTE = 400  # characters
+BRIEF = 200  # characters told of a text in a flood; a claim is looked for in all of it
 
 
 class StreamJsonParser:
@@ -50,6 +52,7 @@ class StreamJsonParser:
         self._meter = Meter()
         self._plan = Plan()
         self._planning = Recent()  # calls that were told as a plan
+        self._unread: LeanSaying | None = None  # the call that tells the latest plan
         self._names = Recent()  # of tools that run
         self._worked: set[str] = set()  # tools that did something
         self._failures = Recent()
@@ -66,6 +69,10 @@ class StreamJsonParser:
         found: list[AgentEvent] = []
         for line in values(lines, LEAN if is_flood(lines) else DECODER, long_line):
             _HEARS[type(line)](self, line, found)
+        if self._unread is not None:
+            if planned := self._plan.changed(self._unread.name, self._unread.input):
+                found.append(planned)
+            self._unread = None
         return found
 
     def heard(self) -> Heard:
@@ -159,11 +166,15 @@ class StreamJsonParser:
                 if not isinstance(text, str):
                     self._hear_unparsed(text, found)
                 elif text:
-                    found.append(Said(text, False, nested))
+                    found.append(Said(text if len(text) <= BRIEF else text[:BRIEF] + "…", False, nested))
                     said = f"{said}\n{text}" if said else text
             elif block.type == "tool_use":
-                self._start(block, nested, found)
                 said = ""
+                if block.name in WHOLE_PLANS and not nested:
+                    self._text, self._unread = "", block
+                    self._planning.remember(block.id)
+                else:
+                    self._start(block, nested, found)
         if said and not nested:
             self._text = said
 

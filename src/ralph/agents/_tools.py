@@ -1,9 +1,11 @@
 """A tool call as the watcher sees it: what it is about, and what came out."""
 
+from functools import lru_cache
 from typing import Any
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct, defstruct
 from msgspec.json import Decoder
+from msgspec.structs import astuple
 
 from ralph.agents._ndjson import UNDECODABLE
 from ralph.model.events import ToolEnded
@@ -11,27 +13,7 @@ from ralph.model.events import ToolEnded
 SHOWN = 2_000  # characters of a tool's input or output in an event
 
 
-class _Input(Struct, frozen=True, gc=False):
-    """Whatever names what a tool works on. Any type: a stranger's tool may use the same word for something else."""
-
-    file_path: Any = None
-    path: Any = None
-    camel_path: Any = field(default=None, name="filePath")
-    notebook_path: Any = None
-    absolute_path: Any = None
-    dir_path: Any = None
-    command: Any = None
-    cmd: Any = None
-    description: Any = None
-    pattern: Any = None
-    query: Any = None
-    url: Any = None
-    prompt: Any = None
-    skill: Any = None
-
-
-_INPUT = Decoder(_Input)
-_PATH = ("file_path", "path", "camel_path", "notebook_path", "absolute_path", "dir_path")
+_PATH = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "dir_path")
 _SPEAKING = {
     "read write edit multiedit notebookedit ls list": _PATH,
     "read_file write_file edit_file create_file undo_edit replace list_directory read_many_files": _PATH,
@@ -42,20 +24,27 @@ _SPEAKING = {
     "task agent oracle": ("description", "prompt"),
     "skill": ("skill",),
 }
-_FIELDS = {name: fields for names, fields in _SPEAKING.items() for name in names.split()}
+
+
+@lru_cache(maxsize=200)  # agents have few tools, and call them often
+def _reader(tool: str) -> Decoder[Struct] | None:
+    """Reads what names what a tool works on. Any type: a stranger's tool may use the same word for something else."""
+    for names, fields in _SPEAKING.items():
+        if tool.lower() in names.split():
+            return Decoder(defstruct("Input", [(name, Any, None) for name in fields], gc=False))
+    return None
 
 
 def summary(tool: str, given: Raw) -> str:
     """The path, the command, the pattern: empty for a tool we do not know."""
-    names = _FIELDS.get(tool.lower())
-    if names is None:
+    reader = _reader(tool)
+    if reader is None:
         return ""
     try:
-        fields = _INPUT.decode(given)
+        fields = reader.decode(given)
     except UNDECODABLE:
         return ""
-    for name in names:
-        value = getattr(fields, name)
+    for value in astuple(fields):
         if value and isinstance(value, str):
             return value[:SHOWN]
     return ""
