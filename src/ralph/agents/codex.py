@@ -7,8 +7,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from ralph.agents._account import Account
 from ralph.agents._argv import given, unless_given
-from ralph.agents._meter import Meter
 from ralph.agents._ndjson import values
 from ralph.agents._plain import PlainParser
 from ralph.agents._recent import Recent
@@ -198,19 +198,12 @@ _DECODER: Decoder[_Line] = Decoder(_Line)
 
 
 # -- the parser ------------------------------------------------------------------------------------
-class CodexParser:
+class CodexParser(Account):
     """One run. Only `turn.completed` is a success."""
 
     def __init__(self) -> None:
-        self._meter = Meter()
-        self._closing: Literal["success", "error", "none"] = "none"
-        self._text = ""
-        self._error = ""
+        super().__init__()
         self._running = Recent()
-        self._denials: dict[str, None] = {}  # in order, each once
-        self._tools = 0
-        self._errors = 0
-        self._unparsed = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
@@ -220,19 +213,10 @@ class CodexParser:
         return found
 
     def heard(self) -> Heard:
-        """What the last turn came to."""
+        """What the last turn came to. A status is told in words only."""
         status = _STATUS.search(self._error)
-        return Heard(
-            self._closing,
-            text=self._text,
-            error=self._error,
-            status=int(status[1]) if status else None,
-            usage=self._meter.usage,
-            tools=self._tools,
-            errors=self._errors,
-            denials=tuple(self._denials),
-            unparsed=self._unparsed,
-        )
+        self._status = int(status[1]) if status else None
+        return super().heard()
 
     def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
         match line:
@@ -255,8 +239,7 @@ class CodexParser:
                 self._error = message
                 return (Noted(message),)
             case Unparsed():
-                self._unparsed += 1
-                return (line,)
+                return self._strange(line)
 
     def _started(self, item: _Item) -> Sequence[AgentEvent]:
         if item.type == "todo_list":

@@ -1,13 +1,12 @@
 """Google's Gemini CLI."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
+from ralph.agents._account import Account
 from ralph.agents._argv import given, is_option_value, unless_given
-from ralph.agents._meter import Meter
 from ralph.agents._ndjson import values
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
@@ -121,22 +120,16 @@ _DECODER: Decoder[_Line] = Decoder(_Line)
 
 
 # -- the parser ------------------------------------------------------------------------------------
-class GeminiParser:
+class GeminiParser(Account):
     """One run. Text comes in pieces and is told when it is whole."""
 
     def __init__(self) -> None:
-        self._meter = Meter()
+        super().__init__()
         self._plan = Plan()
         self._planning = Recent()
-        self._closing: Literal["success", "error", "none"] = "none"
         self._pieces: list[str] = []  # of the text so far
         self._told = True
         self._size = 0
-        self._error = ""
-        self._cut_short = False
-        self._tools = 0
-        self._errors = 0
-        self._unparsed = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
@@ -151,16 +144,8 @@ class GeminiParser:
 
     def heard(self) -> Heard:
         """What its result says, and the last text."""
-        return Heard(
-            self._closing,
-            text=self._text(),
-            error=self._error,
-            cut_short=self._cut_short,
-            usage=self._meter.usage,
-            tools=self._tools,
-            errors=self._errors,
-            unparsed=self._unparsed,
-        )
+        self._text = self._joined()
+        return super().heard()
 
     def _piece(self, line: _Message) -> Sequence[AgentEvent]:
         if line.role != "assistant" or not line.content:
@@ -169,7 +154,7 @@ class GeminiParser:
             self._add(line.content)
             return ()
         # Without the mark a message is whole, or repeats the one before it and goes on.
-        before = () if line.content.startswith(self._text()) else self._whole()
+        before = () if line.content.startswith(self._joined()) else self._whole()
         self._forget()
         self._add(line.content)
         return before
@@ -179,18 +164,18 @@ class GeminiParser:
         self._told = False
         self._size += len(piece)
         if self._size > 2 * KEPT:
-            end = self._text()[-KEPT:]
+            end = self._joined()[-KEPT:]
             self._pieces, self._size = [end], len(end)
 
     def _forget(self) -> None:
         self._pieces, self._size = [], 0
 
-    def _text(self) -> str:
+    def _joined(self) -> str:
         return "".join(self._pieces)
 
     def _whole(self) -> Sequence[AgentEvent]:
         told, self._told = self._told, True
-        return () if told else (Said(self._text()),)
+        return () if told else (Said(self._joined()),)
 
     def _events(self, line: _Init | _ToolUse | _ToolResult | _Error | _Result | Unparsed) -> Sequence[AgentEvent]:
         match line:
@@ -206,8 +191,7 @@ class GeminiParser:
             case _Result():
                 return self._finished(line)
             case Unparsed():
-                self._unparsed += 1
-                return (line,)
+                return self._strange(line)
 
     def _started(self, line: _ToolUse) -> Sequence[AgentEvent]:
         self._forget()
@@ -237,5 +221,5 @@ class GeminiParser:
         self._cut_short = not ok and "TurnLimit" in problem.type
         return (
             self._meter.total(None, usage),
-            Finished(ok, self._text() if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
+            Finished(ok, self._joined() if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
         )

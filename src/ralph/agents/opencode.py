@@ -1,13 +1,12 @@
 """opencode."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
+from ralph.agents._account import Account
 from ralph.agents._argv import unless_given
-from ralph.agents._meter import Meter
 from ralph.agents._ndjson import values
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
@@ -16,7 +15,7 @@ from ralph.agents._tools import ended, failed_with, summary
 from ralph.model.agent_card import Pointing, Traits
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
-from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
 
 TRAITS = Traits("opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
 
@@ -142,21 +141,13 @@ _DECODER: Decoder[_Line] = Decoder(_Line)
 
 
 # -- the parser ------------------------------------------------------------------------------------
-class OpencodeParser:
+class OpencodeParser(Account):
     """One run. It has no result event: the end is a step that finished with "stop"."""
 
     def __init__(self) -> None:
-        self._meter = Meter()
+        super().__init__()
         self._plan = Plan()
-        self._closing: Literal["success", "error", "none"] = "none"
-        self._text = ""
-        self._error = ""
-        self._status: int | None = None
-        self._cut_short = False
         self._steps = 0
-        self._tools = 0
-        self._errors = 0
-        self._unparsed = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
@@ -164,21 +155,6 @@ class OpencodeParser:
         for line in values(lines, _DECODER):
             found += self._events(line)
         return found
-
-    def heard(self) -> Heard:
-        """What the last step came to."""
-        return Heard(
-            self._closing,
-            text=self._text,
-            error=self._error,
-            status=self._status,
-            cut_short=self._cut_short,
-            cost_usd=self._meter.cost_usd,
-            usage=self._meter.usage,
-            tools=self._tools,
-            errors=self._errors,
-            unparsed=self._unparsed,
-        )
 
     def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
         match line:
@@ -198,8 +174,7 @@ class OpencodeParser:
             case _Error(problem):
                 return self._failed(problem)
             case Unparsed():
-                self._unparsed += 1
-                return (line,)
+                return self._strange(line)
 
     def _used(self, part: _ToolPart) -> Sequence[AgentEvent]:
         """A tool is told once, when it is over."""

@@ -1,0 +1,44 @@
+"""What the parsers of Codex, Gemini and opencode keep until the end of a run."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ralph.agents._meter import Meter
+from ralph.model.events import AgentEvent, Unparsed
+from ralph.model.ports import Heard
+
+
+class Account:
+    """Of one run. A parser fills it in as lines come."""
+
+    def __init__(self) -> None:
+        self._meter = Meter()
+        self._closing: Literal["success", "error", "none"] = "none"
+        self._text = ""
+        self._error = ""
+        self._status: int | None = None
+        self._cut_short = False
+        self._denials: dict[str, None] = {}  # in order, each once
+        self._tools = 0
+        self._errors = 0
+        self._unparsed = 0
+
+    def heard(self) -> Heard:
+        """What it all amounts to."""
+        return Heard(
+            self._closing,
+            text=self._text,
+            error=self._error,
+            status=self._status,
+            cut_short=self._cut_short,
+            cost_usd=self._meter.cost_usd,
+            usage=self._meter.usage,
+            tools=self._tools,
+            errors=self._errors,
+            denials=tuple(self._denials),
+            unparsed=self._unparsed,
+        )
+
+    def _strange(self, line: Unparsed) -> Sequence[AgentEvent]:
+        self._unparsed += 1
+        return (line,)
