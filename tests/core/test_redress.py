@@ -282,6 +282,21 @@ def test_without_reviews_only_the_form_counts() -> None:  # 004-20, 004-26
     assert unnoted.undone == ("A: passes true → false",)
 
 
+def test_without_reviews_nobody_writes_a_verdict() -> None:  # 004-26
+    verdicts = (raw(**approved()), raw("B", 2, **approved()))
+    found = after(tasks(raw()), "implement", *verdicts, skip_review=True)
+    assert [story.state for story in found.tasks.stories] == [(True, None, 0)] * 2
+    assert found.undone[:2] == ('A: reviewStatus "approved" → null', "A: reviewCount 1 → 0")
+    cut_off = after(tasks(raw(**needs_review())), "review", raw(**approved()), skip_review=True)
+    assert not cut_off.is_needed
+
+
+def test_without_reviews_what_is_done_stays_on_the_list() -> None:  # 004-26
+    found = after(tasks(raw(passes=True), raw("B", 2)), "implement", raw("B", 2, passes=True), skip_review=True)
+    assert found.undone == ("A: put back",)
+    assert [story.passes for story in found.tasks.stories] == [True, True]
+
+
 @pytest.mark.parametrize(("title", "shown"), [("Größe ändern", "Größe ändern"), ("\ud800", r"\ud800")])
 def test_what_is_written_can_be_read_again(title: str, shown: str) -> None:
     found = tasks(raw() | {"title": title})

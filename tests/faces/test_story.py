@@ -29,6 +29,8 @@ def test_init_lays_out_the_files_once(workshop: Workshop) -> None:  # 004-02, 00
     assert re.search(r"^Started: \d{4}-\d\d-\d\d$", progress, re.MULTILINE)
     assert "{{" not in progress
     assert (workshop.repo / ".gitignore").read_text().splitlines().count(".ralph-active") == 1
+    assert workshop.ralph("story", "init", "--ralph-dir", "other", "--name", "two words").returncode == 0
+    assert json.loads((workshop.repo / "other/tasks.json").read_text())["branchName"] == "ralph/two-words"
     again = workshop.ralph("story", "init")
     assert again.returncode == 2
     assert "--force" in again.stderr
@@ -93,6 +95,7 @@ def test_at_a_cap_of_one_the_first_review_approves(stories: Stories) -> None:  #
     )
     assert stories.workshop.ralph("story", "run", "--review-cap", "1").returncode == 0
     assert stories.stories[0]["reviewFeedback"] == "[AUTO-APPROVED AT CAP] handle zero"
+    assert "approved at cap" in stories.workshop.ralph("story", "report").stdout
 
 
 def test_the_marker_tells_hooks_what_is_going_on(stories: Stories) -> None:  # 004-06
@@ -149,6 +152,19 @@ def test_a_list_that_cannot_work_exits_2(stories: Stories, listed: list[dict[str
     assert says in checked.stdout
 
 
+def test_a_report_needs_a_list_and_a_place(stories: Stories) -> None:  # 004-32
+    stories.plan(story("US-001"))
+    nowhere = stories.workshop.ralph("story", "report", "--html", "no/where.html")
+    assert (nowhere.returncode, "cannot write no/where.html" in nowhere.stderr) == (2, True)
+    stories.plan(story("US-001", reviewCount=-1))
+    broken = stories.workshop.ralph("story", "report")
+    assert (broken.returncode, broken.stdout) == (2, "")
+    assert "'reviewCount' must be a non-negative integer" in broken.stderr
+    stories.script(("US-001", {}, ""))
+    run = stories.workshop.ralph("story", "run")
+    assert (run.returncode, "iterations  time" in run.stdout) == (2, False)
+
+
 def test_max_iterations_exit_1_and_a_sandbox_that_is_not_there_2(stories: Stories) -> None:  # 004-03, 004-08
     stories.plan(story("US-001"))
     stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
@@ -166,6 +182,8 @@ def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
         second = stories.workshop.ralph("story", "run")
         assert second.returncode == 2
         assert f"pid {run.pid}" in second.stderr
+        anew = stories.workshop.ralph("story", "init", "--force")
+        assert (anew.returncode, stories.stories[0]["title"]) == (2, "Title of US-001")
         assert (stories.repo / ".ralph-active").exists()
         run.send_signal(signal.SIGINT)
         time.sleep(0.3)
@@ -201,13 +219,16 @@ def test_red_verify_commands_keep_it_from_being_done(stories: Stories) -> None:
 
 
 def test_archive_leaves_a_clean_slate_and_a_commit(stories: Stories) -> None:  # 004-29
-    stories.plan(story("US-001", passes=True, reviewStatus="approved", reviewCount=1, notes="n"), story("US-002"))
+    first = story("US-001", title="a | b", passes=True, reviewStatus="approved", reviewCount=1, notes="n")
+    stories.plan(first, story("US-002"))
     done = stories.workshop.ralph("story", "archive", "--label", "first try")
     assert done.returncode == 0, done.stderr
     (folder,) = (stories.repo / "ralph-archive").iterdir()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d-first-try", folder.name)
     assert sorted(p.name for p in folder.iterdir()) == ["prd.md", "progress.txt", "summary.md", "tasks.json"]
-    assert "Stories completed: 1 of 2" in (folder / "summary.md").read_text()
+    summary = (folder / "summary.md").read_text()
+    assert "Stories completed: 1 of 2" in summary
+    assert r"| US-001 | a \| b | yes | 1 |" in summary
     assert stories.stories[0]["title"] == ""
     assert "archive ralph loop" in stories.workshop.git("log", "-1", "--format=%s")
     assert stories.workshop.git("status", "--porcelain") == ""
@@ -351,6 +372,15 @@ def test_an_archive_commits_nothing_of_the_users(stories: Stories) -> None:  # 0
     (stories.repo / "ralph/mine.txt").write_text("x\n")
     assert stories.workshop.ralph("story", "archive").returncode == 0
     assert stories.workshop.git("status", "--porcelain").splitlines() == ["?? mine.txt", "?? ralph/mine.txt"]
+
+
+def test_what_was_not_committed_before_the_first_agent_is_named(stories: Stories) -> None:  # 004-21
+    stories.plan(story("US-001"))
+    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
+    (stories.repo / "mine.txt").write_text("half a thought")
+    done = stories.workshop.ralph("story", "run", "-n", "1")
+    assert "Not committed yet: mine.txt. Agents are told to commit everything" in done.stdout
+    assert "Not committed yet" not in stories.workshop.ralph("story", "run", "-n", "1").stdout
 
 
 def test_what_ralph_keeps_and_what_was_renamed(stories: Stories) -> None:  # 004-21

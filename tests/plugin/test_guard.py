@@ -73,6 +73,12 @@ def test_a_project_may_live_anywhere() -> None:
     assert all(reasons(["echo x > /usr/src/x", "rm -rf /usr/src/app2"], root="/usr/src/app").values())
 
 
+def test_what_holds_the_project_is_not_wiped_wherever_it_lies() -> None:  # 004-04
+    held = ["rm -rf ..", "rm -rf /tmp/a", "rm -rf ../*", "chmod -R 0 .."]
+    assert all(reasons(held, root="/tmp/a/app").values())
+    assert not any(reasons(["rm -rf ../other", "rm -rf /tmp/b", "echo x > ../y"], root="/tmp/a/app").values())
+
+
 ALLOWANCES = """
 # what this project needs
 git push --force origin ralph/demo

@@ -41,7 +41,12 @@ class Ground:
         self._temporary = [each for folder in temporary if os.path.isabs(folder) for each in _both(folder)]
 
     def owns(self, path: str) -> bool:
-        """Whether it lies below the project or below a folder for temporary files; neither of them does itself."""
+        """Whether it lies below the project or below a folder for temporary files; neither of them does itself.
+
+        Nor does what holds the project, where that is a temporary one.
+        """
+        if any(folder.startswith(path.rstrip("/") + "/") for folder in self._own):
+            return False
         return any(path.startswith(folder.rstrip("/") + "/") for folder in (*self._own, *self._temporary))
 
     def in_project(self, path: str) -> str | None:

@@ -18,6 +18,7 @@ from ralph.config.schema import AgentSettings
 from ralph.core import environment
 from ralph.core.guardrail import slugs
 from ralph.core.policies.reviewed import Reviewed, Standing
+from ralph.core.quantities import counted
 from ralph.core.review import is_done, read
 from ralph.core.step import Rules
 from ralph.engine import kernel
@@ -163,7 +164,7 @@ def estimate(place: StoryPlace, places: Places, skip_review: bool, limit: int) -
     count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"
     why = "" if seen is None else ", as seen in this repository so far"
     enough = "" if need <= limit else f", more than the {limit} allowed: see -n"
-    return f"{count} × ~{each:.2g} iterations each{why} = ~{need} iterations{enough}"
+    return f"{count} × ~{each:.2g} iterations each{why} = ~{counted(need, 'iteration')}{enough}"
 
 
 def _observed(places: Places, skip_review: bool) -> float | None:

@@ -41,6 +41,7 @@ class Archived(Struct, frozen=True):
 
 def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
     """Copy the templates that are not there yet, or with force all; what was made, in words."""
+    _refuse_while_active(place)
     wanted = [file for file in FILES if force or not os.path.lexists(os.path.join(place.folder, file))]
     if not wanted:
         raise UsageError(f"{place.folder} has {', '.join(FILES)} already", "keep them, or start over with --force")
@@ -66,9 +67,7 @@ def check(place: StoryPlace, cap: int, skip_review: bool) -> tuple[list[str], li
 
 def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Archived:
     """Move a loop's files away, summarise it, lay out fresh ones, commit."""
-    for marker in place.markers:
-        if pid := owner(marker):
-            raise Busy(f"a story loop is active here (pid {pid}, {marker})", "wait for it, or `ralph cancel`")
+    _refuse_while_active(place)
     try:
         tasks = read(read_whole(place.tasks))
     except OSError as error:
@@ -88,6 +87,12 @@ def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Arch
     return Archived(target, done, len(tasks.stories), commit, problem)
 
 
+def _refuse_while_active(place: StoryPlace) -> None:
+    for marker in place.markers:
+        if pid := owner(marker):
+            raise Busy(f"a story loop is active here (pid {pid}, {marker})", "wait for it, or `ralph cancel`")
+
+
 def _fresh(place: StoryPlace, file: str, name: str) -> None:
     with open(os.path.join(plugin_folder(), "templates", file), encoding="utf-8") as template:
         text = template.read()
@@ -99,7 +104,7 @@ def _fresh(place: StoryPlace, file: str, name: str) -> None:
         document = json.loads(text)
         document["project"] = document.get("project") or title
         if name:
-            document["branchName"] = f"ralph/{name}"
+            document["branchName"] = f"ralph/{'-'.join(name.split())}"  # git takes no blanks
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     write_whole(os.path.join(place.folder, file), text)
 
@@ -134,8 +139,13 @@ def _summary(place: StoryPlace, document: Mapping[str, object], done: int, total
     for raw in stories if isinstance(stories, list) else []:
         if isinstance(raw, dict):
             mark = "yes" if raw.get("passes") is True else "no"
-            lines.append(f"| {raw.get('id')} | {raw.get('title')} | {mark} | {raw.get('reviewCount', 0)} |")
+            told = (raw.get("id"), raw.get("title"), mark, raw.get("reviewCount", 0))
+            lines.append(f"| {' | '.join(_cell(value) for value in told)} |")
     return "\n".join(lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|")
 
 
 def _started(place: StoryPlace) -> str:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from ralph.app.places import Places
 from ralph.app.story_history import Effort, current, efforts
-from ralph.core.review import Story, is_done, read
+from ralph.core.review import AUTO_APPROVED, Story, is_done, read
 from ralph.engine.whole_file import read_whole
 from ralph.model.errors import ConfigError
 from ralph.model.story import StoryPlace
@@ -42,6 +42,8 @@ def report(place: StoryPlace, places: Places) -> Report:
         tasks = read(read_whole(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
+    if tasks.problems:
+        raise ConfigError(f"{place.tasks}: {tasks.problems[0]}", "see all of it with `ralph story check`")
     lines = {story.id: _line(story) for story in tasks.stories}
     for effort in _efforts(place, places):
         if effort.story in lines:
@@ -58,7 +60,10 @@ def report(place: StoryPlace, places: Places) -> Report:
 
 def _line(story: Story) -> StoryLine:
     done = is_done(story, skip_review=story.status is None)
-    return StoryLine(story.id, story.title, story.status or ("passes" if story.passes else "open"), done, story.count)
+    status = story.status or ("passes" if story.passes else "open")
+    if story.passes and story.feedback.startswith(AUTO_APPROVED):
+        status = "approved at cap"
+    return StoryLine(story.id, story.title, status, done, story.count)
 
 
 def _with(line: StoryLine, effort: Effort) -> StoryLine:

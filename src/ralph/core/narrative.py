@@ -69,6 +69,9 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]
         case Looked(needs=needs) if needs:
             return [Noted(f"Waiting for {', '.join(needs)}: DONE is not there yet")]
+        case Surveyed(uncommitted=paths) if paths and state.tally.iterations == 0:
+            names, more = ", ".join(paths[:5]), ", …" if len(paths) > 5 else ""
+            return [Warned(f"Not committed yet: {names}{more}. Agents are told to commit everything")]
         case Surveyed(rewritten=names) if names:
             return [Warned(f"{name} was changed meanwhile: what comes next is told the new text") for name in names]
         case Saved(done, message, problems):

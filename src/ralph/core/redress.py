@@ -12,6 +12,7 @@ from ralph.core.review import (
     AUTO_APPROVED,
     CHANGES_REQUESTED,
     FIELDS,
+    IMPLEMENT,
     REVIEW,
     UNSTARTED,
     Mode,
@@ -59,6 +60,9 @@ def redress(before: Tasks, text: str | None, mode: Mode, cap: int, skip_review: 
     found = [*after.problems, *_keep_checks(before, document)]
     approved: list[str] = []
     if skip_review:
+        if mode == IMPLEMENT:  # the verdict of a review that was cut off before this loop stays
+            _keep_reviews(before, document)
+        _put_back_removed(before, document, mode)
         _keep_notes(before, document)
     else:
         states, priorities = snapshot(before.stories), {story.id: story.priority for story in before.stories}
@@ -141,8 +145,15 @@ def _put_back_removed(before: Tasks, document: Raw, mode: Mode) -> None:
     stories = document["userStories"]
     there = _by_id(document)
     for place, (story, raw) in enumerate(zip(before.stories, before.document["userStories"], strict=True)):
-        if story.id not in there and (mode != "implement" or story.state != UNSTARTED):
+        if story.id not in there and (mode != IMPLEMENT or story.state != UNSTARTED):
             stories.insert(place, deepcopy(raw))
+
+
+def _keep_reviews(before: Tasks, document: Raw) -> None:
+    """Where nobody reviews, nobody writes a verdict: `passes` is all that moves."""
+    known = _by_id(before.document)
+    for raw in document["userStories"]:
+        _put_back(raw, {**known.get(raw["id"], _INITIAL), "passes": raw["passes"]})
 
 
 def _keep_notes(before: Tasks, document: Raw) -> None:

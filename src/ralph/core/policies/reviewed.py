@@ -107,7 +107,7 @@ class Reviewed(Struct, frozen=True):
             case Restored():
                 return self._next(state, tally)
             case Checked() as checked:
-                return state, _verdict(checked, state)
+                return state, self._verdict(checked, state)
             case _:
                 return state, Survey()
 
@@ -155,7 +155,7 @@ class Reviewed(Struct, frozen=True):
             return state, Stop(Outcome.UNUSABLE, " ".join(_told(problems)))
         state = replace(state, begun=True)
         if is_complete(stories, self.skip_review):
-            return state, Check(self.gates, tally.iterations) if self.gates else _completed(state)
+            return state, Check(self.gates, tally.iterations) if self.gates else self._completed(state)
         if state.idle >= NO_PROGRESS:
             why = f"{state.idle} iterations in a row changed neither tasks.json nor the branch"
             return state, Stop(Outcome.STUCK, f"{why}; the last one: {state.trouble}" if state.trouble else why)
@@ -177,19 +177,19 @@ class Reviewed(Struct, frozen=True):
         status = "needs_review" if mode == REVIEW else "changes_requested"
         return min((s for s in stories if s.status == status), key=lambda s: s.priority)
 
+    def _verdict(self, checked: Checked, state: Standing) -> Decision:
+        if not checked.failures:
+            return self._completed(state)
+        red = ", ".join(result.gate for result in checked.failures)
+        done = "passes without review" if self.skip_review else "is approved"
+        return Stop(Outcome.FAILED, f"every story {done}, but not every verifyCommand passes: {red}")
 
-def _verdict(checked: Checked, state: Standing) -> Decision:
-    if not checked.failures:
-        return _completed(state)
-    red = ", ".join(result.gate for result in checked.failures)
-    return Stop(Outcome.FAILED, f"every story is approved, but not every verifyCommand passes: {red}")
-
-
-def _completed(state: Standing) -> Decision:
-    said = "promised and approved" if state.claimed else "approved"
-    left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
-    gone = f"; taken from the list by an agent: {', '.join(state.removed[:10])}" if state.removed else ""
-    return Stop(Outcome.COMPLETED, f"every story is {said}{gone}{left}")
+    def _completed(self, state: Standing) -> Decision:
+        said = "is promised and approved" if state.claimed else "is approved"
+        said = "passes without review" if self.skip_review else said
+        left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
+        gone = f"; taken from the list by an agent: {', '.join(state.removed[:10])}" if state.removed else ""
+        return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}")
 
 
 def _corrected(state: Standing) -> Standing:

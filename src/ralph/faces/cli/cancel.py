@@ -9,7 +9,7 @@ import click
 @click.argument("run", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print the run's record as JSON.")
 def command(run: str, as_json: bool) -> None:
-    """End the active run RUN (or the only one) within two seconds. Its work stays; `ralph run --resume` goes on."""
+    """End the active run RUN (or the only one) within two seconds. Its work stays, and it can be gone on with."""
     from ralph.app import places, status
     from ralph.faces.board_words import run_cancelled
     from ralph.faces.cli.overview import records

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -93,7 +94,7 @@ def run(
     from ralph.app.plugin import plugin_folder
     from ralph.config.sources import load
     from ralph.faces.cli.console import watching
-    from ralph.model.errors import MachineError
+    from ralph.model.errors import ConfigError, MachineError
     from ralph.model.story import StoryRules
 
     if sandbox:
@@ -117,10 +118,11 @@ def run(
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
         stop = story.run(request, here, os.environ, context.obj, wishes)
-    if not as_json and os.path.exists(place.tasks):
+    if not as_json:
         from ralph.app.story_report import report
 
-        click.echo(table(report(place, here)))
+        with suppress(ConfigError):  # a list that cannot be read has been told of
+            click.echo(table(report(place, here)))
     return stop.outcome.exit_code
 
 
@@ -172,9 +174,13 @@ def report_command(project_dir: str, ralph_dir: str, as_json: bool, html_file: s
     found = report(place, places.find(place.project))
     if html_file:
         from ralph.faces.cli.story_page import page
+        from ralph.model.errors import UsageError
 
-        with open(html_file, "w", encoding="utf-8") as file:
-            file.write(page(found))
+        try:
+            with open(html_file, "w", encoding="utf-8") as file:
+                file.write(page(found))
+        except OSError as error:
+            raise UsageError(f"cannot write {html_file}: {error.strerror}", "give another place with --html") from error
         click.echo(f"Written to {html_file}")
     elif as_json:
         import msgspec

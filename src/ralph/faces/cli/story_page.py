@@ -17,7 +17,7 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid #8884; vertical-align: middle; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 rect { fill: #4c8bf5; } .open rect { fill: #e0a030; }
-small { opacity: .7; }
+td:first-child { white-space: nowrap; }
 """
 _WIDTH = 60
 
