@@ -6,6 +6,8 @@ import sys
 def main() -> int:
     """Run the command line; its exit code."""
     arguments = sys.argv[1:]
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_closed_streams()
     if arguments in (["--version"], ["-v"]):
         from ralph._version import VERSION
 
@@ -20,7 +22,10 @@ def main() -> int:
     gc.disable()  # nothing that is made while importing is garbage
     if arguments in (["status"], ["status", "--json"]) and (shown := _status(arguments)):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # it is a text stream here
-        sys.stdout.write(shown)
+        try:
+            sys.stdout.write(shown)
+        except OSError:
+            return 1  # nobody can read it
         return 0
     guardian = None
     if arguments[:1] in (["run"], ["supervise"], ["story"], ["-p"], ["-f"]):
@@ -45,8 +50,20 @@ def _status(arguments: list[str]) -> str:
 
     try:
         return overview("--json" in arguments) + "\n"
-    except RalphError:
+    except (RalphError, FileNotFoundError):
         return ""
+
+
+def _open_closed_streams() -> None:
+    """Who starts ralph with `>&-` wants silence; what we open must not take the place of a terminal."""
+    import os
+
+    while (free := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(free, True)
+    os.close(free)
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
 
 
 def entry() -> None:

@@ -1,7 +1,9 @@
 """`ralph completion`."""
 
+import os
 import shutil
 import subprocess
+import sys
 
 import click
 import pytest
@@ -40,3 +42,15 @@ def test_another_shell_is_a_usage_error() -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_can_read_it() -> None:
     subprocess.run(["bash", "-n"], input=completion("bash").stdout, text=True, check=True)
+
+
+@pytest.mark.parametrize(  # 001-34
+    ("line", "offered"),
+    [("ralph run -f ", "file,"), ("ralph run --col", "plain,--color"), ("ralph stat", "plain,status")],
+)
+def test_words_flags_and_files_are_offered(line: str, offered: str) -> None:
+    asked = {"_RALPH_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-m", "ralph"], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == offered

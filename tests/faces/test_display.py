@@ -90,6 +90,7 @@ COMPLETE = "Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tool
 FINISHED = AgentEnded(1, "finished", "", 367.2, 5.76, Usage(1_234_567, 45_000, 800_000, 50_000), 58, 4)
 READ = (ToolStarted("1", "Read", "path"), ToolEnded("1", "package main", None, 45, 1234))
 TODOS = Planned((Todo("Read the file", "done"), Todo("Edit the code", "active"), Todo("Run tests")))
+VERIFICATION = GateEnded("coder: external", False, None, 0.1, detail="Command exited with 2, expected 0")
 GATE = GateEnded("make test", False, 2, 1.2, "APPEND", ".ralph/guardrail_001_make_test.log", "2 failed")
 ENDED = RunEnded("r1", "completed", "agent claimed DONE", 0, 3, 367, 0.71, Usage(184_000, 9_000))
 
@@ -164,7 +165,7 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
         },
     ),
     "guardrails": (
-        (GateStarted("make lint"), GateEnded("make lint", True, 0, 0.3), GATE),
+        (GateStarted("make lint"), GateEnded("make lint", True, 0, 0.3), GATE, VERIFICATION),
         {
             "emoji": [
                 '🔍 Guardrail "make lint" started',
@@ -172,6 +173,8 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
                 '❌ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND',
                 "  ⎿  2 failed",
                 "     .ralph/guardrail_001_make_test.log",
+                '❌ Guardrail "coder: external" failed (0.1s)',
+                "  ⎿  Command exited with 2, expected 0",
             ],
             "unicode": [
                 '▸ Guardrail "make lint" started',
@@ -179,6 +182,8 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
                 '✗ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND',
                 "  └ 2 failed",
                 "    .ralph/guardrail_001_make_test.log",
+                '✗ Guardrail "coder: external" failed (0.1s)',
+                "  └ Command exited with 2, expected 0",
             ],
             "ascii": [
                 '> Guardrail "make lint" started',
@@ -186,6 +191,8 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
                 '[ERR] Guardrail "make test" failed with exit code 2 (1.2s) -> APPEND',
                 "  `- 2 failed",
                 "     .ralph/guardrail_001_make_test.log",
+                '[ERR] Guardrail "coder: external" failed (0.1s)',
+                "  `- Command exited with 2, expected 0",
             ],
         },
     ),
@@ -609,6 +616,16 @@ def test_a_narrower_terminal_is_noticed() -> None:
     display.tick(NOON + 1)
     display(NOON + 1, 1, [Said("words that need more than thirty cells")])
     assert "words that need more than\nthirty cells\n" in screen.text
+
+
+@pytest.mark.parametrize("width", [5, 10, 20])
+def test_the_bottom_line_fits_the_narrowest_terminal(width: int) -> None:
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen(), lambda: width)
+    display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10), ToolStarted("1", "Bash", "make test")])
+    display.tick(NOON + 5)
+    line = screen.text.rpartition("\x1b[K")[2].removeprefix("\x1b[2m").removesuffix("\x1b[0m")
+    assert cells(line) < width
 
 
 def read_all(fd: int) -> bytes:

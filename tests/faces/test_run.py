@@ -3,8 +3,11 @@
 import json
 import os
 import re
+import shlex
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -238,8 +241,9 @@ def test_all_guardrails_run_even_after_a_failure(workshop: Workshop) -> None:  #
 def test_a_guardrail_that_hangs_is_ended_and_says_so(workshop: Workshop) -> None:  # 001-34
     workshop.agent(WORKING)
     workshop.settings(guardrails=[{"command": "sleep 60", "timeoutSeconds": 0.3}])
-    workshop.ralph("run", "-p", "x", "-m", "2")
+    done = workshop.ralph("run", "-p", "x", "-m", "2")
     assert "It was ended after its time limit of 0.3s." in workshop.prompt(2)
+    assert "It was ended after its time limit of 0.3s." in done.stdout
 
 
 def test_a_red_baseline_is_named_as_such(workshop: Workshop) -> None:
@@ -310,7 +314,15 @@ def test_scm_trouble_is_reported_and_the_loop_goes_on(workshop: Workshop) -> Non
     workshop.settings(scm={"command": "git", "tasks": ["push"]})
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
-    assert "git push failed with exit code" in done.stdout
+    assert "git push failed with exit code 128: fatal: No configured push destination." in done.stdout
+
+
+def test_a_failed_push_hides_no_commit(workshop: Workshop) -> None:  # 001-24
+    workshop.agent(f"echo 1 > made; {DONE}", "echo 'Make it'")
+    workshop.settings(scm={"command": "git", "tasks": ["commit", "push"]})
+    done = workshop.ralph("run", "-p", "x")
+    assert "Committed: Make it (commit)" in done.stdout
+    assert workshop.git("log", "--format=%s") == "Make it\n"
 
 
 # -- what agents do wrong -------------------------------------------------------------------------
@@ -334,6 +346,22 @@ def test_a_claim_of_a_run_that_failed_does_not_count(workshop: Workshop) -> None
     workshop.agent(f"echo '{said}'; exit 1")
     done = workshop.ralph("run", "-p", "x", "-m", "2")
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("folder", [".ralph", ".git/ralph"])
+def test_an_agent_that_deletes_our_folders_costs_logs_not_the_run(workshop: Workshop, folder: str) -> None:
+    workshop.agent(f"rm -rf {folder}; {WORKING}", f"rm -rf {folder}; {DONE}")
+    workshop.settings(guardrails=[{"command": "test -e .git"}])
+    done = workshop.ralph("run", "-p", "x")
+    assert (done.returncode, workshop.calls, done.stderr) == (0, 2, "")
+    assert (workshop.repo / ".ralph/guardrail_002_test_e_git.log").exists()
+
+
+def test_a_prompt_file_is_written_although_its_folder_is_gone(workshop: Workshop) -> None:
+    workshop.agent(f"cat $1 > told; rm -rf .ralph; {WORKING}", f"cat $1 > told; {DONE}")
+    workshop.settings(agent={"command": "claude", "adapter": "command", "flags": ["{prompt_file}"]})
+    done = workshop.ralph("run", "-p", "the prompt")
+    assert (done.returncode, (workshop.repo / "told").read_text()) == (0, "the prompt")
 
 
 def test_overload_is_waited_for_and_spends_no_iteration(workshop: Workshop) -> None:  # 001-34
@@ -594,6 +622,45 @@ def test_a_closed_pipe_does_not_end_the_run(workshop: Workshop) -> None:
         assert run.stderr is not None
         assert "Traceback" not in run.stderr.read()
     assert (workshop.repo / "last").exists()
+
+
+@pytest.mark.parametrize("words", ["run -p x", "status"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_end_the_run(workshop: Workshop, words: str, closed: str) -> None:
+    line = f'{shlex.quote(sys.executable)} -m ralph {words} {closed}; echo "$?" > code'
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=workshop.repo, env=workshop.environment, capture_output=True, text=True, check=True
+    )
+    assert ((workshop.repo / "code").read_text(), done.stderr) == ("0\n", "")
+    assert workshop.calls == (words != "status")
+
+
+@pytest.mark.parametrize("words", ["run -p x", "status", "status --json", "doctor", "config show"])
+def test_a_folder_that_is_gone_is_named(workshop: Workshop, words: str) -> None:
+    line = f"mkdir gone; cd gone; rmdir ../gone; {shlex.quote(sys.executable)} -m ralph {words}"
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=workshop.repo, env=workshop.environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the folder ralph was started in is gone" in done.stderr
+    assert "bug" not in done.stderr
+
+
+def test_settings_of_the_root_that_do_not_hold_below_it_are_named(workshop: Workshop) -> None:
+    workshop.settings(guardrails=[{"command": "false"}])
+    overlooked = f"{workshop.repo / '.ralph/settings.json'} does not hold here"
+    assert overlooked not in workshop.ralph("run", "-p", "x", "-m", "1").stdout
+    (workshop.repo / "below").mkdir()
+    workshop.repo /= "below"
+    assert overlooked in workshop.ralph("run", "-p", "x").stdout
+    assert overlooked in workshop.ralph("run", "-p", "x", "--dry-run").stderr
+    assert overlooked in workshop.ralph("doctor").stdout
+
+
+def test_a_dry_run_tells_what_is_odd_in_the_settings(workshop: Workshop) -> None:
+    workshop.settings(maxIterations=3)
+    done = workshop.ralph("run", "-p", "x", "--dry-run")
+    assert 'unknown key "maxIterations"' in done.stderr
 
 
 def test_a_dry_run_runs_nothing(workshop: Workshop) -> None:  # 001-34

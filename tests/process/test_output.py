@@ -51,6 +51,14 @@ def test_a_full_disk_costs_the_log_not_the_run() -> None:
     log.close()
 
 
+def test_a_log_makes_its_folder_again_and_does_without_when_it_cannot(tmp_path: Path) -> None:
+    assert logged(tmp_path / "gone" / "log", [b"data"]) == b"data"
+    lost = BoundedLog(str(tmp_path / "all" / "gone" / "log"))
+    lost.write(b"data")
+    lost.close()
+    assert (lost.failed, (tmp_path / "all").exists()) == ("No such file or directory", False)
+
+
 @given(st.binary(max_size=200), st.lists(st.integers(1, 40), max_size=20))
 def test_lines_come_whole_whatever_the_blocks(data: bytes, sizes: list[int]) -> None:
     lines, got, at = Lines(), b"", 0

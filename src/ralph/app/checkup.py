@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -93,6 +94,8 @@ def _settings(patient: Patient) -> tuple[Loaded | None, list[Finding]]:
     except ConfigError as error:
         return None, [Finding("FAIL", error.message, error.hint or START_OVER)]
     findings = [Finding("WARN", warning, "ralph config schema") for warning in loaded.warnings]
+    here = places.find(patient.folder)
+    findings += [Finding("WARN", warning, f"cd {shlex.quote(here.root)}") for warning in places.overlooked(here)]
     if loaded.files:
         return loaded, [Finding("OK", f"settings {', '.join(loaded.files)}"), *findings]
     return loaded, [Finding("WARN", "no settings: what is found and defaults are used", "ralph init"), *findings]

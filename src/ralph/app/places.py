@@ -57,6 +57,14 @@ def find(folder: str) -> Places:
             return Places(folder, folder, os.path.join(folder, ".ralph", "state"), in_git=False)
 
 
+def overlooked(places: Places) -> tuple[str, ...]:
+    """A word about settings at the root of the work tree, which do not hold in a folder below it."""
+    of_root = os.path.join(places.root, ".ralph", "settings.json")
+    if places.folder == places.root or os.path.exists(os.path.join(places.notes, "settings.json")):
+        return ()
+    return (f"{of_root} does not hold here; to use it, start ralph there",) if os.path.exists(of_root) else ()
+
+
 def branch_of(places: Places) -> str:
     """What is checked out: a branch, or the beginning of a commit; empty outside git."""
     try:

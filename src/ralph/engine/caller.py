@@ -10,6 +10,7 @@ from ralph.core.outcome import judged
 from ralph.engine.stream import Conversation
 from ralph.engine.telling import debug
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command
+from ralph.model.errors import MachineError
 from ralph.model.loop import Reported
 from ralph.model.ports import Agent, Heard, Mode, Processes, Watcher
 from ralph.process.output import BoundedLog, Excerpt
@@ -95,9 +96,17 @@ def _with_files(argv: tuple[str, ...], call: Call) -> tuple[str, ...]:
     """Put real paths where the agent asked for files."""
     papers = call.papers
     if any(PROMPT_FILE in word for word in argv):
-        with open(papers.prompt, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(call.prompt)
+        _hand_over(papers.prompt, call.prompt)
     return tuple(word.replace(PROMPT_FILE, papers.prompt).replace(ANSWER_FILE, papers.answer) for word in argv)
+
+
+def _hand_over(path: str, prompt: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # an agent's `git clean` takes ours along
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(prompt)
+    except OSError as error:
+        raise MachineError(f"cannot write the prompt to {path}: {error.strerror}") from error
 
 
 def _with_answer(heard: Heard, path: str) -> Heard:

@@ -34,10 +34,11 @@ class Finding(Struct, frozen=True):
     output: str
 
     @property
-    def last_line(self) -> str:
-        """The one to show."""
+    def telling_line(self) -> str:
+        """The one to show: git's complaint, which advice may follow, else the last."""
         lines = self.output.strip().splitlines()
-        return lines[-1] if lines else f"exit code {self.code}"
+        complaint = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "")
+        return complaint or (lines[-1] if lines else f"exit code {self.code}")
 
 
 class Scm:
@@ -63,7 +64,7 @@ class Scm:
     def save(self, ask: Callable[[str], Answer]) -> Saved:
         """All tasks in order; the first that fails ends them."""
         done: list[str] = []
-        answer = Answer("")
+        answer, problem = Answer(""), ""
         for task in self._tasks:
             if task == "commit":
                 if self._is_git and not self._changed():
@@ -73,9 +74,10 @@ class Scm:
             else:
                 problem = self._problem(task, task.split())
             if problem:
-                return Saved(tuple(done), "", (problem,), answer.cost_usd, answer.usage)
+                break
             done.append(task)
-        return Saved(tuple(done), commit_message(answer.text), (), answer.cost_usd, answer.usage)
+        message = commit_message(answer.text) if "commit" in done else ""
+        return Saved(tuple(done), message, (problem,) if problem else (), answer.cost_usd, answer.usage)
 
     def _before(self, records: str) -> frozenset[str]:
         """What was untracked when the run began; a later life of it reads that again."""
@@ -109,7 +111,7 @@ class Scm:
 
     def _problem(self, name: str, words: list[str]) -> str:
         found = self._run(words)
-        return f"{self._program} {name} failed with exit code {found.code}: {found.last_line}" if found.code else ""
+        return f"{self._program} {name} failed with exit code {found.code}: {found.telling_line}" if found.code else ""
 
     def _run(self, words: list[str]) -> Finding:
         program = find_program(self._program, self._environment, self._folder)

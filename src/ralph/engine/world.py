@@ -136,7 +136,7 @@ def checked(gates: Sequence[Gate], evidence: Evidence, inbox: Inbox, watchers: S
         tell(
             watchers,
             number,
-            GateEnded(gate.title, result.passed, result.exit_code, result.seconds, action, result.log),
+            GateEnded(gate.title, result.passed, result.exit_code, result.seconds, action, result.log, result.reason),
             Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
         )
         results.append(result)

@@ -47,10 +47,11 @@ class ShellGate:
         log.close()
         if exited.ending == "exited" and exited.code == 0:
             return GateResult(options.command, passed=True, seconds=exited.seconds, log=log_path)
-        text = "\n".join(part for part in (_reason(exited, options.timeout), output.text()) if part)
+        reason = _reason(exited, options.timeout)
+        text = "\n".join(part for part in (reason, output.text()) if part)
         message = failure(options.command, exited.code, options.hint, log_path, text, options.output_limit)
         return GateResult(
-            options.command, False, exited.code, exited.seconds, log_path, Feedback(message, options.action)
+            options.command, False, exited.code, exited.seconds, log_path, Feedback(message, options.action), reason
         )
 
 

@@ -56,6 +56,7 @@ class GateResult(Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     log: str = ""
     feedback: Feedback | None = None
+    reason: str = ""  # why it failed, where the exit code does not tell
 
 
 class Limits(Struct, frozen=True):

@@ -11,15 +11,15 @@ _COPY = 1 << 20
 class BoundedLog:
     """The first LOG_HEAD bytes, then the last LOG_TAIL. While it is written the tail is a ring in `PATH.tail`
     (the same pages again: three times as fast as rotating files); at close it is put behind the head, with a
-    mark where bytes were cut. A full disk costs the log, never the run."""
+    mark where bytes were cut. A full disk or a folder that is gone costs the log, never the run."""
 
     def __init__(self, path: str, head: int = LOG_HEAD, tail: int = LOG_TAIL) -> None:
         self.path = path
         self.size = 0
         self._head, self._tail = head, tail
-        self._fd = self._open(path)
-        self._ring: int | None = None
         self.failed = ""
+        self._fd = self._begin()
+        self._ring: int | None = None
 
     def write(self, data: bytes) -> None:
         """All of it, somewhere, or none of it and a note in `failed`."""
@@ -47,6 +47,17 @@ class BoundedLog:
             os.close(self._fd)
             if self._ring is not None:
                 os.close(self._ring)
+
+    def _begin(self) -> int:
+        try:
+            try:
+                return self._open(self.path)
+            except FileNotFoundError:  # an agent's `git clean` takes our folder along
+                os.mkdir(os.path.dirname(self.path))
+                return self._open(self.path)
+        except OSError as error:
+            self.failed = error.strerror or str(error)
+            return self._open(os.devnull)
 
     def _spill(self, view: memoryview) -> None:
         while view:

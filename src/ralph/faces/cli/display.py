@@ -106,16 +106,15 @@ class Display:
 
     def _renewed(self, progress: Progress) -> str:
         if progress.due(self._at):
-            width = self._resized()
-            progress.compose(self._at, width - 1)  # in the last column some terminals wrap
+            progress.compose(self._at, self._resized() - 1)  # in the last column some terminals wrap
         return progress.drawn()
 
     def _resized(self) -> int:
         if self._columns is None:
             return self._look.width
-        width = max(NARROWEST, self._columns())
-        self._agent.resized(width)
-        return width
+        width = self._columns()
+        self._agent.resized(max(NARROWEST, width))
+        return width  # the true one: of a line that the terminal breaks only the last part could be erased
 
     def _stamped(self) -> str:
         second = int(self._at)

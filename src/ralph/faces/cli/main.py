@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.model.errors import RalphError
+from ralph.model.errors import MachineError, RalphError
 
 if TYPE_CHECKING:
     from ralph.process.spawner import Handle
@@ -121,6 +121,9 @@ def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
     except BrokenPipeError:
         return 1
     except Exception as error:  # noqa: BLE001  # the last line of defence: a bug is told, not dumped
+        if _is_nowhere():
+            tell(MachineError("the folder ralph was started in is gone", "cd into one that exists"), as_json)
+            return 2
         tell(_bug(error), as_json)
         return 1
     return result if isinstance(result, int) else 0
@@ -137,6 +140,14 @@ def tell(error: RalphError, as_json: bool, code: str = "") -> None:
     click.echo(f"ralph: {error.message}", err=True)
     if error.hint:
         click.echo(f"  → {error.hint}", err=True)
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _bug(error: Exception) -> RalphError:

@@ -43,7 +43,13 @@ class _Run(click.Command):
 
 @click.command(cls=_Run)
 @click.option("-p", "--prompt", help="What the agent shall do.")
-@click.option("-f", "--prompt-file", metavar="FILE", help="A file with the prompt, read again each time; - for stdin.")
+@click.option(
+    "-f",
+    "--prompt-file",
+    type=click.Path(),
+    metavar="FILE",
+    help="A file with the prompt, read again each time; - for stdin.",
+)
 @click.option(
     "-m",
     "-n",
@@ -121,13 +127,15 @@ def command(
         return _ended(stop, quiet=as_json)
     settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
     request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
+    warnings = (*loaded.warnings, *places.overlooked(here), *notice)
     if dry_run:
         from ralph.app.plan import plan
 
+        for warning in warnings:
+            click.echo(f"warning: {warning}", err=True)
         click.echo(plan(request, here, os.environ))
         return 0
     notes = _notes(settings, loaded.files) if verbose else ()
-    warnings = (*loaded.warnings, *notice)
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
         stop = run.start(request, here, os.environ, context.obj, wishes)
     return _ended(stop, quiet=as_json)
