@@ -4,7 +4,9 @@ import dataclasses
 import inspect
 import os
 import threading
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -78,6 +80,39 @@ def test_a_loop_needs_no_verifier_and_no_criteria(tmp_path: Path) -> None:  # 00
     loop.start(SimpleNamespace(id="T"), "coder", prompt="Do it.")
     assert state_of(loop).prompt == "Do it."
     assert loop.should_continue("<promise>STAGE_COMPLETE</promise>", tmp_path) == (False, "Completion verified")
+
+
+def first_version(outputs: Iterator[str], most: int = 3, **config: Any) -> tuple[bool, int]:
+    """The loop of the first version's pipeline, as it is written there: whether it succeeded, and its runs."""
+    ralph = RalphLoop(RalphLoopConfig(max_iterations=most, completion_promise="DONE", **config), "project")
+    ralph.start(TASK, "coder", "Do it.")
+    assert state_of(ralph).prompt == "Do it."
+    for runs in range(1, 99):
+        if not ralph.should_continue(next(outputs)):
+            return True, runs
+        if ralph.iteration >= most:
+            return False, runs
+        ralph.increment()
+    raise AssertionError("the loop does not end")
+
+
+def test_the_first_versions_pipeline_works_as_written() -> None:  # 000-03, 000-07, 000-10
+    todo = "Committed. TODO: the rest.\n<promise>DONE</promise>"
+    assert first_version(iter(["Working.", todo, DONE])) == (True, 3)
+    assert first_version(repeat("Working.")) == (False, 3)
+    assert first_version(repeat(todo)) == (False, 3)
+    assert first_version(repeat("<promise>DONE</promise>")) == (False, 3)  # no commit
+    assert first_version(repeat(todo), verify_promise=False) == (True, 1)
+
+
+def test_without_a_worktree_the_answer_is_bare_and_the_criteria_hold() -> None:  # 000-03
+    assert started(criteria(EXTERNAL, command="false")).should_continue(DONE) is True
+    assert started(criteria(EXTERNAL, command="true")).should_continue(DONE) is False
+    assert started(runs=10).should_continue("Working.") is True  # its caller minds the limit
+    assert started(runs=11).should_continue("Working.") is False
+    loop = started()
+    loop.cancel()
+    assert loop.should_continue(DONE) is False
 
 
 def test_the_criterias_limit_comes_before_the_configs() -> None:  # 002-16

@@ -304,6 +304,12 @@ def test_what_is_wrong_is_told_with_its_line(
     assert f"tasks.yaml:{line}:" in message, message
 
 
+def test_a_quote_that_is_never_closed_is_told_with_the_line_it_began_in(here: Places) -> None:  # 002-13
+    text = JWT.replace('"AUTH_QA_COMPLETE"', '"AUTH_QA_COMPLETE', 1)
+    line = text[: text.index('"AUTH_QA_COMPLETE')].count("\n") + 1
+    assert f"that began in line {line}" in refused(here, text, spec="")
+
+
 def test_all_problems_are_told_at_once_in_the_files_order(here: Places) -> None:
     text = small("T-1", "priority: x") + small("T-1 2") + small("T-3", "dependencies: 3")
     message = refused(here, text)

@@ -75,6 +75,8 @@ def test_a_conflict_nobody_resolves_blocks_and_names_the_branch(pipeline: Pipeli
     assert task["status"] == "blocked"
     assert "ralph/TASK-001" in json.dumps(task["metadata"])
     assert "ralph/TASK-001" in pipeline.workshop.git("branch", "--list", "ralph/*")
+    shown = pipeline.workshop.ralph("task", "show", "TASK-001").stdout
+    assert "  coder  finished · It was to resolve a merge conflict · " in shown
 
 
 def test_what_is_red_on_the_merged_tree_goes_back_to_the_coder(pipeline: Pipeline) -> None:
@@ -134,6 +136,7 @@ def test_cancel_and_status_from_another_terminal(pipeline: Pipeline) -> None:  #
         shown = ask("ralph-status")
         assert shown.startswith("Active Ralph Loops:\n")
         assert "  TASK-001 (coder): iteration 1/15, started " in shown
+        assert "● TASK-001  coder 1/15 " in pipeline.workshop.ralph("task", "list").stdout
         began = time.monotonic()
         assert ask("ralph-cancel", "TASK-002") == "Cancelled Ralph loop for TASK-002 at iteration 1/15\n"
         assert time.monotonic() - began < 5
@@ -163,6 +166,7 @@ def test_after_kill_9_resume_goes_on(pipeline: Pipeline) -> None:  # 000-24
         run.communicate()
     (pipeline.home / "go").touch()
     assert pipeline.status("TASK-001")["status"] == "in_progress"
+    assert "● TASK-001  cut off at coder 1/15 " in pipeline.workshop.ralph("task", "list").stdout
     done = pipeline.workshop.ralph("execute", "--resume", timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert pipeline.status("TASK-001")["status"] == "done"
@@ -351,6 +355,25 @@ def test_what_somebody_gave_up_comes_back_only_by_name(pipeline: Pipeline) -> No
     assert (done.returncode, pipeline.status("TASK-001")["status"]) == (0, "cancelled")
     done = pipeline.execute("--resume", "TASK-001")
     assert (done.returncode, pipeline.status("TASK-001")["status"]) == (0, "done")
+
+
+def test_a_wrong_promise_is_an_attempt_and_the_agent_is_told(pipeline: Pipeline) -> None:  # 000-22, 002-17, C2
+    pipeline.honest()
+    pipeline.agent(before="[ $RALPH_ITERATION = 1 ] && echo '<promise>ALL_DONE</promise>' && exit")
+    pipeline.task("TASK-001")
+    assert pipeline.execute("--stage", "coder").returncode == 0
+    reason = "Promise 'IMPLEMENTATION_COMPLETE' not found in output"
+    shown = pipeline.shown("TASK-001")
+    assert (shown["attempts"][0]["verified"], shown["attempts"][0]["reason"]) == (False, reason)
+    assert shown["iterations"][0]["reason"] == f"Verification failed: {reason}"
+    assert f"Verification failed: {reason}" in pipeline.told("TASK-001", "coder")[1]
+
+
+def test_status_names_the_task_of_a_run(pipeline: Pipeline) -> None:
+    pipeline.honest()
+    pipeline.task("TASK-001")
+    assert pipeline.execute("--stage", "coder").returncode == 0
+    assert "  completed  TASK-001 · worker · " in pipeline.workshop.ralph("status").stdout
 
 
 def test_every_iteration_says_why_it_was_not_the_last(pipeline: Pipeline) -> None:  # 000-16, 000-22, 002-17

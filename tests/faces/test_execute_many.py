@@ -48,6 +48,24 @@ def test_an_agent_that_hangs_or_floods_stalls_no_other_task(pipeline: Pipeline, 
     assert len(pipeline.told(SLOW, "coder")) == 1  # the others passed all their stages in this one run
 
 
+def test_a_task_that_is_sent_back_tells_by_whom_and_why(pipeline: Pipeline) -> None:  # 000-24
+    pipeline.task("TASK-002")
+    lines = [line.partition("] ")[2] for line in pipeline.execute("-j", "2").stdout.splitlines()]
+    assert lines.count("TASK-002  sent back by reviewer: Say it louder.") == 1
+    at = lines.index("TASK-002  sent back by reviewer: Say it louder.")
+    assert lines[at - 1] == "TASK-002  coder 1/15 started"
+
+
+def test_each_task_tells_what_it_begins_and_why_a_promise_failed(pipeline: Pipeline) -> None:  # 000-21, 000-24
+    pipeline.task("TASK-001")
+    lines = [line.partition("] ")[2] for line in pipeline.execute("-j", "2", "--stage", "coder").stdout.splitlines()]
+    assert lines[0] == "TASK-001  coder 1/15 started"
+    assert "TASK-001  coder 2/15 started" in lines
+    failed = next(line for line in lines if "failed" in line)
+    assert failed.startswith('TASK-001  ✗ Guardrail "coder: external" failed (')
+    assert failed.endswith("Command exited with 2, expected 0")
+
+
 TWO_TOGETHER = r"""#!/bin/sh
 # Tells what it may spend, waits for the other one, and spends it.
 echo "$*" > {home}/argv.$RALPH_TASK

@@ -245,6 +245,17 @@ def test_show_tells_the_criteria_and_every_attempt() -> None:  # 002-25, 000-22
         assert line in shown.splitlines()
 
 
+def test_show_tells_what_was_verified_otherwise_or_by_hand() -> None:  # 002-24, 002-25
+    create("T-1")
+    note = "semantic verification failed, string_match instead for this iteration: it crashed"
+    found = VerificationAttempt(0, True, True, "Promise found in output", "now", "qa", "semantic", notes=(note,))
+    with board(places.find(os.getcwd())) as tasks:
+        tasks.apply([Attempted("T-1", found)], "found")
+    shown = ralph_task("show", "T-1").output.splitlines()
+    at = shown.index("  ✓ qa by hand  now  semantic: Promise found in output")
+    assert shown[at + 1] == f"      {note}"
+
+
 def test_show_gives_programs_everything() -> None:  # 002-18, 000-16
     create("T-1")
     lived("T-1")
@@ -356,10 +367,10 @@ def test_list_shows_work_first_then_what_is_ready_then_what_waits() -> None:
         tasks.claim("run-1", among=["T-work"])
         tasks.apply([IterationBegun("T-work", "coder", 3, 15, "P", 1.0), Blocked("T-blocked", "why")], "k")
     assert ralph_task("list").output.splitlines() == [
-        "● T-work     coder 3/15          p1  Do T-work",
-        "○ T-low      todo                p3  Do T-low",
-        "○ T-wait     waits for T-low +1  p0  Do T-wait",
-        "‖ T-blocked  blocked             p2  Do T-blocked",
+        "● T-work     cut off at coder 3/15  p1  Do T-work",  # there is no such run
+        "○ T-low      todo                   p3  Do T-low",
+        "○ T-wait     waits for T-low +1     p0  Do T-wait",
+        "‖ T-blocked  blocked                p2  Do T-blocked",
         "4 tasks: 1 in progress, 2 todo, 1 blocked; 1 ready",
     ]
     assert [t["id"] for t in answered("list", "--ready")["tasks"]] == ["T-low"]

@@ -25,7 +25,7 @@ class Document:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-            raise NotYaml(f"{where}: not YAML: {error.problem or error.context}") from None
+            raise NotYaml(f"{where}: not YAML: {error.problem or error.context}{_since(error)}") from None
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise NotYaml(f"{name}: not YAML: {error}") from None
         finally:
@@ -44,6 +44,14 @@ class Document:
     def place(self, path: Sequence[str | int]) -> str:
         """As editors and compilers write it."""
         return f"{self._name}:{self.line(path)}"
+
+
+def _since(error: yaml.MarkedYAMLError) -> str:
+    """Where that began, if it was noticed lines later: a quote or a bracket that is never closed."""
+    begun, noticed = error.context_mark, error.problem_mark
+    if not (error.problem and error.context and begun and noticed and begun.line < noticed.line):
+        return ""
+    return f", {error.context} that began in line {begun.line + 1}"
 
 
 def _repeated_keys(node: yaml.Node | None) -> Iterator[Path]:

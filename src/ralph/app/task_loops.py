@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -12,7 +12,7 @@ from ralph.app.healing import lives
 from ralph.app.places import Places
 from ralph.app.tasks import board
 from ralph.core.task_rules import LOOP, RUN_GONE, hint, spoken
-from ralph.model.board import Cancelled, Entry, NoSuchTask
+from ralph.model.board import Cancelled, Card, Entry, NoSuchTask
 from ralph.model.errors import RalphError
 from ralph.model.spec import DEFAULTS, Role
 from ralph.process.lock import holder_of
@@ -59,6 +59,13 @@ def loops(places: Places) -> list[Loop]:
         entries = [tasks.get(id_) for id_ in active]
         alive = _alive(places, {entry.worker for entry in entries})
         return [loop_of(entry, alive[entry.worker]) for entry in entries]
+
+
+def cut_off(places: Places, cards: Iterable[Card]) -> frozenset[str]:
+    """Those in progress whose run is gone."""
+    working = [card for card in cards if card.status == "in_progress"]
+    alive = _alive(places, {card.worker for card in working}) if working else {}
+    return frozenset(card.id for card in working if not alive[card.worker])
 
 
 def cancel(places: Places, id_: str, patience: float = PATIENCE) -> Loop:

@@ -52,9 +52,9 @@ def made(promise: str, output: str) -> bool:
     return promised(output) in accepted(promise)
 
 
-def claimed(promise: str, output: str, loose: bool) -> bool:
-    """Whether the message is worth verifying: it makes the promise or, loosely, any promise anywhere."""
-    return bool(promise_anywhere(output)) if loose else made(promise, output)
+def claimed(output: str, loose: bool) -> bool:
+    """Whether the message promises anything, which is then verified: a wrong promise fails with its reason."""
+    return bool(promise_anywhere(output) if loose else promised(output))
 
 
 def expanded(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) -> tuple[str, ...]:

@@ -149,6 +149,8 @@ class StageWorld:
         changes: list[Change] = []
         if brief.changes and entry.task.stage != role:
             changes.append(board.SentBack(brief.story, brief.changes, now))
+            wanted = " ".join(brief.changes.split())
+            tell(self._watchers, self._iteration, Noted(f"sent back by {entry.task.stage}: {wanted}"))
         changes += [
             board.StageEntered(brief.story, role),
             board.IterationBegun(brief.story, role, brief.turn, brief.turns, promise, now),
@@ -173,9 +175,8 @@ class StageWorld:
     def _settle(self, brief: Brief, role: Role, reported: Reported) -> None:
         """What it cost is known now; whether the loop goes on, only when its promise has been looked at."""
         task, turn, usage, now, run = brief.story, brief.turn, reported.usage, time.time(), self._terms.run
-        promise = self._parts[role].criteria.promise
         content = reported.outcome == "finished" and not wanted_changes(role, reported.text)
-        promised = content and claimed(promise, reported.text, self._terms.loose)
+        promised = content and claimed(reported.text, self._terms.loose)
         milliseconds = int(reported.seconds * 1000)
         spent = board.Spent(task, role, turn, now, reported.cost_usd, usage.input_tokens, usage.output_tokens, run)
         reason = RESOLVED if not brief.turns else UNSEEN if promised else unpromised(role, reported)
@@ -235,7 +236,7 @@ class StageWorld:
         tell(self._watchers, self._iteration, GateStarted(title))
         verdict = self._verify(claim, criteria)
         notes = [Noted(f"{role}: {note}") for note in verdict.notes]
-        ended = GateEnded(title, verdict.verified, 0 if verdict.verified else 1, verdict.seconds, detail=verdict.reason)
+        ended = GateEnded(title, verdict.verified, None, verdict.seconds, detail=verdict.reason)
         tell(self._watchers, self._iteration, *notes, ended)
         return verdict
 

@@ -57,7 +57,7 @@ def shown_text(shown: "Shown") -> str:
         lines += ["", *_criteria(role, shown.criteria[role].criteria, shown.limits[role], own)]
     lines += _story(task.metadata)
     if shown.attempts:
-        lines += ["", "Verification attempts", *map(_attempt, shown.attempts)]
+        lines += ["", "Verification attempts", *(line for attempt in shown.attempts for line in _attempt(attempt))]
     if shown.log:
         lines += ["", "Iterations", *map(_iteration, shown.log)]
     if shown.spent.cost_usd is not None or shown.log:
@@ -118,7 +118,7 @@ def _story(metadata: Mapping[str, object]) -> list[str]:
     """What happened to it, as far as its metadata tells."""
     lines: list[str] = []
     if isinstance(failure := metadata.get(FAILURE), dict):
-        used = f"{failure.get('stage')}, {failure.get('iterations_used')} iterations"
+        used = f"{failure.get('stage')}, {counted(failure.get('iterations_used', 0), 'iteration')}"
         lines += ["", f"Last failure ({used}): {failure.get('reason')}"]
     sent_back = metadata.get(SENT_BACK)
     for back in sent_back if isinstance(sent_back, list) else ():
@@ -131,20 +131,21 @@ def _story(metadata: Mapping[str, object]) -> list[str]:
     return lines
 
 
-def _attempt(attempt: VerificationAttempt) -> str:
+def _attempt(attempt: VerificationAttempt) -> list[str]:
     mark = "✓" if attempt.verified else "✗" if attempt.promise_found else "·"
-    told = (
-        f"  {mark} {attempt.agent} {attempt.iteration}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
-    )
-    return told + (f"  (output {attempt.digest[:12]})" if attempt.digest else "")
+    who = f"{attempt.agent} {attempt.iteration or 'by hand'}"
+    told = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
+    digest = f"  (output {attempt.digest[:12]})" if attempt.digest else ""
+    return [told + digest, *(f"      {note}" for note in attempt.notes)]
 
 
 def _iteration(record: Mapping[str, object]) -> str:
     """One line of the execution log: how it ended, and why its stage was, or was not, complete with it."""
     cost, took = record["cost_usd"], record["duration_ms"]
     reason = str(record["reason"]).partition("\n")[0]
+    turn = f" {record['ralph_iteration']}/{record['ralph_max']}" if record["ralph_max"] else ""  # to resolve a conflict
     parts = [
-        f"{record['stage']} {record['ralph_iteration']}/{record['ralph_max']}  {record['outcome'] or 'ended'}",
+        f"{record['stage']}{turn}  {record['outcome'] or 'ended'}",
         reason or ("promised" if record["promise_found"] else "no promise"),
         timing(took / 1000 if isinstance(took, int) else 0.0),
         *([money(cost)] if isinstance(cost, float) else []),

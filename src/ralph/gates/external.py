@@ -20,6 +20,7 @@ VERIFIES = "that a command succeeds in the worktree"
 NAME = "external"
 NO_COMMAND = "No command specified for external verification"
 PASSED = "External verification passed"
+OUTSIDE = "is outside the worktree"
 HEAD, TAIL = 4 << 10, 12 << 10  # bytes of each stream that are kept
 
 
@@ -41,6 +42,8 @@ def build(config: Config, tools: Tools) -> Verifier:
         raise ConfigError(NO_COMMAND, 'add "command": "…" to its verification_config')
     if "\0" in options.command:
         raise ConfigError("Command failed: it contains a NUL character")
+    if os.path.normpath(options.working_dir).split(os.sep)[0] == os.pardir:
+        raise ConfigError(f"Command failed: working_dir {options.working_dir!r} {OUTSIDE}")
     return External(options, config, tools)
 
 
@@ -57,7 +60,7 @@ class External:
             return replace(found, cached=True)
         folder = inside(claim.folder, self._options.working_dir)
         if folder is None or not os.path.isdir(folder):
-            where = "is outside the worktree" if folder is None else "is no folder of the worktree"
+            where = OUTSIDE if folder is None else "is no folder of the worktree"
             return self._failed(f"working_dir {self._options.working_dir!r} {where}")
         return self._run(claim, folder, known)
 

@@ -150,7 +150,7 @@ class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True):
 
     gate: str
     passed: bool
-    exit_code: int
+    exit_code: int | None  # None: a verification, of which a command is only a part; the detail has its reason
     seconds: float
     action: str = ""  # what its failure does to the next prompt
     log: str = ""

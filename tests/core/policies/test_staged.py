@@ -130,10 +130,15 @@ def test_no_promise_loops_and_says_so() -> None:  # 002-17
     assert Play(whole(), [SILENT, KEPT]).reasons == ["No completion promise found"]
 
 
-@pytest.mark.parametrize("text", ["<promise>WRONG</promise>", "```\n<promise>IMPLEMENTATION_COMPLETE</promise>\n```"])
-def test_another_text_or_a_quoted_one_is_no_promise(text: str) -> None:  # C1, C2
+@pytest.mark.parametrize("text", ["<promise></promise>", "```\n<promise>IMPLEMENTATION_COMPLETE</promise>\n```"])
+def test_an_empty_or_a_quoted_one_is_no_promise(text: str) -> None:  # C1, C2
     play = Play(whole(), [Reported("finished", text), KEPT])
     assert play.reasons == ["No completion promise found"]
+
+
+def test_another_promise_is_looked_at_too() -> None:  # 000-22, 002-17
+    said = Reported("finished", "Done.\n<promise>WRONG</promise>")
+    assert Verify("coder", 1, 15, said.text) in Play(whole(), [said]).decisions
 
 
 def test_matched_loosely_any_promise_anywhere_is_looked_at() -> None:  # C1, 002-19

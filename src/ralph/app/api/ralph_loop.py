@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, overload
 
 from ralph.app.api.promise_verifier import Context, PromiseMatch, PromiseVerifier
 from ralph.core.claims import promise_anywhere
@@ -70,7 +70,10 @@ class Verifies(Protocol):
 
 class RalphLoop:
     """Manages Ralph-style iterative agent execution: `start`, then again and again `increment`, run the agent and
-    `should_continue`, until that is False."""
+    `should_continue`, until that is False.
+
+    The first version's form works, too: `start(task, stage, prompt)`, which counts the first run, then run the agent,
+    `should_continue(output)`, compare `iteration` with the limit, and `increment`."""
 
     def __init__(self, config: RalphLoopConfig, project: object = None, verifier: Verifies | None = None) -> None:
         self.config = config
@@ -80,10 +83,17 @@ class RalphLoop:
         self._promises = verifier if isinstance(verifier, PromiseVerifier) else ours
         self.state: RalphLoopState | None = None
         self._context: Context = {}
+        self._by_rules = False  # of the stage; the task has no criteria
         self._cancelled_at: int | None = None  # the iteration
 
-    def start(self, task: HasId, agent_type: str, criteria: CompletionCriteria | None = None, prompt: str = "") -> None:
-        """Start a new loop for a task and agent; without criteria, by the config's own promise and verification."""
+    def start(
+        self, task: HasId, agent_type: str, criteria: CompletionCriteria | str | None = None, prompt: str = ""
+    ) -> None:
+        """Start a new loop for a task and agent; without criteria, by the config's own promise and verification.
+        In the first version's form the prompt stands in their place."""
+        self._by_rules = isinstance(criteria, str)
+        if isinstance(criteria, str):
+            prompt, criteria = criteria, None
         criteria = criteria or CompletionCriteria(
             self.config.completion_promise, f"Complete {agent_type} stage", self.config.default_verification
         )
@@ -92,7 +102,7 @@ class RalphLoop:
         self.state = RalphLoopState(
             task.id,
             agent_type,
-            0,
+            int(self._by_rules),
             criteria.max_iterations or self.config.max_iterations,
             criteria,
             datetime.now(UTC),
@@ -112,23 +122,22 @@ class RalphLoop:
         state.iteration += 1
         return state.iteration
 
-    def should_continue(self, output: str, worktree_path: Path = Path()) -> tuple[bool, str]:
-        """Whether the agent is to run again, and why."""
+    @overload
+    def should_continue(self, output: str) -> bool: ...
+
+    @overload
+    def should_continue(self, output: str, worktree_path: Path) -> tuple[bool, str]: ...
+
+    def should_continue(self, output: str, worktree_path: Path | None = None) -> bool | tuple[bool, str]:
+        """Whether the agent is to run again, and why; without a worktree, whether its promise is still owed: then the
+        caller minds the limit, and only beyond it the answer is no."""
         state = self.state
         if state is None:
             self._ended()
-            return False, CANCELLED
-        if not self.extract_promise(output):
-            return (False, UNPROMISED) if _at_limit(state) else (True, "No completion promise found")
-        verified, reason = self._verified(state, output, worktree_path)
-        state.verification_results.append(_attempt(state.iteration, verified, reason))
-        if self._cancelled_at is not None:
-            return False, CANCELLED
-        if verified:
-            return False, "Completion verified"
-        if _at_limit(state):
-            return False, f"Max iterations reached. Last verification: {reason}"
-        return True, f"Verification failed: {reason}"
+            return False if worktree_path is None else (False, CANCELLED)
+        if worktree_path is None:
+            return state.iteration <= state.max_iterations and not self._is_over(state, output)
+        return self._answer(state, output, worktree_path)
 
     def extract_promise(self, output: str) -> str | None:
         """The first promise anywhere in the output. Finding one is not verifying it."""
@@ -148,11 +157,34 @@ class RalphLoop:
             self._promises.stop()
             self.state = None
 
+    def _answer(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
+        if not self.extract_promise(output):
+            return (False, UNPROMISED) if _at_limit(state) else (True, "No completion promise found")
+        verified, reason = self._attempted(state, output, worktree_path)
+        if self._cancelled_at is not None:
+            return False, CANCELLED
+        if verified:
+            return False, "Completion verified"
+        if _at_limit(state):
+            return False, f"Max iterations reached. Last verification: {reason}"
+        return True, f"Verification failed: {reason}"
+
+    def _is_over(self, state: RalphLoopState, output: str) -> bool:
+        verified = bool(self.extract_promise(output)) and self._attempted(state, output, Path())[0]
+        return verified or self._cancelled_at is not None
+
+    def _attempted(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
+        verified, reason = self._verified(state, output, worktree_path)
+        state.verification_results.append(_attempt(state.iteration, verified, reason))
+        return verified, reason
+
     def _verified(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
+        promise = state.completion_promise
         if not self.config.verify_promise:
-            promise = state.completion_promise
             kept = self._promises.promised(promise, output)
             return kept, "Promise found in output" if kept else f"Promise '{promise}' not found in output"
+        if self._by_rules:
+            return self._promises.examine(promise, output, state.agent_type)
         return self.verifier.verify(
             criteria=state.completion_criteria, output=output, worktree_path=worktree_path, context=self._context
         )

@@ -33,7 +33,7 @@ class StagePlan(Struct, frozen=True):
     """One agent's part."""
 
     role: str
-    promise: str
+    promise: str  # whether it is the one that was made is verified; with another, it is another plan
     limit: int
     loops: bool = True  # False: one single pass
 
@@ -95,7 +95,7 @@ class Staged(Struct, frozen=True):
             return self._failed(state, reported.detail)
         if wanted := wanted_changes(plan.role, reported.text):
             return self._sent_back(state, plan.role, wanted)
-        if not claimed(plan.promise, reported.text, self.loose):
+        if not claimed(reported.text, self.loose):
             # Work that goes on without a promise is no failure; work that stands still is another matter.
             return self._again(replace(state, failures=Streak()), NO_PROMISE)
         return state, Verify(plan.role, state.turn, plan.limit, reported.text)

@@ -151,7 +151,7 @@ class Board:
         from ralph.core.plain import plain
         from ralph.faces.cli.loop_lines import LoopLines
         from ralph.faces.clock import clock
-        from ralph.model.events import AgentEnded, GateEnded, Noted, RunEnded, Waiting, Warned
+        from ralph.model.events import AgentEnded, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
 
         out = Output.on(sys.stdout)
         lines = LoopLines(look_for(sys.stdout, os.environ, progress=False))
@@ -159,10 +159,12 @@ class Board:
         def watch(at: float, iteration: int, events: "Sequence[Event]") -> None:
             for event in events:
                 match event:
+                    case IterationStarted():
+                        text = f"{event.about.removesuffix(task)}{event.iteration}/{event.limit} started"
                     case AgentEnded():
                         text = lines.agent_ended(event)
                     case GateEnded():
-                        text = lines.gate_ended(event)
+                        text = " ".join(lines.gate_ended(event).split())  # its reason with it
                     case RunEnded():
                         text = lines.run_ended(event)
                     case Waiting():

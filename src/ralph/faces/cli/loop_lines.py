@@ -66,7 +66,8 @@ class LoopLines:
         """✗ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND, and where its output is."""
         verdict = "passed" if event.passed else "failed"
         name = self._words(event.gate)
-        line = f'Guardrail "{name}" {verdict} with exit code {event.exit_code} ({timing(event.seconds)})'
+        code = "" if event.exit_code is None else f" with exit code {event.exit_code}"
+        line = f'Guardrail "{name}" {verdict}{code} ({timing(event.seconds)})'
         if event.passed:
             return self._good(line)
         if event.action:

@@ -31,13 +31,14 @@ def overview(as_json: bool, last: int = 5) -> str:
 def line(run: "RunRecord") -> str:
     """One run in one line."""
     mark = _MARKS.get(run.outcome, "✗")
+    who = f"{run.task} · {run.agent}" if run.task else run.agent
     if run.ended_at is None:
         elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
         doing = _DOING.get(run.doing, run.doing)
         told = f"iteration {run.iteration}/{run.limit} · {duration(elapsed)} · {money(run.cost_usd)} · {doing}"
-        return f"{mark} {run.id}  running  {run.agent} · {told} · pid {run.pid}"
+        return f"{mark} {run.id}  running  {who} · {told} · pid {run.pid}"
     used = f"{run.iteration}/{run.limit} iterations · {duration(run.elapsed)} · {money(run.cost_usd)}"
-    return f"{mark} {run.id}  {run.outcome}  {run.agent} · {used} · {run.why}"
+    return f"{mark} {run.id}  {run.outcome}  {who} · {used} · {run.why}"
 
 
 def records(runs: "Sequence[RunRecord]") -> str:

@@ -2,10 +2,17 @@
 
 import importlib
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from ralph.model.spec import STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ralph.app.places import Places
+    from ralph.model.board import Card
 
 LISTED = 50  # lines, unless told otherwise: nobody reads ten thousand
 _CHANGES = ("create", "import", "edit", "followup", "delete")  # loaded when needed: their many options take time
@@ -46,9 +53,10 @@ def list_(
     from ralph.app import places, tasks
     from ralph.faces.cli.task_list import Listing
 
-    cards = tasks.cards(places.find(os.getcwd()))
+    here = places.find(os.getcwd())
+    cards = tasks.cards(here)
     chosen = [c for c in cards if (not status or c.status in status) and (spec is None or c.spec_id == spec)]
-    listing = Listing(cards, chosen)
+    listing = Listing(cards, chosen, _cut_off(here, chosen))
     listing = listing.only_ready() if ready else listing
     if as_json:
         click.echo(listing.json(limit))
@@ -56,6 +64,14 @@ def list_(
         click.echo("No tasks here yet. Make one with `ralph task create` or `ralph task import FILE.yaml`.")
     else:
         click.echo(listing.text(None if everything else limit or LISTED))
+
+
+def _cut_off(here: "Places", cards: "Sequence[Card]") -> frozenset[str]:
+    if all(card.status != "in_progress" for card in cards):  # as usual, and it costs no import
+        return frozenset()
+    from ralph.app.task_loops import cut_off
+
+    return cut_off(here, cards)
 
 
 @command.command("show")

@@ -12,7 +12,7 @@ from ralph.model.spec import STATUSES
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _description = click.option("--description", default="", metavar="TEXT", help="More about it, for the prompts.")
-_priority = click.option("--priority", type=int, metavar="N", help="1 comes before 2.  [default: 2]")
+_priority = click.option("--priority", type=int, metavar="N", help="1 comes before 2. A new task has 2, a follow-up 3.")
 _assignee = click.option("--assignee", default="", metavar="NAME", help="Whom it is meant for.")
 _depends_on = click.option(
     "--depends-on",

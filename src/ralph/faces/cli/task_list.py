@@ -18,8 +18,9 @@ _ORDER = ("in_progress", "todo", "blocked", "done", "cancelled")
 class Listing:
     """Some of all cards, the active ones first, then what is ready, what waits, and what is over."""
 
-    def __init__(self, cards: Sequence[Card], chosen: Sequence[Card]) -> None:
+    def __init__(self, cards: Sequence[Card], chosen: Sequence[Card], cut_off: frozenset[str] = frozenset()) -> None:
         self._cards = cards
+        self._cut_off = cut_off  # in progress, and their run is gone
         self.waits = blocked({card.id: card.needs for card in cards}, {c.id for c in cards if c.status == "done"})
         self.chosen = sorted(chosen, key=lambda card: (_ORDER.index(card.status), card.id in self.waits))
 
@@ -49,7 +50,8 @@ class Listing:
 
     def _state(self, card: Card) -> str:
         if card.status == "in_progress":
-            return f"{card.stage} {card.iteration}/{card.max_iterations or '?'}"
+            cut_off = "cut off at " if card.id in self._cut_off else ""
+            return f"{cut_off}{card.stage} {card.iteration}/{card.max_iterations or '?'}"
         if card.status == "todo" and (needs := self.waits.get(card.id)):
             return f"waits for {needs[0]}" + (f" +{len(needs) - 1}" if len(needs) > 1 else "")
         return str(card.status)
