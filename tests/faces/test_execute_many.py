@@ -5,6 +5,8 @@ import shlex
 import pytest
 
 from support.pipeline import Pipeline
+from support.terminal import Terminal
+from support.workshop import RALPH
 
 SLOW = "TASK-001"
 
@@ -87,3 +89,18 @@ def test_several_at_once_share_the_budget(pipeline: Pipeline) -> None:  # 000-22
         assert float(words[words.index("--max-budget-usd") + 1]) == 0.5
         assert pipeline.shown(name)["spent"]["cost_usd"] == 0.5
         assert f"{name}  over_budget" in done.stdout
+
+
+def test_on_a_terminal_each_task_at_work_has_a_line(pipeline: Pipeline) -> None:
+    pipeline.agent(before="sleep 0.3")
+    for name in (SLOW, "TASK-002"):
+        pipeline.task(name)
+    terminal = Terminal([*RALPH, "execute", "-j", "2"], pipeline.repo, pipeline.workshop.environment, (100, 30))
+    try:
+        for task in ("TASK-001", "TASK-002"):
+            assert terminal.sees(f"{task}  coder  Iteration 1/")
+        assert terminal.sees("\r\x1b[K\x1b[A\x1b[K")  # both are drawn anew
+        assert terminal.ended(60) == 0
+        assert b"completed  TASK-002 passed every stage" in terminal.seen
+    finally:
+        terminal.close()

@@ -11,6 +11,7 @@ import click
 
 from ralph.faces.cli.durations import Duration
 from ralph.faces.cli.look import look_for
+from ralph.faces.cli.task_lines import TaskLines
 from ralph.faces.cli.writer import Output
 from ralph.model.errors import UsageError
 
@@ -78,7 +79,10 @@ def command(
     request = ExecuteRequest(settings, tasks, jobs, _roles(wanted), resume, target)
     board = Board(settings, jobs, as_json, verbose)
     board.warn((*loaded.warnings, *notice))
-    report = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
+    try:
+        report = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
+    finally:
+        board.close()
     click.echo(_json(report) if as_json else _told(report))
     return report.exit_code
 
@@ -100,7 +104,8 @@ def _json(report: "Report") -> str:
 
 
 class Board:
-    """One display for one task at a time; with several, one line an event, each under its task's name."""
+    """One display for one task at a time; with several, one line an event, each under its task's name, and on a
+    terminal a line for each task below them."""
 
     def __init__(self, settings: object, jobs: int, as_json: bool, verbose: bool) -> None:
         from msgspec.structs import replace
@@ -113,12 +118,22 @@ class Board:
         shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
         self._make: Callable[[], Watcher] = lambda: display(shown, as_json=as_json, verbose=verbose)
         self._many, self._as_json = jobs > 1, as_json
+        self._out = Output.on(sys.stdout)
+        look = look_for(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
+        self._live: TaskLines | None = None
+        if self._many and not as_json and look.progress:
+            self._live = TaskLines(look, self._out, self._lock, time.time)
 
     def watchers(self, task: str) -> "Sequence[Watcher]":
         """Those of one task."""
         if self._as_json:
             return (self._guarded(self._named(task)),)
         return (self._guarded(self._line(task) if self._many else self._make()),)
+
+    def close(self) -> None:
+        """Leave nothing at the bottom of the terminal."""
+        if self._live is not None:
+            self._live.close()
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Before anything starts."""
@@ -153,10 +168,12 @@ class Board:
         from ralph.faces.clock import clock
         from ralph.model.events import AgentEnded, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
 
-        out = Output.on(sys.stdout)
-        lines = LoopLines(look_for(sys.stdout, os.environ, progress=False))
+        live, lines = self._live, LoopLines(look_for(sys.stdout, os.environ, progress=False))
+        put = self._out if live is None else live.put
 
         def watch(at: float, iteration: int, events: "Sequence[Event]") -> None:
+            if live is not None:
+                live.hear(task, at, events)
             for event in events:
                 match event:
                     case IterationStarted():
@@ -175,7 +192,7 @@ class Board:
                         text = plain(text)
                     case _:
                         continue
-                out(f"[{clock('%H:%M:%S', at)}] {task}  {text.strip().splitlines()[0] if text.strip() else ''}\n")
+                put(f"[{clock('%H:%M:%S', at)}] {task}  {text.strip().splitlines()[0] if text.strip() else ''}\n")
 
         return watch
 

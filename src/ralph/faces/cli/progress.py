@@ -69,6 +69,11 @@ class Progress:
         self._composed = now
         self._line = fitted(self._text(now), width, self._look.glyphs.ellipsis) if self._head else ""
 
+    @property
+    def line(self) -> str:
+        """As it was composed last."""
+        return self._line
+
     def drawn(self) -> str:
         """The line, to stand behind all that is written."""
         return f"{self._look.paint.dim}{self._line}{self._look.paint.off}" if self._line else ""
