@@ -460,6 +460,7 @@ def test_no_size_is_too_odd(room: BoardRoom, size: tuple[int, int]) -> None:
     async def play(watcher: Watcher) -> None:
         await watcher.press("G", "tab", "j", "tab", "k", "tab", "enter")
         await watcher.press("escape", "x", "escape", "slash", "a")
+        assert watcher.app.is_running
 
     watch(room, play, size)
 

@@ -1,9 +1,14 @@
 """`ralph execute -j N`: slots go by priority, then by age; nobody waits for another's agent, and money is shared."""
 
 import shlex
+import threading
 
 import pytest
 
+from ralph.faces.cli.look import Look
+from ralph.faces.cli.task_lines import TaskLines
+from ralph.faces.cli.writer import Output
+from ralph.model.events import IterationStarted
 from support.pipeline import Pipeline
 from support.terminal import Terminal
 from support.workshop import RALPH
@@ -104,3 +109,30 @@ def test_on_a_terminal_each_task_at_work_has_a_line(pipeline: Pipeline) -> None:
         assert b"completed  TASK-002 passed every stage" in terminal.seen
     finally:
         terminal.close()
+
+
+class Seen(Output):
+    """Keeps what would be shown."""
+
+    def __init__(self) -> None:
+        super().__init__(-1)
+        self.texts: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def test_what_a_signal_has_said_is_not_erased_with_the_lines() -> None:
+    out, lock = Seen(), threading.Lock()
+    lines = TaskLines(Look(color=True, is_tty=True, progress=True), out, lock, lambda: 1.0)
+    try:
+        with lock:
+            lines.hear(SLOW, 0.0, [IterationStarted(1, 9, f"coder {SLOW}")])
+            lines.put("first\n")
+            lines.put("second\n")
+            lines.let_be()
+            lines.put("third\n")
+        erased = [text.startswith("\r\x1b[K") for text in out.texts[:3]]
+        assert erased == [False, True, False]
+    finally:
+        lines.close()

@@ -63,7 +63,6 @@ def command(
     from ralph.app.life import Wishes
     from ralph.app.task_run import ExecuteRequest
     from ralph.config.sources import load
-    from ralph.faces.cli.console import announce
 
     here = places.find(os.getcwd())
     given = {
@@ -80,7 +79,7 @@ def command(
     board = Board(settings, jobs, as_json, verbose)
     board.warn((*loaded.warnings, *notice))
     try:
-        report = execute(request, here, os.environ, Wishes(on_signal=announce), board.watchers)
+        report = execute(request, here, os.environ, Wishes(on_signal=board.announce), board.watchers)
     finally:
         board.close()
     click.echo(_json(report) if as_json else _told(report))
@@ -129,6 +128,14 @@ class Board:
         if self._as_json:
             return (self._guarded(self._named(task)),)
         return (self._guarded(self._line(task) if self._many else self._make()),)
+
+    def announce(self) -> None:
+        """A signal came."""
+        from ralph.faces.cli.console import announce
+
+        if self._live is not None:
+            self._live.let_be()
+        announce()
 
     def close(self) -> None:
         """Leave nothing at the bottom of the terminal."""

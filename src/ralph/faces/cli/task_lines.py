@@ -37,6 +37,10 @@ class TaskLines:
         """Show text, and the lines below it."""
         self._out(self._erased() + text + self._lines())
 
+    def let_be(self) -> None:
+        """Someone is about to write below the lines: what stands there stays. From a signal handler: no lock."""
+        self._drawn = 0
+
     def close(self) -> None:
         """Leave nothing at the bottom."""
         self._over.set()
