@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.agents._stream_json import StreamJsonParser
+from ralph.agents._stream_json import BRIEF, StreamJsonParser
 from ralph.model.events import (
     AgentEvent,
     Finished,
@@ -521,6 +521,12 @@ ODD: dict[str, list[object]] = {
         assistant(use("TaskCreate", "p", subject="a")),
         assistant(use("TaskUpdate", "q", taskId="1", status="completed")),
     ],
+    "kinds nobody knows": [
+        assistant({"type": "redacted_thinking", "data": "x"}, text("beside it")),
+        assistant({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, use("Bash", "k")),
+        user({"type": "image", "source": {}}, answer("x", "k")),
+    ],
+    "odd inputs": [assistant(*({**use("Bash", "o"), "input": given} for given in (None, 7, "x", ["x"])))],
     "half an emoji": [rb'{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d"}]}}'],
     "bad UTF-8": [b'{"type":"assistant","message":{"content":[{"type":"text","text":"\xff\xfe"}]}}'],
     "a text that is none": [b'{"type":"assistant","message":{"content":[{"type":"text","text":7}]}}'],
@@ -573,7 +579,7 @@ def _bare(event: AgentEvent) -> AgentEvent:
             return ToolEnded(event.id, "", event.error, nested=event.nested)
         case Unparsed():
             return Unparsed(0)
-        case Said() if len(event.text) > 200:
-            return Said(event.text[:200] + "…", False, event.nested)
+        case Said() if len(event.text) > BRIEF:
+            return Said(event.text[:BRIEF] + "…", False, event.nested)
         case _:
             return event

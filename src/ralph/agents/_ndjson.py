@@ -14,7 +14,7 @@ T = TypeVar("T")
 BLOCK = 2 << 20  # beyond this a block most likely holds one long line: look before decoding
 LONG = 1 << 20  # a longer line is never built as a str, which may take four bytes a character
 SAMPLE = 200
-_MUCH, _MANY = 1 << 17, 10  # bytes, and lines in the first quarter of them
+_MUCH, _MANY = 1 << 17, 4  # bytes, and lines in the first quarter of them
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.\-]{1,60})"')
 
@@ -38,19 +38,25 @@ def is_flood(block: bytes | bytearray) -> bool:
 
 
 def values(
-    block: bytes | bytearray, decoder: Decoder[T], long: Callable[[memoryview], T | Unparsed] = unparsed
+    block: bytes | bytearray,
+    decoder: Decoder[T],
+    long: Callable[[memoryview], T | Unparsed] = unparsed,
+    single: Callable[[memoryview], T | Unparsed] | None = None,
 ) -> Iterable[T | Unparsed]:
-    """Total: every line gives a value or an Unparsed. `long` reads the lines that are too long to build."""
+    """Total: every line gives a value or an Unparsed. `long` reads the lines that are too long to build, `single` the
+    others where not all of a block can be decoded."""
     if len(block) <= BLOCK:
         try:
             return decoder.decode_lines(block)
         except UNDECODABLE:
             pass
-    return _one_by_one(block, decoder, long)
+    return _one_by_one(block, single or (lambda line: value(line, decoder)), long)
 
 
 def _one_by_one(
-    block: bytes | bytearray, decoder: Decoder[T], long: Callable[[memoryview], T | Unparsed]
+    block: bytes | bytearray,
+    single: Callable[[memoryview], T | Unparsed],
+    long: Callable[[memoryview], T | Unparsed],
 ) -> Iterator[T | Unparsed]:
     start, size = 0, len(block)
     view = memoryview(block)
@@ -61,8 +67,7 @@ def _one_by_one(
         if len(line) > LONG:
             yield long(line)
         elif bytes(line).strip():
-            found: T | Unparsed = value(line, decoder)
-            yield found
+            yield single(line)
         start = end + 1
 
 

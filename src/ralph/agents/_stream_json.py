@@ -1,39 +1,34 @@
 """Claude's stream-json, which Amp and our scripted agent print too."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from ralph.agents._meter import Meter
-from ralph.agents._ndjson import is_flood, values
 from ralph.agents._plan import TOOLS as PLAN_TOOLS
 from ralph.agents._plan import WHOLE as WHOLE_PLANS
 from ralph.agents._plan import Plan
 from ralph.agents._recent import Recent
 from ralph.agents._stream_json_lines import (
-    DECODER,
-    LEAN,
     Assistant,
     Block,
+    Call,
     LeanAssistant,
-    LeanSaying,
     LeanUser,
     Limit,
-    LongAssistant,
-    LongUser,
-    Message,
+    Line,
     Partial,
     Progress,
     Result,
+    Saying,
     System,
     Tokens,
     User,
     failure_in,
     joined,
-    long_line,
-    text_in,
+    read,
 )
 from ralph.agents._tools import ended, summary
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolEnded, ToolStarted, Unparsed, Usage
@@ -42,7 +37,7 @@ from ralph.model.ports import Heard
 _ABOUT_PERMISSION = re.compile(r"permission|approv|granted", re.IGNORECASE)
 _HELD_BACK = "Stop hook feedback:"
 _NOTE = 400  # characters
-BRIEF = 200  # characters told of a text in a flood; a claim is looked for in all of it
+BRIEF = 120  # characters told of a text in a flood; a claim is looked for in all of it
 
 
 class StreamJsonParser:
@@ -52,7 +47,7 @@ class StreamJsonParser:
         self._meter = Meter()
         self._plan = Plan()
         self._planning = Recent()  # calls that were told as a plan
-        self._unread: LeanSaying | None = None  # the call that tells the latest plan
+        self._unread: Call | None = None  # the call that tells the latest plan
         self._names = Recent()  # of tools that run
         self._worked: set[str] = set()  # tools that did something
         self._failures = Recent()
@@ -67,8 +62,7 @@ class StreamJsonParser:
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
         found: list[AgentEvent] = []
-        for line in values(lines, LEAN if is_flood(lines) else DECODER, long_line):
-            _HEARS[type(line)](self, line, found)
+        self._hear(read(lines), found)
         if self._unread is not None:
             if planned := self._plan.changed(self._unread.name, self._unread.input):
                 found.append(planned)
@@ -116,6 +110,41 @@ class StreamJsonParser:
             or _ABOUT_PERMISSION.search(self._failures.get(denial.tool_use_id, ""))
         )
 
+    def _hear(self, lines: Iterable[Line | Unparsed], found: list[AgentEvent]) -> None:
+        """What a flood has a hundred thousand of is heard here, without a call: as below, but less is told."""
+        tell, names, planning = found.append, self._names, self._planning
+        for line in lines:
+            if type(line) is LeanUser:  # not `isinstance`: a Struct is slow to say no
+                nested = line.parent_tool_use_id is not None
+                for block in line.message.content:
+                    if type(block) is Saying:
+                        self._hear_request(block.text, nested, found)
+                    elif block.is_error:
+                        self._end(ended(block.tool_use_id, "", failure_in(block), nested), found)
+                    elif (call := block.tool_use_id) not in planning:
+                        self._worked.add(names.pop(call, ""))
+                        tell(ToolEnded(call, "", None, 0, len(memoryview(block.content)), nested))
+            elif type(line) is LeanAssistant:
+                self._retry = None
+                nested = line.parent_tool_use_id is not None
+                said = ""
+                for part in line.message.content:
+                    if type(part) is Saying:
+                        if text := part.text:
+                            tell(Said(text if len(text) <= BRIEF else text[:BRIEF] + "…", False, nested))
+                            said = f"{said}\n{text}" if said else text
+                    elif type(part) is Call:
+                        said = ""
+                        if part.name in WHOLE_PLANS and not nested:
+                            self._text, self._unread = "", part
+                            planning.remember(part.id)
+                        else:
+                            self._start(part, nested, found)
+                if said and not nested:
+                    self._text = said
+            else:
+                _HEARS[type(line)](self, line, found)
+
     # -- frequent lines ----------------------------------------------------------------------------
     def _hear_assistant(self, line: Assistant, found: list[AgentEvent]) -> None:
         self._retry = None
@@ -146,57 +175,16 @@ class StreamJsonParser:
             if block.type == "tool_result":
                 output = joined(block.content)
                 self._end(ended(block.tool_use_id, output, _failure(block, output), nested), found)
-            elif not nested:
-                self._text = ""  # what was said before a new request is not the last word
-                if block.text.startswith(_HELD_BACK):
-                    found.append(Noted(_in_a_line(block.text)))
+            else:
+                self._hear_request(block.text, nested, found)
 
-    # -- a flood, and lines too long to build: as above, and what is left out costs nothing ---------
-    def _hear_lean_assistant(self, line: LeanAssistant, found: list[AgentEvent]) -> None:
-        self._retry = None
-        content = line.message.content if line.message is not None else ""
-        if isinstance(content, str):
-            self._hear_assistant(Assistant(Message(content), line.parent_tool_use_id), found)
-            return
-        nested = line.parent_tool_use_id is not None
-        said = ""
-        for block in content:
-            if block.type == "text":
-                text = text_in(block)
-                if not isinstance(text, str):
-                    self._hear_unparsed(text, found)
-                elif text:
-                    found.append(Said(text if len(text) <= BRIEF else text[:BRIEF] + "…", False, nested))
-                    said = f"{said}\n{text}" if said else text
-            elif block.type == "tool_use":
-                said = ""
-                if block.name in WHOLE_PLANS and not nested:
-                    self._text, self._unread = "", block
-                    self._planning.remember(block.id)
-                else:
-                    self._start(block, nested, found)
-        if said and not nested:
-            self._text = said
+    def _hear_request(self, text: str, nested: bool, found: list[AgentEvent]) -> None:
+        if not nested:
+            self._text = ""  # what was said before it is not the last word
+            if text.startswith(_HELD_BACK):
+                found.append(Noted(_in_a_line(text)))
 
-    def _hear_lean_user(self, line: LeanUser, found: list[AgentEvent]) -> None:
-        content = line.message.content if line.message is not None else ""
-        if isinstance(content, str):
-            self._hear_user(User(Message(content), line.parent_tool_use_id), found)
-            return
-        nested = line.parent_tool_use_id is not None
-        for block in content:
-            call = block.tool_use_id
-            if block.type != "tool_result":
-                text = text_in(block)
-                words = Message(text if isinstance(text, str) else "")
-                self._hear_user(User(words, line.parent_tool_use_id), found)
-            elif block.is_error:
-                self._end(ended(call, "", failure_in(block), nested), found)
-            elif call not in self._planning:
-                self._worked.add(self._names.pop(call, ""))
-                found.append(ToolEnded(call, "", None, 0, len(memoryview(block.content)), nested))
-
-    def _start(self, block: Block | LeanSaying, nested: bool, found: list[AgentEvent]) -> None:
+    def _start(self, block: Block | Call, nested: bool, found: list[AgentEvent]) -> None:
         if not nested:
             self._text = ""
             if block.name in PLAN_TOOLS:
@@ -257,14 +245,10 @@ class StreamJsonParser:
         self._resets_at = info.resetsAt if info is not None and rejected else None
 
 
-# A table, for speed: a `match` costs three times as much, and a Struct is slow to say that something is none of it.
+# A table, for speed: a `match` costs three times as much.
 _HEARS: dict[type, Callable[[StreamJsonParser, Any, list[AgentEvent]], None]] = {
     User: StreamJsonParser._hear_user,
     Assistant: StreamJsonParser._hear_assistant,
-    LeanUser: StreamJsonParser._hear_lean_user,
-    LeanAssistant: StreamJsonParser._hear_lean_assistant,
-    LongUser: StreamJsonParser._hear_lean_user,
-    LongAssistant: StreamJsonParser._hear_lean_assistant,
     System: StreamJsonParser._hear_system,
     Result: StreamJsonParser._hear_result,
     Limit: StreamJsonParser._hear_limit,

@@ -1,11 +1,12 @@
 """The lines of Claude's stream-json. What we neither show nor judge is not named, so it is never built."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, final
 
-from msgspec import Raw, Struct
+from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import LONG, UNDECODABLE, unparsed, value
+from ralph.agents._ndjson import UNDECODABLE, is_flood, unparsed, value, values
 from ralph.model.events import Unparsed
 
 NOTHING = Raw(b"null")
@@ -105,20 +106,23 @@ class Progress(Struct, tag="tool_progress", frozen=True, gc=False):
     """A tool still runs."""
 
 
-class LeanBlock(Struct, frozen=True, gc=False):
-    """A block of which as little is built as can be: no thoughts, and texts stay raw."""
+# -- a flood: one pass builds what is judged and told. A line of another shape is read as always.
+@final
+class Saying(Struct, tag="text", frozen=True, gc=False):
+    text: str = ""
 
-    type: str = ""
-    text: Raw = NO_TEXT
+
+class Thought(Struct, tag="thinking", frozen=True, gc=False):
+    """Not told."""
 
 
-class LeanSaying(LeanBlock, frozen=True, gc=False):
+class Call(Struct, tag="tool_use", frozen=True, gc=False):
     id: str = ""
     name: str = ""
     input: Raw = NOTHING
 
 
-class LeanAnswer(LeanBlock, frozen=True, gc=False):
+class Answer(Struct, tag="tool_result", frozen=True, gc=False):
     tool_use_id: str = ""
     content: Raw = NOTHING
     is_error: bool | None = None
@@ -126,57 +130,86 @@ class LeanAnswer(LeanBlock, frozen=True, gc=False):
 
 
 class LeanSayings(Struct, frozen=True, gc=False):
-    content: str | list[LeanSaying] = ""
+    content: list[Saying | Thought | Call]
 
 
 class LeanAnswers(Struct, frozen=True, gc=False):
-    content: str | list[LeanAnswer] = ""
+    content: list[Saying | Answer]
 
 
 class LeanAssistant(Struct, tag="assistant", frozen=True, gc=False):
-    message: LeanSayings | None = None
+    message: LeanSayings
     parent_tool_use_id: str | None = None
 
 
 class LeanUser(Struct, tag="user", frozen=True, gc=False):
-    message: LeanAnswers | None = None
+    message: LeanAnswers
     parent_tool_use_id: str | None = None
 
 
-# Of a long line no text is built at all: it might be as long as its line.
-class LongSayings(LeanSayings, frozen=True, gc=False):
-    content: list[LeanSaying] = []
+# -- a line too long to build: its texts stay raw, for one might be as long as the line
+class LongBlock(Struct, frozen=True, gc=False):
+    type: str = ""
+    text: Raw = NO_TEXT
+    id: str = ""
+    name: str = ""
+    input: Raw = NOTHING
+    tool_use_id: str = ""
+    content: Raw = NOTHING
+    is_error: bool | None = None
+    error: Raw = NOTHING
 
 
-class LongAnswers(LeanAnswers, frozen=True, gc=False):
-    content: list[LeanAnswer] = []
+class LongMessage(Struct, frozen=True, gc=False):
+    content: list[LongBlock] = []
 
 
-class LongAssistant(LeanAssistant, tag="assistant", frozen=True, gc=False):
-    message: LongSayings | None = None
+class LongAssistant(Struct, tag="assistant", frozen=True, gc=False):
+    message: LongMessage = LongMessage()
+    parent_tool_use_id: str | None = None
 
 
-class LongUser(LeanUser, tag="user", frozen=True, gc=False):
-    message: LongAnswers | None = None
+class LongUser(Struct, tag="user", frozen=True, gc=False):
+    message: LongMessage = LongMessage()
+    parent_tool_use_id: str | None = None
 
 
 Line = Assistant | User | LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress
-DECODER: Decoder[Line] = Decoder(Assistant | User | System | Result | Limit | Partial | Progress)
-LEAN: Decoder[Line] = Decoder(LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress)
-_LONG: Decoder[Line] = Decoder(LongAssistant | LongUser | System | Result)
+_DECODER: Decoder[Line] = Decoder(Assistant | User | System | Result | Limit | Partial | Progress)
+_LEAN: Decoder[Line] = Decoder(LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress)
+_LONG: Decoder[LongAssistant | LongUser | System | Result] = Decoder(LongAssistant | LongUser | System | Result)
 _TEXT = Decoder(str)
 _CONTENT: Decoder[str | list[Part] | None] = Decoder(str | list[Part] | None)
 
 
-def text_in(block: LeanBlock) -> str | Unparsed:
-    """What it says."""
+def read(block: bytes | bytearray) -> Iterable[Line | Unparsed]:
+    """Every line of the block, in a flood as lean as can be."""
+    if is_flood(block):
+        return values(block, _LEAN, _long_line, _lean_line)
+    return values(block, _DECODER, _long_line)
+
+
+def _lean_line(line: memoryview) -> Line | Unparsed:
     try:
-        return _TEXT.decode(block.text) if len(memoryview(block.text)) < LONG else unparsed(memoryview(block.text))
+        return _LEAN.decode(line)
     except UNDECODABLE:
-        return value(block.text, _TEXT)
+        return value(line, _DECODER)
 
 
-def failure_in(block: LeanAnswer) -> str:
+def _long_line(line: memoryview) -> Line | Unparsed:
+    """A line beyond `_ndjson.LONG`: the calls and results in it, not their contents."""
+    try:
+        read = _LONG.decode(line)
+        if isinstance(read, LongAssistant):
+            return LeanAssistant(LeanSayings([_saying(each) for each in read.message.content]), read.parent_tool_use_id)
+        if isinstance(read, LongUser):
+            return LeanUser(LeanAnswers([_answer(each) for each in read.message.content]), read.parent_tool_use_id)
+        return read
+    except UNDECODABLE:
+        return unparsed(line)
+
+
+def failure_in(block: Answer) -> str:
     """What its tool failed with."""
     for raw in (block.error, block.content):
         words = value(raw, _CONTENT)
@@ -192,9 +225,24 @@ def joined(content: str | list[Part] | None) -> str:
     return "\n".join(part.text for part in content if part.text) if content else ""
 
 
-def long_line(line: memoryview) -> Line | Unparsed:
-    """A line beyond `_ndjson.LONG`: the calls and results in it, not their contents."""
-    try:
-        return _LONG.decode(line)
-    except UNDECODABLE:
-        return unparsed(line)
+def _saying(block: LongBlock) -> Saying | Thought | Call:
+    match block.type:
+        case "text":
+            return Saying(_short(block.text))
+        case "tool_use":
+            return Call(block.id, block.name, block.input)
+        case _:
+            return Thought()
+
+
+def _answer(block: LongBlock) -> Saying | Answer:
+    if block.type == "tool_result":
+        return Answer(block.tool_use_id, block.content, block.is_error, block.error)
+    return Saying(_short(block.text))
+
+
+def _short(text: Raw) -> str:
+    words = value(text, _TEXT)
+    if isinstance(words, Unparsed):
+        raise DecodeError
+    return words

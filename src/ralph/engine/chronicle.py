@@ -5,10 +5,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ralph.model.events import Event, Moment
+from ralph.model.events import Event
 
 ROTATE_AT = 8 << 20
 _encoder = msgspec.json.Encoder()
+
+
+def _moments(at: float, iteration: int, events: Sequence[Event]) -> bytes:
+    """A line each, as of a `Moment`: what they have in common is encoded once, for a flood has a hundred thousand."""
+    start = b'{"at":%b,"iteration":%d,"event":' % (_encoder.encode(at), iteration)
+    return start + _encoder.encode_lines(events)[:-1].replace(b"\n", b"}\n" + start) + b"}\n"
 
 
 class Chronicle:
@@ -24,7 +30,7 @@ class Chronicle:
         """One write for all of them."""
         if not events or self._fd < 0:
             return
-        data = _encoder.encode_lines([Moment(at, iteration, event) for event in events])
+        data = _moments(at, iteration, events)
         try:
             if self._size + len(data) > ROTATE_AT:
                 self._rotate()

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 
-class Usage(Struct, frozen=True, omit_defaults=True):
+class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens, as the agent itself counts them."""
 
     input_tokens: int = 0
@@ -26,7 +26,7 @@ NO_USAGE = Usage()
 
 
 # -- from the agent -------------------------------------------------------------------------------
-class Said(Struct, frozen=True, tag="said", omit_defaults=True):
+class Said(Struct, frozen=True, gc=False, tag="said", omit_defaults=True):
     """Text of the assistant."""
 
     text: str
@@ -34,7 +34,7 @@ class Said(Struct, frozen=True, tag="said", omit_defaults=True):
     nested: bool = False  # a subagent's: shown, never a claim
 
 
-class ToolStarted(Struct, frozen=True, tag="tool_started", omit_defaults=True):
+class ToolStarted(Struct, frozen=True, gc=False, tag="tool_started", omit_defaults=True):
     """A tool call began."""
 
     id: str
@@ -43,7 +43,7 @@ class ToolStarted(Struct, frozen=True, tag="tool_started", omit_defaults=True):
     nested: bool = False
 
 
-class ToolEnded(Struct, frozen=True, tag="tool_ended", omit_defaults=True):
+class ToolEnded(Struct, frozen=True, gc=False, tag="tool_ended", omit_defaults=True):
     """A tool call ended; `output` may be cut, `lines` and `chars` count all of it."""
 
     id: str
@@ -57,33 +57,33 @@ class ToolEnded(Struct, frozen=True, tag="tool_ended", omit_defaults=True):
 TodoState = Literal["pending", "active", "done"]
 
 
-class Todo(Struct, frozen=True):
+class Todo(Struct, frozen=True, gc=False):
     """One item of the agent's own plan."""
 
     text: str
     state: TodoState = "pending"
 
 
-class Planned(Struct, frozen=True, tag="planned"):
+class Planned(Struct, frozen=True, gc=False, tag="planned"):
     """The agent's plan, whole, each time it changes."""
 
     todos: tuple[Todo, ...]
 
 
-class Spent(Struct, frozen=True, tag="spent", omit_defaults=True):
+class Spent(Struct, frozen=True, gc=False, tag="spent", omit_defaults=True):
     """Money and tokens since the last time this was told. Cost is None where the agent does not tell."""
 
     cost_usd: float | None = None
     usage: Usage = NO_USAGE
 
 
-class Noted(Struct, frozen=True, tag="noted"):
+class Noted(Struct, frozen=True, gc=False, tag="noted"):
     """A status line: session, retry, notice."""
 
     text: str
 
 
-class Finished(Struct, frozen=True, tag="finished", omit_defaults=True):
+class Finished(Struct, frozen=True, gc=False, tag="finished", omit_defaults=True):
     """The agent's own closing event, believed only as far as `core.outcome` does. Totals, not differences."""
 
     ok: bool
@@ -95,7 +95,7 @@ class Finished(Struct, frozen=True, tag="finished", omit_defaults=True):
     seconds: float = 0.0
 
 
-class Unparsed(Struct, frozen=True, tag="unparsed", omit_defaults=True):
+class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", omit_defaults=True):
     """Output that is no known event: kept, counted, never fatal."""
 
     size: int
@@ -212,7 +212,7 @@ LoopEvent = (
 Event = AgentEvent | LoopEvent
 
 
-class Moment(Struct, frozen=True):
+class Moment(Struct, frozen=True, gc=False):
     """Events that became known at one time: the line format of events.ndjson and of --json."""
 
     at: float  # unix time

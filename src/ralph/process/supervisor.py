@@ -16,7 +16,7 @@ from ralph.model.ports import Inbox
 from ralph.process.guardian import become_subreaper, children_of, end_children
 from ralph.process.spawner import Handle, start_guardian
 
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 PIPE_SIZE = 1 << 20
 HELD_PIPE = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
 GRACE = 5.0

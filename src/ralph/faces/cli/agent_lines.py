@@ -66,22 +66,32 @@ class AgentLines:
     def flood(self, events: Sequence[Event], renders: Mapping[type, Render]) -> str:
         """More at once than anybody reads: beginnings of texts, calls, the latest plan. It is cleaned in one go, which
         takes our own colours too."""
-        glyphs, shown, plan = self._glyphs, [], None
+        shown: list[str] = []
+        show, names, glyphs, plan = shown.append, self._names, self._glyphs, None
+        tool, result = f"{glyphs.tool} ", f"{glyphs.ok} Result"
         for event in events:
             if type(event) is ToolEnded:  # not `isinstance`: a Struct is slow to say no
-                shown.append(self.tool_heading(event))
+                if event.lines or event.error is not None or not event.chars:
+                    show(self.tool_heading(event))
+                elif name := names.pop(event.id, ""):  # the same, at half the cost
+                    show(f"{result} {glyphs.back} {name} ({event.chars} chars)")
+                else:
+                    show(f"{result} ({event.chars} chars)")
             elif type(event) is Said:
                 if not event.thinking:
                     text = event.text
-                    shown.append(text if len(text) <= BRIEF else text[:BRIEF] + glyphs.ellipsis)
+                    show(text if len(text) <= BRIEF else text[:BRIEF] + glyphs.ellipsis)
             elif type(event) is ToolStarted:
-                name = self._opened(event)
-                about = event.summary[:BRIEF].replace("\n", " ")
-                shown.append(f"{glyphs.tool} {name}({about})" if about else f"{glyphs.tool} {name}")
+                name, about = self._opened(event), event.summary
+                if about:
+                    about = (about if len(about) <= BRIEF else about[:BRIEF]).replace("\n", " ")
+                    show(f"{tool}{name}({about})")
+                else:
+                    show(tool + name)
             elif type(event) is Planned:
                 plan = event
             elif text := renders[type(event)](event):
-                shown.append(text)
+                show(text)
         if plan is not None:
             shown.append(self.planned(plan))
         return plain("\n".join(shown))
