@@ -18,6 +18,7 @@ from ralph.process.spawner import Handle, start_guardian
 
 BLOCK = 1 << 20
 PIPE_SIZE = 1 << 20
+KEPT_MEMORY = 16 << 20
 HELD_PIPE = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
 GRACE = 5.0
 NEWS_EVERY = 0.5  # how often the inbox is asked while a child is silent
@@ -41,6 +42,7 @@ class Supervisor:
         kin: set[int] | None = None,
     ) -> None:
         self._kin = set() if kin is None else kin  # guardians of all loops in this process, shared between them
+        bytes(KEPT_MEMORY)  # freed at once: from now on glibc keeps so much, or each block's pages would be made anew
         self._guardian, self._control = guardian or start_guardian()
         self._kin.add(self._guardian)
         self._inbox = inbox
