@@ -69,6 +69,7 @@ def _connected(path: str, shared: bool) -> sqlite3.Connection:
     database = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=not shared)
     database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA foreign_keys=ON")
+    database.execute("PRAGMA cache_size=-256")  # kB; a loop only appends, and pages it won't see again are memory
     # A log that is soon reused stops growing: a commit then syncs data only, not the file system's own journal.
     database.execute("PRAGMA wal_autocheckpoint=64")
     return database
