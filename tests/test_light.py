@@ -29,6 +29,11 @@ def says(code: str) -> str:
             "False\ninspect.py",
         ),
         ("import textwrap; print(textwrap.dedent('  a'))", "a"),
+        ("import platform; print(platform.system() == sys.platform.title(), platform.machine() != '')", "True True"),
+        ("import uuid; print(uuid.UUID(int=5).int)", "5"),
+        ("from gettext import gettext, ngettext; print(gettext('a'), ngettext('one', 'more', 2))", "a more"),
+        ("import gettext; print(gettext.NullTranslations().gettext('a'))", "a"),
+        ("import msgspec; print(msgspec.inspect.type_info(str).max_length)", "None"),
         ("import typing_extensions; print(typing_extensions.__name__)", "typing_extensions"),
     ],
 )
