@@ -15,7 +15,7 @@ from ralph.core.policies.staged import StagePlan
 from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.stage_world import Part
 from ralph.model.errors import MachineError
-from ralph.model.ports import Processes
+from ralph.model.ports import Keep, Processes
 from ralph.model.spec import DEFAULTS, ROLES, AgentDefaults, Role, Task, VerificationMethod
 from ralph.model.verdict import Judge, Opinion
 
@@ -47,6 +47,7 @@ class Workplace(Struct, frozen=True):
     variables: Mapping[str, str]  # of the user
     own: Mapping[str, str]  # of the run
     processes: Processes
+    keep: Keep | None = None
 
 
 def plans_of(task: Task, roles: Sequence[Role], settings: Settings, history: History) -> tuple[StagePlan, ...]:
@@ -172,7 +173,8 @@ def _judging(settings: Settings, wanted: schema.Judge, model: str = "") -> Agent
 def _caller(role: str, settings: Settings, place: Workplace) -> Caller:
     crew = crew_of(role, settings, place.folder, place.variables)
     made = wiring.agent(crew, place.folder, place.variables, place.processes)
-    return wiring.caller(made, crew, settings.agent, place.folder, place.variables, place.own, place.processes)
+    own, processes = place.own, place.processes
+    return wiring.caller(made, crew, settings.agent, place.folder, place.variables, own, processes, place.keep)
 
 
 def _defaults(role: str, settings: Settings) -> AgentDefaults:

@@ -50,6 +50,7 @@ class StoryRequest(Struct, frozen=True):
     budget_usd: float | None = None
     patience: Patience = Patience()
     as_is: bool = False  # take tasks.json as it stands, even if a cut-off iteration changed it
+    snapshots: bool = True
 
 
 def run(
@@ -103,11 +104,13 @@ def _looped(
         slug: build(GateOptions(command, log_name=slug), stage.supervisor)
         for slug, command in zip(names, commands, strict=True)
     }
+    records = places.records(name)
+    keep = wiring.snapshots(request.snapshots, name, places, records, variables, stage.supervisor)
     marker = Marker(place, rules)
     world = StoryWorld(
         place,
-        places.records(name),
-        wiring.caller(made, crew, request.agent, place.project, variables, own, stage.supervisor),
+        records,
+        wiring.caller(made, crew, request.agent, place.project, variables, own, stage.supervisor, keep),
         marker,
         Repository(git, place.project, of_gate, stage.supervisor),
         gates,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.life import Stage, Wishes, locked, new_id, parent_of, staged
-from ralph.app.places import Places
+from ralph.app.places import Places, find
 from ralph.app.task_bus import TaskBus
 from ralph.app.task_needs import needs_of, unmet
 from ralph.config.schema import AgentSettings
@@ -47,6 +47,7 @@ class SuperviseRequest(Struct, frozen=True):
     poll_interval: float = 1.0
     max_time: float | None = None
     budget_usd: float | None = None
+    snapshots: bool = True
 
 
 def supervise(
@@ -105,10 +106,13 @@ def _looped(
 
     own = wiring.own_variables(run, place.folder, places.state)
     made = wiring.agent(crew, os.getcwd(), variables, stage.supervisor)
+    keep = wiring.snapshots(
+        request.snapshots, run, find(os.getcwd()), places.records(run), variables, stage.supervisor
+    )
     attempt = TaskAttempt(
         run,
         place,
-        wiring.caller(made, crew, agent, os.getcwd(), variables, own, stage.supervisor),
+        wiring.caller(made, crew, agent, os.getcwd(), variables, own, stage.supervisor, keep),
         "stream",
         stage.inbox,
         watchers,

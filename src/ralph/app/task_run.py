@@ -12,11 +12,11 @@ from msgspec import Struct
 from ralph.app import stages, verification
 from ralph.app.hands import Hands, Untorn
 from ralph.app.life import keeper_of, parent_of
-from ralph.app.places import Places
+from ralph.app.places import Places, find
 from ralph.app.stages import Cast, Workplace
 from ralph.app.task_inbox import CANCELLED, Purse, TaskInbox
 from ralph.app.task_resume import Life, resumed
-from ralph.app.wiring import own_variables
+from ralph.app.wiring import own_variables, snapshots
 from ralph.config.schema import Settings
 from ralph.core import environment
 from ralph.core.policies.staged import UNPROMISED, Staged, StagePlan, Standing
@@ -188,7 +188,9 @@ def _played(bench: Bench, life: Life, trees: Worktrees, tree: Worktree) -> Stop:
     """The loop itself."""
     shared, settings = bench.shared, bench.settings
     own = own_variables(bench.run, tree.folder, shared.places.state)
-    place = Workplace(tree.folder, shared.variables, own, bench.hands)
+    hands = Untorn(bench.hands, bench.inbox)
+    keep = snapshots(settings.snapshots, bench.run, find(tree.folder), bench.records, shared.variables, hands)
+    place = Workplace(tree.folder, shared.variables, own, bench.hands, keep)
     cast = stages.cast_of(bench.entry.task, shared.request.stages, settings, place)
     tell(bench.watchers, 0, *map(Warned, (*cast.warnings, *_skipped(bench))))
     world = _world(bench, trees, tree, place, cast)

@@ -17,9 +17,11 @@ from ralph.engine.scm import Scm
 from ralph.engine.world import Surroundings, World
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
-from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Mode, Processes, Watcher
+from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Keep, Mode, Processes, Watcher
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
+from ralph.workspaces.git import Git
+from ralph.workspaces.snapshots import Snapshots
 
 VERSION_TIMEOUT = 20.0
 
@@ -134,7 +136,8 @@ def world(
     wanted = settings.scm
     records = places.records(run)
     scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate, records) if wanted else None
-    made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes)
+    keep = snapshots(settings.snapshots, run, places, records, variables, processes)
+    made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes, keep)
     return World(around, made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
 
 
@@ -155,10 +158,21 @@ def caller(
     variables: Mapping[str, str],
     own: Mapping[str, str],
     processes: Processes,
+    keep: Keep | None = None,
 ) -> Caller:
     """What runs the agent once."""
     its = environment.of_agent(variables, own, crew.adapter, settings.pass_environment, settings.environment)
-    return Caller(made, processes, folder, its, settings.timeout_seconds, settings.idle_timeout_seconds)
+    return Caller(made, processes, folder, its, settings.timeout_seconds, settings.idle_timeout_seconds, keep)
+
+
+def snapshots(
+    wanted: bool, run: str, tree: Places, records: str, variables: Mapping[str, str], processes: Processes
+) -> Snapshots | None:
+    """Keeps the work tree that these places are in; None where it is not wanted, or there is no git."""
+    git = find_program("git", variables, tree.root) if wanted and tree.in_git else None
+    if git is None:
+        return None
+    return Snapshots(Git(git, tree.root, variables, processes), run, os.path.join(records, "snapshot.index"))
 
 
 def own_variables(run: str, task_folder: str, state: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ DESCRIPTIONS = {
         "until": "How completion may be claimed: response, promise, file:PATH. Any one of them is enough.",
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
+        "snapshots": "Keep the work tree around every agent run as a commit below refs/ralph, for 30 days.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "display": "How a run looks on a terminal.",
         "specflow": "The same keys as `ralph:` in .specflow/config.yaml, stronger than those.",

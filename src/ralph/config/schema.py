@@ -151,6 +151,7 @@ class Settings(Struct, frozen=True, rename="camel"):
     until: Annotated[tuple[Signal, ...], Meta(min_length=1)] = ("response",)
     max_time_seconds: Seconds | None = None
     budget_usd: Seconds | None = None
+    snapshots: bool = True
     retry: Retry = Retry()
     display: Display = Display()
     specflow: Specflow = Specflow()

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from ralph.core.outcome import judged
 from ralph.engine.stream import Conversation
-from ralph.engine.telling import debug
+from ralph.engine.telling import debug, tell
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command
 from ralph.model.errors import MachineError
+from ralph.model.events import Warned
 from ralph.model.loop import Reported
-from ralph.model.ports import Agent, Heard, Mode, Processes, Watcher
+from ralph.model.ports import Agent, Heard, Keep, Mode, Processes, Watcher
 from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD, STDERR_TAIL = 1 << 14, 1 << 16
@@ -59,12 +60,14 @@ class Caller:
         environment: Mapping[str, str],
         timeout: float | None,
         idle_timeout: float | None,
+        keep: Keep | None = None,
     ) -> None:
         self._agent = agent
         self._processes = processes
         self._folder = folder
         self._environment = environment
         self._timeout, self._idle_timeout = timeout, idle_timeout
+        self._keep = keep
 
     def call(self, call: Call, watchers: Sequence[Watcher]) -> Reported | None:
         """What the run was; None when it was cut short by an interruption."""
@@ -83,13 +86,28 @@ class Caller:
             timeout=self._timeout,
             idle_timeout=self._idle_timeout,
         )
+        if self._keep is not None:
+            _tell_unkept(self._keep.before(), call, watchers)
         exited = self._processes.run(command, conversation.hear, errors.write)
         conversation.finish()
         if stderr := errors.text():
             _note(papers.stderr, stderr)
         if exited.ending == "stopped":
             return None
-        return judged(_with_answer(parser.heard(), papers.answer), exited, stderr)
+        heard = parser.heard()
+        if self._keep is not None and not _changed_nothing(heard):
+            _tell_unkept(self._keep.after(call.iteration), call, watchers)
+        return judged(_with_answer(heard, papers.answer), exited, stderr)
+
+
+def _changed_nothing(heard: Heard) -> bool:
+    """Whether it spoke to its end and used no tool."""
+    return heard.closing in ("success", "error") and not heard.tools
+
+
+def _tell_unkept(what: str, call: Call, watchers: Sequence[Watcher]) -> None:
+    if what:
+        tell(watchers, call.iteration, Warned(f"not kept of the work tree: {what}"))
 
 
 def _with_files(argv: tuple[str, ...], call: Call) -> tuple[str, ...]:

@@ -119,6 +119,18 @@ class Processes(Protocol):
         ...
 
 
+class Keep(Protocol):
+    """Keeps the work tree around agent runs. Both tell in words what could not be kept, each thing once."""
+
+    def before(self) -> str:
+        """As it is before the first agent."""
+        ...
+
+    def after(self, iteration: int) -> str:
+        """As an agent left it."""
+        ...
+
+
 class Inbox(Protocol):
     """Signals and `ralph cancel`, noticed within a second."""
 

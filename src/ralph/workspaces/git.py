@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -61,8 +60,10 @@ class Git:
 
     def named(self) -> "Git":
         """The same, under a name of our own where the user has told git none: nobody else could commit."""
-        if self.try_("var", "GIT_COMMITTER_IDENT").ok:
-            return self
+        return self if self.try_("var", "GIT_COMMITTER_IDENT").ok else self.ours()
+
+    def ours(self) -> "Git":
+        """The same, under a name of our own."""
         return Git(self._program, self.folder, {**self._environment, **_OURS}, self._processes, self._common)
 
     def try_(self, *words: str, **variables: str) -> Said:
@@ -93,6 +94,8 @@ class Git:
         """A checkout nobody needs, whatever state it is in; also one that was never finished."""
         self.try_alone("worktree", "remove", "--force", "--force", folder)  # twice: even if it is locked
         if os.path.lexists(folder):
+            import shutil  # a run that only keeps snapshots does without
+
             shutil.rmtree(folder, ignore_errors=True)
             self.try_alone("worktree", "prune")
 
@@ -127,19 +130,26 @@ class Git:
 
     def tree(self, index: str) -> str:
         """The hash of all files as they are now, new ones included. `index` is a file of ours to work with."""
+        return self.written(index) if self.add(index, "--all").ok else ""
+
+    def add(self, index: str, *words: str) -> Said:
+        """Take files into an index of ours; the user's own stays as it is."""
         if not os.path.exists(index):
             own = self.try_("rev-parse", "--path-format=absolute", "--git-path", "index")
             if own.ok:
                 _copied(own.text, index)  # what has not changed need not be read again
-        if not self.try_("add", "--all", GIT_INDEX_FILE=index).ok:
-            return ""
+        return self.try_("add", *words, GIT_INDEX_FILE=index)
+
+    def written(self, index: str) -> str:
+        """The hash of what is in it; empty when that cannot be."""
         said = self.try_("write-tree", GIT_INDEX_FILE=index)
         return said.text if said.ok else ""
 
 
 def _copied(source: str, target: str) -> None:
     try:
-        shutil.copyfile(source, target)
+        with open(source, "rb") as file, open(target, "wb") as copy:
+            copy.write(file.read())
     except OSError:
         pass  # there is none yet, or no room for another: slower, not wrong
 

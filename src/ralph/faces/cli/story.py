@@ -113,6 +113,7 @@ def run(
         budget,
         settings.patience,
         as_is,
+        settings.snapshots,
     )
     estimate = story.estimate(place, here, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))

@@ -84,6 +84,7 @@ def command(
         poll_interval,
         max_time,
         budget,
+        settings.snapshots,
     )
     warnings = (*loaded.warnings, *notice)
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:

@@ -1,0 +1,111 @@
+"""Whatever an agent does to the work tree, from outside: what was there before and after it can be had again."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from support.pipeline import Pipeline
+from support.stories import Stories, story
+from support.workshop import Workshop, result
+
+WORD = "printf '%s\\n' " + shlex.quote(
+    json.dumps({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t", "name": "Bash"}]}})
+)
+WIPE = f"git reset -q --hard; git clean -qfdx; {WORD}; {result('wiped')}"
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    made = Workshop(tmp_path)
+    (made.repo / "kept").write_text("committed\n")
+    made.git("add", "-A")
+    made.git("commit", "-qm", "Start")
+    (made.repo / "kept").write_text("not committed\n")
+    (made.repo / "new").write_text("never added\n")
+    return made
+
+
+def refs(workshop: Workshop) -> list[str]:
+    return workshop.git("for-each-ref", "--format=%(refname)", "refs/ralph").split()
+
+
+def subjects(workshop: Workshop, ref: str) -> list[str]:
+    told = workshop.git("log", "--first-parent", "--format=%s", ref).splitlines()
+    return [line.partition(": ")[2] for line in told if line.startswith("ralph ")]
+
+
+def test_an_agent_that_wipes_the_tree_loses_nothing(workshop: Workshop) -> None:
+    workshop.agent(WIPE, f"echo more > made; {WORD}; {result('<response>DONE</response>')}")
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    (ref,) = refs(workshop)
+    assert ref == f"refs/ralph/{workshop.status()['id']}"
+    assert subjects(workshop, ref) == ["after iteration 2", "after iteration 1", "before the first agent"]
+    workshop.git("restore", f"--source={ref}~2", "--", ".")
+    assert (workshop.repo / "kept").read_text() == "not committed\n"
+    assert (workshop.repo / "new").read_text() == "never added\n"
+    assert workshop.git("show", f"{ref}:made") == "more\n"
+
+
+def test_an_agent_that_only_talks_needs_no_other_snapshot(workshop: Workshop) -> None:
+    workshop.agent(result("hm"))
+    workshop.ralph("run", "-p", "x", "-m", "3")
+    (ref,) = refs(workshop)
+    assert subjects(workshop, ref) == ["before the first agent"]
+
+
+def test_they_can_be_switched_off(workshop: Workshop) -> None:
+    workshop.settings(snapshots=False)
+    workshop.agent(WIPE)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    assert refs(workshop) == []
+
+
+def test_what_is_not_kept_is_told_and_the_run_goes_on(workshop: Workshop) -> None:
+    inner = workshop.repo / "inner"
+    inner.mkdir()
+    workshop.git("-C", str(inner), "init", "-q")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert "not kept of the work tree: inner/ (a repository of its own)" in done.stdout
+
+
+def test_outside_git_there_are_none(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path)
+    (workshop.repo / ".git").rename(workshop.home / "no.git")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert "not kept" not in done.stdout
+
+
+def test_a_supervised_agents_work_is_kept(workshop: Workshop) -> None:
+    task = workshop.repo / "root/proj/task-1"
+    task.mkdir(parents=True)
+    (task / "TASK.md").write_text("Do it.\n")
+    script = "git clean -qfdx -e root; git checkout -q .; touch $TASK_FOLDER/DONE"
+    assert workshop.ralph("supervise", str(task), "--", "sh", "-c", script).returncode == 0
+    (ref,) = refs(workshop)
+    assert subjects(workshop, ref) == ["after iteration 1", "before the first agent"]
+    assert workshop.git("show", f"{ref}~1:new") == "never added\n"
+
+
+def test_every_stage_of_a_task_is_kept_under_its_run(tmp_path: Path) -> None:
+    pipeline = Pipeline(Workshop(tmp_path))
+    pipeline.honest()
+    pipeline.task("TASK-001")
+    pipeline.agent(hook="echo draft > draft")
+    assert pipeline.execute("TASK-001").returncode == 0
+    (ref,) = refs(pipeline.workshop)
+    assert subjects(pipeline.workshop, ref)[-1] == "after iteration 1"
+    assert "draft" in pipeline.workshop.git("ls-tree", "--name-only", ref)
+
+
+def test_a_story_loops_work_is_kept(tmp_path: Path) -> None:
+    stories = Stories(Workshop(tmp_path))
+    stories.plan(story("US-001"))
+    stories.play([{"bash": "echo draft > draft"}, {"say": "Ended."}], [{"bash": "git clean -qfdx"}, {"say": "Ended."}])
+    stories.workshop.ralph("story", "run", "--max-iterations", "2")
+    (ref,) = refs(stories.workshop)
+    assert subjects(stories.workshop, ref) == ["after iteration 2", "after iteration 1"]
+    assert stories.workshop.git("show", f"{ref}~1:draft") == "draft\n"
