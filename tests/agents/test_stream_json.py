@@ -510,6 +510,7 @@ ODD: dict[str, list[object]] = {
         user(answer([text("one"), text("two")], "w", is_error=True)),
         user(answer("both", "w", is_error=True, error="its own")),
         user(answer(None, "w", is_error=True)),
+        user(answer([{"type": "image", "source": {}}], "w", is_error=True)),
     ],
     "plans": [
         assistant(text("before"), use("TodoWrite", "p", todos=[{"content": "a", "status": "pending"}])),

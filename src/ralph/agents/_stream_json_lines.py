@@ -213,8 +213,8 @@ def failure_in(block: Answer) -> str:
     """What its tool failed with."""
     for raw in (block.error, block.content):
         words = value(raw, _CONTENT)
-        if words and not isinstance(words, Unparsed):
-            return joined(words)
+        if not isinstance(words, Unparsed) and (text := joined(words)):
+            return text
     return "failed"
 
 
