@@ -584,3 +584,24 @@ def _bare(event: AgentEvent) -> AgentEvent:
             return Said(event.text[:BRIEF] + "…", False, event.nested)
         case _:
             return event
+
+
+# -- what is no event at all --------------------------------------------------------------------------
+SPILLED = {
+    "no JSON": b"garbage",
+    "cut off": b'{"type":"assistant","message":{"content":[{"type":"text","te',
+    "broken": b'{"type":"assistant",,}',
+    "half an emoji in no event": rb'{"type":"strange","x":"\ud83d"}',
+}
+
+
+@pytest.mark.parametrize("line", SPILLED.values(), ids=SPILLED)
+def test_of_many_lines_that_are_none_the_first_are_told_and_the_rest_counted(line: bytes) -> None:
+    parser = StreamJsonParser()
+    closing = lines(result("<response>DONE</response>"))
+    events = parser.feed((line + b"\n") * 5_000 + closing + b"\n \n")
+    strange = [event for event in events if isinstance(event, Unparsed)]
+    assert len(strange) == 101
+    assert (strange[-1].count, strange[-1].size) == (4_900, 4_900 * len(line))
+    heard = parser.heard()
+    assert (heard.unparsed, heard.closing, heard.text) == (5_000, "success", "<response>DONE</response>")

@@ -828,6 +828,14 @@ def test_a_flood_is_shown_in_less_detail() -> None:
     assert max(map(len, flood.splitlines())) < 250
 
 
+def test_a_flood_of_nothing_to_show_shows_nothing() -> None:
+    screen = Screen()
+    display = Display(Look(timestamps=True), screen, Screen())
+    for _ in range(3):
+        display(NOON, 1, [Unparsed(3)] * 200)
+    assert len(screen.text.splitlines()) == 1  # the hint about the first
+
+
 def test_of_a_flood_the_latest_plan_is_shown_and_no_agents_colour() -> None:
     plans: list[Event] = [Planned((Todo(f"step {n}"),)) for n in range(100)]
     flood = "\n".join(

@@ -40,5 +40,5 @@ class Account:
         )
 
     def _strange(self, line: Unparsed) -> Sequence[AgentEvent]:
-        self._unparsed += 1
+        self._unparsed += line.count
         return (line,)

@@ -14,8 +14,10 @@ T = TypeVar("T")
 BLOCK = 2 << 20  # beyond this a block most likely holds one long line: look before decoding
 LONG = 1 << 20  # a longer line is never built as a str, which may take four bytes a character
 SAMPLE = 200
+FEW = 100  # lines of one block that are told one by one although nobody can read them
 _MUCH, _MANY = 1 << 17, 4  # bytes, and lines in the first quarter of them
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_CONTROLS = bytes(range(0x20))
 _TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([\w.\-]{1,60})"')
 
 
@@ -30,6 +32,13 @@ def unparsed(line: memoryview) -> Unparsed:
     """A line that is not read: its size, its type if it has one, and how it begins."""
     start = bytes(line[:SAMPLE])
     return Unparsed(len(line), _kind(line, start), start.decode("utf-8", "replace").strip())
+
+
+def _broken(line: memoryview) -> Unparsed:
+    """The same of a line that is no JSON."""
+    start = bytes(line[:SAMPLE])
+    found = _TYPE.match(start)
+    return Unparsed(len(line), found[1].decode() if found else "", start.decode("utf-8", "replace").strip())
 
 
 def is_flood(block: bytes | bytearray) -> bool:
@@ -58,16 +67,26 @@ def _one_by_one(
     single: Callable[[memoryview], T | Unparsed],
     long: Callable[[memoryview], T | Unparsed],
 ) -> Iterator[T | Unparsed]:
+    unread, rest = 0, 0  # lines, and bytes in those of them that are not told one by one
+    for line, is_object in _lines(block):
+        found = long(line) if len(line) > LONG else single(line) if is_object else _broken(line)
+        if type(found) is Unparsed and (unread := unread + 1) > FEW:
+            rest += len(line)
+        else:
+            yield found
+    if unread > FEW:
+        yield Unparsed(rest, count=unread - FEW)
+
+
+def _lines(block: bytes | bytearray) -> Iterator[tuple[memoryview, bool]]:
+    """Those that are not blank, and whether each may be a JSON object: most of what agents spill is none."""
     start, size = 0, len(block)
     view = memoryview(block)
     while start < size:
         end = block.find(b"\n", start)
         end = size if end < 0 else end
-        line = view[start:end]
-        if len(line) > LONG:
-            yield long(line)
-        elif bytes(line).strip():
-            yield single(line)
+        if text := block[start:end].strip():
+            yield view[start:end], text[:1] == b"{" and text[-1:] == b"}"
         start = end + 1
 
 
@@ -81,7 +100,19 @@ def value(line: memoryview | Raw, decoder: Decoder[T]) -> T | Unparsed:
     except msgspec.ValidationError:
         return unparsed(view)
     except UNDECODABLE:
+        if not _is_mendable(bytes(view)):
+            return _broken(view)
         return _mended(view, decoder)
+
+
+def _is_mendable(line: bytes) -> bool:
+    """Whether it has anything that `_mended` mends."""
+    if b"\\ud" in line or b"\\uD" in line or line.translate(None, _CONTROLS) != line:
+        return True
+    try:
+        return not line.isascii() and not line.decode()
+    except UnicodeDecodeError:
+        return True
 
 
 def _mended(line: memoryview, decoder: Decoder[T]) -> T | Unparsed:

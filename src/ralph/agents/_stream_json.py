@@ -208,7 +208,7 @@ class StreamJsonParser:
 
     # -- rare lines --------------------------------------------------------------------------------
     def _hear_unparsed(self, line: Unparsed, found: list[AgentEvent]) -> None:
-        self._unparsed += 1
+        self._unparsed += line.count
         found.append(line)
 
     def _hear_system(self, line: System, found: list[AgentEvent]) -> None:

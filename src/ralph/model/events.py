@@ -101,6 +101,7 @@ class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", omit_defaults=True
     size: int
     kind: str = ""  # the event's own type, where it has one
     sample: str = ""
+    count: int = 1  # of so many lines together
 
 
 AgentEvent = Said | ToolStarted | ToolEnded | Planned | Spent | Noted | Finished | Unparsed
@@ -139,10 +140,11 @@ class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True):
     unparsed: int = 0  # lines and events nobody understood
 
 
-class GateStarted(Struct, frozen=True, tag="gate_started"):
+class GateStarted(Struct, frozen=True, tag="gate_started", omit_defaults=True):
     """A check began."""
 
     gate: str
+    of: int = 0  # how many there are to run, where that is known
 
 
 class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True):
@@ -191,10 +193,11 @@ class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True):
     outcome: str
     why: str
     exit_code: int
-    iterations: int
+    iterations: int  # begun
     seconds: float
     cost_usd: float | None = None
     usage: Usage = NO_USAGE
+    cut_off: bool = False  # the last of them was interrupted before its agent had ended
 
 
 LoopEvent = (

@@ -56,7 +56,7 @@ class Display:
             RunStarted: self._run_started,
             IterationStarted: self._iteration_started,
             AgentEnded: self._kept(self._loop.agent_ended),
-            GateStarted: self._loop.gate_started,
+            GateStarted: self._kept(self._loop.gate_started),
             GateEnded: self._kept(self._loop.gate_ended),
             Committed: self._kept(self._loop.committed),
             Waiting: self._waiting,
@@ -69,7 +69,8 @@ class Display:
         """Show what became known at one time."""
         self._at = at
         if len(events) >= FLOOD and self._look.stream_agent_output:
-            self._shown.append(self._agent.flood(events, self._renders))
+            if text := self._agent.flood(events, self._renders):
+                self._shown.append(text)
         else:
             for event in events:
                 if text := self._renders[type(event)](event):
@@ -125,7 +126,7 @@ class Display:
 
     def _kept(self, render: Callable[[Any], str]) -> Callable[[Any], str]:
         def kept(event: Event) -> str:
-            self._rows.hear(event)
+            self._rows.hear(event, self._at)
             return render(event)
 
         return kept
@@ -136,7 +137,7 @@ class Display:
         return self._loop.run_started(event)
 
     def _iteration_started(self, event: IterationStarted) -> str:
-        self._rows.hear(event)
+        self._rows.hear(event, self._at)
         self._agent.agent_began()
         return self._loop.iteration_started(event)
 
@@ -144,6 +145,7 @@ class Display:
         return self._loop.waiting(event, self._at)
 
     def _run_ended(self, event: RunEnded) -> str:
+        self._rows.hear(event, self._at)
         table = summary_table(self._rows.all(), self._look)
         above = "" if self._look.timestamps else "\n"
         return f"{above}{table}\n{self._loop.run_ended(event)}" if table else self._loop.run_ended(event)
