@@ -4,9 +4,11 @@ import os
 
 import click
 
+from ralph.faces.cli.run_names import active_run
+
 
 @click.command()
-@click.argument("run", default="")
+@click.argument("run", default="", shell_complete=active_run)
 @click.option("--json", "as_json", is_flag=True, help="Print the run's record as JSON.")
 def command(run: str, as_json: bool) -> None:
     """End the active run RUN (or the only one) within two seconds. Its work stays, and it can be gone on with."""

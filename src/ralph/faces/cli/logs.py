@@ -6,9 +6,11 @@ import time
 
 import click
 
+from ralph.faces.cli.run_names import any_run
+
 
 @click.command()
-@click.argument("run", default="")
+@click.argument("run", default="", shell_complete=any_run)
 @click.option("-f", "--follow", is_flag=True, help="Go on showing what comes, until the run has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
 @click.option("--path", "path_only", is_flag=True, help="Print only the folder with the raw output of the agents.")
@@ -20,21 +22,24 @@ def command(run: str, follow: bool, as_json: bool, path_only: bool, verbose: boo
     from ralph.faces.cli.console import display
     from ralph.faces.cli.moments import replay
     from ralph.faces.cli.writer import Output
+    from ralph.model.errors import MachineError
 
     here = places.find(os.getcwd())
     if path_only:
         click.echo(here.records(status.find(here, run).id))
         return
     blocks = chronicles.following(here, run) if follow else chronicles.told(here, run)
+    out = Output.on(sys.stdout)
     if as_json:
-        out = Output.on(sys.stdout)
         for block in blocks:
             out.send(block)
-        return
-    watcher = display(load(here.folder, os.environ).settings, as_json=False, verbose=verbose)
-    try:
-        for block in blocks:
-            replay(block, watcher)
-            watcher.tick(time.time())
-    finally:
-        watcher.close()
+    else:
+        watcher = display(load(here.folder, os.environ).settings, as_json=False, verbose=verbose, out=out)
+        try:
+            for block in blocks:
+                replay(block, watcher)
+                watcher.tick(time.time())
+        finally:
+            watcher.close()
+    if out.lost:  # of a run that goes on it does not matter; here it is all there is
+        raise MachineError(f"cannot print: {out.lost}", "free some space, then try again")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ralph.stores.runs import RunRecord
 
 _MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
-_DOING = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}
+DOING = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}
 
 
 def overview(as_json: bool, last: int = 5) -> str:
@@ -34,7 +34,7 @@ def line(run: "RunRecord") -> str:
     who = f"{run.task} · {run.agent}" if run.task else run.agent
     if run.ended_at is None:
         elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
-        doing = _DOING.get(run.doing, run.doing)
+        doing = DOING.get(run.doing, run.doing)
         told = f"iteration {run.iteration}/{run.limit} · {duration(elapsed)} · {money(run.cost_usd)} · {doing}"
         return f"{mark} {run.id}  running  {who} · {told} · pid {run.pid}"
     used = f"{run.iteration}/{run.limit} iterations · {duration(run.elapsed)} · {money(run.cost_usd)}"

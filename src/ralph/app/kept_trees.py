@@ -1,0 +1,60 @@
+"""The snapshots of a run, as git has them."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from ralph.app.places import Places
+from ralph.core.environment import elsewhere
+from ralph.engine.inbox import SignalInbox
+from ralph.model.command import Command
+from ralph.process.output import Excerpt
+from ralph.process.shell import find_program
+from ralph.process.supervisor import Supervisor
+from ralph.workspaces.snapshots import REFS
+
+TIMEOUT = 10.0
+ROOM = 1 << 22  # bytes of the list
+BEFORE, AFTER = "before the first agent", "after iteration "
+
+
+class Snapshot(Struct, frozen=True):
+    """A commit that keeps the work tree as it was."""
+
+    title: str
+    commit: str
+    at: int  # unix time
+
+    @property
+    def iteration(self) -> int | None:
+        """After which it was made; 0: before any; None: its title does not tell."""
+        number = self.title.removeprefix(AFTER)
+        return 0 if self.title == BEFORE else int(number) if number.isdecimal() else None
+
+
+def kept(places: Places, run: str, most: int, variables: Mapping[str, str]) -> tuple[Snapshot, ...]:
+    """The oldest first, not more than `most`; none where git knows of none."""
+    program = find_program("git", variables, places.root) if places.in_git else None
+    if program is None:
+        return ()
+    words = ("log", "--first-parent", f"--max-count={most}", "--format=%H%x00%ct%x00%s", f"{REFS}/{run}", "--")
+    inbox = SignalInbox(lambda: False, int)
+    supervisor = Supervisor(inbox)
+    try:
+        output = Excerpt(ROOM, 0)
+        command = Command((program, *words), elsewhere(variables), places.root, timeout=TIMEOUT)
+        ended_well = supervisor.run(command, output.write, len).code == 0
+    finally:
+        supervisor.close()
+        inbox.close()
+    return tuple(_listed(output.text(), f"ralph {run}: "))[::-1] if ended_well else ()
+
+
+def _listed(text: str, beginning: str) -> Iterator[Snapshot]:
+    """Up to the first commit that is not ours: what is before it is the user's own history."""
+    for line in text.splitlines():
+        commit, _, rest = line.partition("\0")
+        at, _, subject = rest.partition("\0")
+        if not subject.startswith(beginning):
+            return
+        yield Snapshot(subject.removeprefix(beginning), commit, int(at))
