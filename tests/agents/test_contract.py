@@ -159,7 +159,8 @@ def total(name: str, mode: Mode, blocks: list[bytes]) -> None:
     parser = built(name).parser(mode)
     for block in blocks:
         assert all(isinstance(event, get_args(AgentEvent)) for event in parser.feed(bytearray(block)))
-    assert isinstance(parser.heard(), Heard)
+    assert isinstance(heard := parser.heard(), Heard)
+    assert parser.heard() == heard
 
 
 def test_a_prompt_that_cannot_take_its_place_is_told() -> None:

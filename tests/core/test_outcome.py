@@ -179,9 +179,23 @@ def test_exit_code_0_is_no_success() -> None:
     assert "exit code 0" in reported.detail
 
 
-@pytest.mark.parametrize("ending", ["exited", "timed_out", "idle", "enough"])
+@pytest.mark.parametrize("ending", ["exited", "timed_out", "idle", "lingered", "enough"])
 def test_a_success_holds_though_something_it_left_had_to_be_ended(ending: Ending) -> None:
     assert judged(Heard("success", "done"), Exited(-15, 1.0, ending), "").outcome == "finished"
+
+
+@pytest.mark.parametrize("ending", ["timed_out", "idle", "lingered", "enough"])
+def test_who_was_ended_by_us_after_a_success_did_not_choose_its_exit_code(ending: Ending) -> None:
+    assert judged(Heard("success", "done"), Exited(-15, 1.0, ending), "").exit_code == 0
+    assert judged(Heard("error", error="it broke"), Exited(-15, 1.0, ending), "").exit_code == -15
+    assert judged(Heard("success", "done"), Exited(3, 1.0), "").exit_code == 3
+
+
+def test_an_error_is_an_error_though_its_agent_had_to_be_ended() -> None:
+    lingered = Exited(-15, 600.0, "lingered")
+    broken = judged(Heard("error", error="it broke"), lingered, "")
+    assert (broken.outcome, broken.detail) == ("crashed", "The agent ended with an error: it broke.")
+    assert judged(Heard("error", error="x", status=429), lingered, "").outcome == "limited"
 
 
 @pytest.mark.parametrize(
@@ -379,7 +393,8 @@ def test_every_run_has_one_outcome_and_one_line_about_it(heard: Heard, exited: E
     assert reported.outcome in get_args(RunOutcome)
     assert reported.detail
     assert "\n" not in reported.detail
-    assert (reported.cost_usd, reported.usage, reported.exit_code) == (heard.cost_usd, heard.usage, exited.code)
+    assert (reported.cost_usd, reported.usage) == (heard.cost_usd, heard.usage)
+    assert reported.exit_code == exited.code or (heard.closing == "success" and exited.ending != "exited")
 
 
 @given(heards, exits, st.text(max_size=80))

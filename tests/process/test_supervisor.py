@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.model.command import ENOUGH, Command, Exited
+from ralph.model.command import ENOUGH, LAST_WORD, Command, Exited
 from ralph.process.supervisor import Supervisor
 from support.processes import alive_with, eventually
 from support.quiet_inbox import QuietInbox
@@ -118,6 +118,40 @@ def test_a_reader_that_has_enough_ends_the_tree(supervisor: Supervisor) -> None:
     exited = supervisor.run(shell("echo a; sleep 60 & sleep 60"), lambda data: ENOUGH, len)
     assert exited.ending == "enough"
     assert exited.seconds < 5
+
+
+def last_word(data: bytes) -> str | None:
+    return LAST_WORD if data.endswith(b"bye\n") else None
+
+
+def test_silence_after_the_last_word_ends_the_tree(supervisor: Supervisor) -> None:
+    token = uuid.uuid4().hex
+    script = f"setsid sh -c 'sleep 60; :' {token} & echo bye; sleep 60"
+    exited = supervisor.run(shell(script, linger=0.3), last_word, len)
+    assert exited.ending == "lingered"
+    assert exited.seconds < 3
+    assert not alive_with(token)
+
+
+def test_without_a_last_word_silence_may_last(supervisor: Supervisor) -> None:
+    for script in ("echo hi; sleep 0.8", "echo bye; sleep 0.1; echo no; sleep 0.8"):
+        exited = supervisor.run(shell(script, linger=0.3), last_word, len)
+        assert (exited.ending, exited.code) == ("exited", 0)
+
+
+@pytest.mark.parametrize("line", ["echo bye", "echo oops >&2"])
+def test_every_word_after_the_last_one_begins_the_silence_anew(supervisor: Supervisor, line: str) -> None:
+    script = f"echo bye; for i in 1 2 3 4 5 6; do sleep 0.2; {line}; done"
+    exited = supervisor.run(shell(script, linger=0.6), last_word, len)
+    assert (exited.ending, exited.code) == ("exited", 0)
+    exited = supervisor.run(shell(f"{script}; sleep 60", linger=0.6), last_word, len)
+    assert exited.ending == "lingered"
+
+
+def test_an_idle_limit_that_is_shorter_holds_after_the_last_word_too(supervisor: Supervisor) -> None:
+    exited = supervisor.run(shell("echo bye; sleep 60", linger=30.0, idle_timeout=0.3), last_word, len)
+    assert exited.ending == "lingered"
+    assert exited.seconds < 3
 
 
 def test_a_wish_to_stop_ends_the_child_now(supervisor: Supervisor, inbox: QuietInbox) -> None:

@@ -22,6 +22,7 @@ class Verdict(Struct, frozen=True):
     outcome: RunOutcome
     detail: str
     reset_at: float | None = None
+    lasting: bool = False
 
 
 class Sign(Struct, frozen=True):
@@ -31,6 +32,7 @@ class Sign(Struct, frozen=True):
     statuses: tuple[int, ...]
     words: str  # a pattern; compiled only when something went wrong, which is most of this module's cost
     sentence: str  # {} is where the agent's own words go
+    lasting: bool = False  # only other settings or another prompt can mend it
 
 
 LIMITED = Sign(
@@ -66,24 +68,28 @@ SIGNS = (
         (),
         r"unexpected argument|unknown (option|argument|flag|command)|unrecognized (option|argument)|invalid option",
         "The agent does not know one of its flags: {} Check agent.flags.",
+        lasting=True,
     ),
     Sign(
         "unusable",
         (),
         r"not inside a trusted directory",
         "The agent does not trust this folder: {} Run ralph in a git repository, or allow it in agent.flags.",
+        lasting=True,
     ),
     Sign(
         "unusable",
         (413,),
         r"prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|input is too long",
         "The prompt is too long for the model: {} Shorten it, or lower outputTruncateChars.",
+        lasting=True,
     ),
     Sign(
         "unusable",
         (404,),
         r"model_not_found|no such model|\bmodel\b.{0,60}(does not exist|may not exist)",
         "The model or its address is unknown: {} Check the model in agent.flags.",
+        lasting=True,
     ),
     LIMITED,
     Sign(
@@ -124,6 +130,7 @@ SIGNALS = {
     13: "SIGPIPE: nobody read its output",
     15: "SIGTERM: somebody asked it to end",
 }
+NO_PROGRAM = "No such file|Exec format|Argument list"  # what the system says of a command that will never start
 SHELL_SIGNAL = 128  # a shell, and Node, tell a signal as this and its number
 
 
@@ -137,11 +144,12 @@ def judged(heard: Heard, exited: Exited, stderr: str) -> Reported:
         cost_usd=heard.cost_usd,
         usage=heard.usage,
         seconds=exited.seconds,
-        exit_code=exited.code,
+        exit_code=_code(heard, exited),
         reset_at=verdict.reset_at,
         tools=heard.tools,
         errors=heard.errors,
         unparsed=heard.unparsed,
+        lasting=verdict.lasting,
     )
 
 
@@ -156,7 +164,8 @@ def bounded(text: str) -> str:
 
 def _verdict(heard: Heard, exited: Exited, stderr: str) -> Verdict:
     if exited.ending == "not_started":
-        return Verdict("unusable", f"The agent could not be started: {_sentence(exited.error)} Check agent.command.")
+        detail = f"The agent could not be started: {_sentence(exited.error)} Check agent.command."
+        return Verdict("unusable", detail, lasting=bool(re.search(NO_PROGRAM, exited.error)))
     if _succeeded(heard, exited):
         return _success(heard)
     if exited.ending == "stopped":
@@ -173,6 +182,12 @@ def _succeeded(heard: Heard, exited: Exited) -> bool:
     if heard.closing == "unknown":
         return exited.ending == "exited" and exited.code == 0
     return heard.closing == "success"
+
+
+def _code(heard: Heard, exited: Exited) -> int:
+    """Who was ended by us after a success did not choose its exit code."""
+    ours = exited.ending not in ("exited", "not_started")
+    return 0 if ours and heard.closing == "success" else exited.code
 
 
 def _success(heard: Heard) -> Verdict:
@@ -230,7 +245,7 @@ def _signed(sign: Sign, line: str, words: str) -> Verdict:
     detail = sign.sentence.format(_sentence(line) or "it did not say why.")
     reset = re.search(RESET, words, re.IGNORECASE) if sign.outcome == "limited" else None
     if reset is None:
-        return Verdict(sign.outcome, detail)
+        return Verdict(sign.outcome, detail, lasting=sign.lasting)
     until = float(reset[1])
     return Verdict(sign.outcome, f"{detail} It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC.", until)
 

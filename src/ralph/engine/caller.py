@@ -7,6 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.outcome import judged
+from ralph.core.quantities import duration
+from ralph.core.secrets import hidden_words
 from ralph.engine.stream import Conversation
 from ralph.engine.telling import debug, tell
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command
@@ -17,6 +19,8 @@ from ralph.model.ports import Agent, Heard, Keep, Mode, Processes, Watcher
 from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD, STDERR_TAIL = 1 << 14, 1 << 16
+LINGER = 600.0  # seconds of silence after its closing event: time for what it left running, not a night
+LINGERED = "the agent said its last word and did not end"
 
 
 class Papers(Struct, frozen=True):
@@ -36,6 +40,16 @@ def papers_in(folder: str, number: int, prompts: str = "") -> Papers:
         prompt=os.path.join(prompts or folder, f"prompt_{number:03}.txt"),
         answer=os.path.join(folder, f"answer_{number:03}.txt"),
     )
+
+
+def calls_in(folder: str) -> int:
+    """How many have left papers there: a later life of a run goes on counting."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return 0
+    numbers = (name.removeprefix("agent_").partition(".")[0] for name in names if name.startswith("agent_"))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
 class Call(Struct, frozen=True):
@@ -71,10 +85,13 @@ class Caller:
 
     def call(self, call: Call, watchers: Sequence[Watcher]) -> Reported | None:
         """What the run was; None when it was cut short by an interruption."""
+        if not os.path.isdir(self._folder):
+            lost = f"The folder agents work in is gone: {self._folder}. Bring it back first."
+            return Reported("unusable", detail=lost)
         papers = call.papers
         invocation = self._agent.invocation(call.prompt, call.mode, call.budget_usd)
         argv = _with_files(invocation.argv, call)
-        debug(watchers, call.iteration, f"Agent command: {' '.join(argv)}")
+        debug(watchers, call.iteration, f"Agent command: {' '.join(hidden_words(argv))}")
         parser = self._agent.parser(call.mode)
         conversation = Conversation(parser, BoundedLog(papers.stdout), watchers, call.iteration, call.budget_usd)
         errors = Excerpt(STDERR_HEAD, STDERR_TAIL)
@@ -85,6 +102,7 @@ class Caller:
             invocation.stdin.encode("utf-8", "surrogateescape"),
             timeout=self._timeout,
             idle_timeout=self._idle_timeout,
+            linger=LINGER,
         )
         if self._keep is not None:
             _tell_unkept(self._keep.before(), call, watchers)
@@ -94,6 +112,9 @@ class Caller:
             _note(papers.stderr, stderr)
         if exited.ending == "stopped":
             return None
+        if exited.ending == "lingered":
+            silence = duration(min(LINGER, self._idle_timeout or LINGER))
+            tell(watchers, call.iteration, Warned(f"{LINGERED}: stopped after {silence} of silence"))
         heard = parser.heard()
         if self._keep is not None and not _changed_nothing(heard):
             _tell_unkept(self._keep.after(call.iteration), call, watchers)
@@ -120,7 +141,8 @@ def _with_files(argv: tuple[str, ...], call: Call) -> tuple[str, ...]:
 
 def _hand_over(path: str, prompt: str) -> None:
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # an agent's `git clean` takes ours along
+        if not os.path.isdir(folder := os.path.dirname(path)):
+            os.mkdir(folder)  # an agent's `git clean` takes ours along; more than that is not ours to make again
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(prompt)
     except OSError as error:

@@ -7,11 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.prompt import composed
-from ralph.engine.caller import Call, Caller, papers_in
+from ralph.core.secrets import hidden
+from ralph.engine.caller import Call, Caller, calls_in, papers_in
 from ralph.engine.scm import Answer, Scm
 from ralph.engine.telling import debug, tell
-from ralph.model.errors import RalphError
-from ralph.model.events import Debugged, GateEnded, GateStarted
+from ralph.model.errors import ConfigError, RalphError
+from ralph.model.events import Debugged, GateEnded, GateStarted, Warned
 from ralph.model.loop import (
     Brief,
     Check,
@@ -62,7 +63,7 @@ class World:
         self._inbox = inbox
         self._watchers = watchers
         self._scm = scm
-        self._calls = 0
+        self._calls = calls_in(around.records)
         self._iteration = 0
 
     def perform(self, decision: Decision) -> Fact:
@@ -89,7 +90,8 @@ class World:
             self._debug(f"Iteration {brief.iteration}/{brief.limit} starting", f"Prompt: {prompt[:200]}")
             reported = self._call(prompt, self._around.mode, brief.budget_usd, self._watchers)
         except RalphError as error:
-            return Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
+            lasting = isinstance(error, ConfigError)
+            return Reported("unusable", detail=f"{error.message}. {error.hint}".strip(), lasting=lasting)
         if reported is None:
             return Interrupted(self._inbox.interruption())
         self._debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
@@ -128,7 +130,8 @@ def checked(gates: Sequence[Gate], evidence: Evidence, inbox: Inbox, watchers: S
     results: list[GateResult] = []
     number = evidence.iteration
     for gate in gates:
-        tell(watchers, number, GateStarted(gate.title), Debugged(f"Running guardrail: {gate.title}"))
+        title = hidden(gate.title)
+        tell(watchers, number, GateStarted(title, len(gates)), Debugged(f"Running guardrail: {title}"))
         result = gate.check(evidence)
         if inbox.stop_now() is not None:
             return Interrupted(inbox.interruption())
@@ -136,9 +139,11 @@ def checked(gates: Sequence[Gate], evidence: Evidence, inbox: Inbox, watchers: S
         tell(
             watchers,
             number,
-            GateEnded(gate.title, result.passed, result.exit_code, result.seconds, action, result.log, result.reason),
+            GateEnded(title, result.passed, result.exit_code, result.seconds, action, result.log, result.reason),
             Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
         )
+        if result.trouble:
+            tell(watchers, number, Warned(result.trouble))
         results.append(result)
         if len(results) < len(gates) and (by := inbox.interruption()):
             return Interrupted(by)

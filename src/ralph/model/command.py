@@ -5,8 +5,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-Ending = Literal["exited", "timed_out", "idle", "enough", "stopped", "not_started"]
-ENOUGH = "enough"  # what a reader of output returns when the command shall end
+Ending = Literal["exited", "timed_out", "idle", "lingered", "enough", "stopped", "not_started"]
+# What a reader of output may return:
+ENOUGH = "enough"  # the command shall end
+LAST_WORD = "last word"  # the command has nothing more to do, unless it goes on by itself
 
 
 class Command(Struct, frozen=True):
@@ -19,6 +21,7 @@ class Command(Struct, frozen=True):
     merged: bool = False  # stderr goes where stdout goes, in the order written
     timeout: float | None = None  # seconds from start to end
     idle_timeout: float | None = None  # seconds without a byte of output
+    linger: float | None = None  # the same, after its last word
 
 
 class Exited(Struct, frozen=True):

@@ -15,7 +15,7 @@ Mode = Literal["stream", "text"]  # text: one plain answer, no events
 
 
 class JournalStore(Protocol):
-    """Keeps a run's transitions. When a call returns, it is on disk."""
+    """Keeps a run's transitions. When a call returns, it is on disk; StateGone, where nobody will find it."""
 
     def append(self, row: Row) -> None:
         """One transition."""
@@ -50,7 +50,7 @@ class LineParser(Protocol):
         ...
 
     def heard(self) -> Heard:
-        """What it all amounts to; called once, at the end."""
+        """What it all amounts to; called at the end, and maybe before, which changes nothing."""
         ...
 
 
@@ -115,7 +115,8 @@ class Processes(Protocol):
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> Exited:
         """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`, a reader that
-        returns ENOUGH with `ending="enough"`."""
+        returns ENOUGH with `ending="enough"`, too long a silence after one that returned LAST_WORD with
+        `ending="lingered"`."""
         ...
 
 

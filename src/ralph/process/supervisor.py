@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from errno import EPIPE
 from math import inf
 
-from ralph.model.command import ENOUGH, Command, Ending, Exited
+from ralph.model.command import ENOUGH, LAST_WORD, Command, Ending, Exited
 from ralph.model.ports import Inbox
 from ralph.process.guardian import become_subreaper, children_of, end_children
 from ralph.process.spawner import Handle, start_guardian
@@ -189,6 +189,8 @@ class _Watch:
         self.enough = False  # whoever reads wants no more
         self._ended = False
         self._idle_timeout = command.idle_timeout or inf
+        self._linger = min(self._idle_timeout, command.linger or inf)
+        self._last_word_on: int | None = None  # the stream whose reader heard it
         self._deadline = began + command.timeout if command.timeout else inf
         self._heard_at = began
         self._deaf_at = inf  # when we stop listening to a dead child's pipes
@@ -196,9 +198,14 @@ class _Watch:
     def read(self, fd: int) -> None:
         """Hand on a block, or take note of the end of the stream."""
         if data := os.read(fd, BLOCK):
-            if self._idle_timeout != inf:
+            word = self.sinks[fd](data)
+            if word == LAST_WORD:
+                self._last_word_on = fd
+            elif self._last_word_on == fd:
+                self._last_word_on = None
+            self.enough |= word == ENOUGH
+            if self._silence() != inf:
                 self._heard_at = time.monotonic()
-            self.enough |= self.sinks[fd](data) == ENOUGH
         else:
             self._close(fd)
 
@@ -229,7 +236,7 @@ class _Watch:
             return "enough"
         if (now := time.monotonic()) < self._due():
             return None
-        return "timed_out" if now >= self._deadline else "idle"
+        return "timed_out" if now >= self._deadline else "idle" if self._last_word_on is None else "lingered"
 
     def begin_stop(self, ending: Ending) -> bool:
         """Remember why; false when the child is already on its way out."""
@@ -255,7 +262,11 @@ class _Watch:
         del self.sinks[fd]
 
     def _due(self) -> float:
-        return min(self._deadline, self._heard_at + self._idle_timeout)
+        return min(self._deadline, self._heard_at + self._silence())
+
+    def _silence(self) -> float:
+        """How long it may last."""
+        return self._idle_timeout if self._last_word_on is None else self._linger
 
 
 def _readable(data: bytes) -> int:

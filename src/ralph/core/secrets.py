@@ -1,0 +1,59 @@
+"""What looks like a secret, hidden in text for people. What programs are given is never touched."""
+
+import re
+from collections.abc import Sequence
+
+HIDDEN = "***"
+_KINDS = "key|token|secret|passw|credential"
+_NAME = rf"[\w-]{{0,99}}(?:{_KINDS})[\w-]{{0,99}}"  # bounded: a word of a megabyte is tried once, not at every letter
+_START = r"(?<![\w-])"
+_NEXT = "\x1f"  # between words; for a pattern it is a space
+_VALUE = r"""(?!\*\*\*)(?:"[^"\x1f]*"|'[^'\x1f]*'|\S+?(?=["']{0,2}[;,)}\]]{0,2}(?:\s|$)))"""
+_HEADER = rf"(?:[\w-]{{0,99}}authorization|x-{_NAME}|api-?key)"
+_SCHEME = "(?:basic|bearer|digest|token)"
+# Strings, compiled by the first text that has a sign of one: hardly any has.
+_RULES = (
+    rf"""(["']{_NAME}["']\s*:\s*)(?:"[^"]*"|'[^']*')""",  # JSON
+    rf"""({_START}{_NAME}["']?=){_VALUE}""",  # API_KEY=…, --api-key=…
+    rf"({_START}-{_NAME}{_NEXT})[^-{_NEXT}][^{_NEXT}]*",  # --api-key and the whole word after it
+    rf"({_START}-{_NAME}[^\S{_NEXT}]+)(?!-){_VALUE}",  # the same inside a word
+    rf"""({_START}{_HEADER}["']?\s*[:=]\s*["']?+(?:{_SCHEME}\s+)?+){_VALUE}""",
+    rf"(\bbearer\s+){_VALUE}",
+    r"(://[^\s/:@]{0,99}:)(?!\d{1,5}(?:[/?#\s]|$))\S{1,200}(?=@)",  # scheme://user:password@host; a port is none
+    r"()\b(?:sk-[\w-]{16,}|gh[oprsu]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abp]-[\w-]{10,})",
+)
+_SIGNS = (
+    *_KINDS.split("|"),
+    "authorization",
+    "bearer",
+    "://",
+    "sk-",
+    "gho_",
+    "ghp_",
+    "ghr_",
+    "ghs_",
+    "ghu_",
+    "_pat_",
+    "glpat-",
+    "xox",
+)
+
+
+def hidden(text: str) -> str:
+    """The same text; values of secret names, of headers and in addresses are stars."""
+    lower = text.lower()
+    if any(sign in lower for sign in _SIGNS):
+        for rule in _RULES:
+            text = re.sub(rule, rf"\g<1>{HIDDEN}", text, flags=re.IGNORECASE)
+    return text
+
+
+def hidden_words(words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command; what follows `--api-key` as a word of its own is hidden too."""
+    return tuple(hidden(_NEXT.join(words)).split(_NEXT)) if words else ()
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable of that name is not for everybody's eyes."""
+    lower = name.lower()
+    return any(kind in lower for kind in _KINDS.split("|"))
