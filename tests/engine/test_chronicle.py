@@ -40,6 +40,19 @@ def test_it_is_bounded_and_the_file_before_is_kept(tmp_path: Path, monkeypatch: 
     assert max(each.stat().st_size for each in tmp_path.iterdir()) <= 1_000
 
 
+def test_a_folder_that_is_gone_costs_the_chronicle_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chronicle, "ROTATE_AT", 1_000)
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    tell = Chronicle(str(folder))
+    (folder / "events.ndjson").unlink()
+    folder.rmdir()
+    for number in range(100):
+        tell(1.0, number, [Said("x" * 100)])
+    tell.close()
+    assert not folder.exists()
+
+
 def test_what_cannot_be_written_costs_the_chronicle_only(tmp_path: Path) -> None:
     (tmp_path / "events.ndjson").symlink_to("/dev/full")
     tell = Chronicle(str(tmp_path))

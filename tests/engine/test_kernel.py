@@ -21,8 +21,9 @@ def performing(order: list[str]) -> Callable[[Decision], Fact]:
 def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
     order: list[str] = []
 
-    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> None:
+    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
         order.append(f"journal {type(decision).__name__}")
+        return decision
 
     stop = kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), journal)
     assert stop.outcome is Outcome.COMPLETED
@@ -32,7 +33,7 @@ def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
 def test_what_cannot_be_journalled_is_not_carried_out() -> None:
     order: list[str] = []
 
-    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> None:
+    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
@@ -40,8 +41,20 @@ def test_what_cannot_be_journalled_is_not_carried_out() -> None:
     assert order == []
 
 
+def test_what_would_be_on_no_record_is_not_carried_out() -> None:
+    order: list[str] = []
+    stop = Stop(Outcome.FAILED, "the journal is gone")
+    assert kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), lambda o, s, d: stop) == stop
+    assert order == []
+
+
 def test_a_stop_is_the_last_thing() -> None:
     seen: list[Decision] = []
-    kernel.run(Rules(Tagged()), None, Began(), Observation, performing([]), lambda o, s, d: seen.append(d))
+
+    def journal(observed: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
+        seen.append(decision)
+        return decision
+
+    kernel.run(Rules(Tagged()), None, Began(), Observation, performing([]), journal)
     assert isinstance(seen[0], RunAgent)
     assert isinstance(seen[-1], Stop)

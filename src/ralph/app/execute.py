@@ -101,6 +101,7 @@ def execute(
                 watchers_of,
                 kin,
                 lock,
+                sqlite.home_at(places.database),
             )
             return Crew(shared).work()
         finally:
@@ -175,7 +176,7 @@ class Crew:
     def _over(self) -> bool:
         left, deadline = self._shared.purse.left(), self._shared.deadline
         late = deadline is not None and time.monotonic() >= deadline
-        return late or (left is not None and left <= 0)
+        return late or (left is not None and left <= 0) or self._shared.home.gone
 
 
 def _first(request: ExecuteRequest, task: Task) -> Role | None:

@@ -200,5 +200,6 @@ class _ContextInbox:
         self.context.wait(seconds)
 
 
-def _forgotten(seen: Observation, state: LoopState[Standing], decision: Decision) -> None:
+def _forgotten(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
     """An API run keeps no journal: its caller is alive or it is not."""
+    return decision

@@ -86,6 +86,7 @@ class Shared(Struct, frozen=True):
     watchers_of: Callable[[str], Sequence[Watcher]]
     kin: set[int]  # the guardians of all
     landing: threading.Lock  # one at a time: what is merged must have been looked at merged
+    home: sqlite.Home  # of the board
 
 
 class Bench(Struct, frozen=True):
@@ -317,6 +318,8 @@ def _given_up(bench: Bench, error: RalphError) -> Ending:
 def _let_go(shared: Shared, run: str, name: str, error: MachineError) -> Ending:
     """Nobody works on it any more; where not even that can be written, it is told."""
     why = f"{error.message}. {error.hint}"
+    if shared.home.gone:  # to open it would be to make another
+        return Ending(name, Outcome.FAILED, why)
     try:
         with _explained(shared.places):
             tasks = Tasks(sqlite.opened(shared.places.database))

@@ -5,10 +5,20 @@ from typing import TypeVar
 
 import msgspec
 
-from ralph.core.narrative import told
+from ralph.core.narrative import cut_off, told
 from ralph.core.step import Rules, replay
-from ralph.model.errors import CorruptState
-from ralph.model.loop import Decision, Interrupted, LoopState, Observation, RunAgent, Stop
+from ralph.model.errors import CorruptState, StateGone
+from ralph.model.loop import (
+    Began,
+    Decision,
+    Limits,
+    LoopState,
+    Observation,
+    Outcome,
+    Resumed,
+    RunAgent,
+    Stop,
+)
 from ralph.model.ports import JournalStore, Row, Watcher
 
 S = TypeVar("S")
@@ -26,8 +36,8 @@ class Journal:
         self._watchers = watchers
         self._written = written
 
-    def append(self, seen: Observation, state: LoopState[S], decision: Decision) -> None:
-        """On disk first, then told."""
+    def append(self, seen: Observation, state: LoopState[S], decision: Decision) -> Decision:
+        """On disk first, then told. What holds: the decision, or a Stop where it would be on no record."""
         self._written += 1
         iteration = state.tally.iterations + _in_an_agent_run(seen, state, decision)
         row: Row = (
@@ -42,19 +52,34 @@ class Journal:
             _encode(seen),
             _encode(decision),
         )
-        if isinstance(decision, Stop):
-            self._store.append_last(row, decision.outcome.value, decision.why)
-        else:
-            self._store.append(row)
+        try:
+            if isinstance(decision, Stop):
+                self._store.append_last(row, decision.outcome.value, decision.why)
+            else:
+                self._store.append(row)
+        except StateGone as gone:
+            decision = Stop(Outcome.FAILED, gone.message)
         events = told(self._run, self._agent, seen, state, decision)
         for watch in self._watchers:
             watch(seen.wall, iteration, events)
+        return decision
 
 
 def _in_an_agent_run(seen: Observation, state: LoopState[S], decision: Decision) -> bool:
     """Whether an iteration is under way that the tally does not count yet: one that starts, or was cut short."""
-    cut_short = isinstance(seen.fact, Interrupted) and isinstance(state.wanted, RunAgent)
-    return cut_short or isinstance(decision, RunAgent)
+    return cut_off(seen, state) or isinstance(decision, RunAgent)
+
+
+def last_limits(rows: Sequence[tuple[bytes, bytes]]) -> Limits | None:
+    """Those its last life began with; None where that cannot be read."""
+    try:
+        for observation, _ in reversed(rows):
+            fact = msgspec.json.decode(observation, type=Observation).fact
+            if isinstance(fact, Began | Resumed):
+                return fact.limits
+    except (msgspec.DecodeError, ValueError):
+        pass
+    return None
 
 
 def replayed(rules: Rules[S], rows: Iterable[tuple[bytes, bytes]]) -> tuple[LoopState[S], list[Observation]]:

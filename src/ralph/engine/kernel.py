@@ -15,14 +15,15 @@ def run(
     fact: Fact,
     look: Callable[[Fact], Observation],
     perform: Callable[[Decision], Fact],
-    journal: Callable[[Observation, LoopState[S], Decision], object],
+    journal: Callable[[Observation, LoopState[S], Decision], Decision],
 ) -> Stop:
-    """Journal first, act second: a crash repeats the last decision and loses none. `perform` carries a decision out; a
-    step that was cut short gives Interrupted."""
+    """Journal first, act second: a crash repeats the last decision and loses none. `journal` gives what is to be done:
+    a Stop, where nothing can be written any more. `perform` carries a decision out; a step that was cut short gives
+    Interrupted."""
     while True:
         seen = look(fact)
         state, decision = step(rules, state, seen)
-        journal(seen, state, decision)
+        decision = journal(seen, state, decision)
         if isinstance(decision, Stop):
             return decision
         fact = perform(decision)

@@ -53,3 +53,10 @@ class CorruptState(RalphError):
     """The database is not what we wrote."""
 
     code = "corrupt_state"
+
+
+class StateGone(RalphError):
+    """What ralph knows of a run was deleted while it went on."""
+
+    code = "state_gone"
+    exit_code = 1

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from ralph.model.ports import Row
+from ralph.stores import sqlite
 
 
 class RunRecord(Struct, frozen=True):
@@ -74,9 +75,11 @@ class Runs:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
+        self._home: sqlite.Home | None = None  # of a run of our own
 
     def begin(self, run: NewRun) -> None:
         """On disk before anything of it starts."""
+        self._own()
         self._database.execute(
             "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, started_at,"
             " parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -89,6 +92,7 @@ class Runs:
 
     def take_over(self, run: str, keeper: Keeper) -> None:
         """A run goes on in this process; wishes about its last life are void."""
+        self._own()
         with self._database:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute(
@@ -100,7 +104,11 @@ class Runs:
 
     def append(self, row: Row) -> None:
         """One transition: run, seq, wall, at, iteration, limit, cost, doing, seen, decision."""
-        self._database.execute("INSERT INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        try:
+            self._database.execute("INSERT INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        finally:
+            if self._home is not None:
+                self._home.expect()  # after the write: what is there now will be read
 
     def append_last(self, row: Row, outcome: str, why: str) -> None:
         """The transition that ends the run, and the end itself, together."""
@@ -170,6 +178,11 @@ class Runs:
         """Whether such a note is there."""
         found = self._database.execute("SELECT 1 FROM wish WHERE run=? AND kind=? LIMIT 1", (run, kind)).fetchone()
         return found is not None
+
+    def _own(self) -> None:
+        """It is a run of this process from now on."""
+        self._home = sqlite.home_of(self._database)
+        sqlite.be_patient(self._database)
 
     def _records(self, rest: str, *values: object) -> Iterator[RunRecord]:
         return (RunRecord(*row) for row in self._database.execute(_RECORD + rest, values))

@@ -5,12 +5,54 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ralph.model.errors import CorruptState, MachineError
+from msgspec import Struct
+
+from ralph.core.unwritable import unwritable
+from ralph.model.errors import CorruptState, MachineError, StateGone
 
 BUSY_MS = 10_000
+LOOP_MS = 60_000  # a backup may hold the database; what a loop cannot write was paid for, and would be done again
 WATCH_MS = 50  # who watches looks again soon
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 LATEST = 4  # the highest number in migrations/
+
+
+class Home(Struct, frozen=True):
+    """The file a connection is open on. One that was deleted can still be written to, and nobody will ever read it."""
+
+    path: str
+    file: tuple[int, int] | None  # device and inode; None: it was gone before it was looked at
+
+    @property
+    def gone(self) -> bool:
+        """Whether its path leads to another file by now, or nowhere."""
+        try:
+            return self.file is None or _identity(self.path) != self.file
+        except OSError:
+            return False  # where nobody may look, it may well be
+
+    def expect(self) -> None:
+        """For before anything is done that must be on record."""
+        if self.gone:
+            raise StateGone(
+                f"{os.path.dirname(self.path)} was deleted while the run went on, with all ralph knew of runs and"
+                " tasks. The work tree is as the agent left it; a new run can be started"
+            )
+
+
+def be_patient(database: sqlite3.Connection) -> None:
+    """From now on it waits as long as a loop can; a person who asks is told sooner."""
+    database.execute(f"PRAGMA busy_timeout={LOOP_MS}")
+
+
+def home_of(database: sqlite3.Connection) -> Home:
+    """Asked right after it was opened."""
+    return home_at(str(database.execute("PRAGMA database_list").fetchone()[2]))
+
+
+def home_at(path: str) -> Home:
+    """The same, by its path."""
+    return Home(path, _identity(path))
 
 
 def opened(path: str, *, shared: bool = False) -> sqlite3.Connection:
@@ -18,7 +60,7 @@ def opened(path: str, *, shared: bool = False) -> sqlite3.Connection:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
-        raise MachineError(f"cannot make {os.path.dirname(path)}: {error.strerror}", "make it writable") from error
+        raise unwritable(os.path.dirname(path), error) from error
     with explained(path):
         database = _connected(path, shared)
         if (version := _version(database)) != LATEST:
@@ -58,6 +100,14 @@ def opened_to_watch(path: str) -> sqlite3.Connection | None:
 def is_busy(error: sqlite3.DatabaseError) -> bool:
     """Whether the same may work a moment later."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _watching(path: str) -> sqlite3.Connection:
@@ -119,7 +169,7 @@ def _statements(script: str) -> list[str]:
 def _explained(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
     text = str(error)
     if isinstance(error, sqlite3.OperationalError) and "full" in text:
-        return MachineError(f"the disk is full: {path}", "free some space, then go on with --resume")
+        return MachineError(f"the disk is full: {path}", "free some space, then try again; a run goes on with --resume")
     if isinstance(error, sqlite3.OperationalError):
         return MachineError(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
     return CorruptState(f"{path} is not a ralph database: {text}", f"to start anew: mv {path} {path}.broken")

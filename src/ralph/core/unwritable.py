@@ -1,0 +1,24 @@
+"""What to say of a place that cannot be written, and what to do about it."""
+
+import errno
+
+from ralph.model.errors import MachineError
+
+
+def unwritable(path: str, error: OSError) -> MachineError:
+    """`path`: where no part of it is named by the error itself."""
+    where = str(error.filename or path)
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return MachineError(f"cannot write to {where}: {error.strerror}", "free some space, then try again")
+        case errno.EEXIST:
+            return _no_folder(where)
+        case errno.ENOTDIR:
+            return _no_folder(where.rpartition("/")[0])
+        case _:
+            why = error.strerror or error
+            return MachineError(f"cannot write to {where}: {why}", "make it writable; `ralph doctor` looks at it too")
+
+
+def _no_folder(path: str) -> MachineError:
+    return MachineError(f"{path} is no folder, and ralph needs one there", f"move it away: mv {path} {path}.old")

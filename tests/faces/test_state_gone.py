@@ -1,0 +1,128 @@
+"""An agent that deletes what ralph knows of the run, as a user of each loop meets it."""
+
+import json
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from support.pipeline import Pipeline
+from support.processes import alive_with
+from support.stories import SUBMIT, Stories, story
+from support.workshop import Workshop, result
+
+WORKING = result("still at it")
+DONE = result("<response>DONE</response>")
+
+
+def sentence(folder: Path) -> str:
+    return (
+        f"{folder} was deleted while the run went on, with all ralph knew of runs and tasks."
+        " The work tree is as the agent left it; a new run can be started"
+    )
+
+
+def told_once(done: "subprocess.CompletedProcess[str]", folder: Path) -> None:
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.count(sentence(folder)) == 1, done.stdout
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert "--resume" not in done.stdout + done.stderr
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("answer", [WORKING, DONE])
+@pytest.mark.parametrize("gates", [[], [{"command": "touch checked", "failAction": "APPEND"}]])
+def test_a_run_ends_before_anything_else_is_started(
+    workshop: Workshop, answer: str, gates: list[dict[str, str]]
+) -> None:
+    token = uuid.uuid4().hex
+    state = workshop.repo / ".git" / "ralph"
+    workshop.agent(f"echo work > work.txt; rm -rf {state}; setsid sh -c 'sleep 60; :' {token} & {answer}")
+    workshop.settings(guardrails=gates)
+    done = workshop.ralph("run", "-p", "x")
+    told_once(done, state)
+    assert "Failed: " in done.stdout
+    assert workshop.calls == 1
+    assert not (workshop.repo / "checked").exists()
+    assert (workshop.repo / "work.txt").exists()
+    assert not alive_with(token)
+    workshop.agent(DONE)
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+
+
+def test_its_end_is_an_event_too(workshop: Workshop) -> None:
+    state = workshop.repo / ".git" / "ralph"
+    workshop.agent(f"rm -rf {state}; {WORKING}")
+    done = workshop.ralph("run", "-p", "x", "--json")
+    last = json.loads(done.stdout.splitlines()[-1])["event"]
+    assert (last["type"], last["outcome"], last["exit_code"]) == ("run_ended", "failed", 1)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_state_that_was_made_anew_is_not_the_runs_own(workshop: Workshop) -> None:
+    state = workshop.repo / ".git" / "ralph"
+    workshop.agent(f"rm -rf {state}; mkdir {state}; touch {state}/ralph.db; {WORKING}")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 1
+    assert sentence(state) in done.stdout
+    assert workshop.calls == 1
+    assert (state / "ralph.db").read_bytes() == b""
+
+
+def test_a_resumed_run_ends_the_same_way(workshop: Workshop) -> None:
+    state = workshop.repo / ".git" / "ralph"
+    workshop.agent(WORKING, f"rm -rf {state}; sleep 1.2; {WORKING}")  # time to be asked for wishes
+    assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 1
+    told_once(workshop.ralph("run", "--resume", "-m", "5"), state)
+    assert workshop.calls == 2
+
+
+def test_outside_git_too(workshop: Workshop, tmp_path: Path) -> None:
+    workshop.repo = tmp_path / "plain"
+    workshop.repo.mkdir()
+    state = workshop.repo / ".ralph" / "state"
+    workshop.agent(f"rm -rf {state}; head -c 20000000 /dev/zero | tr '\\0' '\\n'; {WORKING}")
+    told_once(workshop.ralph("run", "-p", "x"), state)
+
+
+def test_a_supervised_task(workshop: Workshop) -> None:
+    task = workshop.repo / "proj" / "task"
+    task.mkdir(parents=True)
+    (task / "TASK.md").write_text("Do it.\n")
+    state = workshop.repo / ".git" / "ralph"
+    script = f"echo x >> $TASK_FOLDER/n; rm -rf {state}"
+    told_once(workshop.ralph("supervise", str(task), "--", "sh", "-c", script), state)
+    assert (task / "n").read_text() == "x\n"
+    (info,) = task.glob("runs/*/run-info.yaml")
+    assert 'status: "completed"' in info.read_text()
+
+
+def test_a_story_loop(workshop: Workshop) -> None:
+    stories = Stories(workshop)
+    stories.plan(story("US-001"))
+    state = workshop.repo / ".git" / "ralph"
+    stories.script(("US-001", SUBMIT, "US-001: do it"))
+    script = workshop.home / "script.json"
+    runs = json.loads(script.read_text())
+    script.write_text(json.dumps([[{"bash": f"rm -rf {state}; echo x >> {workshop.home}/n"}, *runs[0]]]))
+    told_once(workshop.ralph("story", "run"), state)
+    assert (workshop.home / "n").read_text() == "x\n"
+    assert not (workshop.repo / ".ralph-active").exists()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_tasks_one_after_the_other_or_at_once(pipeline: Pipeline, jobs: str) -> None:
+    state = pipeline.repo / ".git" / "ralph"
+    pipeline.honest()
+    for number in (1, 2, 3):
+        pipeline.task(f"TASK-00{number}")
+    pipeline.agent(before=f"echo $RALPH_TASK >> {pipeline.home}/n; sleep 0.5; rm -rf {state}")
+    done = pipeline.execute("-j", jobs)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert sentence(state) in done.stdout
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert not state.exists()
+    assert len((pipeline.home / "n").read_text().splitlines()) == int(jobs)
