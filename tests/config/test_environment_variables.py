@@ -60,7 +60,7 @@ def test_flags_are_split_once_like_all_flags() -> None:  # C19
     [
         ("RALPH_MAXIMUM_ITERATIONS", "ten", 'maximumIterations: expected an integer ≥ 1, got "ten"'),
         ("RALPH_MAXIMUM_ITERATIONS", "0", 'maximumIterations: expected an integer ≥ 1, got "0"'),
-        ("RALPH_BUDGET_USD", "inf", 'budgetUsd: expected a number > 0, got "inf"'),
+        ("RALPH_BUDGET_USD", "inf", 'budgetUsd: expected a number > 0 and ≤ 1,000,000,000, got "inf"'),
         ("RALPH_BUDGET_USD", "nan", 'budgetUsd: expected a number > 0, got "nan"'),
         ("RALPH_STREAM_AGENT_OUTPUT", "perhaps", 'streamAgentOutput: expected true or false, got "perhaps"'),
         ("RALPH_GUARDRAILS", "[{", 'guardrails: expected a list of objects, got "[{"'),

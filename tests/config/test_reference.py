@@ -22,6 +22,7 @@ def test_the_schema_says_what_is_checked() -> None:
         "description": "Agent runs before ralph stops with exit code 1.",
         "type": "integer",
         "minimum": 1,
+        "maximum": 1_000_000_000_000,
         "default": 10,
     }
     assert "$schema" in keys

@@ -87,12 +87,48 @@ def test_a_fail_action_may_be_written_in_any_case(action: str) -> None:  # 001-1
         ('{"scm": {"tasks": "commit"}}', ':1: scm.tasks: expected a list of non-blank strings, got "commit"'),
         ('{"until": ["done"]}', ':1: until[0]: expected "response", "promise" or "file:PATH", got "done"'),
         ('{"budgetUsd": -1}', ":1: budgetUsd: expected a number > 0, got -1"),
+        (
+            '{"maximumIterations": 99999999999999999999}',
+            ":1: maximumIterations: expected an integer ≥ 1 and ≤ 1,000,000,000,000, got 99999999999999999999",
+        ),
+        (
+            f'{{"maximumIterations": {"9" * 99}}}',
+            ":1: maximumIterations: expected an integer ≥ 1 and ≤ 1,000,000,000,000, got a number with over 60 digits",
+        ),
+        (
+            '{"retry": {"attempts": 9223372036854775808}}',
+            ":1: retry.attempts: expected an integer ≥ 0 and ≤ 1,000,000,000,000, got 9223372036854775808",
+        ),
+        (
+            '{"maxTimeSeconds": 1e308}',
+            ":1: maxTimeSeconds: expected a number > 0 and ≤ 1,000,000,000, got 1e308",
+        ),
+        (
+            '{"agent": {"flags": ["-v",\n"--model \'opus"]}}',
+            ':2: agent.flags[1]: expected quotation marks in pairs, got "--model \'opus"',
+        ),
         ('{"display": {"color": "red"}}', ':1: display.color: expected one of always, auto, never, got "red"'),
         ('{"$schema": 5}', ":1: $schema: expected a string, got 5"),
     ],
 )
 def test_a_wrong_type_names_file_line_key_expected_and_found(text: str, said: str) -> None:
     assert complaint(text) == NAME + said
+
+
+@pytest.mark.parametrize("key", ["budgetUsd", "maxTimeSeconds", "retry.delaySeconds", "specflow.task_budget_usd"])
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+def test_what_is_no_number_is_no_amount_and_no_time(key: str, number: float) -> None:
+    raw: dict[str, object] = {key.rpartition(".")[2]: number}
+    for part in filter(None, key.rpartition(".")[:1]):
+        raw = {part: raw}
+    with pytest.raises(ConfigError, match=f": {key.replace('.', '[.]')}: expected a number > 0.*, got {number}$"):
+        checked(Layer(NAME, raw))
+
+
+def test_an_open_quotation_shows_no_secret() -> None:  # 001-26
+    said = complaint('{"agent": {"flags": ["--token", "S1 \'S2"]}}')
+    assert "S1" not in said
+    assert "S2" not in said
 
 
 def test_an_empty_until_could_never_complete() -> None:

@@ -87,6 +87,11 @@ def test_a_file_that_says_nothing_of_us_changes_nothing(read: Read, text: str) -
     ("text", "said"),
     [
         ("ralph:\n  enabled: 'yes'", ':2: ralph.enabled: expected true or false, got "yes"'),
+        ("ralph:\n  task_budget_usd: .nan", ":2: ralph.task_budget_usd: expected a number > 0, got nan"),
+        (
+            "ralph:\n  task_budget_usd: .inf",
+            ":2: ralph.task_budget_usd: expected a number > 0 and ≤ 1,000,000,000, got inf",
+        ),
         ("ralph:\n  coder:\n    max_iterations: 0", ":3: ralph.coder.max_iterations: expected an integer ≥ 1, got 0"),
         (
             "ralph:\n  coder:\n    completion_promise: 2001-01-01",

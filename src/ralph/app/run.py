@@ -12,9 +12,11 @@ from ralph.app.life import Stage, Wishes, locked, new_id, parent_of, staged
 from ralph.app.places import Places
 from ralph.config.schema import Settings
 from ralph.core.policies.tagged import Standing
+from ralph.core.secrets import hidden_words
 from ralph.engine import kernel
 from ralph.engine.clock import Clock
-from ralph.engine.journal import Journal, replayed
+from ralph.engine.journal import Journal, last_limits, replayed
+from ralph.engine.whole_file import read_whole
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
 from ralph.model.loop import Began, Fact, LoopState, Resumed, Stop
 from ralph.process.spawner import Handle
@@ -22,6 +24,7 @@ from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, RunRecord, Runs
 
 KIND = "run"
+LONGEST_PROMPT = 64 << 20  # characters; an agent may put anything in the place of its prompt
 
 
 class RunRequest(Struct, frozen=True):
@@ -39,6 +42,7 @@ def start(
     """A new run."""
     crew = wiring.recruited(request.settings.agent, places.folder, variables)
     wiring.refuse_unkept_budget(crew, request.settings.budget_usd)
+    wiring.refuse_missing_scm(request.settings, places.folder, variables)
     read_prompt(request)  # a missing file is told before anything starts
     run = new_id()
     with (
@@ -62,14 +66,11 @@ def resume(
     wishes: Wishes,
 ) -> Stop:
     """Go on where the journal of a run ends; only its limits may be changed."""
-    with sqlite.explained(places.database):
-        runs = Runs(sqlite.opened(places.database))
-        record = _to_resume(runs, name)
-        request = msgspec.json.decode(runs.request(record.id), type=RunRequest)
-    request = replace(request, settings=overrides(request.settings))
+    record, request = resumable(name, overrides, places)
     places = replace(places, folder=record.folder)
     crew = wiring.recruited(request.settings.agent, places.folder, variables)
     wiring.refuse_unkept_budget(crew, request.settings.budget_usd)
+    wiring.refuse_missing_scm(request.settings, places.folder, variables)
     with (
         locked(places, places.lock, record.id) as stores,
         staged(record.id, places, stores, guardian, wishes, variables) as stage,
@@ -82,6 +83,17 @@ def resume(
             already = seen[-1].at
         stage.runs.take_over(record.id, stage.keeper)
         return _looped(record.id, request, places, variables, crew, stage, state, len(rows), already)
+
+
+def resumable(name: str, overrides: Callable[[Settings], Settings], places: Places) -> tuple[RunRecord, RunRequest]:
+    """A run that can go on, and what with: as it began, under the limits it had last, but for these changes."""
+    with sqlite.explained(places.database):
+        runs = Runs(sqlite.opened(places.database))
+        record = _to_resume(runs, name)
+        request = msgspec.json.decode(runs.request(record.id), type=RunRequest)
+        last = last_limits(runs.transitions(record.id))
+    settings = request.settings if last is None else request.settings.under(last)
+    return record, replace(request, settings=overrides(settings))
 
 
 def _looped(
@@ -118,8 +130,7 @@ def read_prompt(request: RunRequest) -> str:
     if request.prompt_file is None:
         return request.prompt or ""
     try:
-        with open(request.prompt_file, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
+        text = read_whole(request.prompt_file, LONGEST_PROMPT, "surrogateescape")
     except OSError as error:
         raise UsageError(
             f"cannot read the prompt file {request.prompt_file!r}: {error.strerror}", "give a readable file with -f"
@@ -154,7 +165,7 @@ def with_agent(settings: Settings, places: Places, variables: Mapping[str, str])
         )
     flags = settings.agent.flags or detect.default_flags(found.name)
     agent = replace(settings.agent, command=found.name, flags=flags)
-    said = " ".join((found.name, *flags))
+    said = " ".join((found.name, *hidden_words(flags)))
     return replace(settings, agent=agent), (f"no agent configured: using {said!r} ({found.path})",)
 
 

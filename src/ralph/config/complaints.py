@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from ralph.config import schema
 from ralph.config.lines import Path, line_and_column, line_of
 from ralph.config.schema import Layer
+from ralph.core.secrets import hidden_words
 from ralph.model.errors import ConfigError
 
 _PLACE = re.compile(r" - at (`key` in )?`\$(.*)`$")
@@ -39,7 +41,15 @@ def complaint(reason: str, layer: Layer) -> ConfigError:
         return _error(layer, path, (*path, missing[1]), "nothing")
     if isinstance(found, Mapping) and path[-1:] == ("environment",):  # msgspec does not say which entry it means
         return _odd_entry(layer, path, found)
-    return _error(layer, path, path, _described(found))
+    beyond = "<=" in reason or "out of range" in reason
+    return _error(layer, path, path, _described(found), _expected(path, beyond=beyond))
+
+
+def open_quotation(layer: Layer, flags: Sequence[str], index: int) -> ConfigError:
+    """The error for a flag that no shell could split."""
+    path: Path = ("agent", "flags", index)
+    error = _error(layer, path, path, _described(hidden_words(flags)[index]), "quotation marks in pairs")
+    return ConfigError(error.message, "close the quotation, or put a backslash before a mark that is none")
 
 
 def syntax_error(name: str, text: str, offset: int, problem: str) -> ConfigError:
@@ -113,20 +123,25 @@ def _shown(path: Path) -> str:
 
 
 def _described(value: object) -> str:
+    if isinstance(value, float) and not isfinite(value):  # JSON has no word for it
+        return str(value)
+    if isinstance(value, int) and value.bit_length() > 63:
+        return str(value) if value.bit_length() < 200 else "a number with over 60 digits"
     if isinstance(value, str | bool | int | float | None):
         text = msgspec.json.encode(value).decode()
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     return _TYPES.get(type(value), f"a {type(value).__name__}") if value != [] else "an empty list"
 
 
-def _expected(path: Path) -> str:
-    """What may stand there, in words, from the schema itself."""
+def _expected(path: Path, *, beyond: bool = False) -> str:
+    """What may stand there, in words, from the schema itself; the most of it only for who went beyond."""
     document = msgspec.json.schema(schema.Settings)
     node = _resolved(document, document)
     for step in path:
         inner = node.get("items") if isinstance(step, int) else node.get("properties", {}).get(step)
         node = _resolved(inner or node.get("additionalProperties") or node, document)
-    return _phrase(node, document)
+    most = f" and ≤ {node['maximum']:,.0f}" if beyond and "maximum" in node else ""
+    return _phrase(node, document) + most
 
 
 def _resolved(node: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

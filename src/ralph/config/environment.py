@@ -56,12 +56,7 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _typed(layer: Layer, path: tuple[str, ...]) -> Layer:
-    value = _at(msgspec.to_builtins(checked(layer)), path)
-    if value == float("inf"):  # a float parser takes it; it is no amount and no time
-        from ralph.config.complaints import complaint
-
-        raise complaint(f" - at `$.{'.'.join(path)}`", layer)
-    return Layer(layer.name, _nested(path, value))
+    return Layer(layer.name, _nested(path, _at(msgspec.to_builtins(checked(layer)), path)))
 
 
 def _read(text: str, path: tuple[str, ...], default: object) -> object:

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.structs import replace
 
+from ralph.model.bounds import LARGEST, MOST
 from ralph.model.loop import FailAction, Limits, Patience
 
 NON_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
@@ -13,9 +15,10 @@ NO_NUL = r"^[^\x00]*$"  # a NUL cannot be handed to a program
 SIGNAL = r"^(response|promise|file:[^\x00]+)$"
 VARIABLE = r"^[^=\x00]+$"
 
-Count = Annotated[int, Meta(ge=1)]
-Amount = Annotated[int, Meta(ge=0)]
-Seconds = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1, le=MOST)]
+Amount = Annotated[int, Meta(ge=0, le=MOST)]
+Seconds = Annotated[float, Meta(gt=0, le=LARGEST)]
+Dollars = Annotated[float, Meta(gt=0, le=LARGEST)]
 Text = Annotated[str, Meta(pattern=NON_BLANK)]
 Word = Annotated[str, Meta(pattern=NO_NUL)]
 Signal = Annotated[str, Meta(pattern=SIGNAL)]
@@ -128,7 +131,7 @@ class Specflow(Struct, frozen=True):
     max_send_backs: Amount = 3
     circuit_breaker: Count = 5  # the same failure, or an unchanged tree, so often in a row
     adaptive: bool = False  # limits by how long verified tasks took
-    task_budget_usd: Seconds | None = None
+    task_budget_usd: Dollars | None = None
     judge: Judge | None = None
     coder: Coder = Coder()
     reviewer: Reviewer = Reviewer()
@@ -150,7 +153,7 @@ class Settings(Struct, frozen=True, rename="camel"):
     scm: Scm | None = None
     until: Annotated[tuple[Signal, ...], Meta(min_length=1)] = ("response",)
     max_time_seconds: Seconds | None = None
-    budget_usd: Seconds | None = None
+    budget_usd: Dollars | None = None
     snapshots: bool = True
     retry: Retry = Retry()
     display: Display = Display()
@@ -160,6 +163,15 @@ class Settings(Struct, frozen=True, rename="camel"):
     def limits(self) -> Limits:
         """What forbids starting another agent run."""
         return Limits(self.maximum_iterations, self.max_time_seconds, self.budget_usd)
+
+    def under(self, limits: Limits) -> "Settings":
+        """The same, under other limits."""
+        return replace(
+            self,
+            maximum_iterations=limits.iterations,
+            max_time_seconds=limits.seconds,
+            budget_usd=limits.cost_usd,
+        )
 
     @property
     def patience(self) -> Patience:
@@ -196,11 +208,17 @@ class Layer(Struct, frozen=True):
 def checked(layer: Layer) -> Settings:
     """The settings this layer alone gives; ConfigError names the file, the line, the key and what was expected."""
     try:
-        return settings(layer.raw, strict=not layer.lax)
+        found = settings(layer.raw, strict=not layer.lax)
     except ValidationError as error:
         from ralph.config.complaints import complaint
 
         raise complaint(str(error), layer) from None
+    for index, flag in enumerate(found.agent.flags):
+        if _words(flag) is None:
+            from ralph.config.complaints import open_quotation
+
+            raise open_quotation(layer, found.agent.flags, index)
+    return found
 
 
 def settings(raw: Raw, *, strict: bool = True) -> Settings:
@@ -236,10 +254,12 @@ def unknown_keys(raw: Raw, kind: type[Struct] = Settings, where: str = "") -> It
 
 def flag_words(flags: Sequence[str]) -> tuple[str, ...]:
     """The words of `agent.flags`: an item with spaces is split as a shell would, if a shell could."""
-    return tuple(word for flag in flags for word in _words(flag))
+    split = ((flag, _words(flag)) for flag in flags)
+    return tuple(word for flag, words in split for word in ((flag,) if words is None else words))
 
 
-def _words(flag: str) -> Sequence[str]:
+def _words(flag: str) -> Sequence[str] | None:
+    """None: a quotation in it does not end."""
     if not any(map(str.isspace, flag)):
         return (flag,)
     import shlex
@@ -247,4 +267,4 @@ def _words(flag: str) -> Sequence[str]:
     try:
         return shlex.split(flag)
     except ValueError:
-        return (flag,)
+        return None

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ralph.config import environment as variables
 from ralph.config.schema import Layer, Raw, Settings, checked, flag_words, settings, unknown_keys
+from ralph.core.secrets import hidden_words
 from ralph.model.errors import ConfigError
 
 SETTINGS = ".ralph/settings.json"
@@ -164,7 +165,7 @@ def _split_values(layer: Layer) -> Iterator[str]:
     """A flag's value that is about to fall apart at its spaces."""
     match layer.raw:
         case {"agent": {"flags": [*flags]}}:
-            for flag in flags:
+            for flag, seen in zip(flags, hidden_words(list(map(str, flags))), strict=False):
                 if isinstance(flag, str) and not flag.startswith("-") and len(flag_words([flag])) > 1:
-                    keep = f"to keep it whole write \"'{flag}'\""
-                    yield f'agent.flags in {layer.name}: "{flag}" is split at its spaces; {keep}'
+                    keep = f"to keep it whole write \"'{seen}'\""
+                    yield f'agent.flags in {layer.name}: "{seen}" is split at its spaces; {keep}'

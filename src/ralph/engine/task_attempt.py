@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ralph.core.quantities import exact_duration
 from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.telling import tell
+from ralph.engine.whole_file import read_whole
 from ralph.model.errors import RalphError
 from ralph.model.events import Noted, Warned
 from ralph.model.loop import Brief, Fact, Interrupted, Reported
@@ -111,8 +112,7 @@ class TaskAttempt:
     def _prompt(self, attempt: Attempt, brief: Brief) -> str:
         path = self._place.path(TASK_TEXT)
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
+            text = read_whole(path, errors="surrogateescape")
         except OSError as error:
             raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
         again = CONTINUE if brief.iteration > 1 else ""

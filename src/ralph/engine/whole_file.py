@@ -7,18 +7,18 @@ import stat
 LARGEST = 4 << 20  # characters: more than any list of stories, little enough to keep
 
 
-def read_whole(path: str) -> str:
+def read_whole(path: str, largest: int = LARGEST, errors: str = "replace") -> str:
     """Its text. OSError when there is none, when it is no regular file (a pipe would have us wait) or too large."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "Not a regular file", path)
-        with open(handle, encoding="utf-8", errors="replace", closefd=False) as file:
-            text = file.read(LARGEST + 1)
+        with open(handle, encoding="utf-8", errors=errors, closefd=False) as file:
+            text = file.read(largest + 1)
     finally:
         os.close(handle)
-    if len(text) > LARGEST:
-        raise OSError(errno.EFBIG, f"Larger than {LARGEST >> 20} MB", path)
+    if len(text) > largest:
+        raise OSError(errno.EFBIG, f"Larger than {largest >> 20} MB", path)
     return text
 
 

@@ -1,17 +1,25 @@
 """`ralph run`: the prompt loop."""
 
 import os
+import stat
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ralph.faces.cli.amounts import Count, Dollars
 from ralph.faces.cli.durations import Duration
 from ralph.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from ralph.app.places import Places
+    from ralph.app.run import RunRequest
     from ralph.config.schema import Settings
     from ralph.model.loop import Stop
+    from ralph.stores.runs import RunRecord
 
 _KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",
@@ -41,6 +49,12 @@ class _Run(click.Command):
         return parser
 
 
+def _resumable(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    from ralph.faces.cli.run_names import prompt_run  # only a shell asks
+
+    return prompt_run(context, parameter, incomplete)
+
+
 @click.command(cls=_Run)
 @click.option("-p", "--prompt", help="What the agent shall do.")
 @click.option(
@@ -55,7 +69,7 @@ class _Run(click.Command):
     "-n",
     "--maximum-iterations",
     "--max-iterations",
-    type=click.IntRange(min=1),
+    type=Count(),
     help="Stop after so many iterations.  [default: 10]",
 )
 @click.option(
@@ -71,9 +85,7 @@ class _Run(click.Command):
     "--stream-agent-output/--no-stream-agent-output", default=None, help="Show what the agent does.  [default: show]"
 )
 @click.option("--max-time", type=Duration(), help="Start no agent after so long: 90s, 15m, 8h.")
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Start no agent once so much is spent."
-)
+@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
 @click.option("--agent", metavar="COMMAND", help="claude, codex, amp, gemini, opencode or any command.")
 @click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
 @click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
@@ -84,6 +96,7 @@ class _Run(click.Command):
     flag_value="",
     default=None,
     metavar="[RUN]",
+    shell_complete=_resumable,
     help="Go on with a run that was stopped or killed; the last one without RUN.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
@@ -121,31 +134,41 @@ def command(
     text = _prompt(prompt, prompt_file, resume)
     loaded = load(here.folder, os.environ, given)
     if resume is not None:
-        _refuse_changes(given, agent)
+        _refuse_changes({**given, **({"--baseline": True} if baseline else {})}, agent)
+        if dry_run:
+            record, request = run.resumable(resume, lambda old: _with_limits(old, given), here)
+            return _planned(request, here, loaded.warnings, record)
         with watching(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
             stop = run.resume(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
-        return _ended(stop, quiet=as_json)
+        return _ended(stop, quiet=as_json or not os.path.exists(here.database))
     settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
     request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
     warnings = (*loaded.warnings, *places.overlooked(here), *notice)
     if dry_run:
-        from ralph.app.plan import plan
-
-        for warning in warnings:
-            click.echo(f"warning: {warning}", err=True)
-        click.echo(plan(request, here, os.environ))
-        return 0
+        return _planned(request, here, warnings)
     notes = _notes(settings, loaded.files) if verbose else ()
     with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
         stop = run.start(request, here, os.environ, context.obj, wishes)
-    return _ended(stop, quiet=as_json)
+    return _ended(stop, quiet=as_json or not os.path.exists(here.database))
+
+
+def _planned(request: "RunRequest", here: "Places", warnings: Sequence[str], earlier: "RunRecord | None" = None) -> int:
+    from msgspec.structs import replace
+
+    from ralph.app.plan import plan
+
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    there = replace(here, folder=earlier.folder) if earlier else here
+    click.echo(plan(request, there, os.environ, earlier))
+    return 0
 
 
 def _ended(stop: "Stop", *, quiet: bool) -> int:
-    """Its exit code, and a word on how to go on."""
+    """Its exit code, and a word on how to go on, where that can help."""
     from ralph.faces.cli.writer import Output
 
-    if stop.outcome.value != "completed" and not quiet:
+    if stop.outcome.value != "completed" and not stop.lasting and not quiet:
         onward = _ONWARD.get(stop.outcome.value, "")
         Output.on(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
     return stop.outcome.exit_code
@@ -162,11 +185,23 @@ def _prompt(prompt: str | None, prompt_file: str | None, resume: str | None) -> 
             "give exactly one of --prompt (-p) and --prompt-file (-f)", 'for example: ralph run -p "Fix it"'
         )
     if prompt_file is not None and prompt_file != "-":
-        return None
-    text = prompt if prompt is not None else sys.stdin.read()
+        if not _is_read_once(prompt_file):
+            return None
+        with open(prompt_file, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read()
+    else:
+        text = prompt if prompt is not None else sys.stdin.read()
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent shall do")
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _is_read_once(path: str) -> bool:
+    """Whether it cannot be read again for each iteration: /dev/stdin, `<(command)`, a pipe."""
+    try:
+        return path.startswith(("/dev/stdin", "/dev/fd/", "/proc/self/")) or stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _refuse_changes(given: dict[str, object], agent: str | None) -> None:

@@ -1,0 +1,38 @@
+"""Amounts on the command line: how often, and how much money."""
+
+from typing import Any
+
+import click
+
+from ralph.model.bounds import LARGEST, MOST
+
+
+class Count(click.IntRange):
+    """A whole number, not below `least` and not beyond what can be counted."""
+
+    def __init__(self, least: int = 1) -> None:
+        super().__init__(min=least)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401  # as click has it
+        """As it is."""
+        number = int(super().convert(value, param, ctx))
+        if number > MOST:
+            self.fail(f"{str(value)[:60]!r} is too many; write a whole number up to {MOST:,}", param, ctx)
+        return number
+
+
+class Dollars(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
+    """More than nothing, and a number: infinity is no budget."""
+
+    name = "usd"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """As it is."""
+        try:
+            amount = float(str(value))
+        except ValueError:
+            amount = 0.0
+        if not 0 < amount <= LARGEST:  # nor is what compares with nothing
+            wanted = f"write a number > 0 and up to {LARGEST:,.0f}, for example 5 or 2.50"
+            self.fail(f"{value!r} is not an amount of dollars; {wanted}", param, ctx)
+        return amount

@@ -1,0 +1,91 @@
+"""What a run goes on with, and prompts that are no files."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from support.processes import eventually
+from support.workshop import Workshop, result
+
+WORKING = result("still working", cost=0.05)
+
+
+def killed(workshop: Workshop, *words: str) -> None:
+    """A life that ends without a word, in its first agent run."""
+    workshop.agent(f"touch up; sleep 60; {WORKING}")
+    with workshop.start("run", *words) as run:
+        assert eventually((workshop.repo / "up").exists)
+        run.kill()
+        run.communicate()
+    workshop.agent(WORKING)
+
+
+def test_a_dry_run_of_a_resumed_run_runs_nothing(workshop: Workshop) -> None:
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "the prompt", "-m", "1")
+    done = workshop.ralph("run", "--resume", "--dry-run", "-m", "4", "--budget", "2")
+    assert (done.returncode, workshop.calls) == (0, 1)
+    assert f"Goes on:     {workshop.status()['id']}, after 1 iteration\n" in done.stdout
+    assert "  | the prompt\n" in done.stdout
+    assert "Limits:      4 iterations, $2.00\nNothing was run.\n" in done.stdout
+
+
+def test_what_a_resumed_run_cannot_do_is_refused(workshop: Workshop) -> None:
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    done = workshop.ralph("run", "--resume", "--baseline", "-m", "2")
+    assert (done.returncode, workshop.calls) == (2, 1)
+    assert "--baseline cannot be changed" in done.stderr
+
+
+def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: Workshop) -> None:
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    killed(workshop, "--resume", "-m", "20", "--budget", "0.2")
+    done = workshop.ralph("run", "--resume")
+    assert done.returncode == 1
+    assert "Iteration 2/20" in done.stdout
+    assert "budget" in done.stdout.splitlines()[-1]
+    assert "$0.20" in done.stdout.splitlines()[-1]
+    again = workshop.ralph("run", "--resume", "--budget", "0.3")
+    assert "Iteration 5/20" in again.stdout
+
+
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_a_prompt_from_a_pipe_is_read_once(workshop: Workshop, name: str) -> None:
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-f", name, "-m", "2", stdin="from the pipe")
+    assert [workshop.prompt(number) for number in (1, 2)] == ["from the pipe"] * 2
+
+
+def test_so_is_one_from_a_named_pipe(workshop: Workshop) -> None:
+    os.mkfifo(workshop.repo / "p")
+    with workshop.start("run", "-f", "p", "-m", "1") as run:
+        (workshop.repo / "p").write_text("from the pipe")
+        run.communicate(timeout=20)
+    assert workshop.prompt(1) == "from the pipe"
+
+
+@pytest.mark.parametrize("trap", ["mkfifo p.md", "ln -s /dev/zero p.md", "mkdir p.md", "truncate -s 300M p.md"])
+def test_an_agent_cannot_have_us_wait_for_the_next_prompt(workshop: Workshop, trap: str) -> None:
+    (workshop.repo / "p.md").write_text("work\n")
+    workshop.agent(f"rm p.md; {trap}; {WORKING}")
+    done = workshop.ralph("run", "-f", "p.md", "-m", "3", timeout=30)
+    assert (done.returncode, workshop.calls) == (2, 1)
+    assert "cannot read the prompt file 'p.md'" in done.stdout
+
+
+def test_nor_for_the_next_text_of_a_task(workshop: Workshop, tmp_path: Path) -> None:
+    task = tmp_path / "root/project/task-1"
+    task.mkdir(parents=True)
+    (task / "TASK.md").write_text("Do it.\n")
+    script = "rm $TASK_FOLDER/TASK.md; mkfifo $TASK_FOLDER/TASK.md"
+    with workshop.start("supervise", str(task), "--restart-delay", "0.01", "--", "sh", "-c", script) as run:
+        try:
+            out, _ = run.communicate(timeout=30)
+        finally:
+            run.send_signal(signal.SIGKILL)
+    assert run.returncode == 2
+    assert "cannot read" in out
