@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ralph.config.environment import PREFIX, RUN_VARIABLES
 from ralph.engine.inbox import SignalInbox
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
@@ -19,9 +20,17 @@ GIT = (
     ("config", "user.name", "ralph demo"),
     ("config", "user.email", "demo@localhost"),
     ("config", "commit.gpgsign", "false"),
+    ("config", "core.hooksPath", os.devnull),
     ("add", "--all"),
     ("commit", "--quiet", "--message=Roman numerals, half done"),
 )
+# The demonstration is the same for everyone: neither git nor ralph has anything but what is set below.
+ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "XDG_CONFIG_HOME": os.devnull}
+
+
+def secluded(variables: Mapping[str, str]) -> dict[str, str]:
+    """The caller's, less what would lead git to another repository or change settings."""
+    return {**{name: value for name, value in variables.items() if not _is_elsewhere(name)}, **ALONE}
 
 
 def prepare(folder: str, variables: Mapping[str, str]) -> None:
@@ -42,6 +51,12 @@ def prepare(folder: str, variables: Mapping[str, str]) -> None:
     finally:
         supervisor.close()
         inbox.close()
+
+
+def _is_elsewhere(name: str) -> bool:
+    if name.startswith(PREFIX):
+        return name not in RUN_VARIABLES
+    return name.startswith("GIT_") and name != "GIT_EXEC_PATH"
 
 
 def _run(supervisor: Supervisor, command: Command) -> None:

@@ -16,6 +16,7 @@ from ralph.agents._script import Run
 from ralph.app import registry, wiring
 from ralph.app.agents import ANY, traits_of
 from ralph.config.schema import AgentSettings
+from ralph.core.environment import elsewhere
 from ralph.devtools.server import ModelServer
 from ralph.engine.caller import Call, Caller, Papers
 from ralph.engine.inbox import SignalInbox
@@ -138,7 +139,7 @@ class Laboratory:
         os.makedirs(work)
         self._stopper.at = os.path.join(work, stop_at) if stop_at else ""
         if not self._tried.is_free:
-            return self._run(prompt, mode, place, Pointing(), dict(self._variables), [])
+            return self._run(prompt, mode, place, Pointing(), elsewhere(self._variables), [])
         requests: list[Mapping[str, object]] = []
         server = ModelServer([Run(list(steps))], log=requests.append)
         server.start()

@@ -112,7 +112,7 @@ def _looped(
         records,
         wiring.caller(made, crew, request.agent, place.project, variables, own, stage.supervisor, keep),
         marker,
-        Repository(git, place.project, of_gate, stage.supervisor),
+        Repository(git, place.project, environment.elsewhere(of_gate), stage.supervisor),
         gates,
         of_gate,
         stage.inbox,

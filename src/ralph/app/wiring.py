@@ -49,6 +49,8 @@ def found(
     if adapter == "scripted":
         return Crew(adapter, words, flags)
     program = find_program(words[0], variables, folder)
+    if program is None and "/" in words[0] and os.path.isdir(os.path.join(folder, words[0])):
+        raise MachineError(f"agent not found: {words[0]!r} is a folder", "give the program itself; see `ralph doctor`")
     if program is None and "/" in words[0] and os.path.exists(os.path.join(folder, words[0])):
         raise MachineError(f"permission denied: {words[0]!r} is not a program", f"chmod +x {words[0]}")
     if program is None:
@@ -135,10 +137,22 @@ def world(
     )
     wanted = settings.scm
     records = places.records(run)
-    scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_gate, records) if wanted else None
+    of_scm = environment.elsewhere(of_gate)
+    scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_scm, records) if wanted else None
     keep = snapshots(settings.snapshots, run, places, records, variables, processes)
     made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes, keep)
     return World(around, made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
+
+
+def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, str]) -> None:
+    """Found out before an agent is paid for work that nobody could commit."""
+    if settings.scm is None or not settings.scm.tasks:
+        return
+    program = settings.scm.command.split()[0]
+    if find_program(program, variables, folder) is None:
+        raise MachineError(
+            f"scm.command not found: {program!r} is not on PATH", "install it, or set scm.command; see `ralph doctor`"
+        )
 
 
 def refuse_unkept_budget(crew: Crew, budget_usd: float | None) -> None:

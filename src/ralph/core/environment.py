@@ -16,12 +16,13 @@ _GITS = frozenset(  # a hook that runs us has some of them set
     {
         *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"),
         *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"),
+        *("GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"),
     }
 )
 
 
 def elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's own, less what would take git back from a work tree to the folder the user is in."""
+    """The user's own, less what would take git from the folder it is started in to another repository."""
     return {name: value for name, value in environment.items() if name not in _GITS}
 
 

@@ -15,7 +15,7 @@ from ralph.process.shell import find_program
 
 MESSAGE_PROMPT = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
 TASK_TIMEOUT = 600.0
-_OURS = ".ralph/"  # settings are the user's to commit, logs are nobody's
+_OURS = "/.ralph/"  # settings are the user's to commit, logs are nobody's
 
 
 class Answer(Struct, frozen=True):
@@ -95,7 +95,7 @@ class Scm:
         if not message:
             return "commit: the agent gave no commit message"
         new = sorted(self._untracked() - self._known) if self._is_git else []
-        if new and (problem := self._problem("add", ["add", "--", *new])):
+        if new and (problem := self._problem("add", ["add", "--", *(f":(top,literal){name}" for name in new)])):
             return problem
         return self._problem("commit", ["commit", "-am", message])
 
@@ -105,9 +105,10 @@ class Scm:
 
     def _untracked(self) -> frozenset[str]:
         """What was not there before the run is the agent's; what was is the user's own and stays out."""
-        found = self._run(["ls-files", "--others", "--exclude-standard", "-z"])
+        # In the whole work tree, as `commit -a` does it, wherever in it we are.
+        found = self._run(["ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", ":/"])
         names = found.output.split("\0") if found.code == 0 else []
-        return frozenset(name for name in names if name and not name.startswith(_OURS))
+        return frozenset(name for name in names if name and _OURS not in f"/{name}")
 
     def _problem(self, name: str, words: list[str]) -> str:
         found = self._run(words)
