@@ -173,3 +173,22 @@ def test_a_judge_is_looked_for_where_one_is_configured(home: Path, judge: str, v
     found = bad(home)
     assert [verdict for verdict, _, _ in found] == verdicts
     assert all(what.startswith("judge nope not found on PATH") for _, what, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("scm", "verdicts"),
+    [
+        ({"command": "git", "tasks": ["commit"]}, []),
+        ({"command": "hg --quiet", "tasks": ["commit"]}, ["FAIL"]),
+        ({"command": "hg", "tasks": []}, []),
+    ],
+)
+def test_an_scm_is_looked_for_where_it_has_something_to_do(
+    home: Path, scm: dict[str, object], verdicts: list[str]
+) -> None:
+    settings = {**msgspec.json.decode(SETTINGS), "scm": scm}
+    (home / "repo/.ralph/settings.json").write_bytes(msgspec.json.encode(settings))
+    found = bad(home)
+    assert [verdict for verdict, _, _ in found] == verdicts
+    assert all(what.startswith("scm.command hg not found") for _, what, _ in found)
+    assert all("ralph config show" in advice for _, _, advice in found)

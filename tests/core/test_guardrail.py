@@ -59,6 +59,10 @@ def test_without_a_hint_there_is_no_hint_line() -> None:  # 001-21
     assert "Hint:" not in failure("x", 1, "", "log", "out", 10)
 
 
+def test_without_a_log_there_is_no_line_for_it() -> None:
+    assert failure("x", 1, "", "", "out", 10) == 'Guardrail "x" failed with exit code 1.\nOutput (truncated):\nout'
+
+
 def test_a_hint_is_literal_and_never_cut() -> None:  # 001-20
     hint = "{output} %s " + "h" * 200
     text = failure("x", 1, hint, "log", "o" * 100, 10)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ralph.process.identity import Identity, is_alive, of_process, own
 from ralph.process.lock import Lock, holder_of
 from support.processes import eventually
@@ -39,6 +41,13 @@ def test_a_killed_holder_frees_it(tmp_path: Path) -> None:
         child.wait()
     assert holder_of(path) is None
     assert Lock(path).acquire("mine") is None
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_what_cannot_be_written_is_not_held() -> None:
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"/dev/full|Invalid argument|No space"):
+            Lock("/dev/full").acquire("run-1")
 
 
 def test_an_identity_is_more_than_a_pid() -> None:

@@ -56,6 +56,7 @@ def test_a_log_makes_its_folder_again_and_does_without_when_it_cannot(tmp_path: 
     lost = BoundedLog(str(tmp_path / "all" / "gone" / "log"))
     lost.write(b"data")
     lost.close()
+    assert not lost.is_there
     assert (lost.failed, (tmp_path / "all").exists()) == ("No such file or directory", False)
 
 

@@ -57,6 +57,7 @@ def examined(patient: Patient) -> tuple[Finding, ...]:
         *complaints,
         _agent(patient, settings),
         *_judge(patient, settings),
+        *_scm(patient, settings),
         *(_guardrails(patient, settings) if loaded else ()),
         *_folders(patient),
         _space(patient),
@@ -127,6 +128,17 @@ def _judge(patient: Patient, settings: Settings) -> Iterator[Finding]:
     else:
         lost = f"judge {wanted.agent} not found on PATH: tasks that need it are not begun"
         yield Finding("FAIL", lost, "install it, or change judge in your settings: ralph config show --origin")
+
+
+def _scm(patient: Patient, settings: Settings) -> Iterator[Finding]:
+    if settings.scm is None or not settings.scm.tasks:
+        return
+    program = settings.scm.command.split()[0]
+    if path := _found(program, patient):
+        yield Finding("OK", f"scm {path}: {', '.join(settings.scm.tasks)}")
+    else:
+        lost = f"scm.command {program} not found: nothing can be committed, and no run is begun"
+        yield Finding("FAIL", lost, "install it, or change scm in your settings: ralph config show --origin")
 
 
 def _guardrails(patient: Patient, settings: Settings) -> Iterator[Finding]:

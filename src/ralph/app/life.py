@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ralph.app.healing import swept
 from ralph.app.places import Places
+from ralph.core.unwritable import unwritable
 from ralph.engine.chronicle import Chronicle
 from ralph.engine.inbox import SignalInbox
 from ralph.model.errors import Busy, MachineError
@@ -48,7 +49,11 @@ def locked(places: Places, path: str, run: str) -> Iterator[tuple[Runs, Attempts
     """The database, with the place locked for this run and the leftovers of dead runs ended."""
     _refuse_odd(places.folder)
     lock = Lock(path)
-    if holder := lock.acquire(run):
+    try:
+        holder = lock.acquire(run)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    if holder:
         raise Busy(
             f"{places.root} is busy: run {holder.run or '?'} (pid {holder.identity.pid}) holds it",
             "see `ralph status`; end it with `ralph cancel`",
@@ -73,10 +78,9 @@ def staged(
 ) -> Iterator[Stage]:
     """Inbox, guardian and chronicle, for as long as the block lasts. A parent learns of its child."""
     runs, attempts = stores
-    _make(places.notes, places.records(run))
+    chronicle = _begun(places, run)
     inbox = SignalInbox(lambda: runs.wished(run, "cancel"), wishes.on_signal)
     supervisor = Supervisor(inbox, guardian, wishes.on_tick, spared)
-    chronicle = Chronicle(places.records(run))
     try:
         keeper = keeper_of(supervisor.guardian_pid)
         _tell_parent(run, keeper, variables)
@@ -118,12 +122,15 @@ def _refuse_odd(folder: str) -> None:
         raise MachineError(f"the path {folder!r} is not UTF-8", "move the folder to a path that is") from None
 
 
-def _make(*folders: str) -> None:
+def _begun(places: Places, run: str) -> Chronicle:
+    """What cannot be written now could not be told later."""
+    records = places.records(run)
     try:
-        for folder in folders:
-            os.makedirs(folder, exist_ok=True)
+        os.makedirs(places.notes, exist_ok=True)
+        os.makedirs(records, exist_ok=True)
+        return Chronicle(records)
     except OSError as error:
-        raise MachineError(f"cannot write to {error.filename}: {error.strerror}", "make the folder writable") from error
+        raise unwritable(records, error) from error
 
 
 def keeper_of(guardian: int) -> Keeper:

@@ -4,14 +4,15 @@ import re
 from collections.abc import Sequence
 
 from ralph.core.prompt import truncated
+from ralph.core.secrets import hidden
 
 SLUG_LENGTH = 50
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 
 
 def slug(command: str) -> str:
-    """A file name's worth of a command."""
-    return _OTHER.sub("_", command).strip("_")[:SLUG_LENGTH].rstrip("_") or "guardrail"
+    """A file name's worth of a command, secrets left out."""
+    return _OTHER.sub("_", hidden(command)).strip("_")[:SLUG_LENGTH].rstrip("_") or "guardrail"
 
 
 def slugs(commands: Sequence[str]) -> tuple[str, ...]:
@@ -29,14 +30,16 @@ def slugs(commands: Sequence[str]) -> tuple[str, ...]:
 
 
 def log_name(iteration: int, name: str) -> str:
-    """Where the full output of one check is kept, below `.ralph/`."""
+    """Where the output of one check is kept, below `.ralph/`."""
     return f"guardrail_{iteration:03}_{name}.log"
 
 
 def failure(command: str, exit_code: int, hint: str, log: str, output: str, limit: int) -> str:
-    """What the next prompt says about a guardrail that did not pass."""
+    """What the next prompt says about a guardrail that did not pass; `log` is empty where there is none."""
     lines = [f'Guardrail "{command}" failed with exit code {exit_code}.']
     if hint:
         lines.append(f"Hint: {hint}")
-    lines += [f"Output file: {log}", "Output (truncated):", truncated(output, limit)]
+    if log:
+        lines.append(f"Output file: {log}")
+    lines += ["Output (truncated):", truncated(output, limit)]
     return "\n".join(lines)

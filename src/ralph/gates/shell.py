@@ -19,7 +19,7 @@ def build(options: GateOptions, processes: Processes) -> Gate:
 
 
 class ShellGate:
-    """Passes when the command exits with 0. All it prints is kept in a log below `.ralph/`."""
+    """Passes when the command exits with 0. What it prints is kept in a log below `.ralph/`, where that can be."""
 
     def __init__(self, options: GateOptions, processes: Processes) -> None:
         self._options = options
@@ -33,8 +33,8 @@ class ShellGate:
     def check(self, evidence: Evidence) -> GateResult:
         """Run it once."""
         options = self._options
-        log_path = f"{NOTES}/{log_name(evidence.iteration, options.log_name)}"
-        log = BoundedLog(os.path.join(evidence.folder, log_path))
+        name = f"{NOTES}/{log_name(evidence.iteration, options.log_name)}"
+        log = BoundedLog(os.path.join(evidence.folder, name))
         output = Excerpt(HEAD, TAIL)
 
         def keep(data: bytes) -> None:
@@ -45,20 +45,28 @@ class ShellGate:
         command = Command(argv, evidence.environment, evidence.folder, merged=True, timeout=options.timeout)
         exited = self._processes.run(command, keep, keep)
         log.close()
+        kept, trouble = (name if log.is_there else ""), _trouble(name, log)
         if exited.ending == "exited" and exited.code == 0:
-            return GateResult(options.command, passed=True, seconds=exited.seconds, log=log_path)
-        reason = _reason(exited, options.timeout)
+            return GateResult(options.command, passed=True, seconds=exited.seconds, log=kept, trouble=trouble)
+        reason = _reason(exited, command)
         text = "\n".join(part for part in (reason, output.text()) if part)
-        message = failure(options.command, exited.code, options.hint, log_path, text, options.output_limit)
-        return GateResult(
-            options.command, False, exited.code, exited.seconds, log_path, Feedback(message, options.action), reason
-        )
+        message = failure(options.command, exited.code, options.hint, kept, text, options.output_limit)
+        feedback = Feedback(message, options.action)
+        return GateResult(options.command, False, exited.code, exited.seconds, kept, feedback, reason, trouble)
 
 
-def _reason(exited: Exited, timeout: float | None) -> str:
+def _trouble(name: str, log: BoundedLog) -> str:
+    if log.failed:
+        return f"cannot write {name}: {log.failed}"
+    return "" if log.is_there else f"{name} was deleted while it was written"
+
+
+def _reason(exited: Exited, command: Command) -> str:
     match exited.ending:
         case "timed_out":
-            return f"It was ended after its time limit of {timeout:g}s."
+            return f"It was ended after its time limit of {command.timeout:g}s."
+        case "not_started" if not os.path.isdir(command.cwd):
+            return f"It could not be started: the folder {command.cwd} is gone."
         case "not_started":
             return f"It could not be started: {exited.error}."
         case _:

@@ -46,6 +46,11 @@ class Brief(Struct, frozen=True, omit_defaults=True):
     turns: int = 0
     changes: str = ""  # what a later part wants changed
 
+    @property
+    def resolves(self) -> bool:
+        """Whether it is a merge conflict of a task, and no turn of a part."""
+        return bool(self.story) and not self.turns and not self.tasks
+
 
 class GateResult(Struct, frozen=True, omit_defaults=True):
     """What a gate found; `feedback` is for the next prompt when it did not pass."""
@@ -54,9 +59,10 @@ class GateResult(Struct, frozen=True, omit_defaults=True):
     passed: bool
     exit_code: int = 0
     seconds: float = 0.0
-    log: str = ""
+    log: str = ""  # empty: there is none
     feedback: Feedback | None = None
     reason: str = ""  # why it failed, where the exit code does not tell
+    trouble: str = ""  # what went wrong around it; the verdict holds
 
 
 class Limits(Struct, frozen=True):
@@ -106,6 +112,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True):
     present: tuple[str, ...] = ()  # completion files that exist now
     unparsed: int = 0  # lines and events nobody understood
     tree: str = ""  # a sign that changes with the work tree, where someone looked
+    lasting: bool = False  # only other settings can mend it
 
 
 class Checked(Struct, frozen=True, tag="checked"):
@@ -316,11 +323,12 @@ class Wait(Struct, frozen=True, tag="wait"):
     why: str
 
 
-class Stop(Struct, frozen=True, tag="stop"):
+class Stop(Struct, frozen=True, tag="stop", omit_defaults=True):
     """End the loop."""
 
     outcome: Outcome
     why: str
+    lasting: bool = False  # it would end the same way again: settings stay those the run began with
 
 
 Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 
 import msgspec
 
@@ -23,7 +24,7 @@ class Lock:
         self._fd: int | None = None
 
     def acquire(self, run: str) -> Holder | None:
-        """None when it is ours now; else who holds it."""
+        """None when it is ours now; else who holds it. OSError where there is no place for it."""
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -32,16 +33,21 @@ class Lock:
             with open(fd, "rb") as file:
                 return _holder(file.read())
         self._fd = fd
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, msgspec.json.encode(Holder(run, own())), 0)
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, msgspec.json.encode(Holder(run, own())), 0)
+        except OSError:
+            self.release()
+            raise
         return None
 
     def release(self) -> None:
         """Free it for the next."""
-        if self._fd is not None:
-            os.ftruncate(self._fd, 0)
-            os.close(self._fd)
-            self._fd = None
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            with suppress(OSError):  # on a disk that went bad, a lock that still names us is no lock all the same
+                os.ftruncate(fd, 0)
+            os.close(fd)
 
 
 def holder_of(path: str) -> Holder | None:

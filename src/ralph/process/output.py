@@ -18,6 +18,7 @@ class BoundedLog:
         self.size = 0
         self._head, self._tail = head, tail
         self.failed = ""
+        self.is_there = False  # known at close: whether the path leads to what was written
         self._fd = self._begin()
         self._ring: int | None = None
 
@@ -44,6 +45,7 @@ class BoundedLog:
         except OSError as error:
             self.failed = error.strerror or str(error)
         finally:
+            self.is_there = _leads_to(self.path, self._fd)
             os.close(self._fd)
             if self._ring is not None:
                 os.close(self._ring)
@@ -85,6 +87,14 @@ class BoundedLog:
     @staticmethod
     def _open(path: str) -> int:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+
+
+def _leads_to(path: str, fd: int) -> bool:
+    """Not where the file could not be made, nor where it was deleted since."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except OSError:
+        return False
 
 
 class Lines:

@@ -1,0 +1,43 @@
+"""An agent that removes the folder it works in."""
+
+import subprocess
+
+import pytest
+
+from support.workshop import RALPH, Workshop, result
+
+WORKING = result("still at it")
+
+
+@pytest.mark.parametrize("agent", ["claude", "claude {prompt_file}", "my-agent {prompt_file}"])
+def test_the_folder_is_named_not_the_agent(workshop: Workshop, agent: str) -> None:
+    below = workshop.repo / "below"
+    below.mkdir()
+    workshop.agent(f"rm -r {below}; {WORKING}", name=agent.split()[0])
+    words = [*RALPH, "run", "-p", "x", "-m", "3", "--agent", agent]
+    done = subprocess.run(
+        words, cwd=below, env=workshop.environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert workshop.calls == 1
+    assert f"Unusable: The folder agents work in is gone: {below}. Bring it back first." in done.stdout
+    assert "agent.command" not in done.stdout
+    assert not below.exists()
+
+
+def test_a_guardrail_that_cannot_be_started_says_why(workshop: Workshop) -> None:
+    below = workshop.repo / "below"
+    (below / ".ralph").mkdir(parents=True)
+    (below / ".ralph/settings.json").write_text('{"guardrails": [{"command": "true"}]}')
+    workshop.agent(f"rm -r {below}; {WORKING}")
+    done = subprocess.run(
+        [*RALPH, "run", "-p", "x"],
+        cwd=below,
+        env=workshop.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert f"It could not be started: the folder {below} is gone." in done.stdout
+    assert "cannot write .ralph/guardrail_001_true.log: No such file or directory" in done.stdout
