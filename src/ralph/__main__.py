@@ -11,8 +11,7 @@ def main() -> int:
     if arguments in (["--version"], ["-v"]):
         from ralph._version import VERSION
 
-        sys.stdout.write(f"ralph {VERSION}\n")
-        return 0
+        return _printed(f"ralph {VERSION}\n")
     if sys.platform == "win32":
         sys.stderr.write("ralph: Windows is not supported: it cannot end an agent's whole process tree\n")
         sys.stderr.write("  → run ralph inside WSL2\n")
@@ -22,11 +21,7 @@ def main() -> int:
     gc.disable()  # nothing that is made while importing is garbage
     if arguments in (["status"], ["status", "--json"]) and (shown := _status(arguments)):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # it is a text stream here
-        try:
-            sys.stdout.write(shown)
-        except OSError:
-            return 1  # nobody can read it
-        return 0
+        return _printed(shown)
     guardian = None
     if arguments[:1] in (["run"], ["supervise"], ["story"], ["-p"], ["-f"]):
         from ralph.process.spawner import start_guardian
@@ -38,6 +33,28 @@ def main() -> int:
     from ralph.faces.cli.main import main as command_line
 
     return command_line(arguments, guardian)
+
+
+def _printed(text: str, code: int = 0) -> int:
+    """The exit code: what cannot be printed is told, but for a closed pipe, which is the reader's choice."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        return code
+    except OSError as error:
+        if code == 0:  # else it was told
+            _complain(f"ralph: cannot print: {error.strerror}\n  → free some space, then try again\n")
+        return code or 2
+    return code
+
+
+def _complain(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass  # nobody can be told
 
 
 def _status(arguments: list[str]) -> str:
@@ -70,12 +87,8 @@ def entry() -> None:
     """The console script."""
     import os
 
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            pass  # a closed pipe is the reader's choice
+    code = _printed("", main())
+    _complain("")
     os._exit(code)
 
 

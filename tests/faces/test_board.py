@@ -116,19 +116,19 @@ def test_cancelling_from_the_board_ends_a_real_run(
     agent.write_text(SLOW.format(home=workshop.home))
     agent.chmod(0o755)
     make(workshop, "Login")
-    run = workshop.start("execute", "-j", "2", RALPH_AGENT_COMMAND="worker")
-    assert eventually((workshop.home / "working").exists, 20)
-    terminal = terminals()
-    assert terminal.sees("Coder (1/15)")
-    assert terminal.sees("Slot 1: coder")
-    assert terminal.sees("Slot 2: idle")
-    terminal.types("x")
-    assert terminal.sees("Cancel the work on TASK-001?")
-    began = time.monotonic()
-    terminal.types("y")
-    assert terminal.sees("Cancelled Ralph loop")
-    assert time.monotonic() - began < 2 + 2  # two seconds, and some for a machine that has others to serve
-    assert run.wait(10) == 1
+    with workshop.start("execute", "-j", "2", RALPH_AGENT_COMMAND="worker") as run:
+        assert eventually((workshop.home / "working").exists, 20)
+        terminal = terminals()
+        assert terminal.sees("Coder (1/15)")
+        assert terminal.sees("Slot 1: coder")
+        assert terminal.sees("Slot 2: idle")
+        terminal.types("x")
+        assert terminal.sees("Cancel the work on TASK-001?")
+        began = time.monotonic()
+        terminal.types("y")
+        assert terminal.sees("Cancelled Ralph loop")
+        assert time.monotonic() - began < 2 + 2  # two seconds, and some for a machine that has others to serve
+        assert run.wait(10) == 1
     assert json.loads(workshop.ralph("task", "show", "TASK-001", "--json").stdout)["task"]["status"] == "cancelled"
 
 

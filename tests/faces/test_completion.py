@@ -1,6 +1,7 @@
 """`ralph completion`."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ralph.faces.cli.completion import command
+from support.terminal import Terminal
+from support.workshop import RALPH, Workshop
+
+ASKED = [  # what is typed before the tab, and what stands there after it
+    ("ralph stat", "ralph status"),
+    ("ralph run --col", "ralph run --color"),
+    ("ralph run --color n", "ralph run --color never"),
+    ("ralph task sh", "ralph task show"),
+    ("ralph run -f PRO", "ralph run -f PROMPT.md"),
+]
 
 
 @click.group()
@@ -54,3 +65,55 @@ def test_words_flags_and_files_are_offered(line: str, offered: str) -> None:
         [sys.executable, "-m", "ralph"], env={**os.environ, **asked}, capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == offered
+
+
+@pytest.fixture
+def shop(workshop: Workshop) -> Workshop:
+    """A repository with a prompt, and `ralph` on PATH."""
+    (workshop.repo / "PROMPT.md").write_text("Do it.\n")
+    program = workshop.home / "ralph"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(RALPH)} "$@"\n')
+    program.chmod(0o755)
+    return workshop
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+@pytest.mark.parametrize(("typed", "becomes"), ASKED)
+def test_fish_completes(shop: Workshop, typed: str, becomes: str) -> None:  # 001-34
+    done = subprocess.run(
+        ["fish", "-c", f"ralph completion fish | source; complete -C {shlex.quote(typed)}"],
+        cwd=shop.repo,
+        env=shop.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.partition("\t")[0] for line in done.stdout.splitlines()] == [becomes.split()[-1]]
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.parametrize(
+    "start",
+    [
+        'eval "$(ralph completion zsh)"',  # as we say it
+        'autoload -Uz compinit; compinit -D -u; eval "$(ralph completion zsh)"',
+        "mkdir f; ralph completion zsh > f/_ralph; fpath+=($PWD/f); autoload -Uz compinit; compinit -D -u",
+    ],
+    ids=["bare", "started", "autoloaded"],
+)
+def test_zsh_completes(shop: Workshop, start: str) -> None:  # 001-34
+    lines = shop.home / "lines"
+    kept = f"keep() {{ print -r -- $BUFFER >> {lines}; BUFFER=; }}; zle -N keep; bindkey '^T' keep"
+    terminal = Terminal(["zsh", "-f", "-i"], shop.repo, shop.environment)
+    try:
+        terminal.types(f"{kept}; {start}; echo re''ady\n")
+        assert terminal.sees("ready"), terminal.seen
+        assert b"not found" not in terminal.seen
+        for typed, becomes in ASKED:
+            terminal.types(f"{typed}\t\x14")
+            assert terminal.until(lambda: lines.exists() and lines.read_text().endswith("\n")), terminal.seen
+            assert lines.read_text().strip() == becomes
+            lines.unlink()
+    finally:
+        terminal.close()

@@ -79,6 +79,22 @@ def test_the_templates_are_listed(shop: Workshop) -> None:  # 002-26
     assert {"name": "pytest", "method": "external"}.items() <= next(r for r in records if r["name"] == "pytest").items()
 
 
+def test_so_are_the_methods_of_installed_packages(shop: Workshop) -> None:  # 002-26
+    info = shop.home / "moon-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moon\nVersion: 1\n")
+    gates = {"moon": 'VERIFIES = "that the moon is full"', "tide": "import sea", "shutter": "", "shell": "1 / 0"}
+    for name, text in gates.items():
+        (shop.home / f"{name}_gate.py").write_text(f"{text}\n")
+    entries = "".join(f"{name} = {name}_gate\n" for name in gates)
+    (info / "entry_points.txt").write_text(f"[ralph.gates]\n{entries}")
+    listed = shop.ralph("verify", "templates", PYTHONPATH=str(shop.home)).stdout
+    assert "\nmoon            moon            that the moon is full\n" in listed
+    assert "\ntide            tide            cannot be loaded: No module named 'sea'\n" in listed
+    assert "shutter" not in listed  # it verifies no promise
+    assert "\nshell " not in listed  # ours hides it
+
+
 def test_an_unknown_task_exits_2(shop: Workshop) -> None:
     done = shop.ralph("verify", "TASK-404")
     assert done.returncode == 2

@@ -5,6 +5,8 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +89,10 @@ class Workshop:
             check=False,
         )
 
-    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
-        """Run it in the background."""
-        return subprocess.Popen(
+    @contextmanager
+    def start(self, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+        """Run it in the background; a test that fails meanwhile does not wait for it."""
+        with subprocess.Popen(
             [*RALPH, *words],
             cwd=self.repo,
             env={**self.environment, **variables},
@@ -97,7 +100,12 @@ class Workshop:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-        )
+        ) as run:
+            try:
+                yield run
+            except BaseException:
+                run.kill()
+                raise
 
     def git(self, *words: str) -> str:
         """Git in the repository; what it printed."""

@@ -23,9 +23,22 @@ def load(kind: str, name: str) -> ModuleType:
 
 def names(kind: str) -> list[str]:
     """All that `load` would find."""
+    return sorted({*_ours(kind), *_installed(kind)})
+
+
+def others(kind: str) -> list[str]:
+    """Those that are not ours."""
+    return sorted(_installed(kind) - _ours(kind))
+
+
+def _ours(kind: str) -> set[str]:
     import pkgutil
-    from importlib.metadata import entry_points
 
     package = importlib.import_module(f"ralph.{kind}")
-    ours = [module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")]
-    return sorted({*ours, *(entry.name for entry in entry_points(group=f"ralph.{kind}"))})
+    return {module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")}
+
+
+def _installed(kind: str) -> set[str]:
+    from importlib.metadata import entry_points
+
+    return {entry.name for entry in entry_points(group=f"ralph.{kind}")}

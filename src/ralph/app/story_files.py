@@ -17,12 +17,12 @@ from ralph.core.review import is_done, read
 from ralph.core.story_order import plan_problems
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.marker import owner
-from ralph.engine.story_world import Repository
 from ralph.engine.whole_file import read_whole, write_whole
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.story import MARKER, StoryPlace
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
+from ralph.workspaces.git import Git
 
 FILES = ("prd.md", "tasks.json", "progress.txt", "prompt.md")
 ARCHIVED = ("prd.md", "tasks.json", "progress.txt")
@@ -178,15 +178,15 @@ def _commit(place: StoryPlace, target: str, variables: Mapping[str, str]) -> tup
     inbox = SignalInbox(lambda: False, int)
     supervisor = Supervisor(inbox)
     try:
-        repository = Repository(git, place.project, variables, supervisor)
+        repository = Git(git, place.project, variables, supervisor)
         files = [os.path.join(place.folder, name) for name in ARCHIVED]
         paths = [os.path.relpath(path, place.project) for path in (target, *files)]
-        repository.said("add", "--all", "--", *paths)
-        name = os.path.basename(target)
-        repository.said("commit", "--quiet", "-m", f"chore: archive ralph loop {name}", "--", *paths)
-        head = repository.said("log", "-1", "--format=%h %s").strip()
+        message = f"chore: archive ralph loop {os.path.basename(target)}"
+        for words in (("add", "--all"), ("commit", "--quiet", "-m", message)):
+            said = repository.try_(*words, "--", *paths)
+            if not said.ok:
+                return "", f"git {words[0]} failed: {said.problem}"
+        return repository.try_("log", "-1", "--format=%h %s").text, ""
     finally:
         supervisor.close()
         inbox.close()
-    archived = name in head
-    return (head, "") if archived else ("", "the archive could not be committed: see `git status`")

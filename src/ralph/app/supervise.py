@@ -106,9 +106,7 @@ def _looped(
 
     own = wiring.own_variables(run, place.folder, places.state)
     made = wiring.agent(crew, os.getcwd(), variables, stage.supervisor)
-    keep = wiring.snapshots(
-        request.snapshots, run, find(os.getcwd()), places.records(run), variables, stage.supervisor
-    )
+    keep = wiring.snapshots(request.snapshots, run, find(os.getcwd()), places.records(run), variables, stage.supervisor)
     attempt = TaskAttempt(
         run,
         place,

@@ -111,15 +111,16 @@ def edit(places: Places, id_: str, wanted: Wanted) -> Entry:
         return tasks.get(id_)
 
 
-def delete(places: Places, id_: str, with_history: bool) -> None:
-    """Gone, with its history; where there is some, only when that is meant."""
+def delete(places: Places, id_: str, with_history: bool) -> Entry:
+    """Gone, with its history; where there is some, only when that is meant. What it was."""
     _expect_database(places, id_)
     with board(places) as tasks:
-        tries = tasks.history.attempts(id_)
+        entry, tries = tasks.get(id_), tasks.history.attempts(id_)
         if tries and not with_history:
             what = f"task {id_!r} has {len(tries)} verification attempts on record"
             raise UsageError(what, f"`ralph task delete {id_} --force` deletes them too")
         tasks.delete(id_)
+        return entry
 
 
 def _edits(task: Task, wanted: Wanted) -> list[Move]:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from ralph.app import stages, verification
+from ralph.app import registry, stages, verification
 from ralph.app.hands import Hands, Untorn
 from ralph.app.life import Wishes
 from ralph.app.places import Places
@@ -91,8 +91,18 @@ def passed(findings: Sequence[Finding]) -> bool:
 
 
 def templates() -> Mapping[str, Template]:
-    """Verifications that are ready made, by name."""
-    return TEMPLATES
+    """Verifications that are ready made, by name; those of installed packages after ours."""
+    found = {name: _installed(name) for name in registry.others("gates") if name not in TEMPLATES}
+    return {**TEMPLATES, **{name: template for name, template in found.items() if template}}
+
+
+def _installed(name: str) -> Template | None:
+    """None: a gate of another kind."""
+    try:
+        does = getattr(registry.load("gates", name), "VERIFIES", "")
+    except (ImportError, AttributeError, SyntaxError) as error:
+        does = f"cannot be loaded: {error}"
+    return Template(does, name) if does else None
 
 
 def _verdict(

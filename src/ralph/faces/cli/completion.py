@@ -7,7 +7,13 @@ import click
 _HOW = {
     "bash": "echo 'eval \"$(ralph completion bash)\"' >> ~/.bashrc",
     "zsh": "echo 'eval \"$(ralph completion zsh)\"' >> ~/.zshrc",
-    "fish": "ralph completion fish > ~/.config/fish/completions/ralph.fish",
+    "fish": "mkdir -p ~/.config/fish/completions; ralph completion fish > ~/.config/fish/completions/ralph.fish",
+}
+_MENDED = {  # in click's script for zsh
+    # A zsh that nobody set up has no completion at all.
+    "    compdef _": "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n    compdef _",
+    # From the second time on, an autoloaded function is one like others.
+    "== loadautofunc ": "== (loadautofunc|shfunc) ",
 }
 
 
@@ -28,4 +34,7 @@ def script(root: click.Command, shell: str) -> str:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    return ShellComplete.source(kind(root, {}, "ralph", "_RALPH_COMPLETE"))
+    text = ShellComplete.source(kind(root, {}, "ralph", "_RALPH_COMPLETE"))
+    for part, better in _MENDED.items():
+        text = text.replace(part, better)
+    return text

@@ -130,13 +130,20 @@ def edit(task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str
 @click.option("--force", is_flag=True, help="Also one that has a history.")
 @_as_json
 def delete(task_id: str, force: bool, as_json: bool) -> None:
-    """Delete the task ID, and what is known of it."""
-    import msgspec
+    """Delete the task ID, and what is known of it. Its branch and its work tree stay."""
+    from msgspec import json, structs
 
-    from ralph.app import places, tasks
+    from ralph.app import places, task_remains, tasks
 
-    tasks.delete(places.find(os.getcwd()), task_id, force)
-    click.echo(msgspec.json.encode({"deleted": task_id}) if as_json else f"Deleted task {task_id}")
+    here = places.find(os.getcwd())
+    remains = task_remains.remains_of(tasks.delete(here, task_id, force), here, os.environ)
+    if as_json:
+        left = {name: value for name, value in structs.asdict(remains).items() if value}
+        click.echo(json.encode({"deleted": task_id, **left}))
+        return
+    click.echo(f"Deleted task {task_id}")
+    if remains.removal:
+        click.echo(f"Its work stays in git. To remove that too: {remains.removal}")
 
 
 COMMANDS: Mapping[str, click.Command] = {

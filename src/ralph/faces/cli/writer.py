@@ -18,6 +18,7 @@ class Output:
         self._encoding = encoding
         self._patience = PATIENCE
         self._torn = False
+        self.lost = ""  # why some of it was
 
     @classmethod
     def on(cls, stream: TextIO | None) -> "Output":
@@ -42,7 +43,9 @@ class Output:
         try:
             self._torn = not self._sent(memoryview(data))
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):  # a full disk may get room again
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self.lost = error.strerror or str(error)  # a full disk may get room again
+            else:
                 self._fd = -1
 
     def columns(self) -> int:
