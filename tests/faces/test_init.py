@@ -31,6 +31,8 @@ FLAGS = "Agent flags (comma-separated, optional): "
 ITERATIONS = "Maximum iterations [10]: "
 RESPONSE = "Completion response [DONE]: "
 GUARDRAIL = "Add guardrail command (leave blank to finish): "
+LINT = "  Found make lint: Enter adds it, - leaves it out.\n" + GUARDRAIL.replace(": ", " [make lint]: ")
+TEST = LINT.replace("lint", "test")
 ACTION = "  Fail action (APPEND|PREPEND|REPLACE): "
 HINT = "  Hint (optional, guidance for agent on failure): "
 SCM = "Configure SCM? (y/N): "
@@ -336,20 +338,19 @@ def test_what_is_found_is_offered(folder: Path) -> None:
         (FLAGS.replace(": ", " [--permission-mode,acceptEdits]: "), ""),
         (ITERATIONS, ""),
         (RESPONSE, ""),
-        (GUARDRAIL.replace(": ", " [make lint]: "), "-"),
-        (GUARDRAIL.replace(": ", " [make test]: "), "make build"),
+        (LINT, "-"),
+        (TEST, "make build"),
         (ACTION, ""),
         (HINT, ""),
-        (GUARDRAIL.replace(": ", " [make test]: "), ""),
+        (TEST, ""),
         (ACTION, ""),
         (HINT, ""),
         (GUARDRAIL, ""),
         (SCM, ""),
     )
     assert session.end() == 0
-    found = f"Found claude ({path}/claude), make lint, make test."
-    assert session.seen.startswith(f"\n{found} Enter takes what stands in brackets, - leaves it out.\n")
-    assert session.seen.count("leaves it out") == 1
+    found = f"Found claude ({path}/claude). Enter takes what stands in brackets, - leaves it out."
+    assert session.seen.startswith(f"\n{found}\n")
     assert settings(folder)["agent"] == {"command": "claude", "flags": ["--permission-mode", "acceptEdits"]}
     assert settings(folder)["guardrails"] == [
         {"command": "make build", "failAction": "APPEND"},
@@ -365,10 +366,10 @@ def test_what_is_found_can_be_declined(folder: Path) -> None:
         (FLAGS, ""),
         (ITERATIONS, ""),
         (RESPONSE, ""),
-        (GUARDRAIL.replace(": ", " [make lint]: "), "make test"),
+        (LINT, "make test"),
         (ACTION, ""),
         (HINT, ""),
-        (GUARDRAIL.replace(": ", " [make lint]: "), "-"),
+        (LINT, "-"),
         (GUARDRAIL, ""),
         (SCM, ""),
     )

@@ -57,9 +57,10 @@ class Terminal:
 
 def interview(terminal: Terminal, agent: FoundAgent | None, suggestions: Sequence[Suggestion]) -> dict[str, object]:
     """Ask for everything; the settings file that follows from the answers."""
-    found = [f"{agent.name} ({agent.path})"] if agent else []
-    if found := [*found, *(suggestion.command for suggestion in suggestions)]:
-        terminal.say(f"Found {', '.join(found)}. Enter takes what stands in brackets, {DECLINE} leaves it out.")
+    if agent:
+        terminal.say(
+            f"Found {agent.name} ({agent.path}). Enter takes what stands in brackets, {DECLINE} leaves it out."
+        )
     command = terminal.required(
         "Agent command (e.g., claude, codex, amp, or other LLM CLI)", agent.name if agent else ""
     )
@@ -87,6 +88,8 @@ def _guardrails(terminal: Terminal, suggestions: Sequence[Suggestion]) -> list[G
     offered = [suggestion.command for suggestion in suggestions]
     while True:
         default = offered[0] if offered else ""
+        if default:
+            terminal.say(f"  Found {default}: Enter adds it, {DECLINE} leaves it out.")
         command = terminal.ask_with("Add guardrail command (leave blank to finish)", default)
         if command:
             offered = [other for other in offered if other != command]
