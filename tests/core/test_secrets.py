@@ -67,6 +67,7 @@ def test_what_is_none_stays(text: str) -> None:
         (("-H", "Authorization:", "Bearer", "S1", "x"), ("-H", "Authorization:", "Bearer", "***", "x")),
         (("-H", "X-Api-Key:", "S1", "x y"), ("-H", "X-Api-Key:", "***", "x y")),
         (('--password="', "a", '"b'), ("--password=***", "a", '"b')),
+        (('"token": "', 'b"'), ('"token": "', 'b"')),  # as many words as before
         ((), ()),
     ],
 )

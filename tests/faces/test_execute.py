@@ -63,6 +63,7 @@ def test_a_conflict_gets_one_run_to_resolve_it(pipeline: Pipeline) -> None:
     done = pipeline.workshop.ralph("execute", timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (pipeline.repo / "TASK-001.txt").read_text() == "done\n"
+    assert done.stdout.count("Iteration 1/1 · coder (resolves a merge conflict) TASK-001") == 1
 
 
 def test_a_conflict_nobody_resolves_blocks_and_names_the_branch(pipeline: Pipeline) -> None:
@@ -397,3 +398,23 @@ esac; fi"""
         ("coder", 1, True, "Completion verified"),
         ("reviewer", 1, True, "Completion verified"),
     ]
+
+
+def test_deleting_a_task_tells_what_stays_of_it_and_how_to_remove_that(pipeline: Pipeline) -> None:
+    pipeline.honest()
+    (pipeline.home / "minded").touch()
+    for name in ("TASK-001", "TASK-002"):
+        pipeline.task(name, "--coder-max-iterations", "1")
+    pipeline.agent(before="[ $RALPH_TASK = TASK-002 ] || exit 0")
+    pipeline.execute()
+    ralph, git = pipeline.workshop.ralph, pipeline.workshop.git
+    tree = pipeline.repo / ".ralph/worktrees/TASK-001"
+    assert tree.exists()
+    deleted = ralph("task", "delete", "TASK-001", "--force")
+    removal = f"git worktree remove --force {tree} && git branch -D ralph/TASK-001"
+    assert deleted.stdout == f"Deleted task TASK-001\nIts work stays in git. To remove that too: {removal}\n"
+    subprocess.run(removal, shell=True, cwd=pipeline.repo, env=pipeline.workshop.environment, check=True)
+    assert not tree.exists()
+    assert git("branch", "--list", "ralph/*") == ""
+    landed = ralph("task", "delete", "TASK-002", "--force", "--json")
+    assert json.loads(landed.stdout) == {"deleted": "TASK-002"}

@@ -348,9 +348,8 @@ def test_a_claim_of_a_run_that_failed_does_not_count(workshop: Workshop) -> None
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("folder", [".ralph", ".git/ralph"])
-def test_an_agent_that_deletes_our_folders_costs_logs_not_the_run(workshop: Workshop, folder: str) -> None:
-    workshop.agent(f"rm -rf {folder}; {WORKING}", f"rm -rf {folder}; {DONE}")
+def test_an_agent_that_deletes_our_notes_costs_logs_not_the_run(workshop: Workshop) -> None:
+    workshop.agent(f"rm -rf .ralph; {WORKING}", f"rm -rf .ralph; {DONE}")
     workshop.settings(guardrails=[{"command": "test -e .git"}])
     done = workshop.ralph("run", "-p", "x")
     assert (done.returncode, workshop.calls, done.stderr) == (0, 2, "")
@@ -487,6 +486,17 @@ def test_resuming_after_kill_9_repeats_nothing_that_finished(workshop: Workshop)
     assert (workshop.repo / "checks").read_text().count("check") == 3  # the interrupted check is
     status = workshop.status()
     assert (status["outcome"], status["iteration"]) == ("completed", 2)
+
+
+def test_a_resumed_run_keeps_the_logs_of_its_first_life(workshop: Workshop) -> None:
+    told = [result(f"turn {number}") for number in (1, 2, 3)]
+    workshop.agent(*(f"echo oops {number} >&2; {line}" for number, line in enumerate(told, 1)))
+    workshop.ralph("run", "-p", "x", "-m", "2")
+    workshop.ralph("run", "--resume", "-m", "3")
+    (records,) = (workshop.repo / ".git/ralph/runs").iterdir()
+    for number in (1, 2, 3):
+        assert f"turn {number}" in (records / f"agent_00{number}.log").read_text()
+        assert (records / f"agent_00{number}.stderr.log").read_text() == f"oops {number}\n"
 
 
 def test_resuming_with_a_higher_limit(workshop: Workshop) -> None:
@@ -765,6 +775,14 @@ def test_an_agent_that_may_not_be_executed_says_so(workshop: Workshop) -> None: 
     done = workshop.ralph("run", "-p", "x", "--agent", "./agent.sh")
     assert done.returncode == 2
     assert "permission denied: './agent.sh'" in done.stderr
+
+
+def test_a_folder_is_no_agent(workshop: Workshop) -> None:
+    (workshop.repo / "adir").mkdir()
+    done = workshop.ralph("run", "-p", "x", "--agent", "./adir")
+    assert done.returncode == 2
+    assert "agent not found: './adir' is a folder" in done.stderr
+    assert "chmod" not in done.stderr
 
 
 CODEX = """case "$*" in

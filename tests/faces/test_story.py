@@ -366,6 +366,20 @@ def test_the_loops_folder_may_have_another_name(stories: Stories) -> None:  # 00
     assert "`ralph/" not in stories.workshop.prompt(1)
 
 
+def test_an_archive_that_cannot_be_committed_says_why(stories: Stories) -> None:  # 004-29
+    stories.plan(story("US-001"))
+    hook = stories.repo / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho no commits on Fridays >&2\nexit 1\n")
+    hook.chmod(0o755)
+    done = stories.workshop.ralph("story", "archive")
+    assert done.returncode == 1
+    assert "Not committed: git commit failed: no commits on Fridays" in done.stderr
+    (stories.repo / ".git/info/exclude").write_text("ralph-archive\n")
+    ignored = stories.workshop.ralph("story", "archive")
+    assert ignored.returncode == 1
+    assert "Not committed: git add failed: The following paths are ignored" in ignored.stderr
+
+
 def test_an_archive_commits_nothing_of_the_users(stories: Stories) -> None:  # 004-29
     stories.plan(story("US-001"))
     (stories.repo / "mine.txt").write_text("x\n")
@@ -381,6 +395,15 @@ def test_what_was_not_committed_before_the_first_agent_is_named(stories: Stories
     done = stories.workshop.ralph("story", "run", "-n", "1")
     assert "Not committed yet: mine.txt. Agents are told to commit everything" in done.stdout
     assert "Not committed yet" not in stories.workshop.ralph("story", "run", "-n", "1").stdout
+
+
+def test_another_repository_that_variables_name_is_not_looked_at(stories: Stories, tmp_path: Path) -> None:
+    stories.workshop.git("init", "-q", str(tmp_path / "other"))
+    stories.plan(story("US-001"))
+    stories.script(("US-001", SUBMIT, ""))
+    (stories.repo / "mine.txt").write_text("half a thought")
+    done = stories.workshop.ralph("story", "run", "-n", "1", GIT_DIR=str(tmp_path / "other/.git"))
+    assert "Not committed yet: mine.txt. Agents" in done.stdout
 
 
 def test_what_ralph_keeps_and_what_was_renamed(stories: Stories) -> None:  # 004-21

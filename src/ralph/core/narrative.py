@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from ralph.core.claims import promise, response
+from ralph.core.secrets import hidden
 from ralph.model.events import (
     AgentEnded,
     Committed,
@@ -19,6 +20,7 @@ from ralph.model.loop import (
     Began,
     Checked,
     Decision,
+    Interrupted,
     Limits,
     Looked,
     LoopState,
@@ -39,6 +41,11 @@ S = TypeVar("S")
 def told(run: str, agent: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
     """What a watcher hears of one transition."""
     return [*_of_fact(run, agent, seen, state), *_of_decision(run, seen, state, decision)]
+
+
+def cut_off(seen: Observation, state: LoopState[S]) -> bool:
+    """Whether an agent was interrupted: its iteration was begun, and the tally does not count it."""
+    return isinstance(seen.fact, Interrupted) and isinstance(state.wanted, RunAgent)
 
 
 def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> list[Event]:
@@ -65,7 +72,7 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
                 Debugged(f"Completion check: <response> {response(it.text)!r}, <promise> {promise(it.text)!r}"),
             ]
         case Checked() as checked if checked.failures and state.tally.iterations == 0:
-            names = ", ".join(f.gate for f in checked.failures)
+            names = ", ".join(hidden(f.gate) for f in checked.failures)
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]
         case Looked(needs=needs) if needs:
             return [Noted(f"Waiting for {', '.join(needs)}: DONE is not there yet")]
@@ -83,6 +90,8 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
 def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
     match decision:
         case RunAgent(brief):
+            if brief.resolves:
+                return [IterationStarted(1, 1, f"{brief.role} (resolves a merge conflict) {brief.story}")]
             about = " ".join(filter(None, (brief.role, brief.story)))
             if brief.turns:
                 return [IterationStarted(brief.turn, brief.turns, about)]
@@ -92,10 +101,18 @@ def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Dec
         case Wait(seconds, why):
             return [Waiting(seconds, why)]
         case Stop(outcome, why):
-            tally = state.tally
+            tally, cut = state.tally, cut_off(seen, state)
             return [
                 RunEnded(
-                    run, outcome.value, why, outcome.exit_code, tally.iterations, seen.at, tally.cost_usd, tally.usage
+                    run,
+                    outcome.value,
+                    why,
+                    outcome.exit_code,
+                    tally.iterations + cut,
+                    seen.at,
+                    tally.cost_usd,
+                    tally.usage,
+                    cut,
                 )
             ]
         case _:

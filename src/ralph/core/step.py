@@ -165,7 +165,7 @@ def _trouble(
     """What is not the agent's doing spends no iteration: wait, ask again, or give up."""
     match fact.outcome:
         case "unusable":
-            return state, Stop(Outcome.UNUSABLE, fact.detail)
+            return state, Stop(Outcome.UNUSABLE, fact.detail, fact.lasting)
         case "empty" if state.tally.empties:
             return _bounded(rules, state, seen)
         case "limited" | "overloaded" | "offline" if rules.patience:
@@ -178,7 +178,7 @@ def _patient(patience: Patience, state: LoopState[S], fact: Reported, seen: Obse
     troubles = state.tally.troubles
     if troubles > patience.retries:
         return Stop(Outcome.FAILED, f"{fact.detail} Gave up after {troubles} tries in a row.")
-    seconds = min(patience.longest, patience.delay * 2.0 ** (troubles - 1))
+    seconds = min(patience.longest, patience.delay * 2.0 ** min(troubles - 1, 1000))  # a float ends at 2**1024
     if fact.reset_at is not None and fact.reset_at > seen.wall:
         seconds = fact.reset_at - seen.wall + RESET_MARGIN
     if (stop := _overspent(state.tally, state.limits, seen.at + seconds)) is not None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ralph.core.criteria import claimed
 from ralph.core.policies.staged import unpromised, wanted_changes
+from ralph.core.secrets import hidden
 from ralph.core.stage_prompt import ATTEMPTS, StageBrief, looped, single_pass
 from ralph.core.task_rules import iso
 from ralph.engine.caller import Call, Caller, Papers
@@ -235,7 +236,7 @@ class StageWorld:
         )
         tell(self._watchers, self._iteration, GateStarted(title))
         verdict = self._verify(claim, criteria)
-        notes = [Noted(f"{role}: {note}") for note in verdict.notes]
+        notes = [Noted(hidden(f"{role}: {note}")) for note in verdict.notes]
         ended = GateEnded(title, verdict.verified, None, verdict.seconds, detail=verdict.reason)
         tell(self._watchers, self._iteration, *notes, ended)
         return verdict

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+from ralph.core.secrets import hidden
 from ralph.model.events import Debugged, Event
 from ralph.model.ports import Watcher
 
@@ -15,5 +16,5 @@ def tell(watchers: Sequence[Watcher], iteration: int, *events: Event) -> None:
 
 
 def debug(watchers: Sequence[Watcher], iteration: int, *texts: str) -> None:
-    """What `--verbose` shows. Half characters, as file names may hold, are no text for others."""
-    tell(watchers, iteration, *(Debugged(text.encode("utf-8", "replace").decode()) for text in texts))
+    """What `--verbose` shows, secrets hidden. Half characters, as file names may hold, are no text for others."""
+    tell(watchers, iteration, *(Debugged(hidden(text.encode("utf-8", "replace").decode())) for text in texts))

@@ -11,6 +11,8 @@ import click
 import msgspec
 
 from ralph.app import bus as use_cases
+from ralph.faces.cli.amounts import Count
+from ralph.faces.cli.durations import Duration
 from ralph.model.errors import UsageError
 from ralph.model.message import KNOWN_TYPES, Message
 
@@ -64,7 +66,7 @@ def post(
 @command.command("read")
 @_which
 @_since
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the newest N of them.")
+@click.option("--last", type=Count(), metavar="N", help="Only the newest N of them.")
 @_as_json
 def read(bus: Path | None, task: Path | None, since: str | None, last: int | None, as_json: bool) -> None:
     """Print messages, oldest first."""
@@ -75,8 +77,8 @@ def read(bus: Path | None, task: Path | None, since: str | None, last: int | Non
 @command.command("follow")
 @_which
 @_since
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Begin with the newest N. [default: all]")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after that long.")
+@click.option("--last", type=Count(), metavar="N", help="Begin with the newest N. [default: all]")
+@click.option("--timeout", type=Duration(zero=True), metavar="SECONDS", help="Stop after that long.")
 @_as_json
 def follow(
     bus: Path | None, task: Path | None, since: str | None, last: int | None, timeout: float | None, as_json: bool

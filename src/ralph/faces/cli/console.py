@@ -34,7 +34,7 @@ def watching(
         watcher.close()
 
 
-def display(settings: "Settings", *, as_json: bool, verbose: bool) -> Display | JsonDisplay:
+def display(settings: "Settings", *, as_json: bool, verbose: bool, out: Output | None = None) -> Display | JsonDisplay:
     """Lines for people or lines for programs."""
     wanted = settings.display
     look = look_for(
@@ -48,7 +48,7 @@ def display(settings: "Settings", *, as_json: bool, verbose: bool) -> Display | 
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,
     )
-    out = Output.on(sys.stdout)
+    out = out or Output.on(sys.stdout)
     if as_json:
         return JsonDisplay(look, out.send)
     return Display(look, out, Output.on(sys.stderr), out.columns if look.is_tty else None)

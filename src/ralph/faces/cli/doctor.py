@@ -21,14 +21,22 @@ def build(version_of: Callable[[str], str], active_run: Callable[[], str]) -> cl
         from ralph.app.checkup import Patient, examined
 
         encoding = sys.stdout.encoding or "ascii"
-        findings = examined(
-            Patient(os.getcwd(), os.environ, encoding=encoding, version_of=version_of, active_run=active_run)
-        )
+        patient = Patient(os.getcwd(), os.environ, encoding=encoding, version_of=version_of, active_run=active_run)
+        findings = tuple(map(_discreet, examined(patient)))
         well = all(finding.verdict != "FAIL" for finding in findings)
         click.echo(_as_json(findings, well) if as_json else "\n".join(map(line, findings)))
         return 0 if well else 2
 
     return doctor
+
+
+def _discreet(finding: "Finding") -> "Finding":
+    """It may quote a command or a setting."""
+    from msgspec.structs import replace
+
+    from ralph.core.secrets import hidden
+
+    return replace(finding, what=hidden(finding.what), next=hidden(finding.next))
 
 
 def line(finding: "Finding") -> str:

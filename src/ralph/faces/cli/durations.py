@@ -4,6 +4,8 @@ import re
 
 import click
 
+from ralph.model.bounds import LARGEST
+
 _PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 
@@ -23,4 +25,6 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # not generic before
         seconds = sum(float(part) * unit for part, unit in zip(parts, _SECONDS, strict=False) if part)
         if not any(parts) or (seconds == 0 and not self._zero):
             self.fail(f"{value!r} is not a time; write seconds, or for example 90s, 15m, 2h30m", param, ctx)
+        if seconds > LARGEST:
+            self.fail(f"{str(value)[:60]!r} is too long; write at most {LARGEST:.0f} seconds, 31 years", param, ctx)
         return seconds

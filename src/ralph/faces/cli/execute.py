@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.faces.cli.amounts import Count, Dollars
 from ralph.faces.cli.durations import Duration
 from ralph.faces.cli.look import look_for
 from ralph.faces.cli.task_lines import TaskLines
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("tasks", nargs=-1)
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Tasks at once.")
+@click.option("-j", "--jobs", type=Count(), default=1, show_default=True, help="Tasks at once.")
 @click.option("--agent", metavar="COMMAND", help="One agent for all stages.")
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
 @click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="For all tasks together.")
-@click.option("--task-budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="For each task.")
+@click.option("--budget", type=Dollars(), metavar="USD", help="For all tasks together.")
+@click.option("--task-budget", type=Dollars(), metavar="USD", help="For each task.")
 @click.option("--max-time", type=Duration(), help="Start no agent after so long.")
 @click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
 @click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
@@ -82,7 +83,7 @@ def command(
         report = execute(request, here, os.environ, Wishes(on_signal=board.announce), board.watchers)
     finally:
         board.close()
-    click.echo(_json(report) if as_json else _told(report))
+    Output.on(sys.stdout)(f"{_json(report) if as_json else _told(report)}\n")  # its loss changes nothing of the work
     return report.exit_code
 
 

@@ -52,9 +52,10 @@ class LoopLines:
             parts = [self._words(event.detail or event.outcome.replace("_", " ")), duration(event.seconds)]
             return self._bad(self._dotted(*parts, *self._price(event.cost_usd)))
         used = self._glyphs.unknown if event.usage == NO_USAGE else traffic(event.usage)
+        odd = f", exit code: {event.exit_code}" if event.exit_code else ""  # its closing event decides; this is news
         return self._good(
             f"Complete (cost: {money(event.cost_usd, self._glyphs.unknown)}, tokens: {used},"
-            f" tools: {event.tools}, errors: {event.errors}, time: {duration(event.seconds)})"
+            f" tools: {event.tools}, errors: {event.errors}, time: {duration(event.seconds)}{odd})"
         )
 
     def gate_started(self, event: GateStarted) -> str:
@@ -98,7 +99,7 @@ class LoopLines:
         outcome = self._words(event.outcome).replace("_", " ").capitalize()
         paint = self._paint
         why = f": {self._words(event.why)}" if event.why else ""
-        facts = [counted(event.iterations, "iteration"), duration(event.seconds), *self._price(event.cost_usd)]
+        facts = [_iterations(event), duration(event.seconds), *self._price(event.cost_usd)]
         if event.usage != NO_USAGE:
             facts.append(traffic(event.usage))
         line = self._dotted(f"{paint.bold}{outcome}{paint.off}{why}", *facts)
@@ -127,3 +128,11 @@ class LoopLines:
         lines = [self._words(text) for text in texts if text]
         blank = " " * cells(branch)
         return f"\n{paint.dim}{branch}" + f"\n{blank}".join(lines) + paint.off if lines else ""
+
+
+def _iterations(event: RunEnded) -> str:
+    """3 iterations, the last interrupted"""
+    count = counted(event.iterations, "iteration")
+    if not event.cut_off:
+        return count
+    return f"{count}, {'the last ' if event.iterations > 1 else ''}interrupted"

@@ -1,14 +1,17 @@
 """The command line: finds the command, tells errors in one way, gives the exit code."""
 
+import errno
 import gc
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
+from ralph.core.unwritable import unwritable
 from ralph.model.errors import MachineError, RalphError
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ COMMANDS = {
     "status": "status",
     "cancel": "cancel",
     "logs": "logs",
+    "show": "show",
     "bus": "bus",
     "config": "config_view",
     "doctor": "doctor",
@@ -113,7 +117,8 @@ def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
         if as_json:
             tell(RalphError(error.format_message(), "see `ralph --help`"), as_json, code="usage")
         else:
-            error.show()
+            with suppress(OSError):
+                error.show()
         return 2
     except RalphError as error:
         tell(error, as_json)
@@ -124,22 +129,29 @@ def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
         if _is_nowhere():
             tell(MachineError("the folder ralph was started in is gone", "cd into one that exists"), as_json)
             return 2
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            tell(unwritable("a file or standard output", error), as_json)
+            return 2
         tell(_bug(error), as_json)
         return 1
     return result if isinstance(result, int) else 0
 
 
 def tell(error: RalphError, as_json: bool, code: str = "") -> None:
-    """On stderr: what, which, and what to do next."""
-    if as_json:
-        import msgspec
+    """On stderr, as far as that takes it: what, which, and what to do next."""
+    from ralph.core.secrets import hidden
 
-        record = {"code": code or error.code, "message": error.message, "hint": error.hint}
-        click.echo(msgspec.json.encode(record), err=True)
-        return
-    click.echo(f"ralph: {error.message}", err=True)
-    if error.hint:
-        click.echo(f"  → {error.hint}", err=True)
+    message, hint = hidden(error.message), hidden(error.hint)
+    with suppress(OSError):
+        if as_json:
+            import msgspec
+
+            record = {"code": code or error.code, "message": message, "hint": hint}
+            click.echo(msgspec.json.encode(record), err=True)
+            return
+        click.echo(f"ralph: {message}", err=True)
+        if hint:
+            click.echo(f"  → {hint}", err=True)
 
 
 def _is_nowhere() -> bool:

@@ -2,10 +2,12 @@
 
 import click
 
+from ralph.faces.cli.amounts import Count
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print records as JSON.")
-@click.option("-n", "--last", default=5, show_default=True, type=click.IntRange(min=1), help="How many runs to show.")
+@click.option("-n", "--last", default=5, show_default=True, type=Count(), help="How many runs to show.")
 def command(as_json: bool, last: int) -> None:
     """Show what runs in this repository: iteration, elapsed time, cost, and how the last runs ended."""
     from ralph.faces.cli.overview import overview

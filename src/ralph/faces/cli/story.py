@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ralph.faces.cli.amounts import Count, Dollars
 from ralph.faces.cli.durations import Duration
 
 if TYPE_CHECKING:
@@ -47,18 +48,16 @@ def init(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
 
 
 @command.command()
-@click.option("-n", "--max-iterations", type=click.IntRange(min=1), default=15, show_default=True)
+@click.option("-n", "--max-iterations", type=Count(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @click.option("--agent", metavar="COMMAND", help="The agent to run; the configured or detected one without it.")
 @click.option(
     "--sandbox/--no-sandbox", default=None, help="Run the agent in a sandbox, or directly.  [default: directly]"
 )
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")
-@click.option("--review-cap", type=click.IntRange(min=1), default=5, show_default=True, help="Reviews a story at most.")
+@click.option("--review-cap", type=Count(), default=5, show_default=True, help="Reviews a story at most.")
 @click.option("--max-time", type=Duration(), help="Start no agent after so long.")
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Start no agent once so much is spent."
-)
+@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
 @click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
 @click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
 @click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
@@ -129,7 +128,7 @@ def run(
 
 @command.command()
 @click.option("--skip-review", is_flag=True)
-@click.option("--review-cap", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--review-cap", type=Count(), default=5, show_default=True)
 @_placed
 def check(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
     """Check tasks.json: its form, its rules, its dependencies."""

@@ -4,6 +4,7 @@ import os
 
 import click
 
+from ralph.faces.cli.amounts import Count, Dollars
 from ralph.faces.cli.durations import Duration
 
 
@@ -11,7 +12,7 @@ from ralph.faces.cli.durations import Duration
 @click.argument("task_dir")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @click.option("--agent", metavar="NAME", help="The agent to run; the configured or detected one without it.")
-@click.option("--max-restarts", type=click.IntRange(min=0), default=100, show_default=True)
+@click.option("--max-restarts", type=Count(0), default=100, show_default=True)
 @click.option("--restart-delay", type=Duration(zero=True), default="1", show_default=True, help="Between two runs.")
 @click.option(
     "--wait-timeout",
@@ -26,9 +27,7 @@ from ralph.faces.cli.durations import Duration
 @click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
 @click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
 @click.option("--max-time", type=Duration(), help="Start no agent after so long.")
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Start no agent once so much is spent."
-)
+@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
 @click.option("--project", default="", help="The project's name.  [default: the folder above the task]")
 @click.option("--task", default="", help="The task's name.  [default: the task's folder]")
 @click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ralph.core.plain import cells, one_line
 from ralph.core.quantities import counted, duration, money
 from ralph.faces.cli.look import Look
-from ralph.model.events import AgentEnded, Committed, Event, GateEnded, IterationStarted
+from ralph.model.events import AgentEnded, Committed, Event, GateEnded, GateStarted, IterationStarted, RunEnded
 
 MOST_ROWS = 20
 OUTCOME = 15  # cells of it
@@ -24,6 +24,7 @@ class Row(Struct, frozen=True):
     outcome: str = ""  # empty: its agent did not end
     passed: int = 0
     failed: int = 0
+    checks: int = 0  # guardrails there are to run; none is known of a verification
     commit: str = ""
     seconds: float = 0.0
     cost_usd: float | None = None
@@ -34,17 +35,23 @@ class Rows:
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
+        self._began = 0.0  # when the last agent did
 
     def clear(self) -> None:
         """Another run."""
         self._rows = []
 
-    def hear(self, event: Event) -> None:
+    def hear(self, event: Event, at: float = 0.0) -> None:
         """Keep what a row tells."""
         last = self._rows[-1] if self._rows else None
         if isinstance(event, IterationStarted):
+            self._began = at
             if last is None or (last.iteration, last.about) != (event.iteration, event.about):
                 self._rows.append(Row(event.iteration, event.about))
+        elif isinstance(event, RunEnded):
+            if last is not None and event.cut_off:
+                took = max(0.0, at - self._began)
+                self._rows[-1] = replace(last, outcome=event.outcome, seconds=last.seconds + took)
         elif last is not None:
             self._rows[-1] = _told(last, event)
 
@@ -58,6 +65,8 @@ def _told(row: Row, event: Event) -> Row:
         case AgentEnded(outcome=outcome, seconds=seconds, cost_usd=cost):
             total = row.cost_usd if cost is None else (row.cost_usd or 0.0) + cost
             return replace(row, outcome=outcome, seconds=row.seconds + seconds, cost_usd=total)
+        case GateStarted(of=count):
+            return replace(row, checks=count)
         case GateEnded(passed=True, seconds=seconds):
             return replace(row, passed=row.passed + 1, seconds=row.seconds + seconds)
         case GateEnded(seconds=seconds):
@@ -83,8 +92,10 @@ def summary_table(rows: Sequence[Row], look: Look) -> str:
 
 def _texts(row: Row, look: Look) -> tuple[str, ...]:
     glyphs = look.glyphs
-    checks = row.passed + row.failed
-    verdict = f"{glyphs.bad if row.failed else glyphs.ok} {row.passed}/{checks}" if checks else glyphs.unknown
+    run = row.passed + row.failed
+    checks = max(run, row.checks)
+    sign = glyphs.bad if row.failed else glyphs.ok if run == checks else glyphs.warn
+    verdict = f"{sign} {row.passed}/{checks}" if checks else glyphs.unknown
     room = min(COMMIT, look.width - 50) if look.width else COMMIT
     return (
         one_line(f"{row.about.partition(' ')[0]} {row.iteration}".strip(), OUTCOME, glyphs.ellipsis),

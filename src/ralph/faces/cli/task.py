@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.faces.cli.amounts import Count
 from ralph.model.spec import STATUSES
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def command() -> None:
 @click.option("--status", multiple=True, type=click.Choice(STATUSES), help="Only those; repeat it for more.")
 @click.option("--spec", metavar="NAME", help="Only those of this spec.")
 @click.option("--ready", is_flag=True, help="Only what could be started now.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), help=f"Most lines.  [default: {LISTED}; JSON: all]")
+@click.option("-n", "--limit", type=Count(), help=f"Most lines.  [default: {LISTED}; JSON: all]")
 @click.option("--all", "everything", is_flag=True, help="No limit.")
 @_as_json
 def list_(

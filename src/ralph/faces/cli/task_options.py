@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ralph.faces.cli.amounts import Count
 from ralph.model.errors import UsageError
 from ralph.model.spec import ROLES
 
@@ -32,9 +33,7 @@ def criteria_options(command: F) -> F:
                 metavar="TEXT",
                 help="A requirement that can be checked; repeat it for more.",
             ),
-            click.option(
-                "--max-iterations", type=click.IntRange(min=1), metavar="N", help="Most iterations of each agent."
-            ),
+            click.option("--max-iterations", type=Count(), metavar="N", help="Most iterations of each agent."),
             click.option(
                 "--verify-config",
                 metavar="JSON|@FILE",
@@ -64,7 +63,7 @@ def _role_options(role: str, command: F) -> F:
         ),
         click.option(name("verify-config"), metavar="JSON|@FILE", help="Options of the verification."),
         click.option(name("description"), metavar="TEXT", help="What success means for it, in its prompt."),
-        click.option(name("max-iterations"), type=click.IntRange(min=1), metavar="N", help="Its most iterations."),
+        click.option(name("max-iterations"), type=Count(), metavar="N", help="Its most iterations."),
     ]
     for option in reversed(options):
         command = option(command)

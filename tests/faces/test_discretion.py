@@ -1,0 +1,72 @@
+"""Secrets in settings reach the agent, and no face."""
+
+import re
+
+import pytest
+
+from support.workshop import Workshop, result
+
+FLAGS = [
+    *("--api-key", "s1cret", "--api-key=s2cret", "--token s3cret", "-H", "'Authorization: Bearer s4cret'"),
+    *("-H", "'X-Api-Key: s5cret'", "--db", "postgres://u:s6cret@h", "https://u:s7cret@h"),
+    *("--password", "'my s1cret'"),
+]
+AGENT = {"command": "claude", "flags": FLAGS, "environment": {"URL": "https://u:s8cret@h"}}
+SECRET = re.compile(r"s\dcret")
+GUARDRAILS = [{"command": "DB_PASSWORD=s9cret true"}, {"command": "curl -H 'Authorization: Bearer s0cret'; false"}]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "-p", "x", "-m", "1", "-V", "--baseline"],
+        ["run", "-p", "x", "-m", "1", "-V", "--json"],
+        ["run", "-p", "x", "--dry-run"],
+        ["config", "show"],
+        ["config", "show", "--json", "--origin"],
+        ["doctor"],
+        ["doctor", "--json"],
+    ],
+)
+def test_no_face_shows_a_secret(workshop: Workshop, words: list[str]) -> None:  # 001-26
+    workshop.settings(agent=AGENT, guardrails=GUARDRAILS)
+    shown = workshop.ralph(*words)
+    assert "***" in shown.stdout
+    assert not SECRET.search(shown.stdout + shown.stderr)
+
+
+def test_nor_does_a_look_at_it_afterwards(workshop: Workshop) -> None:  # 001-26
+    workshop.settings(agent=AGENT, guardrails=GUARDRAILS)
+    workshop.ralph("run", "-p", "x", "-m", "1", "--baseline")
+    for words in (["show"], ["show", "--json"], ["logs"], ["logs", "--json"], ["status"]):
+        shown = workshop.ralph(*words)
+        assert shown.returncode == 0
+        assert not SECRET.search(shown.stdout + shown.stderr)
+    assert not [path.name for path in (workshop.repo / ".ralph").iterdir() if SECRET.search(path.name)]
+
+
+def test_the_agent_gets_all_of_it(workshop: Workshop) -> None:
+    workshop.agent(result("working"), result("<response>DONE</response>"))
+    workshop.settings(agent=AGENT, guardrails=GUARDRAILS)
+    workshop.ralph("run", "-p", "x", "-m", "2")
+    given = (workshop.home / "argv.1").read_text()
+    assert all(f"s{number}cret" in given for number in range(1, 8))
+    assert "Guardrail \"curl -H 'Authorization: Bearer s0cret'; false\" failed" in workshop.prompt(2)
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        {"command": "claude --api-key s1cret 'open"},
+        {"command": "claude", "flags": ["--token", "s1cret 'open"]},
+        {"command": "claude", "flags": "--api-key s1cret"},
+        {"command": "no-such-agent --api-key s1cret"},
+        {"command": "claude", "flags": ["--token", "s1cret and more"]},
+    ],
+)
+def test_an_error_or_a_warning_quotes_none(workshop: Workshop, agent: dict[str, object]) -> None:  # 001-26
+    workshop.settings(agent=agent)
+    for words in (["run", "-p", "x"], ["run", "-p", "x", "--json"], ["doctor"]):
+        told = workshop.ralph(*words)
+        assert told.stdout + told.stderr
+        assert not SECRET.search(told.stdout + told.stderr)
