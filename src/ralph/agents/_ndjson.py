@@ -85,7 +85,9 @@ def _lines(block: bytes | bytearray) -> Iterator[tuple[memoryview, bool]]:
     while start < size:
         end = block.find(b"\n", start)
         end = size if end < 0 else end
-        if text := block[start:end].strip():
+        if end - start > LONG:  # too long to look at
+            yield view[start:end], False
+        elif text := block[start:end].strip():
             yield view[start:end], text[:1] == b"{" and text[-1:] == b"}"
         start = end + 1
 

@@ -18,7 +18,7 @@ from ralph.process.spawner import Handle, start_guardian
 
 BLOCK = 1 << 20
 PIPE_SIZE = 1 << 20
-KEPT_MEMORY = 16 << 20
+KEPT_MEMORY = 4 << 20
 HELD_PIPE = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
 GRACE = 5.0
 NEWS_EVERY = 0.5  # how often the inbox is asked while a child is silent
