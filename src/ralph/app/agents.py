@@ -6,11 +6,11 @@ from types import ModuleType
 from msgspec import Struct
 
 from ralph.app import registry
+from ralph.app.errand import errand
 from ralph.app.wiring import version_of
-from ralph.engine.inbox import SignalInbox
 from ralph.model.agent_card import Traits
+from ralph.model.ports import Processes
 from ralph.process.shell import find_program
-from ralph.process.supervisor import Supervisor
 
 PART_OF_US = "scripted"
 ANY = "command"
@@ -28,13 +28,8 @@ class Known(Struct, frozen=True):
 
 def known(folder: str, variables: Mapping[str, str]) -> tuple[Known, ...]:
     """All that have an adapter; those that are found are asked for their version."""
-    inbox = SignalInbox(lambda: False, int)
-    supervisor = Supervisor(inbox)
-    try:
-        return tuple(_known(name, folder, variables, supervisor) for name in registry.names("agents"))
-    finally:
-        supervisor.close()
-        inbox.close()
+    with errand() as processes:
+        return tuple(_known(name, folder, variables, processes) for name in registry.names("agents"))
 
 
 def traits_of(name: str, adapter: ModuleType) -> Traits:
@@ -43,9 +38,9 @@ def traits_of(name: str, adapter: ModuleType) -> Traits:
     return found
 
 
-def _known(name: str, folder: str, variables: Mapping[str, str], supervisor: Supervisor) -> Known:
+def _known(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> Known:
     adapter = registry.load("agents", name)
     told = Known(name, traits_of(name, adapter), hasattr(adapter, "pointed_at"))
     path = "" if name in (PART_OF_US, ANY) else find_program(name, variables, folder) or ""
-    version = version_of((path, "--version"), folder, variables, supervisor) if path else ""
+    version = version_of((path, "--version"), folder, variables, processes) if path else ""
     return Known(told.name, told.traits, told.checkable, path, version)

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ralph.app.errand import errand
 from ralph.config.environment import PREFIX, RUN_VARIABLES
-from ralph.engine.inbox import SignalInbox
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
+from ralph.model.ports import Processes
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
-from ralph.process.supervisor import Supervisor
 
 DATA = os.path.join(os.path.dirname(__file__), "demo")
 FILES = {"roman.py": "roman.py.txt", "test_roman.py": "test_roman.py.txt", "PROMPT.md": "prompt.md"}
@@ -43,14 +43,9 @@ def prepare(folder: str, variables: Mapping[str, str]) -> None:
     git = find_program("git", variables)
     if git is None:
         raise MachineError("git is not on PATH", "install git")
-    inbox = SignalInbox(lambda: False, int)
-    supervisor = Supervisor(inbox)
-    try:
+    with errand() as processes:
         for words in GIT:
-            _run(supervisor, Command((git, *words), variables, folder, merged=True))
-    finally:
-        supervisor.close()
-        inbox.close()
+            _run(processes, Command((git, *words), variables, folder, merged=True))
 
 
 def _is_elsewhere(name: str) -> bool:
@@ -59,9 +54,9 @@ def _is_elsewhere(name: str) -> bool:
     return name.startswith("GIT_") and name != "GIT_EXEC_PATH"
 
 
-def _run(supervisor: Supervisor, command: Command) -> None:
+def _run(processes: Processes, command: Command) -> None:
     output = Excerpt(4096, 4096)
-    exited = supervisor.run(command, output.write, output.write)
+    exited = processes.run(command, output.write, output.write)
     if exited.code:
         raise MachineError(f"`{' '.join(command.argv)}` failed: {output.text().strip()}", "is git set up?")
 

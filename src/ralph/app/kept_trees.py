@@ -4,17 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from ralph.app.errand import errand
 from ralph.app.places import Places
-from ralph.core.environment import elsewhere
-from ralph.engine.inbox import SignalInbox
-from ralph.model.command import Command
-from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
-from ralph.process.supervisor import Supervisor
+from ralph.workspaces.git import Git
 from ralph.workspaces.snapshots import REFS
 
-TIMEOUT = 10.0
-ROOM = 1 << 22  # bytes of the list
 BEFORE, AFTER = "before the first agent", "after iteration "
 
 
@@ -38,16 +33,9 @@ def kept(places: Places, run: str, most: int, variables: Mapping[str, str]) -> t
     if program is None:
         return ()
     words = ("log", "--first-parent", f"--max-count={most}", "--format=%H%x00%ct%x00%s", f"{REFS}/{run}", "--")
-    inbox = SignalInbox(lambda: False, int)
-    supervisor = Supervisor(inbox)
-    try:
-        output = Excerpt(ROOM, 0)
-        command = Command((program, *words), elsewhere(variables), places.root, timeout=TIMEOUT)
-        ended_well = supervisor.run(command, output.write, len).code == 0
-    finally:
-        supervisor.close()
-        inbox.close()
-    return tuple(_listed(output.text(), f"ralph {run}: "))[::-1] if ended_well else ()
+    with errand() as processes:
+        said = Git(program, places.root, variables, processes).try_(*words)
+    return tuple(_listed(said.output, f"ralph {run}: "))[::-1] if said.ok else ()
 
 
 def _listed(text: str, beginning: str) -> Iterator[Snapshot]:

@@ -11,17 +11,16 @@ from msgspec import Struct
 
 from ralph.app import places
 from ralph.app.beginnings import ignore_logs
+from ralph.app.errand import errand
 from ralph.app.plugin import plugin_folder
 from ralph.app.story_history import put_away
 from ralph.core.review import is_done, read
 from ralph.core.story_order import plan_problems
-from ralph.engine.inbox import SignalInbox
 from ralph.engine.marker import owner
 from ralph.engine.whole_file import read_whole, write_whole
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.story import MARKER, StoryPlace
 from ralph.process.shell import find_program
-from ralph.process.supervisor import Supervisor
 from ralph.workspaces.git import Git
 
 FILES = ("prd.md", "tasks.json", "progress.txt", "prompt.md")
@@ -175,10 +174,8 @@ def _commit(place: StoryPlace, target: str, variables: Mapping[str, str]) -> tup
     git = find_program("git", variables)
     if git is None:
         raise MachineError("git is not on PATH", "install git, then commit the archive yourself")
-    inbox = SignalInbox(lambda: False, int)
-    supervisor = Supervisor(inbox)
-    try:
-        repository = Git(git, place.project, variables, supervisor)
+    with errand() as processes:
+        repository = Git(git, place.project, variables, processes)
         files = [os.path.join(place.folder, name) for name in ARCHIVED]
         paths = [os.path.relpath(path, place.project) for path in (target, *files)]
         message = f"chore: archive ralph loop {os.path.basename(target)}"
@@ -187,6 +184,3 @@ def _commit(place: StoryPlace, target: str, variables: Mapping[str, str]) -> tup
             if not said.ok:
                 return "", f"git {words[0]} failed: {said.problem}"
         return repository.try_("log", "-1", "--format=%h %s").text, ""
-    finally:
-        supervisor.close()
-        inbox.close()

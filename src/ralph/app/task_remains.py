@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.app.errand import errand
 from ralph.app.places import Places
-from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Entry
 from ralph.process.shell import find_program
-from ralph.process.supervisor import Supervisor
 from ralph.workspaces.git import Git
 from ralph.workspaces.worktree import FOLDER
 
@@ -36,11 +35,6 @@ def remains_of(entry: Entry, places: Places, variables: Mapping[str, str]) -> Re
     program = find_program("git", variables)
     if not entry.branch or program is None or not places.in_git:
         return Remains(worktree=tree)
-    inbox = SignalInbox(lambda: False, int)
-    supervisor = Supervisor(inbox)
-    try:
-        known = Git(program, places.root, variables, supervisor).commit_of(f"refs/heads/{entry.branch}")
-    finally:
-        supervisor.close()
-        inbox.close()
+    with errand() as processes:
+        known = Git(program, places.root, variables, processes).commit_of(f"refs/heads/{entry.branch}")
     return Remains(entry.branch if known else "", tree)
