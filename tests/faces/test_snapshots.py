@@ -2,11 +2,14 @@
 
 import json
 import shlex
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from support.pipeline import Pipeline
+from support.processes import eventually
 from support.stories import Stories, story
 from support.workshop import Workshop, result
 
@@ -69,6 +72,20 @@ def test_what_is_not_kept_is_told_and_the_run_goes_on(workshop: Workshop) -> Non
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
     assert "not kept of the work tree: inner/ (a repository of its own)" in done.stdout
+
+
+def test_two_signals_while_git_looks_start_no_agent(workshop: Workshop) -> None:
+    slow = workshop.home / "git"
+    slow.write_text(f"#!/bin/sh\ntouch {workshop.home}/looks; sleep 60")
+    slow.chmod(0o755)
+    with workshop.start("run", "-p", "x") as run:
+        assert eventually((workshop.home / "looks").exists)
+        for _ in range(2):
+            run.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        out, _ = run.communicate(timeout=20)
+    assert (run.returncode, workshop.calls) == (130, 0)
+    assert "not kept" not in out
 
 
 def test_outside_git_there_are_none(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def test_output_errors_and_exit_code_are_told(supervisor: Supervisor) -> None:
     assert (exited.code, exited.ending, out, err) == (3, "exited", b"out\n", b"err\n")
 
 
+def test_nothing_is_started_while_a_stop_is_wanted(supervisor: Supervisor, inbox: QuietInbox, tmp_path: Path) -> None:
+    inbox.grace = 0.3
+    assert heard(supervisor, shell(f"touch {tmp_path}/begun"))[0].ending == "stopped"
+    inbox.grace = None
+    assert heard(supervisor, shell("echo next"))[1] == b"next\n"
+    assert not (tmp_path / "begun").exists()
+
+
 def test_a_signal_is_a_negative_code(supervisor: Supervisor) -> None:
     assert heard(supervisor, shell("kill -SEGV $$"))[0].code == -signal.SIGSEGV
 

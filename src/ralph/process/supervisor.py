@@ -61,6 +61,8 @@ class Supervisor:
     def run(self, command: Command, on_output: Sink, on_error: Sink) -> Exited:
         """Start the command, hand on what it prints, return once it and all it started are gone."""
         began = time.monotonic()
+        if self._inbox.stop_now() is not None:  # what came before it was cut short: this need not begin
+            return Exited(-1, 0.0, "stopped")
         try:
             out, err = self._start(command)
         except GuardianLost:  # between two commands: nothing of this one was lost

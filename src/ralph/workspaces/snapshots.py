@@ -5,7 +5,7 @@ import time
 
 from msgspec import Struct
 
-from ralph.workspaces.git import Git
+from ralph.workspaces.git import Git, Said
 
 REFS = "refs/ralph"
 LARGE = 50 << 20  # bytes; a new file beyond this is left out
@@ -66,7 +66,7 @@ class Snapshots:
 
     def _look(self) -> Seen | str:
         said = self._git.try_(*_STATUS, *_OF_STATUS)
-        return read_status(said.output) if said.ok else said.problem
+        return read_status(said.output) if said.ok else _complaint(said)
 
     def _keep(self, seen: Seen, title: str) -> str:
         tree, problem = ("", "") if seen.clean else self._tree(seen)
@@ -81,7 +81,7 @@ class Snapshots:
         )
         said = self._git.try_(*_WITHOUT_HOOKS, "update-ref", self._ref, made.text) if made.ok else made
         if not said.ok:
-            return self._once(said.problem)
+            return self._once(_complaint(said))
         self._newest, self._last = made.text, (seen.head, tree)
         return self._once(problem)
 
@@ -95,7 +95,7 @@ class Snapshots:
             which, left_out, problem = "--update", {}, "all new files: there are too many, or too large ones"
         others = (f":(exclude,top,literal){name.rstrip('/')}" for name in left_out)
         said = self._git.add(self._index, which, "--ignore-errors", "--", ":/", *_NOT_OUR_LOGS, *others)
-        return self._git.written(self._index), problem or ("" if said.ok else said.problem)
+        return self._git.written(self._index), problem or ("" if said.ok else _complaint(said))
 
     def _left_out(self, seen: Seen) -> dict[str, str]:
         """Repositories inside the repository, which git would keep as a name only, and what might fill the disk."""
@@ -131,6 +131,11 @@ def read_status(output: str) -> Seen:
         elif rest.startswith("branch.oid ") and not rest.endswith("(initial)"):
             head = rest.removeprefix("branch.oid ")
     return Seen(head, changed, tuple(new))
+
+
+def _complaint(said: Said) -> str:
+    """Nothing of a git that was stopped: whoever did it knows."""
+    return said.problem if said.code >= 0 else ""
 
 
 def _is_our_log(name: str) -> bool:
