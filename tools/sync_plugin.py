@@ -1,4 +1,4 @@
-"""Writes the plugin's copy of `ralph.core.review`, the one file the runner and the Stop hook judge by.
+"""Writes the plugin's copy of `ralph.core.stories.review`, the one file the runner and the Stop hook judge by.
 
 python tools/sync_plugin.py           write it
 python tools/sync_plugin.py --check   exit 1 when it is stale
@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src" / "ralph" / "core" / "review.py"
+SOURCE = ROOT / "src" / "ralph" / "core" / "stories" / "review.py"
 COPY = ROOT / "plugins" / "ralph" / "hooks" / "review.py"
-HEADER = "# Generated from src/ralph/core/review.py by tools/sync_plugin.py: change it there.\n"
+HEADER = "# Generated from src/ralph/core/stories/review.py by tools/sync_plugin.py: change it there.\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -2,10 +2,10 @@
 
 TYPE_CHECKING = False  # typing itself is too dear here
 if TYPE_CHECKING:
-    from ralph.app.api.execution_pipeline import ExecutionPipeline, ExecutionResult
-    from ralph.app.api.promise_verifier import PromiseVerifier
-    from ralph.app.api.ralph_loop import RalphLoop, RalphLoopConfig, RalphLoopState
-    from ralph.app.root_agent_loop import Canceled, Context, FatalError, MaxRestartsExceeded, RootAgentLoop
+    from ralph.app.pipeline.api_loop import RalphLoop, RalphLoopConfig, RalphLoopState
+    from ralph.app.pipeline.api_pipeline import ExecutionPipeline, ExecutionResult
+    from ralph.app.pipeline.api_verifier import PromiseVerifier
+    from ralph.app.supervise.api import Canceled, Context, FatalError, MaxRestartsExceeded, RootAgentLoop
     from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationMethod
 
 __all__ = [
@@ -27,18 +27,18 @@ __all__ = [
 ]
 
 _API = {  # name → module; loaded when it is asked for, so that `ralph --version` pays for none of it
-    "Canceled": "ralph.app.root_agent_loop",
+    "Canceled": "ralph.app.supervise.api",
     "CompletionCriteria": "ralph.model.spec",
-    "Context": "ralph.app.root_agent_loop",
-    "ExecutionPipeline": "ralph.app.api.execution_pipeline",
-    "ExecutionResult": "ralph.app.api.execution_pipeline",
-    "FatalError": "ralph.app.root_agent_loop",
-    "MaxRestartsExceeded": "ralph.app.root_agent_loop",
-    "PromiseVerifier": "ralph.app.api.promise_verifier",
-    "RalphLoop": "ralph.app.api.ralph_loop",
-    "RalphLoopConfig": "ralph.app.api.ralph_loop",
-    "RalphLoopState": "ralph.app.api.ralph_loop",
-    "RootAgentLoop": "ralph.app.root_agent_loop",
+    "Context": "ralph.app.supervise.api",
+    "ExecutionPipeline": "ralph.app.pipeline.api_pipeline",
+    "ExecutionResult": "ralph.app.pipeline.api_pipeline",
+    "FatalError": "ralph.app.supervise.api",
+    "MaxRestartsExceeded": "ralph.app.supervise.api",
+    "PromiseVerifier": "ralph.app.pipeline.api_verifier",
+    "RalphLoop": "ralph.app.pipeline.api_loop",
+    "RalphLoopConfig": "ralph.app.pipeline.api_loop",
+    "RalphLoopState": "ralph.app.pipeline.api_loop",
+    "RootAgentLoop": "ralph.app.supervise.api",
     "Task": "ralph.model.spec",
     "TaskCompletionSpec": "ralph.model.spec",
     "VerificationMethod": "ralph.model.spec",

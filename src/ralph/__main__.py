@@ -62,7 +62,7 @@ def _status(arguments: list[str]) -> str:
     from ralph._light import travel_light
 
     travel_light()
-    from ralph.faces.cli.overview import overview
+    from ralph.faces.cli.pages.runs import overview
     from ralph.model.errors import RalphError
 
     try:

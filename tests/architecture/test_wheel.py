@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CARRIED = (
     "ralph/py.typed",
     "ralph/stores/migrations/0001_runs.sql",
-    "ralph/app/demo/script.yaml",
+    "ralph/app/setup/demo_files/script.yaml",
     "ralph/plugin/.claude-plugin/plugin.json",
     "ralph/plugin/.claude-plugin/marketplace.json",
     "ralph/plugin/hooks/hooks.json",

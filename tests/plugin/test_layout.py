@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.core.review import checked
+from ralph.core.stories.review import checked
 from support.hooks import PLUGIN, sample
 
 ROOT = PLUGIN.parents[1]
@@ -71,8 +71,8 @@ def test_the_copy_of_the_rules_is_fresh() -> None:
 
 def test_the_copy_says_that_it_is_one_and_is_the_same_otherwise() -> None:
     header, _, rest = (PLUGIN / "hooks" / "review.py").read_text().partition("\n")
-    assert "Generated from src/ralph/core/review.py" in header
-    assert rest == (ROOT / "src" / "ralph" / "core" / "review.py").read_text()
+    assert "Generated from src/ralph/core/stories/review.py" in header
+    assert rest == (ROOT / "src" / "ralph" / "core" / "stories" / "review.py").read_text()
 
 
 # -- start-up -------------------------------------------------------------------------------------

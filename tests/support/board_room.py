@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.app import places
-from ralph.engine.chronicle import Chronicle
+from ralph.app import paths as places
+from ralph.engine.event_log import Chronicle
 from ralph.model.board import Blocked, Cancelled, Change, IterationBegun, Landed, Spec, StageEntered, StagePassed
 from ralph.model.events import Event
 from ralph.model.spec import ROLES, CompletionCriteria, Role, Task, TaskCompletionSpec, VerificationMethod

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ralph.app.verification import tools_of
+from ralph.app.pipeline.verification import tools_of
 from ralph.model.ports import Processes
 from ralph.model.verdict import Claim, Opinion, Tools
 from ralph.process.supervisor import Supervisor

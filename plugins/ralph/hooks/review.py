@@ -1,4 +1,4 @@
-# Generated from src/ralph/core/review.py by tools/sync_plugin.py: change it there.
+# Generated from src/ralph/core/stories/review.py by tools/sync_plugin.py: change it there.
 """The review cycle of stories: what tasks.json must look like and what an iteration may change in it.
 
 The runner and the plugin's Stop hook judge by this one file; so it needs nothing but `json`, and Python 3.8.

@@ -3,19 +3,24 @@
 import importlib
 import importlib.util
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ralph.model.errors import UnknownExtension
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+OLD_GROUPS = {"verifiers": ("ralph.gates",)}  # what packages of 0.1 register by; still heard
 
 
 def load(kind: str, name: str) -> ModuleType:
     """The module `ralph.<kind>.<name>`, or what the entry-point group `ralph.<kind>` gives for that name."""
     if name.isidentifier() and not name.startswith("_") and importlib.util.find_spec(f"ralph.{kind}.{name}"):
         return importlib.import_module(f"ralph.{kind}.{name}")
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=f"ralph.{kind}", name=name):
-        found: ModuleType = entry.load()
-        return found
+    for entry in _entry_points(kind):
+        if entry.name == name:
+            found: ModuleType = entry.load()
+            return found
     raise UnknownExtension(
         f"no {kind} named {name!r}; known: {', '.join(names(kind))}", "check the spelling in settings"
     )
@@ -39,6 +44,11 @@ def _ours(kind: str) -> set[str]:
 
 
 def _installed(kind: str) -> set[str]:
+    return {entry.name for entry in _entry_points(kind)}
+
+
+def _entry_points(kind: str) -> "list[EntryPoint]":
     from importlib.metadata import entry_points
 
-    return {entry.name for entry in entry_points(group=f"ralph.{kind}")}
+    groups = (f"ralph.{kind}", *OLD_GROUPS.get(kind, ()))
+    return [entry for group in groups for entry in entry_points(group=group)]

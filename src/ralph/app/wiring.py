@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app import registry
-from ralph.app.places import Places
+from ralph.app.paths import Places
 from ralph.config.schema import AgentSettings, Settings, flag_words
 from ralph.core import environment
 from ralph.core.guardrail import slugs
 from ralph.core.policies.tagged import Standing, Tagged
 from ralph.core.step import Rules
-from ralph.engine.caller import Caller
+from ralph.engine.agent_run import Caller
+from ralph.engine.loops.run import Surroundings, World
 from ralph.engine.scm import Scm
-from ralph.engine.world import Surroundings, World
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
 from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Keep, Mode, Processes, Watcher
@@ -100,7 +100,7 @@ def rules(settings: Settings, *, baseline: bool) -> Rules[Standing]:
 
 def gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
     """One gate a guardrail, by the name of its log."""
-    build = registry.load("gates", "shell").build
+    build = registry.load("guardrails", "shell").build
     names = slugs([g.command for g in settings.guardrails])
     return {
         name: build(

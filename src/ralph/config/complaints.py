@@ -10,7 +10,7 @@ import msgspec
 from ralph.config import schema
 from ralph.config.lines import Path, line_and_column, line_of
 from ralph.config.schema import Layer
-from ralph.core.secrets import hidden_words
+from ralph.core.text.secrets import hidden_words
 from ralph.model.errors import ConfigError
 
 _PLACE = re.compile(r" - at (`key` in )?`\$(.*)`$")

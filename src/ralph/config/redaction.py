@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ralph.config.schema import Raw, Settings
-from ralph.core.secrets import HIDDEN, hidden, hidden_words, is_secret
+from ralph.core.text.secrets import HIDDEN, hidden, hidden_words, is_secret
 
 
 def shown(settings: Settings) -> dict[str, object]:

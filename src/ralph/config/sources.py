@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ralph.config import environment as variables
 from ralph.config.schema import Layer, Raw, Settings, checked, flag_words, settings, unknown_keys
-from ralph.core.secrets import hidden_words
+from ralph.core.text.secrets import hidden_words
 from ralph.model.errors import ConfigError
 
 SETTINGS = ".ralph/settings.json"

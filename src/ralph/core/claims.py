@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ralph.core.fences import marked
+from ralph.core.text.fences import marked
 from ralph.model.loop import Reported
 
 _RESPONSE = re.compile(r"<response>(.*?)</response>", re.IGNORECASE | re.DOTALL)

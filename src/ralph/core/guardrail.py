@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from ralph.core.prompt import truncated
-from ralph.core.secrets import hidden
+from ralph.core.text.secrets import hidden
 
 SLUG_LENGTH = 50
 _OTHER = re.compile(r"[^A-Za-z0-9]+")

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from ralph.core.claims import promise, response
-from ralph.core.secrets import hidden
+from ralph.core.text.secrets import hidden
 from ralph.model.events import (
     AgentEnded,
     Committed,

@@ -5,8 +5,8 @@ import os
 import time
 from typing import Any
 
-from ralph.core.review import mode_for, read, snapshot, snapshot_record
-from ralph.engine.whole_file import read_whole, remove, write_whole
+from ralph.core.stories.review import mode_for, read, snapshot, snapshot_record
+from ralph.engine.atomic_file import read_whole, remove, write_whole
 from ralph.model.loop import Brief
 from ralph.model.story import StoryPlace, StoryRules
 from ralph.process.identity import Identity, of_process, own, pid_namespace

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from ralph.core.plain import one_line
-from ralph.core.quantities import counted, money, spaced_duration
+from ralph.core.text.plain import one_line
+from ralph.core.text.quantities import counted, money, spaced_duration
 from ralph.faces.glyphs import Glyphs
 from ralph.model.board import Card
 
 if TYPE_CHECKING:
-    from ralph.app.board_view import Slot, View
-    from ralph.app.task_loops import Loop
+    from ralph.app.board.active import Loop
+    from ralph.app.board.view import Slot, View
     from ralph.stores.runs import RunRecord
 
 Tone = Literal["running", "ready", "waiting", "trouble", "done", "cancelled"]

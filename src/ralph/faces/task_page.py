@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ralph.core.plain import plain
-from ralph.core.quantities import counted, money, timing
-from ralph.core.task_rules import FAILURE, SENT_BACK
+from ralph.core.tasks.task_rules import FAILURE, SENT_BACK
+from ralph.core.text.plain import plain
+from ralph.core.text.quantities import counted, money, timing
 from ralph.model.board import Entry
 from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
 
 if TYPE_CHECKING:
-    from ralph.app.stages import Limit
-    from ralph.app.tasks import Shown
+    from ralph.app.board.tasks import Shown
+    from ralph.app.pipeline.stages import Limit
 
 
 def record(entry: Entry) -> dict[str, object]:

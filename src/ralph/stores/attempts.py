@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import astuple
 
-from ralph.model.task import Attempt, Child
+from ralph.model.supervised import Attempt, Child
 
 _COLUMNS = "id, run, number, previous, project, folder, pid, started_at, ended_at, exit_code, status, error"
 

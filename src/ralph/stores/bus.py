@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from ralph.core.bus_format import canonical_type, encoded, parsed
+from ralph.core.supervised.bus_format import canonical_type, encoded, parsed
 from ralph.model.errors import UsageError
 from ralph.model.message import Message, NoSuchMessage, Parent
 from ralph.stores.bus_files import append, locked, opened, set_aside

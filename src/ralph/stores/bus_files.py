@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ralph.core.bus_format import seam
+from ralph.core.supervised.bus_format import seam
 from ralph.model.errors import Busy
 from ralph.model.message import BusUnusable
 

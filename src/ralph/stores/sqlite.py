@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from ralph.core.unwritable import unwritable
+from ralph.core.text.write_error import unwritable
 from ralph.model.errors import CorruptState, MachineError, StateGone
 
 BUSY_MS = 10_000

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from ralph.core.task_rules import LOOP
+from ralph.core.tasks.task_rules import LOOP
 from ralph.model.board import Card, Entry
 from ralph.model.errors import CorruptState
 from ralph.model.spec import Task

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ralph.core.graph import cycle, named
-from ralph.core.task_rules import moved
+from ralph.core.tasks.graph import cycle, named
+from ralph.core.tasks.task_rules import moved
 from ralph.model.board import (
     Attempted,
     Card,

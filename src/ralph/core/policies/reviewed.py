@@ -12,9 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import promise
-from ralph.core.plain import one_line
-from ralph.core.redress import Redress, redress, written
-from ralph.core.review import (
+from ralph.core.stories.repair import Redress, redress, written
+from ralph.core.stories.review import (
     IMPLEMENT,
     MODES,
     REVIEW,
@@ -27,7 +26,8 @@ from ralph.core.review import (
     mode_for,
     read,
 )
-from ralph.core.story_order import blocked, next_story, plan_problems
+from ralph.core.stories.story_order import blocked, next_story, plan_problems
+from ralph.core.text.plain import one_line
 from ralph.model.loop import (
     Brief,
     Check,

@@ -3,9 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.changes import changes
-from ralph.core.criteria import claimed
 from ralph.core.progress import Streak, fingerprint
+from ralph.core.tasks.changes import changes
+from ralph.core.tasks.criteria import claimed
 from ralph.model.loop import (
     Brief,
     Decision,

@@ -11,36 +11,36 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.core.unwritable import unwritable
+from ralph.core.text.write_error import unwritable
 from ralph.model.errors import MachineError, RalphError
 
 if TYPE_CHECKING:
     from ralph.process.spawner import Handle
 
-# name → module below faces/cli; its `command` is loaded only when it is used or listed
-COMMANDS = {
-    "run": "run",
-    "supervise": "supervise",
-    "story": "story",
-    "spec": "spec",
-    "task": "task",
-    "execute": "execute",
-    "board": "board",
-    "verify": "verify",
-    "init": "init",
-    "status": "status",
-    "cancel": "cancel",
-    "logs": "logs",
-    "show": "show",
-    "bus": "bus",
-    "config": "config_view",
-    "doctor": "doctor",
-    "agents": "agents",
-    "plugin": "plugin",
-    "demo": "demo",
-    "completion": "completion",
-    "dev": "dev",
-}
+# in the order people need them; each is a module of faces/cli/commands, loaded only when it is used or listed
+COMMANDS = (
+    "run",
+    "supervise",
+    "story",
+    "spec",
+    "task",
+    "execute",
+    "board",
+    "verify",
+    "init",
+    "status",
+    "cancel",
+    "logs",
+    "show",
+    "bus",
+    "config",
+    "doctor",
+    "agents",
+    "plugin",
+    "demo",
+    "completion",
+    "dev",
+)
 DEFAULT = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 
@@ -62,7 +62,7 @@ class Ralph(click.Group):
         """By name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"ralph.faces.cli.{COMMANDS[cmd_name]}")
+        module = importlib.import_module(f"ralph.faces.cli.commands.{cmd_name}")
         found: click.Command = module.command
         return found
 
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
 
 def tell(error: RalphError, as_json: bool, code: str = "") -> None:
     """On stderr, as far as that takes it: what, which, and what to do next."""
-    from ralph.core.secrets import hidden
+    from ralph.core.text.secrets import hidden
 
     message, hint = hidden(error.message), hidden(error.hint)
     with suppress(OSError):

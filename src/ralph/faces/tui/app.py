@@ -9,8 +9,8 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from ralph.app.board import Lookout
-from ralph.app.places import Places
+from ralph.app.board.watch import Lookout
+from ralph.app.paths import Places
 from ralph.config.schema import Settings
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.tui.colors import CSS

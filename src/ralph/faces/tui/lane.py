@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from ralph.app.board_view import View
-from ralph.core.plain import one_line, wrapped
+from ralph.app.board.view import View
+from ralph.core.text.plain import one_line, wrapped
 from ralph.faces.board_words import LANE_NAMES, State, state_of
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.tui.colors import BOLD, FAINT, PLAIN, SURFACE, TONES, lane_color

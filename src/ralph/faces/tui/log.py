@@ -12,7 +12,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ralph.core.plain import one_line
+from ralph.core.text.plain import one_line
 from ralph.faces.clock import clock
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.tui.colors import FAINT, PLAIN, TONES, lane_color

@@ -4,9 +4,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.app.live import Heard
-from ralph.core.plain import one_line
-from ralph.core.quantities import duration, money, timing
+from ralph.app.board.live_log import Heard
+from ralph.core.text.plain import one_line
+from ralph.core.text.quantities import duration, money, timing
 from ralph.faces.glyphs import Glyphs
 from ralph.model.events import (
     AgentEnded,

@@ -14,13 +14,14 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from ralph.app import status, task_loops
-from ralph.app.board import Lookout
-from ralph.app.board_view import LANES, View, lanes
-from ralph.app.live import Live
-from ralph.app.places import Places
+from ralph.app.board import active as task_loops
+from ralph.app.board.live_log import Live
+from ralph.app.board.view import LANES, View, lanes
+from ralph.app.board.watch import Lookout
+from ralph.app.paths import Places
+from ralph.app.runs import status
 from ralph.config.schema import Settings
-from ralph.core.plain import one_line
+from ralph.core.text.plain import one_line
 from ralph.faces.board_words import EMPTY, loop_cancelled, run_cancelled, state_of
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.task_page import shown_text

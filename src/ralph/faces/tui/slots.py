@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from rich.style import Style
 
-from ralph.app.board_view import Slot
-from ralph.core.plain import fitted, plain
+from ralph.app.board.view import Slot
+from ralph.core.text.plain import fitted, plain
 from ralph.faces.board_words import slot_lines
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.tui.colors import FAINT, PLAIN, lane_color

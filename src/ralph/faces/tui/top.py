@@ -7,7 +7,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from ralph.app.board_view import LANES, View
+from ralph.app.board.view import LANES, View
 from ralph.faces.board_words import LANE_NAMES, headline
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.tui.colors import FAINT, TONES, lane_color

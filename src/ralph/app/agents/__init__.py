@@ -1,0 +1,1 @@
+"""Which agents there are, and what an installed one really does."""

@@ -1,1 +1,0 @@
-"""The public Python API under the names SpecFlow gave it, thin over the house."""

@@ -1,0 +1,1 @@
+"""`ralph execute`: tasks through coder, reviewer, tester and qa."""

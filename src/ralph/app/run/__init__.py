@@ -1,0 +1,1 @@
+"""`ralph run`: the prompt loop."""

@@ -1,0 +1,1 @@
+"""What runs did and do: status, logs, receipts, recovery."""

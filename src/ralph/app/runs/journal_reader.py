@@ -1,0 +1,290 @@
+"""A run's journal read as a ledger: every agent run, and what was found, saved and waited for after it."""
+
+from collections.abc import Iterable
+from typing import Literal, assert_never
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.text.secrets import hidden
+from ralph.model.events import NO_USAGE, Usage
+from ralph.model.loop import (
+    Await,
+    Awaited,
+    Began,
+    Brief,
+    Checked,
+    Decision,
+    Fact,
+    Forbidden,
+    GateResult,
+    Interrupted,
+    Landed,
+    Limits,
+    Looked,
+    Observation,
+    Reported,
+    Restore,
+    Restored,
+    Resumed,
+    RunAgent,
+    RunOutcome,
+    Saved,
+    Surveyed,
+    Verified,
+    Wait,
+    Waited,
+)
+
+SHORTEST_WAIT = 1.0  # for others; less than that is a look
+DONE_MARK = "DONE"
+PROMISE = "promise"
+
+RemarkKind = Literal["waited", "interrupted", "resumed", "sent_back", "put_back"]
+
+
+class CheckLine(Struct, frozen=True):
+    """A gate, a promise or a mark that was looked at."""
+
+    name: str
+    passed: bool
+    exit_code: int | None = None  # None: no command of its own was run
+    seconds: float = 0.0
+    reason: str = ""
+    log: str = ""
+    cost_usd: float | None = None  # of a judge
+
+
+class SavedLine(Struct, frozen=True):
+    """What SCM tasks did."""
+
+    done: tuple[str, ...]
+    message: str
+    problems: tuple[str, ...]
+    cost_usd: float | None
+
+
+class ReviewLine(Struct, frozen=True):
+    """Where the story stood after the run."""
+
+    status: str | None
+    count: int
+    feedback: str
+
+
+class LandedLine(Struct, frozen=True):
+    """Whether a task's branch was merged; else one of the others says why not."""
+
+    done: bool
+    commit: str
+    conflict: str
+    red: str
+    problem: str
+    stale: bool
+
+
+class Remark(Struct, frozen=True):
+    """What else happened before the next agent run."""
+
+    kind: RemarkKind
+    text: str
+    at: float  # unix time
+    seconds: float = 0.0
+    snapshot: str | None = None  # what the run found when it was resumed
+
+
+class Iteration(Struct, frozen=True):
+    """One agent run and what came after it. Number 0 has no agent: it stands for what was before the first."""
+
+    iteration: int
+    role: str = ""
+    story: str = ""
+    turn: int = 0  # which of this role's runs it is, and of how many
+    turns: int = 0
+    started_at: float | None = None
+    outcome: RunOutcome | Literal["interrupted", "not_started"] | None = None  # None: nobody told
+    detail: str = ""
+    seconds: float | None = None
+    cost_usd: float | None = None
+    usage: Usage | None = None
+    tools: int = 0
+    exit_code: int | None = None
+    checks: tuple[CheckLine, ...] = ()
+    saved: SavedLine | None = None
+    reviewed: ReviewLine | None = None
+    landed: LandedLine | None = None
+    remarks: tuple[Remark, ...] = ()
+    snapshot: str | None = None  # the commit that keeps the tree as it was then
+
+
+class _Story(Struct, frozen=True):
+    """What of a story is told here."""
+
+    id: str
+    status: str | None = msgspec.field(name="reviewStatus", default=None)
+    count: int = msgspec.field(name="reviewCount", default=0)
+    feedback: str = msgspec.field(name="reviewFeedback", default="")
+
+
+class _Plan(Struct, frozen=True):
+    """A tasks.json, not judged: that was done when it was seen."""
+
+    stories: tuple[_Story, ...] = msgspec.field(name="userStories", default=())
+
+
+_plan = msgspec.json.Decoder(_Plan).decode
+
+
+class Ledger:
+    """Takes rows in their order. One that cannot be read is counted and passed over."""
+
+    def __init__(self) -> None:
+        self.iterations = [Iteration(0)]
+        self.limits: Limits | None = None
+        self.earlier_usd: float | None = None
+        self.usage = NO_USAGE
+        self.unread = 0
+        self._at = 0.0  # of the row before
+        self._fact: Fact | None = None
+        self._wanted: Decision | None = None
+
+    def skip(self) -> None:
+        """A row nobody can read: what it wanted is not known."""
+        self.unread += 1
+        self._fact = self._wanted = None
+
+    def enter(self, seen: Observation, decision: Decision) -> None:
+        """One row."""
+        self._happened(seen, max(0.0, seen.at - self._at))
+        if seen.interrupted_by and not isinstance(seen.fact, Interrupted):
+            self._remark("interrupted", seen.interrupted_by, seen.wall)
+        match decision:
+            case RunAgent(brief):
+                self._begin(brief, seen)
+            case Restore(text, why):
+                self._review(text)
+                for line in why:
+                    self._remark("put_back", line, seen.wall)
+            case _:
+                pass
+        self._at, self._fact, self._wanted = seen.at, seen.fact, decision
+
+    def _happened(self, seen: Observation, took: float) -> None:
+        match seen.fact:
+            case Began(limits, earlier):
+                self.limits, self.earlier_usd = limits, earlier
+            case Resumed(limits):
+                self.limits = limits
+                self._remark("resumed", "", seen.wall)
+            case Reported() as fact:
+                self._report(fact)
+            case Checked(results):
+                self._check(*map(_checked, results))
+            case Saved() as fact:
+                self._save(fact)
+            case Verified(passed, reason, cost, usage):
+                self.usage += usage
+                self._check(CheckLine(PROMISE, passed, None, took, reason, cost_usd=cost))
+            case Landed(done, commit, conflict, red, problem, stale):
+                self._amend(landed=LandedLine(done, commit, conflict, red, problem, stale))
+            case Looked() as fact if isinstance(self._fact, Reported):
+                self._check(CheckLine(DONE_MARK, fact.done, None, took, fact.waits or fact.problem))
+            case Surveyed(text):
+                self._review(text)
+            case Waited() | Awaited() as fact:
+                self._wait(fact, took, seen.wall)
+            case Forbidden(why):
+                self._amend(outcome="not_started", detail=why)
+            case Interrupted(by):
+                self._interrupt(by, took, seen.wall)
+            case Looked() | Restored():
+                pass
+            case _:
+                assert_never(seen.fact)
+
+    # -- an agent -------------------------------------------------------------------------------
+    def _begin(self, brief: Brief, seen: Observation) -> None:
+        if isinstance(seen.fact, Reported) and brief.changes and brief.role != self.iterations[-1].role:
+            self._remark("sent_back", brief.changes, seen.wall)
+        begun = Iteration(brief.iteration, brief.role, brief.story, brief.turn, brief.turns, seen.wall or None)
+        self.iterations.append(begun)
+
+    def _report(self, fact: Reported) -> None:
+        self.usage += fact.usage
+        if not isinstance(self._wanted, RunAgent):  # the row that began it could not be read
+            self.iterations.append(Iteration(self.iterations[-1].iteration + 1))
+        self._amend(
+            outcome=fact.outcome,
+            detail=fact.detail,
+            seconds=fact.seconds,
+            cost_usd=fact.cost_usd,
+            usage=None if fact.usage == NO_USAGE else fact.usage,
+            tools=fact.tools,
+            exit_code=fact.exit_code,
+        )
+
+    def _interrupt(self, by: str, took: float, wall: float) -> None:
+        if isinstance(self._wanted, RunAgent):
+            self._amend(outcome="interrupted", detail=by, seconds=took)
+        else:
+            self._remark("interrupted", by, wall)
+
+    # -- what came after it ---------------------------------------------------------------------
+    def _check(self, *lines: CheckLine) -> None:
+        self._amend(checks=(*self.iterations[-1].checks, *lines))
+
+    def _save(self, fact: Saved) -> None:
+        self.usage += fact.usage
+        if fact.done or fact.problems:
+            self._amend(saved=SavedLine(fact.done, fact.message, fact.problems, fact.cost_usd))
+
+    def _review(self, text: str | None) -> None:
+        """As the last list that counts has it: the one that was put back stands for the agent's."""
+        name = self.iterations[-1].story
+        for story in _stories(text) if text and name else ():
+            if story.id == name:
+                self._amend(reviewed=ReviewLine(story.status, story.count, story.feedback))
+
+    def _wait(self, fact: Waited | Awaited, took: float, wall: float) -> None:
+        """For a service or for others; the pause before a restart is no news."""
+        match fact, self._wanted:
+            case Waited(), Wait(why=why) if isinstance(self._fact, Reported):
+                self._remark("waited", why, wall - took, took)
+            case Awaited(left), Await(whom) if took >= SHORTEST_WAIT:
+                missing = f"; still missing: {', '.join(left)}" if left else ""
+                self._remark("waited", f"for {whom}{missing}", wall - took, took)
+            case _:
+                pass
+
+    def _remark(self, kind: RemarkKind, text: str, at: float, seconds: float = 0.0) -> None:
+        self._amend(remarks=(*self.iterations[-1].remarks, Remark(kind, text, at, seconds)))
+
+    def _amend(self, **fields: object) -> None:
+        self.iterations[-1] = replace(self.iterations[-1], **fields)
+
+
+def ledger(rows: Iterable[tuple[bytes, bytes]]) -> Ledger:
+    """The whole journal, as far as it can be read."""
+    book = Ledger()
+    observation = msgspec.json.Decoder(Observation).decode
+    decision = msgspec.json.Decoder(Decision).decode
+    for row in rows:
+        try:
+            seen, decided = observation(row[0]), decision(row[1])
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            book.skip()
+        else:
+            book.enter(seen, decided)
+    return book
+
+
+def _stories(text: str) -> tuple[_Story, ...]:
+    try:
+        return _plan(text).stories
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return ()  # whatever an agent made of the list
+
+
+def _checked(result: GateResult) -> CheckLine:
+    return CheckLine(hidden(result.gate), result.passed, result.exit_code, result.seconds, result.reason, result.log)

@@ -1,0 +1,134 @@
+"""Use case: the receipt of a run: what was done, checked, spent and kept, and why it stopped."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.app import paths as whereabouts
+from ralph.app.paths import Places
+from ralph.app.runs.journal_reader import Iteration, Remark, ledger
+from ralph.app.runs.snapshots import Snapshot, kept
+from ralph.app.runs.status import find
+from ralph.model.errors import NoSuchRun
+from ralph.model.events import NO_USAGE, Usage
+from ralph.model.loop import Limits, Outcome
+from ralph.stores import sqlite
+from ralph.stores.runs import RunRecord, Runs
+
+START, NEVER = 0, 1 << 62  # seconds at which no run goes on
+
+
+class Receipt(Struct, frozen=True):
+    """Everything a run leaves to tell."""
+
+    id: str
+    kind: str
+    agent: str
+    folder: str
+    root: str  # of the work tree around the folder
+    task: str
+    parent: str | None
+    started_at: float
+    ended_at: float | None
+    seconds: float
+    active: bool
+    doing: str | None  # while it is active
+    outcome: str | None
+    why: str | None
+    exit_code: int | None
+    cost_usd: float | None
+    earlier_cost_usd: float | None  # how much of it an earlier run of the same work had spent
+    usage: Usage | None
+    limits: Limits | None
+    before: Iteration | None  # what was done before the first agent, if anything
+    iterations: tuple[Iteration, ...]
+    snapshots: tuple[Snapshot, ...]
+    unread: int  # rows of the journal that nobody can read
+
+
+def receipt(places: Places, name: str, variables: Mapping[str, str], now: float) -> Receipt:
+    """Of a run by its id or the beginning of it; of the newest without a name."""
+    with sqlite.explained(places.database):
+        record = find(places, name)
+        rows = _rows(places, record.id)
+    book = ledger(rows)
+    snapshots = kept(places, record.id, len(rows) + 1, variables)  # no row makes more than one
+    before, *iterations = _with_trees(book.iterations, snapshots)
+    active = record.ended_at is None
+    since = max(0.0, now - record.changed_at) if active else 0.0
+    if active and record.doing == "run_agent" and iterations:
+        iterations[-1] = replace(iterations[-1], seconds=since)
+    return Receipt(
+        id=record.id,
+        kind=record.kind,
+        agent=record.agent,
+        folder=record.folder,
+        root=whereabouts.find(record.folder).root,
+        task=record.task,
+        parent=record.parent,
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+        seconds=record.elapsed + since,
+        active=active,
+        doing=record.doing if active else None,
+        outcome=record.outcome,
+        why=record.why,
+        exit_code=_exit_code(record),
+        cost_usd=record.cost_usd,
+        earlier_cost_usd=book.earlier_usd,
+        usage=None if book.usage == NO_USAGE else book.usage,
+        limits=book.limits,
+        before=None if before == Iteration(0) else before,
+        iterations=tuple(iterations),
+        snapshots=snapshots,
+        unread=book.unread,
+    )
+
+
+def _rows(places: Places, run: str) -> list[tuple[bytes, bytes]]:
+    database = sqlite.opened_to_read(places.database)
+    if database is None:
+        raise NoSuchRun(f"run {run!r} is gone", "see `ralph status`")
+    try:
+        return Runs(database).transitions(run)
+    finally:
+        database.close()
+
+
+def _exit_code(record: RunRecord) -> int | None:
+    """None while it runs, and for one whose process ended without a word."""
+    known = {outcome.value: outcome.exit_code for outcome in Outcome}
+    return known.get(record.outcome or "")
+
+
+def _with_trees(iterations: Sequence[Iteration], snapshots: Sequence[Snapshot]) -> list[Iteration]:
+    """Each snapshot beside its iteration; of several with the same number the last one beside the last."""
+    commits = {snapshot.iteration: snapshot.commit for snapshot in snapshots if snapshot.iteration}
+    begun = _beginnings(iterations, snapshots)
+    if START in begun:
+        commits[0] = begun[START]
+    found = [
+        replace(
+            each,
+            snapshot=commits.pop(each.iteration, None),
+            remarks=tuple(replace(remark, snapshot=begun.get(_life(remark))) for remark in each.remarks),
+        )
+        for each in reversed(iterations)
+    ]
+    return found[::-1]
+
+
+def _beginnings(iterations: Iterable[Iteration], snapshots: Iterable[Snapshot]) -> dict[int, str]:
+    """What each life of the run found when it began, by the second of that; git knows no smaller time."""
+    lives = [START, *(_life(remark) for each in iterations for remark in each.remarks)]
+    return {
+        max(life for life in lives if life <= snapshot.at): snapshot.commit
+        for snapshot in snapshots
+        if snapshot.iteration == 0
+    }
+
+
+def _life(remark: Remark) -> int:
+    """Which one it begins; what is no beginning is of no time."""
+    return int(remark.at) if remark.kind == "resumed" else NEVER

@@ -1,0 +1,1 @@
+"""`ralph init`, `doctor`, `demo` and `plugin`."""

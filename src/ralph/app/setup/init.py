@@ -1,0 +1,78 @@
+"""Use case: give a repository its first settings, and keep our logs out of git."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from ralph.app import paths as places
+from ralph.app.agents import detect
+from ralph.config.reference import SCHEMA_REFERENCE
+from ralph.config.schema import Guardrail, Layer, Raw, Scm, checked
+from ralph.config.sources import SETTINGS
+from ralph.config.writing import write_settings
+from ralph.model.errors import MachineError
+
+
+def document(
+    command: str,
+    flags: Sequence[str],
+    guardrails: Sequence[Guardrail],
+    scm: Scm | None = None,
+    maximum_iterations: int = 10,
+    completion_response: str = "DONE",
+) -> dict[str, object]:
+    """A settings file as people like to find it: every key of the basics is there to be edited."""
+    raw: dict[str, object] = {
+        "$schema": SCHEMA_REFERENCE,
+        "maximumIterations": maximum_iterations,
+        "completionResponse": completion_response,
+        "outputTruncateChars": 5000,
+        "streamAgentOutput": True,
+        "includeIterationCountInPrompt": False,
+        "agent": {"command": command, "flags": list(flags)},
+        "guardrails": [_rail(guardrail) for guardrail in guardrails],
+    }
+    return {**raw, "scm": {"command": scm.command, "tasks": list(scm.tasks)}} if scm else raw
+
+
+def detected(folder: str, environment: Mapping[str, str]) -> dict[str, object]:
+    """Settings nobody was asked about."""
+    agent = detect.agent(environment, folder)
+    if agent is None:
+        raise MachineError(
+            f"no agent on PATH: looked for {', '.join(detect.AGENTS)}",
+            "install one, or name yours in an interview: ralph init",
+        )
+    rails = [Guardrail(found.command) for found in detect.guardrails(folder)]
+    return document(agent.name, detect.default_flags(agent.name), rails)
+
+
+def write(folder: str, raw: Raw) -> None:
+    """Check, then write: a settings file we write is one we can read."""
+    checked(Layer(SETTINGS, raw))
+    write_settings(folder, raw)
+
+
+def ignore_logs(folder: str) -> str:
+    """Add what `.gitignore` lacks, in a git repository; what was done, in a sentence."""
+    missing = detect.missing_ignores(folder) if places.find(folder).in_git else ()
+    if not missing:
+        return ""
+    try:
+        _append(os.path.join(folder, ".gitignore"), missing)
+    except OSError as error:
+        return f"Could not add {' and '.join(missing)} to .gitignore: {error.strerror}"
+    return f"Added {' and '.join(missing)} to .gitignore"
+
+
+def _append(path: str, lines: Sequence[str]) -> None:
+    with open(path, "a+b") as file:
+        file.seek(0)
+        before = file.read()
+        end = b"\r\n" if b"\r\n" in before else b"\n"
+        start = end if before and not before.endswith(b"\n") else b""
+        file.write(start + b"".join(line.encode() + end for line in lines))
+
+
+def _rail(guardrail: Guardrail) -> dict[str, str]:
+    raw = {"command": guardrail.command, "failAction": guardrail.fail_action}
+    return {**raw, "hint": guardrail.hint} if guardrail.hint else raw

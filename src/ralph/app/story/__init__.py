@@ -1,0 +1,1 @@
+"""`ralph story`: stories, each reviewed by a fresh context."""

@@ -1,0 +1,139 @@
+"""What earlier loops on a list of stories left in their journals: work nobody judged, and what it took."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+import msgspec
+from msgspec import Struct
+
+from ralph.app.paths import Places
+from ralph.core.stories.review import is_done, read
+from ralph.model.loop import (
+    Brief,
+    Decision,
+    Observation,
+    Outcome,
+    Reported,
+    Restore,
+    Restored,
+    RunAgent,
+    Stop,
+    Survey,
+    Surveyed,
+)
+from ralph.model.story import StoryRules
+from ralph.stores import sqlite
+from ralph.stores.runs import RunRecord, Runs
+
+KIND = "story"
+PUT_AWAY = "put_away"  # a note on the last loop of a list: what comes after it is another list
+Rows = Iterable[tuple[bytes, bytes]]
+
+
+class Effort(Struct, frozen=True):
+    """One agent run of a loop; one that is tried again is no iteration but costs all the same."""
+
+    story: str
+    told: Reported
+    is_iteration: bool
+
+
+class _Asked(Struct, frozen=True):
+    """What of a loop's request matters here."""
+
+    rules: StoryRules = StoryRules()
+
+
+def current(runs: Runs, folder: str) -> list[RunRecord]:
+    """The loops on the list in this folder, the newest first."""
+    return list(takewhile(lambda loop: not runs.wished(loop.id, PUT_AWAY), _loops(runs, folder)))
+
+
+def put_away(places: Places, folder: str) -> None:
+    """The folder gets a new list: what the loops before did does not concern it."""
+    if not os.path.exists(places.database):
+        return
+    database = sqlite.opened(places.database)
+    runs = Runs(database)
+    for loop in _loops(runs, folder)[:1]:
+        runs.wish(loop.id, PUT_AWAY, time.time())
+    database.close()
+
+
+def unjudged(runs: Runs, folder: str) -> Brief | None:
+    """The iteration after which nobody looked at tasks.json: its loop was killed, interrupted or gave up."""
+    for loop in current(runs, folder):
+        is_known, brief = _open_iteration(runs.transitions(loop.id))
+        if is_known:
+            return brief
+    return None
+
+
+def efforts(rows: Rows) -> Iterator[Effort]:
+    """Every agent run of a loop that told its end."""
+    story = ""
+    for seen, decision in _decoded(rows):
+        if isinstance(seen.fact, Reported) and story:
+            yield Effort(story, seen.fact, isinstance(decision, Survey) or _is_interruption(decision))
+        story = decision.brief.story if isinstance(decision, RunAgent) else ""
+
+
+def observed(runs: Runs, skip_review: bool) -> float | None:
+    """How many iterations a story took so far, in all loops of the repository that ended one; None without any."""
+    taken: dict[tuple[str, int, str], int] = {}
+    done: set[tuple[str, int, str]] = set()
+    lists: dict[str, int] = {}  # how many were put away, by folder
+    for loop in reversed(_loops(runs)):
+        if msgspec.json.decode(runs.request(loop.id), type=_Asked).rules.skip_review == skip_review:
+            place = (loop.folder, lists.get(loop.folder, 0))
+            rows = runs.transitions(loop.id)
+            for effort in efforts(rows):
+                key = (*place, effort.story)
+                taken[key] = taken.get(key, 0) + effort.is_iteration
+            done |= {(*place, story) for story in _finished(rows, skip_review)}
+        if runs.wished(loop.id, PUT_AWAY):
+            lists[loop.folder] = lists.get(loop.folder, 0) + 1
+    counts = [count for key, count in taken.items() if key in done and count]
+    return sum(counts) / len(counts) if counts else None
+
+
+def _is_interruption(decision: Decision) -> bool:
+    return isinstance(decision, Stop) and decision.outcome is Outcome.INTERRUPTED
+
+
+def _loops(runs: Runs, folder: str | None = None) -> list[RunRecord]:
+    return [run for run in runs.latest(1000) if run.kind == KIND and folder in (None, run.folder)]
+
+
+def _open_iteration(rows: Rows) -> tuple[bool, Brief | None]:
+    """Whether this journal knows of one at all, and the one it left."""
+    is_known, brief = False, None
+    for seen, decision in _decoded(rows):
+        match seen.fact:
+            case Restored():
+                is_known, brief = True, None
+            case Surveyed() if not seen.interrupted_by and not isinstance(decision, Restore):
+                is_known, brief = True, None
+            case _:
+                pass
+        if isinstance(decision, RunAgent):
+            is_known, brief = True, decision.brief
+    return is_known, brief
+
+
+def _finished(rows: Rows, skip_review: bool) -> set[str]:
+    """The stories that are done in the last list this loop held to be true."""
+    text = ""
+    for seen, decision in _decoded(rows):
+        if isinstance(seen.fact, Surveyed):
+            text = seen.fact.text or text
+        if isinstance(decision, Restore):
+            text = decision.text or text
+    return {story.id for story in read(text).stories if is_done(story, skip_review)}
+
+
+def _decoded(rows: Rows) -> Iterator[tuple[Observation, Decision]]:
+    for seen, decision in rows:
+        yield msgspec.json.decode(seen, type=Observation), msgspec.json.decode(decision, type=Decision)

@@ -1,0 +1,1 @@
+"""`ralph supervise`: the restart loop, and its public API."""

@@ -1,0 +1,205 @@
+"""The public Python API of the restart loop: conductor-loop's RalphLoop, under the name RootAgentLoop."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ralph.core.policies.done_file import EXHAUSTED, DoneFile, Standing
+from ralph.core.step import Rules
+from ralph.engine import kernel
+from ralph.engine.clock import Clock
+from ralph.engine.loops.supervise import TaskWorld
+from ralph.engine.loops.supervise_marks import Marks
+from ralph.model.errors import RalphError
+from ralph.model.loop import (
+    Began,
+    Brief,
+    Decision,
+    Fact,
+    Interrupted,
+    Limits,
+    LoopState,
+    Observation,
+    Outcome,
+    Reported,
+    Stop,
+)
+from ralph.model.supervised import TaskPlace
+
+
+class Canceled(RalphError):
+    """The context was cancelled, or its deadline passed."""
+
+    code = "canceled"
+    exit_code = 130
+
+
+class MaxRestartsExceeded(RalphError):
+    """The agent was restarted as often as allowed, and DONE is not there."""
+
+    code = "max_restarts"
+    exit_code = 1
+
+
+class FatalError(RalphError):
+    """Raise this (or PermissionError, FileNotFoundError, RalphError) in a runner to end the loop: no restart helps."""
+
+    code = "fatal"
+
+
+class Context:
+    """Cancels a loop from another thread, or by a deadline."""
+
+    def __init__(self, timeout: float | None = None) -> None:
+        self._cancelled = threading.Event()
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+
+    def cancel(self) -> None:
+        """End the loop before its next step."""
+        self._cancelled.set()
+
+    def error(self) -> str:
+        """Why it is over: "context canceled", "context deadline exceeded", or empty."""
+        if self._cancelled.is_set():
+            return "context canceled"
+        over = self._deadline is not None and time.monotonic() >= self._deadline
+        return "context deadline exceeded" if over else ""
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than the context lasts."""
+        left = seconds if self._deadline is None else min(seconds, self._deadline - time.monotonic())
+        self._cancelled.wait(max(0.0, left))
+
+
+class MessageBus(Protocol):
+    """Where the loop tells what it does; `ralph.stores.bus.Bus` is one."""
+
+    def post(self, kind: str, body: str, *, project_id: str = "", task_id: str = "") -> object:
+        """Append a message."""
+        ...
+
+
+RootRunner = Callable[[Context, int], None]
+
+
+class RootAgentLoop:
+    """Runs `root_runner(ctx, attempt)` again and again, attempt from 0, until `run_dir/DONE` is there.
+
+    A runner that returns ended well (exit code 0); one that raises failed and is restarted, unless the error is
+    fatal. `run` returns when DONE is there, and raises MaxRestartsExceeded, Canceled or the fatal error otherwise.
+    """
+
+    def __init__(
+        self,
+        run_dir: str | os.PathLike[str],
+        bus: MessageBus,
+        *,
+        root_runner: RootRunner,
+        max_restarts: int = 100,
+        wait_timeout: float = 300.0,
+        poll_interval: float = 1.0,
+        restart_delay: float = 1.0,
+        project_task: tuple[str, str] = ("", ""),
+        active_children: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        for name, value in (
+            ("max_restarts", max_restarts),
+            ("wait_timeout", wait_timeout),
+            ("poll_interval", poll_interval),
+            ("restart_delay", restart_delay),
+        ):
+            if value < 0:
+                raise ValueError(f"{name} must not be negative, got {value!r}")
+        if poll_interval == 0:
+            raise ValueError("poll_interval must be more than 0")
+        self._place = TaskPlace(os.fspath(run_dir), *project_task)
+        self._bus = bus
+        self._root_runner = root_runner
+        self._limits = Limits(max_restarts)
+        self._policy = DoneFile(restart_delay, wait_timeout)
+        self._poll_interval = poll_interval
+        self._active_children = active_children
+
+    def run(self, ctx: Context | None = None) -> None:
+        """Until DONE."""
+        inbox = _ContextInbox(ctx or Context())
+        marks = Marks(self._place, str, tuple)
+        failures: list[BaseException] = []
+        world = TaskWorld(
+            inbox,
+            lambda brief: self._attempt(inbox.context, brief, failures),
+            int,
+            marks.look,
+            self._active_children,
+            tuple,
+            self._poll_interval,
+        )
+        rules = Rules(self._policy, None)
+        stop = kernel.run(rules, None, Began(self._limits), Clock(inbox).look, world.perform, _forgotten)
+        self._conclude(stop, failures)
+
+    def _attempt(self, ctx: Context, brief: Brief, failures: list[BaseException]) -> Fact:
+        number = brief.iteration - 1
+        self._post("INFO", f"starting root agent (restart #{number})")
+        failures.clear()
+        try:
+            self._root_runner(ctx, number)
+        except (FatalError, RalphError, PermissionError, FileNotFoundError) as error:
+            failures.append(error)
+            return Reported("unusable", detail=str(error))
+        except Exception as error:  # noqa: BLE001  # whatever a runner raises is a failed run
+            failures.append(error)
+            self._post("WARNING", f"agent failed on restart #{number}: {error}")
+            return Interrupted(by) if (by := ctx.error()) else Reported("crashed", detail=str(error), exit_code=1)
+        return Reported("finished")
+
+    def _conclude(self, stop: Stop, failures: list[BaseException]) -> None:
+        match stop.outcome:
+            case Outcome.COMPLETED:
+                self._post("INFO", "task completed (DONE marker present, no active children)")
+                if "still active" in stop.why:
+                    self._post("WARNING", stop.why)
+            case Outcome.EXHAUSTED:
+                self._post("ERROR", EXHAUSTED)
+                raise MaxRestartsExceeded(EXHAUSTED)
+            case Outcome.INTERRUPTED:
+                raise Canceled(stop.why)
+            case Outcome.UNUSABLE if failures:
+                raise failures[0]
+            case Outcome.BLOCKED:
+                self._post("INFO", stop.why)
+            case _:
+                raise FatalError(stop.why)
+
+    def _post(self, kind: str, body: str) -> None:
+        self._bus.post(kind, body, project_id=self._place.project, task_id=self._place.task)
+
+
+class _ContextInbox:
+    """A context, as the engine asks for interruptions."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def fileno(self) -> int:
+        """No process is watched here."""
+        return -1
+
+    def interruption(self) -> str:
+        """Why the context is over."""
+        return self.context.error()
+
+    def stop_now(self) -> float | None:
+        """A runner ends itself."""
+        return None
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than the context lasts."""
+        self.context.wait(seconds)
+
+
+def _forgotten(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
+    """An API run keeps no journal: its caller is alive or it is not."""
+    return decision

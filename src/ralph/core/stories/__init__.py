@@ -1,0 +1,1 @@
+"""Stories: review rules, repair, order, prompt."""

@@ -1,0 +1,46 @@
+"""Which story comes next, which have to wait, and what makes a list of stories unworkable."""
+
+from collections.abc import Sequence
+
+from ralph.core.stories.review import CHANGES_REQUESTED, NEEDS_REVIEW, Story, invariant_problems, is_done
+from ralph.core.tasks import graph
+
+
+def next_story(stories: Sequence[Story], skip_review: bool) -> Story | None:
+    """What an implement iteration works on: the lowest priority number that waits for nothing; None without one."""
+    waiting = blocked(stories, skip_review)
+    free = [story for story in _open(stories, skip_review) if story.id not in waiting]
+    return min(free, key=lambda story: story.priority, default=None)
+
+
+def blocked(stories: Sequence[Story], skip_review: bool) -> dict[str, tuple[str, ...]]:
+    """The open stories that have to wait, and for which ids: they are not done, or not there at all."""
+    waits = graph.blocked({s.id: s.needs for s in stories}, [s.id for s in stories if is_done(s, skip_review)])
+    return {story.id: waits[story.id] for story in _open(stories, skip_review) if story.id in waits}
+
+
+def plan_problems(stories: Sequence[Story], cap: int, skip_review: bool) -> list[str]:
+    """Why no loop can begin with these valid stories."""
+    if not stories:
+        return ["tasks.json has no user stories."]
+    needs = {story.id: story.needs for story in stories}
+    problems = [
+        f"Story {id_} depends on {', '.join(map(repr, away))}, which tasks.json does not have."
+        for id_, away in graph.unknown(needs).items()
+    ]
+    if ring := graph.cycle(needs):
+        problems.append(f"Stories wait for each other: {graph.named(ring)}.")
+    return problems if skip_review else [*problems, *invariant_problems(stories, cap), *_unreviewable(stories, cap)]
+
+
+def _unreviewable(stories: Sequence[Story], cap: int) -> list[str]:
+    """A cap that was lowered since: the next review would be one too many for check 2."""
+    return [
+        f"Story {story.id} still needs a review but has had {story.count}: raise the review cap to {story.count}."
+        for story in stories
+        if story.status in (NEEDS_REVIEW, CHANGES_REQUESTED) and story.count == cap + 1
+    ]
+
+
+def _open(stories: Sequence[Story], skip_review: bool) -> list[Story]:
+    return [story for story in stories if not story.passes and (skip_review or story.status is None)]

@@ -1,0 +1,1 @@
+"""Supervised tasks: their names, and the message bus."""

@@ -1,0 +1,236 @@
+"""What an agent of the pipeline reads: the task, where its loop stands, what done means, what went wrong so far."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from ralph.core.tasks.criteria import expanded
+from ralph.model.spec import CompletionCriteria, Task, VerificationAttempt, VerificationMethod
+
+ATTEMPTS = 3  # how many of the latest are told
+DETAIL = 3000  # characters of what the last verification printed
+_LISTED = 20  # words a semantic check looks for
+
+TITLES: Mapping[str, str] = {
+    "coder": "Implementation",
+    "reviewer": "Code Review",
+    "tester": "Testing",
+    "qa": "QA",
+}
+_STEPS: Mapping[str, tuple[str, str, str]] = {
+    "coder": (
+        "Ensure all requirements from the specification are implemented",
+        "Commit your changes with a descriptive message",
+        "Verify your implementation works correctly",
+    ),
+    "reviewer": (
+        "Read every change made for this task and hold it against the specification",
+        "Look for faults, missing requirements, missing tests and security problems",
+        "Decide: approve it, or say what must change",
+    ),
+    "tester": (
+        "Ensure every requirement and acceptance criterion is covered by a test",
+        "Run all the tests and commit those you added with a descriptive message",
+        "Verify that the tests pass, and would fail if the work were wrong",
+    ),
+    "qa": (
+        "Ensure every acceptance criterion is met, by trying it out",
+        "Ensure all work for this task is committed and all tests pass",
+        "Verify that nothing that worked before is broken",
+    ),
+}
+
+_IMPORTANT = """\
+IMPORTANT:
+- Only output the promise when ALL requirements are met
+- The promise must be completely and unequivocally TRUE
+- Do NOT output a false promise to exit early
+- If blocked, explain what's preventing completion
+
+Your work will be verified. False promises will be detected."""
+
+_ONCE = """\
+## Completion Requirements
+
+When you have GENUINELY completed this stage, output:
+
+<promise>{promise}</promise>
+
+"""
+
+_REQUIREMENTS = """\
+## Completion Requirements
+
+When you have GENUINELY completed this stage:
+
+{steps}
+
+Then output:
+
+<promise>{promise}</promise>
+
+"""
+
+_STATUS = """\
+## Ralph Loop Status
+- **Iteration**: {iteration}/{limit}
+- **Agent**: {agent}
+
+## Task Outcome (What "Done" Means)
+{outcome}"""
+
+_YOURS = """\
+## Your Completion Requirements
+
+When you have GENUINELY completed this stage:
+
+**Success Criteria for {agent}:**
+{description}
+
+**To signal completion, output:**
+```
+<promise>{promise}</promise>
+```
+(alone on the last line of your final message, outside any code fence)
+
+**CRITICAL:**
+- Only output the promise when ALL acceptance criteria are truly met
+- Your completion will be verified using: {method}
+- False promises will be detected and the loop will continue
+- If blocked, explain what's preventing completion"""
+
+_SEND_BACK = """\
+**If you find faults the coder must repair**, do not output the promise. End your final message with what must change:
+```
+<changes>
+what must change, where, and why
+</changes>
+```
+(outside any code fence) The task then goes back to the coder with that text."""
+
+
+class StageBrief(Struct, frozen=True):
+    """All that one agent run of a stage is told."""
+
+    task: Task
+    agent: str
+    criteria: CompletionCriteria
+    iteration: int
+    limit: int
+    specification: str = ""
+    attempts: Sequence[VerificationAttempt] = ()
+    changes: str = ""  # what a later stage wants changed
+
+
+def looped(brief: StageBrief) -> str:
+    """The prompt of one iteration of a Ralph loop."""
+    parts = [
+        _header(brief, f"\n- **Ralph Iteration**: {brief.iteration}/{brief.limit}"),
+        *_specification(brief),
+        _REQUIREMENTS.format(steps=_steps(brief.agent), promise=brief.criteria.promise) + _IMPORTANT,
+        _status(brief),
+        *_acceptance(brief),
+        *_requested(brief),
+        *_history(brief.attempts),
+        *_yours(brief),
+        f"The loop will continue until genuine completion or iteration {brief.limit}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def single_pass(brief: StageBrief) -> str:
+    """The prompt of an agent whose loop is switched off."""
+    parts = [
+        _header(brief, ""),
+        *_specification(brief),
+        *_acceptance(brief),
+        *_requested(brief),
+        _ONCE.format(promise=brief.criteria.promise) + _IMPORTANT,
+        *([] if brief.agent == "coder" else [_SEND_BACK]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _header(brief: StageBrief, more: str) -> str:
+    task = brief.task
+    stage = TITLES.get(brief.agent, brief.agent)
+    return f"## Task Information\n- **Task ID**: {task.id}\n- **Title**: {task.title}\n- **Stage**: {stage}{more}"
+
+
+def _specification(brief: StageBrief) -> list[str]:
+    described = [f"## Task Description\n{text}"] if (text := brief.task.description.strip()) else []
+    specified = [f"## Specification\n{text}"] if (text := brief.specification.strip()) else []
+    return described + specified
+
+
+def _steps(agent: str) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(_STEPS.get(agent, _STEPS["coder"]), 1))
+
+
+def _status(brief: StageBrief) -> str:
+    spec = brief.task.completion_spec
+    outcome = spec.outcome if spec else "Complete the assigned task."
+    return _STATUS.format(iteration=brief.iteration, limit=brief.limit, agent=brief.agent, outcome=outcome)
+
+
+def _acceptance(brief: StageBrief) -> list[str]:
+    listed = "\n".join(f"- [ ] {criterion}" for criterion in _acceptance_criteria(brief.task))
+    return [f"## Acceptance Criteria\n{listed}"] if listed else []
+
+
+def _requested(brief: StageBrief) -> list[str]:
+    return [f"## Changes Requested\n{text}"] if (text := brief.changes.strip()) else []
+
+
+def _history(attempts: Sequence[VerificationAttempt]) -> list[str]:
+    """The reasons of the last attempts, and what the very last verification printed."""
+    if not attempts:
+        return []
+    told = [f"- Iteration {a.iteration}: {_indented(a.reason, '  ')}" for a in attempts[-ATTEMPTS:]]
+    detail = attempts[-1].detail.strip()
+    if detail:
+        told += ["", "The last verification printed:", "", "    " + _indented(detail[-DETAIL:], "    ")]
+    return ["\n".join(["## Previous Attempts", "These did not count as done. Repair the cause first.", *told])]
+
+
+def _yours(brief: StageBrief) -> list[str]:
+    criteria = brief.criteria
+    text = _YOURS.format(
+        agent=brief.agent,
+        description=criteria.description,
+        promise=criteria.promise,
+        method=criteria.verification_method.value,
+    )
+    words = _words_looked_for(criteria, _acceptance_criteria(brief.task))
+    evident = "In your final message, say of each of these, in these very words, how it is met:\n"
+    return [
+        text,
+        *([evident + "\n".join(f"- {word}" for word in words[:_LISTED])] if words else []),
+        *([] if brief.agent == "coder" else [_SEND_BACK]),
+    ]
+
+
+def _words_looked_for(criteria: CompletionCriteria, acceptance_criteria: Sequence[str]) -> list[str]:
+    """What semantic checks, stages included, will look for."""
+    found: list[str] = []
+    for method, config in _checks(criteria.verification_method.value, criteria.verification_config):
+        wanted = config.get("check_for") if method == VerificationMethod.SEMANTIC.value else None
+        if isinstance(wanted, str | list | tuple):
+            found += expanded(wanted, acceptance_criteria)
+    return list(dict.fromkeys(found))
+
+
+def _checks(method: str, config: Mapping[str, object]) -> list[tuple[object, Mapping[str, object]]]:
+    stages = config.get("stages") if method == VerificationMethod.MULTI_STAGE.value else None
+    if not isinstance(stages, list | tuple):
+        return [(method, config)]
+    maps = [stage for stage in stages if isinstance(stage, Mapping)]
+    return [(stage.get("method"), inner) for stage in maps if isinstance(inner := stage.get("config"), Mapping)]
+
+
+def _acceptance_criteria(task: Task) -> Sequence[str]:
+    return task.completion_spec.acceptance_criteria if task.completion_spec else ()
+
+
+def _indented(text: str, margin: str) -> str:
+    return text.strip().replace("\n", f"\n{margin}")

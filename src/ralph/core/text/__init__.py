@@ -1,0 +1,1 @@
+"""Text: plain, fenced, redacted, counted."""

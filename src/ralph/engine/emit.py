@@ -1,0 +1,20 @@
+"""Telling watchers what happens now."""
+
+import time
+from collections.abc import Sequence
+
+from ralph.core.text.secrets import hidden
+from ralph.model.events import Debugged, Event
+from ralph.model.ports import Watcher
+
+
+def tell(watchers: Sequence[Watcher], iteration: int, *events: Event) -> None:
+    """At once, to all of them."""
+    now = time.time()
+    for watch in watchers:
+        watch(now, iteration, events)
+
+
+def debug(watchers: Sequence[Watcher], iteration: int, *texts: str) -> None:
+    """What `--verbose` shows, secrets hidden. Half characters, as file names may hold, are no text for others."""
+    tell(watchers, iteration, *(Debugged(hidden(text.encode("utf-8", "replace").decode())) for text in texts))

@@ -1,0 +1,1 @@
+"""One file a command: parse, one use case, render, exit code."""

@@ -1,0 +1,53 @@
+"""`ralph demo`: the whole loop on a scratch repository, with a scripted agent and no key."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import click
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the scratch repository and say where it is.")
+@click.pass_context
+def command(context: click.Context, /, keep: bool) -> int:
+    """Watch the loop work: a failing test, a promise made too early and caught, a fix, a commit."""
+    import shutil
+    import tempfile
+
+    from ralph.app.setup.demo import prepare, secluded
+    from ralph.faces.cli.commands.run import command as run
+
+    folder = tempfile.mkdtemp(prefix="ralph-demo-")
+    try:
+        with _at(folder, secluded(os.environ)):
+            prepare(folder, os.environ)
+            click.echo(f"A scratch repository with a failing test: {folder}")
+            click.echo("The agent is scripted: it will promise too early once. Watch the guardrail.\n")
+            code: int = context.invoke(run, prompt_file="PROMPT.md")
+        if keep:
+            click.echo(f"\nKept: {folder}")
+        else:
+            click.echo("\nTry it on your own repository: ralph init, then ralph run -p PROMPT")
+        return code
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _at(folder: str, variables: Mapping[str, str]) -> Iterator[None]:
+    """Somewhere else, with another environment, for as long as the block lasts."""
+    before, theirs = os.getcwd(), dict(os.environ)
+    os.chdir(folder)
+    _have(variables)
+    try:
+        yield
+    finally:
+        _have(theirs)
+        os.chdir(before)
+
+
+def _have(variables: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(variables)

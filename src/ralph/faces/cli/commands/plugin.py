@@ -1,0 +1,91 @@
+"""`ralph plugin`: the Claude Code plugin that comes with ralph."""
+
+import os
+
+import click
+import msgspec
+
+from ralph.app.setup import plugin as use_cases
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+_whose = click.option(
+    "--user/--project",
+    "for_user",
+    default=True,
+    help="In ~/.claude, for all projects, or in this folder's .claude. [default: user]",
+)
+
+
+@click.group("plugin", short_help="The Claude Code plugin that comes with ralph.")
+def command() -> None:
+    """Find and install the Claude Code plugin: context alerts, the Stop reminder and the guard of story loops."""
+
+
+@command.command("path")
+@_as_json
+def path(as_json: bool) -> None:
+    """Print the plugin's folder, for `claude --plugin-dir`."""
+    folder = use_cases.plugin_folder()
+    click.echo(msgspec.json.encode({"path": folder}) if as_json else folder)
+
+
+@command.command("install")
+@_whose
+@click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
+@_as_json
+def install(for_user: bool, dry_run: bool, as_json: bool) -> None:
+    """Make Claude Code load the plugin in every session, and know /ralph-plan.
+
+    In a project it loads the plugin once you have trusted the folder.
+    """
+    folder = use_cases.plugin_folder()
+    plan = use_cases.planned(_folder(for_user), folder)
+    writes_skill = plan.skill.state in ("missing", "outdated")
+    if not dry_run:
+        use_cases.install(plan)
+    if as_json:
+        changed = (plan.is_news or writes_skill) and not dry_run
+        _tell({"settings": plan.settings, "plugin": folder, "skill": plan.skill.path, "changed": changed})
+        return
+    if dry_run:
+        click.echo(f"{plan.settings} would hold:\n{plan.text}", nl=False)
+    elif plan.is_news:
+        click.echo(f"Enabled {use_cases.PLUGIN}@{use_cases.MARKETPLACE} in {plan.settings}.")
+        trusted = "" if for_user else " once you have trusted this folder"
+        click.echo(f"New sessions will load it{trusted}; the first one may still be fetching it.")
+    else:
+        click.echo(f"{plan.settings} has it already.")
+    _tell_of_skill(plan.skill.path, plan.skill.state, dry_run)
+
+
+@command.command("uninstall")
+@_whose
+@_as_json
+def uninstall(for_user: bool, as_json: bool) -> None:
+    """Undo `install`: Claude Code no longer loads the plugin. What you changed yourself stays."""
+    plan = use_cases.planned_removal(_folder(for_user), use_cases.plugin_folder())
+    use_cases.uninstall(plan)
+    removes_skill = plan.skill.state in ("current", "outdated")
+    if as_json:
+        _tell({"settings": plan.settings, "skill": plan.skill.path, "changed": plan.is_news or removes_skill})
+        return
+    click.echo(f"Taken from {plan.settings}." if plan.is_news else f"{plan.settings} does not have it.")
+    if removes_skill:
+        click.echo(f"Removed {plan.skill.path}.")
+    elif plan.skill.state == "theirs":
+        click.echo(f"{plan.skill.path} is not as ralph wrote it: left alone.")
+
+
+def _folder(for_user: bool) -> str:
+    return use_cases.user_folder(os.environ) if for_user else use_cases.project_folder(os.getcwd())
+
+
+def _tell(record: dict[str, object]) -> None:
+    click.echo(msgspec.json.encode(record))
+
+
+def _tell_of_skill(path: str, state: str, dry_run: bool) -> None:
+    if state == "theirs":
+        click.echo(f"{path} is not as ralph wrote it: left alone. Remove it and install again to have ralph's.")
+    elif state != "current":
+        click.echo(f"{path} would be written." if dry_run else f"/ralph-plan is in {path}.")

@@ -1,0 +1,229 @@
+"""`ralph run`: the prompt loop."""
+
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ralph.faces.cli.options.amounts import Count, Dollars
+from ralph.faces.cli.options.durations import Duration
+from ralph.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from ralph.app.paths import Places
+    from ralph.app.run.loop import RunRequest
+    from ralph.config.schema import Settings
+    from ralph.model.loop import Stop
+    from ralph.stores.runs import RunRecord
+
+_KEYS = {  # flag → settings key
+    "maximum_iterations": "maximumIterations",
+    "completion_response": "completionResponse",
+    "stream_agent_output": "streamAgentOutput",
+    "max_time": "maxTimeSeconds",
+    "budget": "budgetUsd",
+    "timeout": "agent.timeoutSeconds",
+    "idle_timeout": "agent.idleTimeoutSeconds",
+    "color": "display.color",
+    "glyphs": "display.glyphs",
+}
+_LIMITS = {"maximumIterations": "maximum_iterations", "maxTimeSeconds": "max_time_seconds", "budgetUsd": "budget_usd"}
+_ONWARD = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
+_LOOKS = {"streamAgentOutput", "display.color", "display.glyphs"}
+
+
+class _Run(click.Command):
+    """Knows short options at once: click asks for a long one first, and its refusal imports difflib (2 ms)."""
+
+    def make_parser(self, ctx: click.Context) -> Any:  # noqa: ANN401  # the parser is private to click
+        """The usual one; where click has changed inside, it is only slower."""
+        parser: Any = super().make_parser(ctx)
+        known = getattr(parser, "_long_opt", None)
+        if isinstance(known, dict):
+            known.update(getattr(parser, "_short_opt", {}))
+        return parser
+
+
+def _resumable(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    from ralph.faces.cli.options.run_names import prompt_run  # only a shell asks
+
+    return prompt_run(context, parameter, incomplete)
+
+
+@click.command(cls=_Run)
+@click.option("-p", "--prompt", help="What the agent shall do.")
+@click.option(
+    "-f",
+    "--prompt-file",
+    type=click.Path(),
+    metavar="FILE",
+    help="A file with the prompt, read again each time; - for stdin.",
+)
+@click.option(
+    "-m",
+    "-n",
+    "--maximum-iterations",
+    "--max-iterations",
+    type=Count(),
+    help="Stop after so many iterations.  [default: 10]",
+)
+@click.option(
+    "-c", "--completion-response", metavar="TEXT", help="What <response>…</response> says when done.  [default: DONE]"
+)
+@click.option(
+    "--until",
+    multiple=True,
+    metavar="SIGNAL",
+    help="What claims completion: response, promise, file:PATH; may be repeated.  [default: response]",
+)
+@click.option(
+    "--stream-agent-output/--no-stream-agent-output", default=None, help="Show what the agent does.  [default: show]"
+)
+@click.option("--max-time", type=Duration(), help="Start no agent after so long: 90s, 15m, 8h.")
+@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
+@click.option("--agent", metavar="COMMAND", help="claude, codex, amp, gemini, opencode or any command.")
+@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
+@click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[RUN]",
+    shell_complete=_resumable,
+    help="Go on with a run that was stopped or killed; the last one without RUN.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]))
+@click.option("--glyphs", type=click.Choice(["auto", "emoji", "unicode", "ascii"]))
+@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    prompt: str | None,
+    prompt_file: str | None,
+    resume: str | None,
+    until: tuple[str, ...],
+    baseline: bool,
+    dry_run: bool,
+    as_json: bool,
+    verbose: bool,
+    agent: str | None,
+    **flags: object,
+) -> int:
+    """Run an agent on a prompt, each time with fresh context, until it says it is done and every guardrail passes.
+
+    Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 130 interrupted.
+    """
+    from ralph.app import paths as places
+    from ralph.app.run import loop as run
+    from ralph.config.sources import load
+    from ralph.faces.cli.live.watching import watching
+
+    given = {_KEYS[name]: value for name, value in flags.items() if value is not None}
+    if until:
+        given["until"] = list(until)
+    here = places.find(os.getcwd())
+    text = _prompt(prompt, prompt_file, resume)
+    loaded = load(here.folder, os.environ, given)
+    if resume is not None:
+        _refuse_changes({**given, **({"--baseline": True} if baseline else {})}, agent)
+        if dry_run:
+            record, request = run.resumable(resume, lambda old: _with_limits(old, given), here)
+            return _planned(request, here, loaded.warnings, record)
+        with watching(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
+            stop = run.resume(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
+        return _ended(stop, quiet=as_json or not os.path.exists(here.database))
+    settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
+    request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
+    warnings = (*loaded.warnings, *places.overlooked(here), *notice)
+    if dry_run:
+        return _planned(request, here, warnings)
+    notes = _notes(settings, loaded.files) if verbose else ()
+    with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
+        stop = run.start(request, here, os.environ, context.obj, wishes)
+    return _ended(stop, quiet=as_json or not os.path.exists(here.database))
+
+
+def _planned(request: "RunRequest", here: "Places", warnings: Sequence[str], earlier: "RunRecord | None" = None) -> int:
+    from msgspec.structs import replace
+
+    from ralph.app.run.dry_run import plan
+
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    there = replace(here, folder=earlier.folder) if earlier else here
+    click.echo(plan(request, there, os.environ, earlier))
+    return 0
+
+
+def _ended(stop: "Stop", *, quiet: bool) -> int:
+    """Its exit code, and a word on how to go on, where that can help."""
+    from ralph.faces.cli.terminal.output import Output
+
+    if stop.outcome.value != "completed" and not stop.lasting and not quiet:
+        onward = _ONWARD.get(stop.outcome.value, "")
+        Output.on(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
+    return stop.outcome.exit_code
+
+
+def _prompt(prompt: str | None, prompt_file: str | None, resume: str | None) -> str | None:
+    """The prompt's text; None when it is to be read from a file, or is known from an earlier life."""
+    if resume is not None:
+        if prompt is not None or prompt_file is not None:
+            raise UsageError("--resume goes on with the prompt the run has", "leave out -p and -f")
+        return None
+    if (prompt is None) == (prompt_file is None):
+        raise UsageError(
+            "give exactly one of --prompt (-p) and --prompt-file (-f)", 'for example: ralph run -p "Fix it"'
+        )
+    if prompt_file is not None and prompt_file != "-":
+        if not _is_read_once(prompt_file):
+            return None
+        with open(prompt_file, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read()
+    else:
+        text = prompt if prompt is not None else sys.stdin.read()
+    if not text.strip():
+        raise UsageError("the prompt is empty", "say what the agent shall do")
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _is_read_once(path: str) -> bool:
+    """Whether it cannot be read again for each iteration: /dev/stdin, `<(command)`, a pipe."""
+    try:
+        return path.startswith(("/dev/stdin", "/dev/fd/", "/proc/self/")) or stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _refuse_changes(given: dict[str, object], agent: str | None) -> None:
+    other = [key for key in given if key not in _LIMITS and key not in _LOOKS]
+    if other := [*other, *(["agent"] if agent else [])]:
+        raise UsageError(
+            f"--resume goes on with the run's own settings; {', '.join(other)} cannot be changed",
+            "only the limits can: -m, --max-time, --budget",
+        )
+
+
+def _with_limits(settings: "Settings", given: dict[str, object]) -> "Settings":
+    from msgspec.structs import replace
+
+    return replace(settings, **{_LIMITS[key]: value for key, value in given.items() if key in _LIMITS})
+
+
+def _notes(settings: "Settings", files: tuple[str, ...]) -> tuple[str, ...]:
+    import msgspec
+
+    from ralph.config.redaction import shown
+
+    merged = msgspec.json.encode(shown(settings)).decode()
+    return (*(f"Loading settings from {name}" for name in files), f"Settings: {merged}")

@@ -1,0 +1,15 @@
+"""`ralph status`: what runs here, and how the last runs ended."""
+
+import click
+
+from ralph.faces.cli.options.amounts import Count
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print records as JSON.")
+@click.option("-n", "--last", default=5, show_default=True, type=Count(), help="How many runs to show.")
+def command(as_json: bool, last: int) -> None:
+    """Show what runs in this repository: iteration, elapsed time, cost, and how the last runs ended."""
+    from ralph.faces.cli.pages.runs import overview
+
+    click.echo(overview(as_json, last))

@@ -1,0 +1,92 @@
+"""`ralph supervise`: restart an agent on a task until its DONE mark is there."""
+
+import os
+
+import click
+
+from ralph.faces.cli.options.amounts import Count, Dollars
+from ralph.faces.cli.options.durations import Duration
+
+
+@click.command()
+@click.argument("task_dir")
+@click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
+@click.option("--agent", metavar="NAME", help="The agent to run; the configured or detected one without it.")
+@click.option("--max-restarts", type=Count(0), default=100, show_default=True)
+@click.option("--restart-delay", type=Duration(zero=True), default="1", show_default=True, help="Between two runs.")
+@click.option(
+    "--wait-timeout",
+    type=Duration(zero=True),
+    default="300",
+    show_default=True,
+    help="How long child runs may go on once DONE is there.",
+)
+@click.option(
+    "--poll-interval", type=Duration(), default="1", show_default=True, help="How often others are looked at."
+)
+@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
+@click.option("--max-time", type=Duration(), help="Start no agent after so long.")
+@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
+@click.option("--project", default="", help="The project's name.  [default: the folder above the task]")
+@click.option("--task", default="", help="The task's name.  [default: the task's folder]")
+@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
+@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    task_dir: str,
+    command_line: tuple[str, ...],
+    agent: str | None,
+    max_restarts: int,
+    restart_delay: float,
+    wait_timeout: float,
+    poll_interval: float,
+    timeout: float | None,
+    idle_timeout: float | None,
+    max_time: float | None,
+    budget: float | None,
+    project: str,
+    task: str,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Start an agent on TASK_DIR/TASK.md and restart it until the file TASK_DIR/DONE is there.
+
+    An exit code never ends the loop, except 42 (wait, do not restart). The agent finds the folder in $TASK_FOLDER.
+
+    Exit code: 0 done, 1 restarts used up, 2 bad usage or a fatal error, 3 waiting for a person, 130 interrupted.
+    """
+    from ralph.app import paths as places
+    from ralph.app.run import loop as run
+    from ralph.app.supervise.loop import SuperviseRequest, supervise, task_place
+    from ralph.config.sources import load
+    from ralph.faces.cli.live.watching import watching
+    from ralph.model.errors import UsageError
+
+    if agent and command_line:
+        raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
+    place = task_place(task_dir, project, task)
+    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    loaded = load(os.getcwd(), os.environ, {key: value for key, value in given.items() if value is not None})
+    settings, notice = loaded.settings, tuple[str, ...]()
+    if not command_line:
+        settings = run.with_chosen(settings, agent)
+        settings, notice = run.with_agent(settings, places.find(os.getcwd()), os.environ)
+    request = SuperviseRequest(
+        place,
+        settings.agent,
+        command_line,
+        max_restarts,
+        restart_delay,
+        wait_timeout,
+        poll_interval,
+        max_time,
+        budget,
+        settings.snapshots,
+    )
+    warnings = (*loaded.warnings, *notice)
+    with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
+        stop = supervise(request, places.find(place.folder), os.environ, context.obj, wishes)
+    return stop.outcome.exit_code

@@ -1,0 +1,1 @@
+"""What a loop shows while it runs."""

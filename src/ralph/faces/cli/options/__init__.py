@@ -1,0 +1,1 @@
+"""Values people type: amounts, durations, criteria, names of runs."""

@@ -1,0 +1,71 @@
+"""What `ralph status` shows. Without click: people call this often, and it answers in the blink of an eye."""
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ralph.app import paths as places
+from ralph.app.runs import status
+from ralph.core.text.quantities import duration, money
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ralph.stores.runs import RunRecord
+
+_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
+DOING = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}
+
+
+def overview(as_json: bool, last: int = 5) -> str:
+    """The newest runs of this repository, the active one first."""
+    runs = status.recent(places.find(os.getcwd()), last)
+    if as_json:
+        return records(runs)
+    if not runs:
+        return "No runs here yet. Start one with `ralph run -p PROMPT`."
+    return "\n".join(map(line, sorted(runs, key=lambda r: r.ended_at is not None)))
+
+
+def line(run: "RunRecord") -> str:
+    """One run in one line."""
+    mark = _MARKS.get(run.outcome, "✗")
+    who = f"{run.task} · {run.agent}" if run.task else run.agent
+    if run.ended_at is None:
+        elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
+        doing = DOING.get(run.doing, run.doing)
+        told = f"iteration {run.iteration}/{run.limit} · {duration(elapsed)} · {money(run.cost_usd)} · {doing}"
+        return f"{mark} {run.id}  running  {who} · {told} · pid {run.pid}"
+    used = f"{run.iteration}/{run.limit} iterations · {duration(run.elapsed)} · {money(run.cost_usd)}"
+    return f"{mark} {run.id}  {run.outcome}  {who} · {used} · {run.why}"
+
+
+def records(runs: "Sequence[RunRecord]") -> str:
+    """As JSON, for programs."""
+    return msgspec.json.encode({"runs": [record(run) for run in runs]}).decode()
+
+
+def record(run: "RunRecord") -> dict[str, object]:
+    """One run for programs."""
+    active = run.ended_at is None
+    return {
+        "id": run.id,
+        "kind": run.kind,
+        "active": active,
+        "agent": run.agent,
+        "folder": run.folder,
+        "task": run.task,
+        "parent": run.parent,
+        "iteration": run.iteration,
+        "limit": run.limit,
+        "elapsed": round(run.elapsed + (max(0.0, time.time() - run.changed_at) if active else 0.0), 3),
+        "costUsd": run.cost_usd,
+        "doing": run.doing if active else None,
+        "outcome": run.outcome,
+        "why": run.why,
+        "startedAt": run.started_at,
+        "endedAt": run.ended_at,
+        "pid": run.pid if active else None,
+    }

@@ -1,0 +1,1 @@
+"""The terminal itself: its look, and writing to it."""

@@ -1,0 +1,1 @@
+"""Kinds of guardrails, one a file."""

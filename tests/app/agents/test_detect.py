@@ -1,0 +1,115 @@
+"""What a machine and a repository offer."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph.app.agents.detect import IGNORED, agent, default_flags, guardrails, missing_ignores
+
+
+def program(folder: Path, name: str, mode: int = 0o755) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(mode)
+
+
+def test_the_first_known_agent_on_path_is_found(tmp_path: Path) -> None:
+    path = {"PATH": f"{tmp_path / 'a'}:{tmp_path / 'b'}"}
+    assert agent(path) is None
+    program(tmp_path / "a", "opencode")
+    program(tmp_path / "a", "codex")
+    found = agent(path)
+    assert found is not None
+    assert (found.name, found.path) == ("codex", str(tmp_path / "a/codex"))
+    program(tmp_path / "b", "claude")
+    found = agent(path)
+    assert found is not None
+    assert found.name == "claude"
+
+
+def test_what_cannot_be_started_is_no_agent(tmp_path: Path) -> None:
+    program(tmp_path, "claude", mode=0o644)
+    (tmp_path / "codex").mkdir()
+    assert agent({"PATH": str(tmp_path)}) is None
+
+
+def test_only_claude_needs_flags_to_work_unattended() -> None:
+    assert default_flags("claude") == ("--permission-mode", "acceptEdits")
+    assert default_flags("codex") == default_flags("anything") == ()
+
+
+MAKEFILE = """\
+lint = ruff
+test := pytest
+.PHONY: test lint
+all: lint
+lint test: deps
+\techo test
+"""
+NPM = '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1", "lint": "eslint ."}}'
+
+
+@pytest.mark.parametrize(
+    ("files", "commands"),
+    [
+        ({}, []),
+        ({"Makefile": MAKEFILE}, ["make lint", "make test"]),
+        ({"Makefile": "test = x\ntested:\n"}, []),
+        ({"Makefile": "check:\n\ttrue\n"}, ["make check"]),
+        ({"Makefile": "check:\ntest:\n"}, ["make test"]),
+        ({"GNUmakefile": "test:\n", "Makefile": "lint:\n"}, ["make test"]),
+        ({"justfile": "test arg='x':\n  true\nlint:\n"}, ["just lint", "just test"]),
+        ({"package.json": NPM}, ["npm run lint"]),
+        ({"package.json": '{"scripts": {"test": "jest"}}'}, ["npm run test"]),
+        ({"package.json": '{"scripts": {"test": "jest"}}', "pnpm-lock.yaml": ""}, ["pnpm run test"]),
+        ({"package.json": '{"scripts": {"test": "jest"}}', "yarn.lock": ""}, ["yarn run test"]),
+        ({"package.json": "{ not json"}, []),
+        ({"package.json": "[1]"}, []),
+        ({"package.json": '{"scripts": {"test": 3, "lint": null}}'}, []),
+        (
+            {"pyproject.toml": "[tool.ruff]\n[tool.pytest.ini_options]\n"},
+            ["python3 -m ruff check .", "python3 -m pytest"],
+        ),
+        ({"pyproject.toml": "[tool.ruff]\n", "uv.lock": ""}, ["uv run ruff check ."]),
+        ({"pytest.ini": "", "poetry.lock": ""}, ["poetry run pytest"]),
+        ({"pytest.ini": "", ".venv/bin/pytest": ""}, [".venv/bin/pytest"]),
+        ({"Cargo.toml": ""}, ["cargo test"]),
+        ({"go.mod": ""}, ["go vet ./...", "go test ./..."]),
+        ({"go.mod": "", ".golangci.yml": ""}, ["golangci-lint run", "go test ./..."]),
+        ({"pom.xml": ""}, ["mvn -q test"]),
+        ({"pom.xml": "", "mvnw": ""}, ["./mvnw -q test"]),
+        ({"build.gradle": "", "gradlew": ""}, ["./gradlew test"]),
+        (
+            {"Makefile": "test:\n", "pyproject.toml": "[tool.ruff]\n[tool.pytest]\n"},
+            ["python3 -m ruff check .", "make test"],
+        ),
+    ],
+)
+def test_the_repository_suggests_its_guardrails(tmp_path: Path, files: dict[str, str], commands: list[str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert [found.command for found in guardrails(str(tmp_path))] == commands
+
+
+def test_a_build_file_that_is_no_text_suggests_nothing(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_bytes(b"\xff\xfe\x00" * 1000)
+    (tmp_path / "package.json").mkdir()
+    assert guardrails(str(tmp_path)) == ()
+
+
+@pytest.mark.parametrize(  # 001-33
+    ("text", "missing"),
+    [
+        (None, IGNORED),
+        ("*.pyc\n", IGNORED),
+        (".ralph/*.log\n", IGNORED[1:]),
+        ("\r\n".join(f" /{line} " for line in IGNORED), ()),
+        (".ralph/\n", ()),
+        ("# .ralph/\n", IGNORED),
+    ],
+)
+def test_what_gitignore_lacks(tmp_path: Path, text: str | None, missing: tuple[str, ...]) -> None:
+    if text is not None:
+        (tmp_path / ".gitignore").write_bytes(text.encode())
+    assert missing_ignores(str(tmp_path)) == missing

@@ -1,0 +1,201 @@
+"""Where a task goes on in another life."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ralph.app.pipeline.resume import Life, begins, resumed
+from ralph.core.policies.staged import Staged, StagePlan, Standing
+from ralph.core.progress import Streak
+from ralph.core.step import Rules, step
+from ralph.engine.journal import Journal
+from ralph.model.board import Entry
+from ralph.model.loop import (
+    Began,
+    Brief,
+    Decision,
+    Fact,
+    Interrupted,
+    Land,
+    Landed,
+    Limits,
+    LoopState,
+    Observation,
+    Outcome,
+    Reported,
+    RunAgent,
+    Stop,
+    Verified,
+    Verify,
+)
+from ralph.model.spec import Role, Task
+from ralph.stores import sqlite
+from ralph.stores.runs import Keeper, NewRun, Runs
+from ralph.stores.task_history import TaskHistory
+
+PLANS = (StagePlan("coder", "C", 15), StagePlan("reviewer", "R", 5), StagePlan("qa", "Q", 1))
+BACK = {"ralph_send_backs": [{"changes": "first", "given_up": True}, {"changes": "louder"}]}
+POLICY = Staged("T", PLANS)
+
+
+def entry(stage: Role | None, iteration: int = 0, *passed: Role, **metadata: Any) -> Entry:
+    task = Task("T", "s", "t", status="in_progress", stage=stage, iteration=iteration, metadata=metadata)
+    return Entry(task, passed=passed)
+
+
+def logged(stage: str, iteration: int) -> list[dict[str, object]]:
+    return [{"stage": stage, "ralph_iteration": iteration}]
+
+
+@pytest.mark.parametrize(
+    ("left", "log", "begun"),
+    [
+        (entry(None), [], Standing()),
+        (entry("coder", 3), logged("coder", 2), Standing(0, 2)),  # cut short in its third run
+        (entry("coder", 3), logged("coder", 3), Standing(0, 3)),  # stopped after it
+        (entry("reviewer"), logged("coder", 3), Standing(1)),
+        (entry("coder", 1, **BACK), logged("reviewer", 1), Standing(0, 0, 1, changes="louder")),
+        (entry("reviewer", 1, **BACK), logged("coder", 1), Standing(1, sends=1)),
+        (entry("qa", 1), logged("qa", 1), Standing(2)),  # the last run allowed: it gets another
+        (entry("tester", 4), [], Standing()),  # not among the stages
+    ],
+)
+def test_it_goes_on_where_it_stopped(left: Entry, log: list[dict[str, object]], begun: Standing) -> None:  # 000-24
+    assert begins(left, PLANS, log) == begun
+
+
+def said(text: str, tree: str = "") -> Reported:
+    return Reported("finished", text, cost_usd=0.25, tree=tree)
+
+
+CODED, REVIEWED, PROVEN = (said(f"<promise>{plan.promise}</promise>", plan.role) for plan in PLANS)
+MINDS, YES, NO = said("<changes>Louder.</changes>"), Verified(True, "fine"), Verified(False, "red")
+BEGINNING = Life(POLICY)
+
+
+class Lives:
+    """Runs of one task, journalled as the kernel does."""
+
+    def __init__(self, folder: Path) -> None:
+        database = sqlite.opened(str(folder / "ralph.db"))
+        self.runs, self.history = Runs(database), TaskHistory(database)
+        self._count = 0
+
+    def lived(self, facts: Sequence[Fact], life: Life = BEGINNING, signal: str = "received SIGTERM") -> Life:
+        """One of them. The last fact is seen with the signal pending."""
+        self._count += 1
+        run, keeper = f"run-{self._count}", Keeper(1, 1, "boot", 0, 0)
+        request = msgspec.json.encode({"request": {}, **msgspec.structs.asdict(life)})
+        self.runs.begin(NewRun(run, "execute", "/", "a", request, keeper, time.time(), task="T"))
+        journal = Journal(self.runs, run, "a", ())
+        state: LoopState[Standing] | None = None
+        for fact in [Began(Limits(99), life.spent_usd), *facts] if facts else []:
+            seen = Observation(fact, interrupted_by=signal if fact is facts[-1] else "")
+            state, decision = step(Rules(life.policy, life.patience), state, seen)
+            journal.append(seen, state, decision)
+        return life
+
+    def next(self, left: Entry, policy: Staged = POLICY) -> Life:
+        return resumed(Life(policy), "execute", left, self.runs, self.history)
+
+
+@pytest.fixture
+def lives(tmp_path: Path) -> Lives:
+    return Lives(tmp_path)
+
+
+def wanted(life: Life) -> Decision:
+    return life.policy.begin(Limits())[1]
+
+
+def brief(decision: Decision) -> Brief:
+    assert isinstance(decision, RunAgent)
+    return decision.brief
+
+
+def test_a_promise_nobody_looked_at_is_looked_at(lives: Lives) -> None:
+    lives.lived([CODED])
+    assert wanted(lives.next(entry("coder", 1))) == Verify("coder", 1, 15, CODED.text)
+
+
+def test_one_the_board_knows_to_hold_is_not_looked_at_again(lives: Lives) -> None:
+    lives.lived([CODED, Interrupted("kill")])
+    assert brief(wanted(lives.next(entry("reviewer", 0, "coder")))).role == "reviewer"
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, Interrupted("kill")])
+    assert wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))) == Land("qa")
+
+
+def test_what_is_proven_lands_if_it_is_the_same_tree(lives: Lives) -> None:
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES])
+    assert wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))) == Land("qa")
+
+
+@pytest.mark.parametrize("end", [Landed(True, "c0ffee"), Landed(False, problem="in the way")])
+@pytest.mark.parametrize("signal", ["received SIGTERM", ""])
+def test_what_may_have_landed_or_was_blocked_tries_again(lives: Lives, end: Landed, signal: str) -> None:
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, end], signal=signal)
+    assert wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))) == Land("qa")
+
+
+def test_a_conflict_is_gone_on_with(lives: Lives) -> None:
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, Landed(False, conflict="a.txt")])
+    told = brief(wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))))
+    assert (told.role, told.turns, "a.txt" in told.feedback[0].text) == ("coder", 0, True)
+
+
+@pytest.mark.parametrize("more", [[], [Landed(False, conflict="a.txt")]])
+def test_what_is_not_proven_any_more_does_not_land(lives: Lives, more: list[Fact]) -> None:
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, *more])
+    assert brief(wanted(lives.next(entry("reviewer", 0, "coder")))).role == "reviewer"
+
+
+def test_changes_not_yet_on_the_board_are_told_to_the_coder(lives: Lives) -> None:
+    lives.lived([CODED, YES, MINDS])
+    life = lives.next(entry("reviewer", 1, "coder"))
+    told = brief(wanted(life))
+    assert (told.role, told.changes, life.policy.begins.sends) == ("coder", "Louder.", 1)
+
+
+def test_streaks_send_backs_and_money_add_up_over_many_lives(lives: Lives) -> None:
+    life = lives.lived([CODED, YES, MINDS])
+    for _ in range(2):
+        life = lives.lived([CODED, NO], lives.next(entry("coder", 1)))
+    life = lives.lived([], lives.next(entry("coder", 1)))  # one that ended before it could do anything
+    life = lives.next(entry("coder", 1))
+    begun = life.policy.begins
+    assert (begun.sends, begun.turn, begun.failures) == (1, 2, Streak("verification failed: red", 2))
+    assert life.spent_usd == 1.0
+
+
+def test_a_limit_that_was_reached_stays_reached(lives: Lives) -> None:
+    lives.lived([CODED, YES, *[said("Hm.", str(n)) for n in range(5)]])
+    stop = wanted(lives.next(entry("reviewer", 5, "coder")))
+    assert isinstance(stop, Stop)
+    assert stop.outcome is Outcome.EXHAUSTED
+
+
+@pytest.mark.parametrize("plans", [PLANS[:2], (StagePlan("coder", "C", 3), *PLANS[1:])])
+def test_with_other_stages_or_limits_it_goes_by_the_board(lives: Lives, plans: tuple[StagePlan, ...]) -> None:
+    lives.lived([CODED])
+    assert lives.next(entry("coder", 1), Staged("T", plans)).policy.wanted is None
+
+
+def test_what_ended_for_good_is_begun_anew(lives: Lives) -> None:
+    lives.lived([CODED, YES, *[said("Hm.", str(n)) for n in range(5)]], signal="")
+    life = lives.next(entry("reviewer", 0, "coder"))
+    assert (life.policy.begins, life.policy.wanted, life.spent_usd) == (Standing(1), None, None)
+
+
+def test_without_an_earlier_life_it_begins(lives: Lives) -> None:
+    assert lives.next(entry("coder")) == Life(POLICY)
+
+
+def test_another_task_that_had_its_name_is_none_of_its_lives(lives: Lives) -> None:
+    lives.lived([CODED])
+    young = entry("coder")
+    young = msgspec.structs.replace(young, task=msgspec.structs.replace(young.task, created_at=time.time()))
+    assert lives.next(young) == Life(POLICY)

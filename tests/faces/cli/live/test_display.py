@@ -1,0 +1,846 @@
+"""A run as it is watched."""
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.core.text.plain import cells
+from ralph.faces.cli.live.display import Display
+from ralph.faces.cli.live.json_lines import JsonDisplay, replay
+from ralph.faces.cli.live.summary import Row, summary_table
+from ralph.faces.cli.terminal import output as writer
+from ralph.faces.cli.terminal.look import Look
+from ralph.faces.cli.terminal.output import Output
+from ralph.faces.glyphs import ASCII, EMOJI, UNICODE, Glyphs
+from ralph.model.events import (
+    AgentEnded,
+    AgentEvent,
+    Committed,
+    Debugged,
+    Event,
+    Finished,
+    GateEnded,
+    GateStarted,
+    IterationStarted,
+    LoopEvent,
+    Moment,
+    Noted,
+    Planned,
+    RunEnded,
+    RunStarted,
+    Said,
+    Spent,
+    Todo,
+    ToolEnded,
+    ToolStarted,
+    Unparsed,
+    Usage,
+    Waiting,
+    Warned,
+)
+
+NOON = 1_800_014_400.0  # 2027-01-15 12:00:00 UTC
+SETS = {"emoji": EMOJI, "unicode": UNICODE, "ascii": ASCII}
+COLOUR = Look(color=True, width=60, is_tty=True, progress=True)
+
+
+class Screen:
+    """Keeps what was written, a string a write."""
+
+    def __init__(self) -> None:
+        self.writes: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        self.writes.append(text)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.writes)
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def shown(look: Look, *events: Event) -> list[str]:
+    screen = Screen()
+    Display(look, screen, Screen())(NOON, 1, events)
+    return screen.text.splitlines()
+
+
+COMPLETE = "Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)"
+FINISHED = AgentEnded(1, "finished", "", 367.2, 5.76, Usage(1_234_567, 45_000, 800_000, 50_000), 58, 4)
+READ = (ToolStarted("1", "Read", "path"), ToolEnded("1", "package main", None, 45, 1234))
+TODOS = Planned((Todo("Read the file", "done"), Todo("Edit the code", "active"), Todo("Run tests")))
+VERIFICATION = GateEnded("coder: external", False, None, 0.1, detail="Command exited with 2, expected 0")
+GATE = GateEnded("make test", False, 2, 1.2, "APPEND", ".ralph/guardrail_001_make_test.log", "2 failed")
+ENDED = RunEnded("r1", "completed", "agent claimed DONE", 0, 3, 367, 0.71, Usage(184_000, 9_000))
+
+LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
+    "a tool and its result": (
+        READ,
+        {
+            "emoji": [
+                "⏺ Read(path)",
+                "✅ Result ← Read (45 lines, 1234 chars)",
+                "  ⎿  package main",
+                "     … 44 more lines",
+            ],
+            "unicode": [
+                "● Read(path)",
+                "✓ Result ← Read (45 lines, 1234 chars)",
+                "  └ package main",
+                "    … 44 more lines",
+            ],
+            "ascii": [
+                "* Read(path)",
+                "[OK] Result <- Read (45 lines, 1234 chars)",
+                "  `- package main",
+                "     ... 44 more lines",
+            ],
+        },
+    ),
+    "a tool's error": (
+        (ToolStarted("1", "Bash"), ToolEnded("1", "", "exit code 1: no", 1, 15)),
+        {
+            "emoji": ["⏺ Bash", "❌ Error ← Bash (1 line, 15 chars)", "  ⎿  exit code 1: no"],
+            "unicode": ["● Bash", "✗ Error ← Bash (1 line, 15 chars)", "  └ exit code 1: no"],
+            "ascii": ["* Bash", "[ERR] Error <- Bash (1 line, 15 chars)", "  `- exit code 1: no"],
+        },
+    ),
+    "todos": (
+        (TODOS,),
+        {
+            "emoji": [
+                "📋 Todo List",
+                "  ✅ Read the file",
+                "  🔄 Edit the code ← ACTIVE",
+                "  ⏸️ Run tests",
+                "  📊 Progress: 1/3 (33%)",
+            ],
+            "unicode": [
+                "▸ Todo List",
+                "  ☑ Read the file",
+                "  ▸ Edit the code ← ACTIVE",
+                "  ☐ Run tests",
+                "  Progress: 1/3 (33%)",
+            ],
+            "ascii": [
+                "Todo List",
+                "  [x] Read the file",
+                "  [>] Edit the code <- ACTIVE",
+                "  [ ] Run tests",
+                "  Progress: 1/3 (33%)",
+            ],
+        },
+    ),
+    "an agent that finished": (
+        (FINISHED,),
+        {"emoji": [f"✅ {COMPLETE}"], "unicode": [f"✓ {COMPLETE}"], "ascii": [f"[OK] {COMPLETE}"]},
+    ),
+    "an agent that did not": (
+        (AgentEnded(1, "timed_out", "No end after 60s.", 60.0, 0.1),),
+        {
+            "emoji": ["❌ No end after 60s. · 1m · $0.10"],
+            "unicode": ["✗ No end after 60s. · 1m · $0.10"],
+            "ascii": ["[ERR] No end after 60s. - 1m - $0.10"],
+        },
+    ),
+    "guardrails": (
+        (GateStarted("make lint"), GateEnded("make lint", True, 0, 0.3), GATE, VERIFICATION),
+        {
+            "emoji": [
+                '🔍 Guardrail "make lint" started',
+                '✅ Guardrail "make lint" passed with exit code 0 (0.3s)',
+                '❌ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND',
+                "  ⎿  2 failed",
+                "     .ralph/guardrail_001_make_test.log",
+                '❌ Guardrail "coder: external" failed (0.1s)',
+                "  ⎿  Command exited with 2, expected 0",
+            ],
+            "unicode": [
+                '▸ Guardrail "make lint" started',
+                '✓ Guardrail "make lint" passed with exit code 0 (0.3s)',
+                '✗ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND',
+                "  └ 2 failed",
+                "    .ralph/guardrail_001_make_test.log",
+                '✗ Guardrail "coder: external" failed (0.1s)',
+                "  └ Command exited with 2, expected 0",
+            ],
+            "ascii": [
+                '> Guardrail "make lint" started',
+                '[OK] Guardrail "make lint" passed with exit code 0 (0.3s)',
+                '[ERR] Guardrail "make test" failed with exit code 2 (1.2s) -> APPEND',
+                "  `- 2 failed",
+                "     .ralph/guardrail_001_make_test.log",
+                '[ERR] Guardrail "coder: external" failed (0.1s)',
+                "  `- Command exited with 2, expected 0",
+            ],
+        },
+    ),
+    "a run's beginning and an iteration's": (
+        (RunStarted("r1", "claude", 10), IterationStarted(3, 10)),
+        {
+            "emoji": ["run r1 · claude · up to 10 iterations", "", "━━ Iteration 3/10 " + "━" * 42],
+            "unicode": ["run r1 · claude · up to 10 iterations", "", "━━ Iteration 3/10 " + "━" * 42],
+            "ascii": ["run r1 - claude - up to 10 iterations", "", "== Iteration 3/10 " + "=" * 42],
+        },
+    ),
+    "a commit": (
+        (Committed(("commit", "push"), "Add it", ("push: no remote",)),),
+        {
+            "emoji": ["✅ Committed: Add it (commit, push)", "⚠️ push: no remote"],
+            "unicode": ["✓ Committed: Add it (commit, push)", "! push: no remote"],
+            "ascii": ["[OK] Committed: Add it (commit, push)", "[WARN] push: no remote"],
+        },
+    ),
+    "waiting": (
+        (Waiting(300, "Usage limit."),),
+        {
+            "emoji": ["⏳ Waiting 5m, until 12:05: Usage limit."],
+            "unicode": ["▸ Waiting 5m, until 12:05: Usage limit."],
+            "ascii": ["> Waiting 5m, until 12:05: Usage limit."],
+        },
+    ),
+    "a warning and a note": (
+        (Warned("Baseline is red"), Noted("session: abc123")),
+        {
+            "emoji": ["⚠️ Baseline is red", "· session: abc123"],
+            "unicode": ["! Baseline is red", "· session: abc123"],
+            "ascii": ["[WARN] Baseline is red", "- session: abc123"],
+        },
+    ),
+    "a run's end": (
+        (ENDED,),
+        {
+            "emoji": ["✅ Completed: agent claimed DONE · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"],
+            "unicode": ["✓ Completed: agent claimed DONE · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"],
+            "ascii": ["[OK] Completed: agent claimed DONE - 3 iterations - 6m7s - $0.71 - 184K in / 9K out"],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("what", LOOKS)
+def test_each_glyph_set_has_its_lines(what: str, name: str) -> None:  # 001-28, 001-29
+    events, lines = LOOKS[what]
+    assert shown(Look(glyphs=SETS[name]), *events) == lines[name]
+
+
+def test_every_event_there_is_can_be_shown() -> None:
+    display = Display(Look(), Screen(), Screen())
+    assert set(display._renders) == {*get_args(AgentEvent), *get_args(LoopEvent)}
+
+
+# -- the agent's events ---------------------------------------------------------------------------
+def test_text_is_shown_whole_and_in_order() -> None:  # 001-28
+    assert shown(Look(), Said("\none\n\ntwo\n"), Said("three")) == ["one", "", "two", "three"]
+
+
+def test_text_is_wrapped_on_a_terminal_and_not_in_a_log() -> None:
+    words = "Cache the lookups of users 日本語 by id"
+    assert shown(Look(width=20), Said(words)) == ["Cache the lookups of", "users 日本語 by id"]
+    assert shown(Look(), Said(words)) == [words]
+
+
+def test_a_subagent_is_indented() -> None:
+    nested = (
+        Said("a\nb", nested=True),
+        ToolStarted("1", "Grep", "x", nested=True),
+        ToolEnded("1", "y", None, 1, 1, nested=True),
+    )
+    assert shown(Look(), *nested) == ["  a", "  b", "  ● Grep(x)", "  ✓ Result ← Grep (1 line, 1 char)", "    └ y"]
+
+
+def test_a_thought_is_one_line() -> None:
+    assert shown(Look(width=20), Said("I think\nthat it should work", thinking=True)) == ["· I think that it s…"]
+
+
+def test_silence_leaves_no_line() -> None:
+    events = (
+        Said(""),
+        Said("\n\n"),
+        Said(" ", thinking=True),
+        Noted(""),
+        Planned(()),
+        Spent(1.0),
+        Finished(True),
+        Committed(),
+    )
+    assert shown(Look(), *events) == []
+
+
+def test_an_unknown_result_has_no_name() -> None:
+    assert shown(Look(), ToolEnded("x", "y", None, 1, 1)) == ["✓ Result (1 line, 1 char)", "  └ y"]
+
+
+def test_a_tool_without_output_says_so() -> None:
+    assert shown(Look(), ToolStarted("1", "Edit", "a"), ToolEnded("1"))[1] == "✓ Result ← Edit (no output)"
+
+
+def test_a_result_finds_its_tool_among_others() -> None:  # 001-28: correlation by id
+    lines = shown(Look(), ToolStarted("1", "Read", "a"), ToolStarted("2", "Bash", "b"), ToolEnded("1"), ToolEnded("2"))
+    assert lines[2:] == ["✓ Result ← Read (no output)", "✓ Result ← Bash (no output)"]
+
+
+def test_calls_nobody_answers_are_forgotten() -> None:
+    display = Display(Look(), Screen(), Screen())
+    display(NOON, 1, [ToolStarted(str(n), "Read") for n in range(5000)])
+    assert len(display._agent._names) <= 1000
+    display(NOON, 2, [IterationStarted(2, 3)])
+    assert not display._agent._names
+
+
+def test_output_is_limited_in_lines_and_chars() -> None:  # 001-29
+    look = Look(max_output_lines=2, max_output_chars=6)
+    output = "1234567\n\nthree\nfour\n"
+    assert shown(look, ToolEnded("1", output, None, 4, 20))[1:] == ["  └ 12345…", "    ", "    … 2 more lines"]
+    assert len(shown(Look(max_output_lines=0), ToolEnded("1", output, None, 4, 20))) == 1
+
+
+def test_a_last_newline_is_no_more_line() -> None:
+    assert shown(Look(), ToolEnded("1", "hello\n", None, 1, 6))[1:] == ["  └ hello"]
+
+
+@pytest.mark.parametrize("width", [24, 33, 60])
+@pytest.mark.parametrize("glyphs", SETS.values())
+def test_no_line_of_an_agent_is_wider_than_the_terminal(glyphs: Glyphs, width: int) -> None:
+    wide = "日本語 and words that go on and on, ✅ é e\u0301 " * 9
+    events = (
+        Said(wide),
+        Said(wide, nested=True),
+        Said(wide, thinking=True),
+        ToolStarted("1", "Bash", wide),
+        ToolEnded("1", wide + "\n" + wide, None, 2, 900, nested=True),
+        ToolStarted("2", "Bash", wide, nested=True),
+        Noted(wide),
+        Planned((Todo(wide), Todo(wide, "active"), Todo(wide, "done"))),
+        Unparsed(1, "", wide),
+    )
+    lines = shown(Look(glyphs=glyphs, width=width), *events)
+    assert [line for line in lines if cells(line) > width and "Result" not in line] == []
+
+
+def test_unknown_events_are_hinted_at_once_a_run() -> None:
+    screen = Screen()
+    display = Display(Look(), screen, Screen())
+    for run in ("r1", "r2"):
+        display(
+            NOON, 1, [RunStarted(run, "claude", 1), *[Unparsed(9, "future_type")] * 3, *[Unparsed(9, "", "oops")] * 3]
+        )
+    hint = "· 1 event of a kind this ralph does not know ('future_type'): an update may help"
+    assert screen.text.splitlines()[1:3] == [hint, "· 1 line of output that is no event: oops"]
+    assert screen.text.count("future_type") == screen.text.count("oops") == 2
+
+
+def test_without_streaming_only_the_loop_is_shown() -> None:  # 001-02
+    events = (Said("x"), *READ, TODOS, Noted("n"), Unparsed(1, "k"), Warned("loop"))
+    assert shown(Look(stream_agent_output=False), *events) == ["! loop"]
+
+
+# -- the loop's events ----------------------------------------------------------------------------
+def test_a_resumed_run_says_so() -> None:
+    assert shown(Look(), RunStarted("r1", "codex", 1, True)) == ["run r1 resumed · codex · up to 1 iteration"]
+
+
+def test_a_cost_nobody_told_is_unknown() -> None:
+    assert shown(Look(), AgentEnded(1, "finished", "", 1.0))[0].startswith("✓ Complete (cost: —, tokens: —,")
+    assert shown(Look(glyphs=ASCII), AgentEnded(1, "finished", "", 1.0))[0].startswith("[OK] Complete (cost: -,")
+    assert shown(Look(), RunEnded("r", "over_budget", "", 1, 1, 5)) == ["✗ Over budget · 1 iteration · 5s"]
+
+
+def test_an_outcome_without_a_sentence_is_named() -> None:
+    assert shown(Look(), AgentEnded(1, "timed_out", "", 2.0)) == ["✗ timed out · 2s"]
+
+
+def test_a_long_wait_names_the_day() -> None:
+    assert shown(Look(), Waiting(3 * 86400, "")) == ["▸ Waiting 72h, until 2027-01-18 12:00"]
+
+
+def test_timestamps_stand_before_every_line() -> None:  # 001-29
+    lines = shown(Look(timestamps=True), Said("a\nb"), IterationStarted(1, 2))
+    assert [line[:11] for line in lines] == ["[12:00:00] "] * 3
+    assert shown(Look(timestamps=True), Said("x")) == ["[12:00:00] x"]
+
+
+def test_a_time_no_calendar_reaches_ends_nothing() -> None:
+    screen = Screen()
+    Display(Look(timestamps=True), screen, screen)(1e300, 1, [Said("x"), Waiting(1, "y")])
+    assert screen.text.startswith("[?] x\n")
+
+
+def test_verbose_goes_to_stderr_with_a_prefix() -> None:  # 001-26
+    out, err = Screen(), Screen()
+    display = Display(Look(verbose=True, timestamps=True), out, err)
+    display(NOON, 1, [Debugged("Guardrail exited with code 0 (1.2s)"), Debugged("two\nlines\x1b[2J")])
+    assert err.text == "[ralph] Guardrail exited with code 0 (1.2s)\n[ralph] two\n[ralph] lines\n"
+    assert out.text == ""
+
+
+def test_what_is_not_verbose_hides_debugging() -> None:  # 001-26
+    out, err = Screen(), Screen()
+    Display(Look(), out, err)(NOON, 1, [Debugged("x")])
+    assert out.text == err.text == ""
+
+
+def test_stderr_and_stdout_keep_their_order() -> None:
+    both = Screen()
+    Display(Look(verbose=True), both, both)(NOON, 1, [Said("a"), Debugged("b"), Said("c")])
+    assert both.text == "a\n[ralph] b\nc\n"
+
+
+def test_a_call_is_one_write() -> None:
+    screen = Screen()
+    Display(Look(), screen, Screen())(NOON, 1, [Said("a"), *READ, Said("b")])
+    assert len(screen.writes) == 1
+
+
+# -- the table ------------------------------------------------------------------------------------
+def test_the_end_of_a_run_has_a_table_of_its_iterations() -> None:
+    events = (
+        RunStarted("r1", "claude", 3),
+        GateEnded("make test", False, 1, 1.0),  # before the first iteration: no row
+        IterationStarted(1, 3),
+        AgentEnded(0, "limited", "Usage limit.", 5.0),
+        IterationStarted(1, 3),
+        AgentEnded(1, "finished", "", 60.0, 0.5),
+        GateEnded("lint", True, 0, 1.0),
+        GateEnded("test", False, 2, 1.0),
+        IterationStarted(2, 3),
+        AgentEnded(2, "finished", "", 60.0, 0.25),
+        GateEnded("test", True, 0, 1.0),
+        Committed(("commit",), "Add 日本"),
+        IterationStarted(3, 3),
+        ENDED,
+    )
+    assert shown(Look(), *events)[-6:-1] == [
+        "",
+        "#  agent     guardrails  commit    time   cost",
+        "1  finished  ✗ 1/2       —         1m7s  $0.50",
+        "2  finished  ✓ 1/1       Add 日本  1m1s  $0.25",
+        "3  —         —           —           0s      —",
+    ]
+
+
+def test_a_long_run_has_a_short_table() -> None:
+    table = summary_table([Row(n) for n in range(1, 31)], Look()).splitlines()
+    assert len(table) == 22
+    assert table[1] == "… 10 earlier iterations"
+    assert table[-1].startswith("30")
+
+
+def test_a_run_without_iterations_has_no_table() -> None:
+    assert summary_table([], Look()) == ""
+    assert len(shown(Look(), ENDED)) == 1
+
+
+# -- nothing but text -----------------------------------------------------------------------------
+EVIL = "x\x1b]52;c;AAAA\x07\x1b[2J\r\x9b31m\u202e\x08y\nz"
+EVIL_EVENTS: tuple[Event, ...] = (
+    RunStarted(EVIL, EVIL, 1),
+    IterationStarted(1, 1),
+    Said(EVIL),
+    Said(EVIL, thinking=True),
+    ToolStarted("1", EVIL, EVIL),
+    ToolEnded("1", EVIL, None, 2, 9),
+    ToolEnded("2", EVIL, EVIL, 2, 9),
+    Planned((Todo(EVIL), Todo(EVIL, "active"), Todo(EVIL, "done"))),
+    Noted(EVIL),
+    Unparsed(1, EVIL),
+    Unparsed(1, "", EVIL),
+    AgentEnded(1, EVIL, EVIL, 1.0),
+    AgentEnded(1, EVIL, "", 1.0),
+    GateStarted(EVIL),
+    GateEnded(EVIL, False, 1, 1.0, EVIL, EVIL, EVIL),
+    Committed((EVIL,), EVIL, (EVIL,)),
+    Waiting(1.0, EVIL),
+    Warned(EVIL),
+    Debugged(EVIL),
+    RunEnded(EVIL, EVIL, EVIL, 1, 1, 1.0),
+)
+
+
+@pytest.mark.parametrize("width", [0, 40])
+def test_without_colour_not_one_escape_is_written(width: int) -> None:  # 001-29
+    screen = Screen()
+    display = Display(Look(width=width, verbose=True), screen, screen)
+    display(NOON, 1, EVIL_EVENTS)
+    assert not set(screen.text) & {chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), 0x202E)}
+
+
+def test_with_colour_only_our_own_escapes_are_written() -> None:
+    screen = Screen()
+    Display(Look(color=True, width=40, verbose=True), screen, screen)(NOON, 1, EVIL_EVENTS)
+    left = screen.text
+    for ours in ("0", "1", "2", "31", "32", "33", "36"):
+        left = left.replace(f"\x1b[{ours}m", "")
+    assert "\x1b[31m" in screen.text
+    assert not set(left) & {chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), 0x202E)}
+
+
+@given(st.text(), st.integers(24, 200) | st.just(0))
+def test_no_text_can_end_the_display(text: str, width: int) -> None:
+    screen = Screen()
+    display = Display(Look(color=True, width=width, is_tty=True, progress=True), screen, screen)
+    display(
+        NOON, 1, [RunStarted("r", "a", 1), Said(text), ToolStarted(text, text, text), ToolEnded(text, text, text, 1, 1)]
+    )
+    display.tick(NOON + 1)
+
+
+# -- the line at the bottom -----------------------------------------------------------------------
+def bottom(*events: Event, later: float = 130.0, look: Look = COLOUR) -> str:
+    screen = Screen()
+    display = Display(look, screen, Screen(), lambda: 60)
+    display(NOON, 3, [RunStarted("r1", "claude", 10), *events])
+    display.tick(NOON + later)
+    return screen.writes[-1].replace("\x1b[2m", "").replace("\x1b[0m", "").removeprefix("\r\x1b[K")
+
+
+def test_the_bottom_line_tells_what_goes_on() -> None:
+    working = (IterationStarted(3, 10), Spent(0.1), Spent(0.02), ToolStarted("1", "Bash", "pytest -q"))
+    assert bottom(*working) == "Iteration 3/10 · 2m10s · $0.12 · Bash pytest -q"
+    assert bottom(*working, ToolEnded("1")) == "Iteration 3/10 · 2m10s · $0.12"
+    assert bottom(*working, ToolStarted("2", "Read", "a"), ToolEnded("2")).endswith("Bash pytest -q")
+    assert bottom(IterationStarted(3, 10), GateStarted("make test")) == "Iteration 3/10 · 2m10s · Guardrail make test"
+    assert bottom(GateStarted("x"), GateEnded("x", True, 0, 1.0)) == "run r1 · 2m10s"
+    assert bottom(Waiting(300, "Limit.")) == "Waiting until 12:05 · 2m50s left"
+
+
+def test_the_cost_of_ended_agents_stays() -> None:
+    events = (
+        IterationStarted(1, 9),
+        Spent(0.1),
+        AgentEnded(1, "finished", "", 1.0, 0.5),
+        IterationStarted(2, 9),
+        Spent(0.25),
+    )
+    assert bottom(*events) == "Iteration 2/9 · 2m10s · $0.75"
+
+
+def test_the_bottom_line_fits_the_terminal_of_the_moment() -> None:
+    line = bottom(IterationStarted(3, 10), ToolStarted("1", "Bash", "echo 日本語 " * 20))
+    assert cells(line) <= 59
+    assert line.endswith("…")
+
+
+def test_the_bottom_line_is_renewed_four_times_a_second_at_most() -> None:
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen())
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    before = len(screen.writes)
+    for n in range(100):
+        display.tick(NOON + n / 100)
+    assert len(screen.writes) - before == 3
+
+
+def test_the_bottom_line_stays_below_what_is_printed() -> None:
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen())
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON + 0.01, 1, [Said("text")])
+    assert screen.writes[-1] == "\r\x1b[Ktext\n\x1b[2mrun r1 · 0s\x1b[0m"
+
+
+def test_the_bottom_line_is_gone_at_the_end() -> None:
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen())
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON + 9, 1, [ENDED])
+    assert screen.text.endswith("out\n")
+    count = len(screen.writes)
+    display.tick(NOON + 10)
+    display.close()
+    assert screen.writes[count:] in (["", ""], [""], [])
+
+
+def test_close_removes_the_bottom_line() -> None:
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen())
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display.close()
+    display.tick(NOON + 10)
+    assert screen.writes[-1] == "\r\x1b[K"
+
+
+def test_verbose_lines_do_not_collide_with_the_bottom_line() -> None:
+    both = Screen()
+    display = Display(Look(width=60, color=True, is_tty=True, progress=True, verbose=True), both, both)
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [Debugged("x")])
+    assert both.text.endswith("\r\x1b[K[ralph] x\n\x1b[2mrun r1 · 0s\x1b[0m")
+
+
+def test_without_colour_blanks_erase_the_bottom_line() -> None:
+    screen = Screen()
+    display = Display(Look(width=60, is_tty=True, progress=True), screen, Screen())
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [Said("x")])
+    assert screen.writes[-1] == "\r" + " " * 11 + "\rx\nrun r1 · 0s"
+
+
+def test_a_log_has_no_bottom_line() -> None:
+    screen = Screen()
+    display = Display(Look(), screen, Screen())
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display.tick(NOON + 9)
+    display.close()
+    assert screen.text == "run r1 · claude · up to 10 iterations\n"
+
+
+def test_a_narrower_terminal_is_noticed() -> None:
+    width = 60
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen(), lambda: width)
+    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    width = 30
+    display.tick(NOON + 1)
+    display(NOON + 1, 1, [Said("words that need more than thirty cells")])
+    assert "words that need more than\nthirty cells\n" in screen.text
+
+
+@pytest.mark.parametrize("width", [5, 10, 20])
+def test_the_bottom_line_fits_the_narrowest_terminal(width: int) -> None:
+    screen = Screen()
+    display = Display(COLOUR, screen, Screen(), lambda: width)
+    display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10), ToolStarted("1", "Bash", "make test")])
+    display.tick(NOON + 5)
+    line = screen.text.rpartition("\x1b[K")[2].removeprefix("\x1b[2m").removesuffix("\x1b[0m")
+    assert cells(line) < width
+
+
+def read_all(fd: int) -> bytes:
+    found = b""
+    while select.select([fd], [], [], 0.2)[0]:
+        try:
+            block = os.read(fd, 65536)
+        except OSError:  # a terminal whose other end is closed
+            break
+        if not block:
+            break
+        found += block
+    return found
+
+
+def test_the_bottom_line_in_a_real_terminal() -> None:
+    parent, child = pty.openpty()
+    with open(child, "w", encoding="utf-8") as stream:
+        out = Output.on(stream)
+        display = Display(COLOUR, out, out, out.columns)
+        display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10)])
+        display.tick(NOON + 5)
+        display(NOON + 6, 1, [Said("done"), ENDED])
+        display.close()
+        written = read_all(parent).decode()
+    os.close(parent)
+    assert "\x1b[2mIteration 1/10 · 5s\x1b[0m\r\x1b[Kdone\r\n" in written
+    assert written.endswith("184K in / 9K out\r\n")
+
+
+# -- the way out ----------------------------------------------------------------------------------
+def test_a_reader_that_leaves_ends_only_the_display() -> None:
+    reading, writing = os.pipe()
+    out = Output(writing)
+    display = Display(Look(), out, out)
+    display(NOON, 1, [Said("one")])
+    assert os.read(reading, 99) == b"one\n"
+    os.close(reading)
+    for _ in range(3):
+        display(NOON, 1, [Said("two")])
+    os.close(writing)
+
+
+def test_a_silenced_output_never_writes_to_a_descriptor_reused_since() -> None:
+    reading, writing = os.pipe()
+    out = Output(writing)
+    os.close(reading)
+    out("x")
+    os.close(writing)
+    other_reading, other_writing = os.pipe()
+    for fd in (other_reading, other_writing):
+        os.set_blocking(fd, False)
+    out("must not appear")
+    with pytest.raises(BlockingIOError):
+        os.read(other_reading, 9)
+    os.close(other_reading)
+    os.close(other_writing)
+
+
+def test_a_stream_closed_at_start_is_silent(tmp_path: Path) -> None:
+    Output.on(None)("x")
+    closed = io.StringIO()
+    closed.close()
+    Output.on(closed)("x")
+    code = (
+        "import sys, os\nfrom ralph.faces.cli.terminal.output import Output\nout = Output.on(sys.stdout)\n"
+        "fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\nassert fd == 1\nout('x')\nassert os.fstat(1).st_size == 0"
+    )
+    command = ["sh", "-c", 'exec "$0" "$@" >&-', sys.executable, "-c", code, str(tmp_path / "taken")]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
+def test_a_full_disk_is_survived() -> None:
+    fd = os.open("/dev/full", os.O_WRONLY)
+    out = Output(fd)
+    out("x")
+    out("y")
+    os.close(fd)
+
+
+def test_an_ascii_stdout_gets_question_marks() -> None:
+    reading, writing = os.pipe()
+    with open(writing, "w", encoding="ascii") as stream:
+        out = Output.on(stream)
+        Display(Look(glyphs=EMOJI), out, out)(NOON, 1, [Said("café ✓"), ToolStarted("1", "Read", "日")])
+    assert os.read(reading, 99) == b"caf? ?\n? Read(?)\n"
+    os.close(reading)
+
+
+def test_a_non_blocking_stdout_gets_all_of_it() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    text = "x" * 300_000
+    reader = subprocess.Popen(
+        [sys.executable, "-c", "import sys; print(len(sys.stdin.read()))"], stdin=reading, stdout=subprocess.PIPE
+    )
+    os.close(reading)
+    Output(writing)(text)
+    os.close(writing)
+    assert reader.communicate()[0] == b"300000\n"
+
+
+def test_a_reader_that_is_stuck_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "PATIENCE", 0.05)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    out = Output(writing)
+    for _ in range(50):
+        out("x" * 100_000)
+    assert read_all(reading).strip(b"x") == b""
+    out("y\n")
+    assert read_all(reading) == b"\ny\n"  # what was torn does not run into what follows
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_stream_without_a_descriptor_is_written_to() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    Output.on(stream)("é\n")
+    stream.seek(0)
+    assert stream.read() == "é\n"
+
+
+def test_an_unknown_encoding_is_ascii() -> None:
+    class Odd(io.StringIO):
+        encoding = "no-such"
+
+    odd = Odd()
+    Output.on(odd)("é")
+    assert odd.getvalue() == "?"
+
+
+# -- JSON -----------------------------------------------------------------------------------------
+def json_lines(look: Look, *events: Event) -> bytes:
+    sent: list[bytes] = []
+    display = JsonDisplay(look, sent.append)
+    display(NOON, 2, events)
+    display.tick(NOON)
+    display.close()
+    assert len(sent) <= 1
+    return b"".join(sent)
+
+
+def test_json_is_one_moment_a_line() -> None:
+    lines = json_lines(Look(), Said("é\x1b"), ENDED).splitlines()
+    assert json.loads(lines[0]) == {"at": NOON, "iteration": 2, "event": {"type": "said", "text": "é\x1b"}}
+    assert [msgspec.json.decode(line, type=Moment).event for line in lines] == [Said("é\x1b"), ENDED]
+
+
+def test_json_leaves_out_what_is_not_wanted() -> None:
+    assert json_lines(Look(), Debugged("x")) == b""
+    assert b"debugged" in json_lines(Look(verbose=True), Debugged("x"))
+    assert json_lines(Look(stream_agent_output=False), Said("x"), Noted("y")) == b""
+
+
+def test_half_a_character_does_not_end_json() -> None:
+    line = json_lines(Look(), Warned("no file \udcff"), Said("x"))
+    assert [m.event for m in (msgspec.json.decode(row, type=Moment) for row in line.splitlines())] == [
+        Warned("no file ?"),
+        Said("x"),
+    ]
+
+
+def test_stored_events_look_as_they_did() -> None:
+    events = (RunStarted("r1", "claude", 2), IterationStarted(1, 2), Said("text"), *READ, FINISHED, ENDED)
+    screen = Screen()
+    skipped = replay(json_lines(Look(), *events), Display(Look(), screen, Screen()))
+    assert screen.text.splitlines() == shown(Look(), *events)
+    assert skipped == 0
+    assert len(screen.writes) == 1  # one moment, one write
+
+
+def test_lines_that_are_not_understood_are_skipped() -> None:
+    whole = json_lines(Look(), Said("a"), Said("b"))
+    odd = b'{"at":1,"iteration":1,"event":{"type":"from_the_future"}}\n\n\xff\xfe\n[]\n'
+    screen = Screen()
+    assert replay(odd + whole + whole[:20], Display(Look(), screen, Screen())) == 4
+    assert screen.text == "a\nb\n"
+
+
+def test_a_newer_field_is_no_obstacle() -> None:
+    line = b'{"at":1,"iteration":1,"more":1,"event":{"type":"said","text":"x","mood":"good"}}'
+    screen = Screen()
+    assert replay(line, Display(Look(), screen, Screen())) == 0
+    assert screen.text == "x\n"
+
+
+def test_a_flood_is_shown_in_less_detail() -> None:
+    few: list[Event] = [
+        Said("thought", thinking=True),
+        Said("word " * 100),
+        ToolStarted("1", "Bash", "ls"),
+        ToolEnded("1", "out", None, 1, 3),
+    ]
+    assert "out" in "\n".join(shown(Look(), *few))
+    flood = "\n".join(shown(Look(), *few * 30))
+    assert "thought" not in flood
+    assert "out\n" not in flood
+    assert flood.count("● Bash(ls)") == flood.count("✓ Result ← Bash (1 line, 3 chars)") == 30
+    assert max(map(len, flood.splitlines())) < 250
+
+
+def test_a_flood_of_nothing_to_show_shows_nothing() -> None:
+    screen = Screen()
+    display = Display(Look(timestamps=True), screen, Screen())
+    for _ in range(3):
+        display(NOON, 1, [Unparsed(3)] * 200)
+    assert len(screen.text.splitlines()) == 1  # the hint about the first
+
+
+def test_of_a_flood_the_latest_plan_is_shown_and_no_agents_colour() -> None:
+    plans: list[Event] = [Planned((Todo(f"step {n}"),)) for n in range(100)]
+    flood = "\n".join(
+        shown(Look(color=True), Said("\x1b[31mred\x1b]0;title\x07"), ToolStarted("1", "Bash", "a\nb"), *plans)
+    )
+    assert flood.startswith("red\n● Bash(a b)\n▸ Todo List\n  ☐ step 99\n")
+    assert "step 98" not in flood
+    assert "\x1b" not in flood

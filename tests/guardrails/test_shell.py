@@ -1,0 +1,86 @@
+"""A guardrail whose log cannot be written, or whose folder is gone."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph.guardrails.shell import build
+from ralph.model.loop import GateResult
+from ralph.model.ports import Evidence, GateOptions
+from ralph.process.supervisor import Supervisor
+from support.quiet_inbox import QuietInbox
+from support.workshop import Workshop, result
+
+LOG = ".ralph/guardrail_001_check.log"
+
+
+@pytest.fixture
+def processes() -> Iterator[Supervisor]:
+    inbox = QuietInbox()
+    supervisor = Supervisor(inbox)
+    yield supervisor
+    supervisor.close()
+    inbox.close()
+
+
+def checked(folder: Path, command: str, processes: Supervisor) -> GateResult:
+    gate = build(GateOptions(command, "APPEND", log_name="check"), processes)
+    return gate.check(Evidence(1, str(folder), {"PATH": os.environ["PATH"]}))
+
+
+def test_a_log_that_is_there_is_named(tmp_path: Path, processes: Supervisor) -> None:
+    found = checked(tmp_path, "echo out; false", processes)
+    assert (found.log, found.trouble) == (LOG, "")
+    assert (tmp_path / LOG).read_text() == "out\n"
+    assert found.feedback
+    assert f"Output file: {LOG}\n" in found.feedback.text
+
+
+def a_file(folder: Path) -> None:
+    (folder / ".ralph").write_text("")
+
+
+def a_folder(folder: Path) -> None:
+    (folder / LOG).mkdir(parents=True)
+
+
+@pytest.mark.parametrize(("spoil", "why"), [(a_file, "Not a directory"), (a_folder, "Is a directory")])
+@pytest.mark.parametrize("command", ["echo out", "echo out; false"])
+def test_the_verdict_stays_where_the_log_cannot_be_written(
+    tmp_path: Path, processes: Supervisor, spoil: Callable[[Path], None], why: str, command: str
+) -> None:
+    spoil(tmp_path)
+    found = checked(tmp_path, command, processes)
+    assert found.passed == (command == "echo out")
+    assert (found.log, found.trouble) == ("", f"cannot write {LOG}: {why}")
+    if found.feedback:
+        assert found.feedback.text.splitlines()[1:] == ["Output (truncated):", "out"]
+
+
+def test_a_check_may_delete_its_own_log(tmp_path: Path, processes: Supervisor) -> None:
+    found = checked(tmp_path, "rm -r .ralph; echo out; false", processes)
+    assert (found.log, found.trouble) == ("", f"{LOG} was deleted while it was written")
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path, processes: Supervisor) -> None:
+    found = checked(tmp_path / "gone", "true", processes)
+    assert not found.passed
+    assert found.reason == f"It could not be started: the folder {tmp_path}/gone is gone."
+
+
+def test_neither_screen_nor_prompt_name_a_log_that_is_not_there(workshop: Workshop) -> None:
+    workshop.settings(guardrails=[{"command": "echo out; test -f made"}])
+    workshop.agent(
+        f"rm -r .ralph; echo > .ralph; {result('<response>DONE</response>')}",
+        f"touch made; {result('<response>DONE</response>')}",
+    )
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = ".ralph/guardrail_001_echo_out_test_f_made.log"
+    assert f"cannot write {log}: Not a directory" in done.stdout
+    assert done.stdout.count(log) == 1
+    assert ".ralph/" not in workshop.prompt(2)
+    assert "out" in workshop.prompt(2)
+    assert ".ralph/guardrail" not in workshop.ralph("show").stdout
