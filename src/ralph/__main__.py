@@ -27,9 +27,6 @@ def main() -> int:
         from ralph.process.spawner import start_guardian
 
         guardian = start_guardian()  # it starts while we import
-    from ralph._light import travel_light
-
-    travel_light()
     from ralph.faces.cli.main import main as command_line
 
     return command_line(arguments, guardian)
@@ -59,9 +56,6 @@ def _complain(text: str) -> None:
 
 def _status(arguments: list[str]) -> str:
     """Half the start-up of the whole command line; empty when that shall tell what is wrong."""
-    from ralph._light import travel_light
-
-    travel_light()
     from ralph.faces.cli.pages.runs import overview
     from ralph.model.errors import RalphError
 

@@ -813,34 +813,9 @@ def test_a_newer_field_is_no_obstacle() -> None:
     assert screen.text == "x\n"
 
 
-def test_a_flood_is_shown_in_less_detail() -> None:
-    few: list[Event] = [
-        Said("thought", thinking=True),
-        Said("word " * 100),
-        ToolStarted("1", "Bash", "ls"),
-        ToolEnded("1", "out", None, 1, 3),
-    ]
-    assert "out" in "\n".join(shown(Look(), *few))
-    flood = "\n".join(shown(Look(), *few * 30))
-    assert "thought" not in flood
-    assert "out\n" not in flood
-    assert flood.count("● Bash(ls)") == flood.count("✓ Result ← Bash (1 line, 3 chars)") == 30
-    assert max(map(len, flood.splitlines())) < 250
-
-
 def test_a_flood_of_nothing_to_show_shows_nothing() -> None:
     screen = Screen()
     display = Display(Look(timestamps=True), screen, Screen())
     for _ in range(3):
         display(NOON, 1, [Unparsed(3)] * 200)
     assert len(screen.text.splitlines()) == 1  # the hint about the first
-
-
-def test_of_a_flood_the_latest_plan_is_shown_and_no_agents_colour() -> None:
-    plans: list[Event] = [Planned((Todo(f"step {n}"),)) for n in range(100)]
-    flood = "\n".join(
-        shown(Look(color=True), Said("\x1b[31mred\x1b]0;title\x07"), ToolStarted("1", "Bash", "a\nb"), *plans)
-    )
-    assert flood.startswith("red\n● Bash(a b)\n▸ Todo List\n  ☐ step 99\n")
-    assert "step 98" not in flood
-    assert "\x1b" not in flood

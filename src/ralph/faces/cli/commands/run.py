@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,25 +37,13 @@ _ONWARD = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", wi
 _LOOKS = {"streamAgentOutput", "display.color", "display.glyphs"}
 
 
-class _Run(click.Command):
-    """Knows short options at once: click asks for a long one first, and its refusal imports difflib (2 ms)."""
-
-    def make_parser(self, ctx: click.Context) -> Any:  # noqa: ANN401  # the parser is private to click
-        """The usual one; where click has changed inside, it is only slower."""
-        parser: Any = super().make_parser(ctx)
-        known = getattr(parser, "_long_opt", None)
-        if isinstance(known, dict):
-            known.update(getattr(parser, "_short_opt", {}))
-        return parser
-
-
 def _resumable(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     from ralph.faces.cli.options.run_names import prompt_run  # only a shell asks
 
     return prompt_run(context, parameter, incomplete)
 
 
-@click.command(cls=_Run)
+@click.command()
 @click.option("-p", "--prompt", help="What the agent shall do.")
 @click.option(
     "-f",

@@ -1,16 +1,15 @@
 """An agent's events as text for people. Every word of an agent passes through `plain`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from ralph.core.text.plain import cells, first_lines, one_line, plain, wrapped
 from ralph.core.text.quantities import counted
 from ralph.faces.cli.terminal.look import LOG_WIDTH, Look
-from ralph.model.events import Event, Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
+from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
 
 NAME = 40  # cells of a tool's name
-BRIEF = 200  # characters of what is said in a flood
 OPEN_CALLS = 1000  # more unanswered calls than this are forgotten
 
 Render = Callable[[Any], str]  # of the one event type it is filed under; "" shows nothing
@@ -62,39 +61,6 @@ class AgentLines:
         text = event.text.strip("\n")
         text = "\n".join(wrapped(text, self._width - len(indent))) if self._width else plain(text)
         return indent + text.replace("\n", "\n" + indent) if indent and text else text
-
-    def flood(self, events: Sequence[Event], renders: Mapping[type, Render]) -> str:
-        """More at once than anybody reads: beginnings of texts, calls, the latest plan. It is cleaned in one go, which
-        takes our own colours too."""
-        shown: list[str] = []
-        show, names, glyphs, plan = shown.append, self._names, self._glyphs, None
-        tool, result = f"{glyphs.tool} ", f"{glyphs.ok} Result"
-        for event in events:
-            if type(event) is ToolEnded:  # not `isinstance`: a Struct is slow to say no
-                if event.lines or event.error is not None or not event.chars:
-                    show(self.tool_heading(event))
-                elif name := names.pop(event.id, ""):  # the same, at half the cost
-                    show(f"{result} {glyphs.back} {name} ({event.chars} chars)")
-                else:
-                    show(f"{result} ({event.chars} chars)")
-            elif type(event) is Said:
-                if not event.thinking:
-                    text = event.text
-                    show(text if len(text) <= BRIEF else text[:BRIEF] + glyphs.ellipsis)
-            elif type(event) is ToolStarted:
-                name, about = self._opened(event), event.summary
-                if about:
-                    about = (about if len(about) <= BRIEF else about[:BRIEF]).replace("\n", " ")
-                    show(f"{tool}{name}({about})")
-                else:
-                    show(tool + name)
-            elif type(event) is Planned:
-                plan = event
-            elif text := renders[type(event)](event):
-                show(text)
-        if plan is not None:
-            shown.append(self.planned(plan))
-        return plain("\n".join(shown))
 
     def tool_started(self, event: ToolStarted) -> str:
         """⏺ Read(path)"""

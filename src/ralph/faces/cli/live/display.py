@@ -25,7 +25,6 @@ from ralph.model.events import (
 )
 
 DEBUG = "[ralph] "
-FLOOD = 100  # so many events at once nobody can read
 
 
 class Display:
@@ -68,13 +67,9 @@ class Display:
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Show what became known at one time."""
         self._at = at
-        if len(events) >= FLOOD and self._look.stream_agent_output:
-            if text := self._agent.flood(events, self._renders):
+        for event in events:
+            if text := self._renders[type(event)](event):
                 self._shown.append(text)
-        else:
-            for event in events:
-                if text := self._renders[type(event)](event):
-                    self._shown.append(text)
         if self._progress is not None:
             self._progress.hear(at, events)
         self._flush()
