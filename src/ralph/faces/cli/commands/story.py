@@ -31,7 +31,7 @@ def command() -> None:
     """Work through a list of stories; each is approved by a fresh context that did not write it."""
 
 
-@command.command()
+@command.command("init")
 @click.option("--name", default="", help="The feature; the branch will be ralph/NAME.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @_placed
@@ -47,7 +47,7 @@ def init(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
     click.echo("commit, then: ralph story run")
 
 
-@command.command()
+@command.command("run")
 @click.option("-n", "--max-iterations", type=Count(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @click.option("--agent", metavar="COMMAND", help="The agent to run; the configured or detected one without it.")
@@ -127,7 +127,7 @@ def run(
     return stop.outcome.exit_code
 
 
-@command.command()
+@command.command("check")
 @click.option("--skip-review", is_flag=True)
 @click.option("--review-cap", type=Count(), default=5, show_default=True)
 @_placed
@@ -146,7 +146,7 @@ def check(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) 
     return 2 if problems else 0
 
 
-@command.command()
+@command.command("archive")
 @click.option("--label", default="", help="The archive's name.  [default: the branch]")
 @_placed
 def archive(project_dir: str, ralph_dir: str, label: str) -> int:
