@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from support.pipeline import Pipeline
-from support.workshop import Workshop
+from support.pipeline import PipelineFixture
+from support.workshop import ProjectFixture
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
+def workshop(tmp_path: Path) -> ProjectFixture:
     """A fresh git repository with a fake claude on PATH."""
-    return Workshop(tmp_path)
+    return ProjectFixture(tmp_path)
 
 
 @pytest.fixture
-def pipeline(workshop: Workshop) -> Pipeline:
+def pipeline(workshop: ProjectFixture) -> PipelineFixture:
     """A repository for `ralph execute`."""
-    return Pipeline(workshop)
+    return PipelineFixture(workshop)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ def main() -> int:
     if arguments in (["--version"], ["-v"]):
         from ralph._version import VERSION
 
-        return _printed(f"ralph {VERSION}\n")
+        return _print_text(f"ralph {VERSION}\n")
     if sys.platform == "win32":
         sys.stderr.write("ralph: Windows is not supported: it cannot end an agent's whole process tree\n")
         sys.stderr.write("  → run ralph inside WSL2\n")
@@ -19,9 +19,9 @@ def main() -> int:
     import gc
 
     gc.disable()  # nothing that is made while importing is garbage
-    if arguments in (["status"], ["status", "--json"]) and (shown := _status(arguments)):
+    if arguments in (["status"], ["status", "--json"]) and (shown := _render_status(arguments)):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # it is a text stream here
-        return _printed(shown)
+        return _print_text(shown)
     guardian = None
     if arguments[:1] in (["run"], ["supervise"], ["story"], ["-p"], ["-f"]):
         from ralph.process.spawner import start_guardian
@@ -32,7 +32,7 @@ def main() -> int:
     return command_line(arguments, guardian)
 
 
-def _printed(text: str, code: int = 0) -> int:
+def _print_text(text: str, code: int = 0) -> int:
     """The exit code: what cannot be printed is told, but for a closed pipe, which is the reader's choice."""
     try:
         sys.stdout.write(text)
@@ -54,13 +54,13 @@ def _complain(text: str) -> None:
         pass  # nobody can be told
 
 
-def _status(arguments: list[str]) -> str:
+def _render_status(arguments: list[str]) -> str:
     """Half the start-up of the whole command line; empty when that shall tell what is wrong."""
-    from ralph.faces.cli.pages.runs import overview
+    from ralph.faces.cli.pages.runs import render_status
     from ralph.model.errors import RalphError
 
     try:
-        return overview("--json" in arguments) + "\n"
+        return render_status("--json" in arguments) + "\n"
     except (RalphError, FileNotFoundError):
         return ""
 
@@ -81,7 +81,7 @@ def entry() -> None:
     """The console script."""
     import os
 
-    code = _printed("", main())
+    code = _print_text("", main())
     _complain("")
     os._exit(code)
 

@@ -6,7 +6,7 @@ import pytest
 
 from ralph.agents import amp, claude, codex, command, gemini, opencode, scripted
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
-from ralph.model.ports import AgentOptions, Mode
+from ralph.model.ports import AgentOptions, OutputMode
 
 
 def options(line: str, *flags: str, version: str = "") -> AgentOptions:
@@ -25,7 +25,7 @@ def argv(call: Invocation) -> str:
         ("text", "claude -p --model opus --output-format text"),  # 001-14
     ],
 )
-def test_claude(mode: Mode, expected: str) -> None:
+def test_claude(mode: OutputMode, expected: str) -> None:
     call = claude.build(options("claude", "--model", "opus")).invocation("do it", mode, None)
     assert argv(call) == expected
     assert call.stdin == "do it"
@@ -55,7 +55,7 @@ def test_claudes_own_budget_flag_is_left_alone() -> None:
         ("text", f"codex e --full-auto -o {ANSWER_FILE} {PROMPT_FILE}"),  # 001-14
     ],
 )
-def test_an_old_codex_is_called_as_first_specified(version: str, mode: Mode, expected: str) -> None:
+def test_an_old_codex_is_called_as_first_specified(version: str, mode: OutputMode, expected: str) -> None:
     call = codex.build(options("codex", version=version)).invocation("do it", mode, None)
     assert argv(call) == expected
     assert call.stdin == ""
@@ -74,7 +74,7 @@ def test_an_old_codex_gets_the_flags_before_the_file() -> None:
         ("text", f"codex exec -o {ANSWER_FILE} --skip-git-repo-check -s workspace-write -"),
     ],
 )
-def test_a_new_codex_gets_the_prompt_on_stdin(version: str, mode: Mode, expected: str) -> None:
+def test_a_new_codex_gets_the_prompt_on_stdin(version: str, mode: OutputMode, expected: str) -> None:
     call = codex.build(options("codex", version=version)).invocation("do it", mode, None)
     assert argv(call) == expected
     assert call.stdin == "do it"
@@ -101,7 +101,7 @@ def test_wiring_knows_that_codex_is_asked_for_its_version() -> None:
         ("text", "amp --mode smart --dangerously-allow-all -x do it"),  # 001-14
     ],
 )
-def test_amp_has_the_prompt_last(mode: Mode, expected: str) -> None:
+def test_amp_has_the_prompt_last(mode: OutputMode, expected: str) -> None:
     call = amp.build(options("amp", "--mode", "smart")).invocation("do it", mode, None)
     assert argv(call) == expected
     assert call.argv[-1] == "do it"
@@ -122,7 +122,7 @@ def test_a_long_prompt_reaches_amp_on_stdin() -> None:
         ("text", "gemini -m pro --output-format text --yolo --skip-trust -p do it"),
     ],
 )
-def test_gemini(mode: Mode, expected: str) -> None:
+def test_gemini(mode: OutputMode, expected: str) -> None:
     assert argv(gemini.build(options("gemini", "-m", "pro")).invocation("do it", mode, None)) == expected
 
 
@@ -141,7 +141,7 @@ def test_the_users_approval_mode_for_gemini_stands(flag: str) -> None:
     ("mode", "expected"),
     [("stream", "opencode run --format json --auto -m a/b"), ("text", "opencode run --auto -m a/b")],
 )
-def test_opencode_reads_the_prompt_on_stdin(mode: Mode, expected: str) -> None:
+def test_opencode_reads_the_prompt_on_stdin(mode: OutputMode, expected: str) -> None:
     call = opencode.build(options("opencode", "-m", "a/b")).invocation("do it", mode, None)
     assert argv(call) == expected
     assert call.stdin == "do it"

@@ -20,7 +20,7 @@ from ralph.model.events import (
     Unparsed,
     Usage,
 )
-from ralph.model.ports import Heard
+from ralph.model.ports import ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
@@ -33,10 +33,10 @@ def events_of(*events: dict[str, Any]) -> list[AgentEvent]:
     return list(CodexParser().feed(lines(*events)))
 
 
-def heard_of(*events: dict[str, Any]) -> Heard:
+def heard_of(*events: dict[str, Any]) -> ParsedRun:
     parser = CodexParser()
     parser.feed(lines(*events))
-    return parser.heard()
+    return parser.summarize_run()
 
 
 def item(stage: str, kind: str, call: str = "i1", **more: object) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def test_a_message_told_in_growing_pieces_is_its_last_form() -> None:
 def test_a_failed_turn_is_an_error_with_its_status(file: str, status: int | None) -> None:
     parser = CodexParser()
     parser.feed((TRANSCRIPTS / f"codex_err_{file}.ndjson").read_bytes())
-    heard = parser.heard()
+    heard = parser.summarize_run()
     assert (heard.closing, heard.status) == ("error", status)
     assert heard.error
 
@@ -186,4 +186,4 @@ def test_a_warning_before_an_empty_success_is_forgotten() -> None:
 def test_nothing_recorded_is_unparsed(name: str) -> None:
     parser = CodexParser()
     parser.feed((TRANSCRIPTS / name).read_bytes())
-    assert parser.heard().unparsed == 0
+    assert parser.summarize_run().unparsed == 0

@@ -16,10 +16,10 @@ import ralph.agents
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE
 from ralph.model.errors import ConfigError
 from ralph.model.events import AgentEvent
-from ralph.model.ports import Agent, AgentOptions, Heard, Mode
+from ralph.model.ports import Agent, AgentOptions, OutputMode, ParsedRun
 
 NAMES = [m.name for m in pkgutil.iter_modules(ralph.agents.__path__) if not m.name.startswith("_")]
-MODES: list[Mode] = ["stream", "text"]
+MODES: list[OutputMode] = ["stream", "text"]
 AWKWARD = "Fix it.\n\n\"quoted\" 'single' $(rm -rf ~) `tick` \\ \t emoji 🎉\nlast line\n"
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 ARGUMENT_LIMIT = 128 * 1024
@@ -44,7 +44,7 @@ def test_says_whether_a_budget_can_be_kept(name: str) -> None:
 
 @each_agent
 @each_mode
-def test_a_huge_prompt_is_never_an_argument(name: str, mode: Mode) -> None:
+def test_a_huge_prompt_is_never_an_argument(name: str, mode: OutputMode) -> None:
     prompt = "long " * 60_000
     call = built(name).invocation(prompt, mode, None)
     assert all(len(word.encode()) < ARGUMENT_LIMIT for word in call.argv)
@@ -54,7 +54,7 @@ def test_a_huge_prompt_is_never_an_argument(name: str, mode: Mode) -> None:
 @each_agent
 @each_mode
 @pytest.mark.parametrize("prompt", [AWKWARD, "-x --help", "- [ ] a list", "with\0nul", f"see {PROMPT_FILE}", "", " "])
-def test_a_prompt_arrives_as_it_is(name: str, mode: Mode, prompt: str) -> None:
+def test_a_prompt_arrives_as_it_is(name: str, mode: OutputMode, prompt: str) -> None:
     call = built(name).invocation(prompt, mode, None)
     assert call.stdin == prompt or PROMPT_FILE in call.argv or (call.argv[-1] == prompt and call.stdin == "")
 
@@ -62,20 +62,20 @@ def test_a_prompt_arrives_as_it_is(name: str, mode: Mode, prompt: str) -> None:
 @each_agent
 @each_mode
 @pytest.mark.parametrize("prompt", ["-x --lone", "with\0nul", f"see {PROMPT_FILE}", f"see {ANSWER_FILE}"])
-def test_what_an_argument_cannot_carry_is_no_argument(name: str, mode: Mode, prompt: str) -> None:
+def test_what_an_argument_cannot_carry_is_no_argument(name: str, mode: OutputMode, prompt: str) -> None:
     assert prompt not in built(name).invocation(prompt, mode, None).argv
 
 
 @each_agent
 @each_mode
-def test_users_flags_are_passed_on(name: str, mode: Mode) -> None:
+def test_users_flags_are_passed_on(name: str, mode: OutputMode) -> None:
     argv = built(name, "--model", "opus").invocation("p", mode, None).argv
     assert argv[argv.index("--model") + 1] == "opus"
 
 
 @each_agent
 @each_mode
-def test_every_flag_stands_once(name: str, mode: Mode) -> None:
+def test_every_flag_stands_once(name: str, mode: OutputMode) -> None:
     plain = built(name).invocation("p", mode, None).argv
     flags = [word for word in plain if word.startswith("--") and word not in ("--text", "--full-auto")]
     again = built(name, *flags).invocation("p", mode, None).argv
@@ -84,15 +84,15 @@ def test_every_flag_stands_once(name: str, mode: Mode) -> None:
 
 @each_agent
 @each_mode
-def test_parsers_are_fresh(name: str, mode: Mode) -> None:
+def test_parsers_are_fresh(name: str, mode: OutputMode) -> None:
     agent = built(name)
     assert agent.parser(mode) is not agent.parser(mode)
 
 
 @each_agent
 @each_mode
-def test_silence_is_no_success(name: str, mode: Mode) -> None:
-    heard = built(name).parser(mode).heard()
+def test_silence_is_no_success(name: str, mode: OutputMode) -> None:
+    heard = built(name).parser(mode).summarize_run()
     assert heard.closing in ("none", "unknown")
     assert heard.text == ""
 
@@ -101,7 +101,7 @@ def test_silence_is_no_success(name: str, mode: Mode) -> None:
 @each_mode
 @settings(max_examples=30, deadline=None)
 @given(blocks=st.lists(st.binary(max_size=300), max_size=5))
-def test_any_bytes_give_events(name: str, mode: Mode, blocks: list[bytes]) -> None:
+def test_any_bytes_give_events(name: str, mode: OutputMode, blocks: list[bytes]) -> None:
     total(name, mode, blocks)
 
 
@@ -155,12 +155,12 @@ def changed(value: Any, chance: random.Random, odd: list[object]) -> object:
     return copy
 
 
-def total(name: str, mode: Mode, blocks: list[bytes]) -> None:
+def total(name: str, mode: OutputMode, blocks: list[bytes]) -> None:
     parser = built(name).parser(mode)
     for block in blocks:
         assert all(isinstance(event, get_args(AgentEvent)) for event in parser.feed(bytearray(block)))
-    assert isinstance(heard := parser.heard(), Heard)
-    assert parser.heard() == heard
+    assert isinstance(heard := parser.summarize_run(), ParsedRun)
+    assert parser.summarize_run() == heard
 
 
 def test_a_prompt_that_cannot_take_its_place_is_told() -> None:

@@ -19,7 +19,7 @@ from ralph.model.events import (
     ToolStarted,
     Usage,
 )
-from ralph.model.ports import Heard
+from ralph.model.ports import ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
@@ -32,10 +32,10 @@ def events_of(*events: dict[str, Any]) -> list[AgentEvent]:
     return list(GeminiParser().feed(lines(*events)))
 
 
-def heard_of(*events: dict[str, Any]) -> Heard:
+def heard_of(*events: dict[str, Any]) -> ParsedRun:
     parser = GeminiParser()
     parser.feed(lines(*events))
-    return parser.heard()
+    return parser.summarize_run()
 
 
 def piece(words: str, **more: object) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def test_a_warning_on_the_way_is_noted_and_forgotten() -> None:
 def test_nothing_recorded_is_unparsed(name: str) -> None:
     parser = GeminiParser()
     parser.feed((TRANSCRIPTS / name).read_bytes())
-    assert parser.heard().unparsed == 0
+    assert parser.summarize_run().unparsed == 0
 
 
 def test_an_empty_answer_is_a_success_without_a_word() -> None:  # 0.61.0 tells it as an error

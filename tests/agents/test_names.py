@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.agents._names import name_of
+from ralph.agents._names import resolve_adapter_name
 
 
 # 001-12, REQUIREMENTS §4 Names
@@ -28,4 +28,4 @@ from ralph.agents._names import name_of
     ],
 )
 def test_a_command_is_known_by_its_last_part(command: str, expected: str) -> None:
-    assert name_of(command) == expected
+    assert resolve_adapter_name(command) == expected

@@ -8,7 +8,7 @@ import pytest
 
 from ralph.agents.opencode import OpencodeParser
 from ralph.model.events import AgentEvent, Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Usage
-from ralph.model.ports import Heard
+from ralph.model.ports import ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
@@ -21,10 +21,10 @@ def events_of(*events: dict[str, Any]) -> list[AgentEvent]:
     return list(OpencodeParser().feed(lines(*events)))
 
 
-def heard_of(*events: dict[str, Any]) -> Heard:
+def heard_of(*events: dict[str, Any]) -> ParsedRun:
     parser = OpencodeParser()
     parser.feed(lines(*events))
-    return parser.heard()
+    return parser.summarize_run()
 
 
 def said(words: str, kind: str = "text") -> dict[str, Any]:
@@ -115,4 +115,4 @@ def test_an_error_has_words_and_status() -> None:
 def test_nothing_recorded_is_unparsed(name: str) -> None:
     parser = OpencodeParser()
     parser.feed((TRANSCRIPTS / name).read_bytes())
-    assert parser.heard().unparsed == 0
+    assert parser.summarize_run().unparsed == 0

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.agents._plain import KEPT, PlainParser
+from ralph.agents._plain import MAX_KEPT_BYTES, PlainParser
 from ralph.model.events import Said
 
 
@@ -11,7 +11,7 @@ def text_of(*blocks: bytes) -> str:
     parser = PlainParser()
     for block in blocks:
         parser.feed(block)
-    return parser.heard().text
+    return parser.summarize_run().text
 
 
 def test_what_is_printed_is_said() -> None:
@@ -23,7 +23,7 @@ def test_blank_output_says_nothing() -> None:
 
 
 def test_success_is_left_to_the_exit_code() -> None:
-    assert PlainParser().heard().closing == "unknown"
+    assert PlainParser().summarize_run().closing == "unknown"
 
 
 def test_bytes_that_are_no_text_do_no_harm() -> None:
@@ -41,11 +41,11 @@ def test_of_a_flood_both_ends_survive() -> None:
     assert text.startswith("<response>FIRST</response>\n")
     assert text.endswith("<response>LAST</response>\n")
     assert "bytes left out" in text
-    assert len(text) < 4 * KEPT
+    assert len(text) < 4 * MAX_KEPT_BYTES
 
 
 def test_a_flood_in_one_block_is_kept_the_same_way() -> None:
     text = text_of(b"first " + b"x" * 5_000_000 + b" last")
     assert text.startswith("first ")
     assert text.endswith(" last")
-    assert len(text) < 4 * KEPT
+    assert len(text) < 4 * MAX_KEPT_BYTES

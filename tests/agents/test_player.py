@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from ralph.agents import scripted
-from ralph.core.outcome import judged
-from ralph.model.command import Exited
+from ralph.core.outcome import classify_run
+from ralph.model.command import CommandExit
 from ralph.model.events import Finished, Planned, Said, Todo, ToolEnded, ToolStarted
 from ralph.model.loop import Reported
-from ralph.model.ports import AgentOptions, Mode
+from ralph.model.ports import AgentOptions, OutputMode
 
 COMMIT = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
 
@@ -33,7 +33,7 @@ class Stage:
         return self
 
     def run(
-        self, mode: Mode = "stream", prompt: str = "do it", variables: Mapping[str, str] | None = None
+        self, mode: OutputMode = "stream", prompt: str = "do it", variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         agent = scripted.build(AgentOptions(("scripted",), (str(self.script),)))
         call = agent.invocation(prompt, mode, None)
@@ -58,10 +58,10 @@ def told(done: subprocess.CompletedProcess[bytes]) -> list[object]:
     return list(scripted.build(AgentOptions(("scripted",))).parser("stream").feed(done.stdout))
 
 
-def judge(done: subprocess.CompletedProcess[bytes], mode: Mode = "stream") -> Reported:
+def judge(done: subprocess.CompletedProcess[bytes], mode: OutputMode = "stream") -> Reported:
     parser = scripted.build(AgentOptions(("scripted",))).parser(mode)
     parser.feed(done.stdout)
-    return judged(parser.heard(), Exited(done.returncode, 1.0), done.stderr.decode())
+    return classify_run(parser.summarize_run(), CommandExit(done.returncode, 1.0), done.stderr.decode())
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> Sequence[str]:

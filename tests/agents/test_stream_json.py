@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.agents._stream_json import BRIEF, StreamJsonParser
+from ralph.agents._stream_json import MAX_FLOOD_TEXT_CHARS, StreamJsonParser
 from ralph.model.events import (
     AgentEvent,
     Finished,
@@ -20,7 +20,7 @@ from ralph.model.events import (
     Unparsed,
     Usage,
 )
-from ralph.model.ports import Heard
+from ralph.model.ports import ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
@@ -33,10 +33,10 @@ def events_of(*events: object) -> list[AgentEvent]:
     return list(StreamJsonParser().feed(lines(*events)))
 
 
-def heard_of(*events: object) -> Heard:
+def heard_of(*events: object) -> ParsedRun:
     parser = StreamJsonParser()
     parser.feed(lines(*events))
-    return parser.heard()
+    return parser.summarize_run()
 
 
 def assistant(*blocks: dict[str, Any], parent: str | None = None) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_costs_told_as_totals_become_differences() -> None:
     told = parser.feed(lines(result(total_cost_usd=0.01), result(total_cost_usd=0.03)))
     spent = [event.cost_usd for event in told if isinstance(event, Spent)]
     assert spent == [pytest.approx(0.01), pytest.approx(0.02)]
-    assert parser.heard().cost_usd == pytest.approx(0.03)
+    assert parser.summarize_run().cost_usd == pytest.approx(0.03)
 
 
 def test_a_total_that_shrank_is_a_new_count() -> None:
@@ -417,7 +417,7 @@ def test_a_lack_of_permission_counts_even_where_the_tool_else_works() -> None:
 def test_a_hooks_veto_is_no_lack_of_permission() -> None:
     parser = StreamJsonParser()
     parser.feed((TRANSCRIPTS / "claude_plugin.ndjson").read_bytes())
-    assert parser.heard().denials == ()
+    assert parser.summarize_run().denials == ()
 
 
 # -- odd input -------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def test_a_long_text_is_counted_as_unparsed() -> None:
     parser = StreamJsonParser()
     (event,) = parser.feed(lines(assistant(text("x" * 3_000_000))))
     assert isinstance(event, Unparsed)
-    assert parser.heard().unparsed == 1
+    assert parser.summarize_run().unparsed == 1
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in TRANSCRIPTS.glob("claude_*.ndjson")))
@@ -478,8 +478,8 @@ def test_nothing_recorded_is_unparsed_however_it_is_cut(name: str) -> None:
     at_once = list(whole.feed(data))
     one_by_one = [event for line in data.splitlines(keepends=True) for event in single.feed(line)]
     assert at_once == one_by_one
-    assert whole.heard() == single.heard()
-    assert whole.heard().unparsed == 0
+    assert whole.summarize_run() == single.summarize_run()
+    assert whole.summarize_run().unparsed == 0
 
 
 # -- a flood: less is built, the same is judged -------------------------------------------------------
@@ -547,7 +547,7 @@ def test_a_flood_is_judged_as_its_lines_are(odd: str, ends: bool) -> None:
     whole, single = StreamJsonParser(), StreamJsonParser()
     at_once = whole.feed(data)
     one_by_one = [event for line in data.splitlines(keepends=True) for event in single.feed(line)]
-    assert whole.heard() == single.heard()
+    assert whole.summarize_run() == single.summarize_run()
     shown = [e for e in one_by_one if not (isinstance(e, Said) and e.thinking)]
     assert [_bare(e) for e in at_once if not isinstance(e, Planned)] == [
         _bare(e) for e in shown if not isinstance(e, Planned)
@@ -580,8 +580,8 @@ def _bare(event: AgentEvent) -> AgentEvent:
             return ToolEnded(event.id, "", event.error, nested=event.nested)
         case Unparsed():
             return Unparsed(0)
-        case Said() if len(event.text) > BRIEF:
-            return Said(event.text[:BRIEF] + "…", False, event.nested)
+        case Said() if len(event.text) > MAX_FLOOD_TEXT_CHARS:
+            return Said(event.text[:MAX_FLOOD_TEXT_CHARS] + "…", False, event.nested)
         case _:
             return event
 
@@ -603,5 +603,5 @@ def test_of_many_lines_that_are_none_the_first_are_told_and_the_rest_counted(lin
     strange = [event for event in events if isinstance(event, Unparsed)]
     assert len(strange) == 101
     assert (strange[-1].count, strange[-1].size) == (4_900, 4_900 * len(line))
-    heard = parser.heard()
+    heard = parser.summarize_run()
     assert (heard.unparsed, heard.closing, heard.text) == (5_000, "success", "<response>DONE</response>")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ralph.agents
-from ralph.model.agent_card import Pointing, Traits
+from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.ports import Agent, AgentOptions
 
 NAMES = [m.name for m in pkgutil.iter_modules(ralph.agents.__path__) if not m.name.startswith("_")]
@@ -15,8 +15,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "agents.md"
 each_agent = pytest.mark.parametrize("name", NAMES)
 
 
-def traits(name: str) -> Traits:
-    found: Traits = importlib.import_module(f"ralph.agents.{name}").TRAITS
+def traits(name: str) -> AgentCard:
+    found: AgentCard = importlib.import_module(f"ralph.agents.{name}").CARD
     return found
 
 
@@ -41,7 +41,9 @@ def test_the_table_in_the_docs_is_true(name: str) -> None:  # issue 4
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])
 def test_who_can_be_pointed_at_a_model_gets_its_address_and_no_real_key(name: str) -> None:  # issue 4
-    pointing: Pointing = importlib.import_module(f"ralph.agents.{name}").pointed_at("http://127.0.0.1:9", "/home/x")
+    pointing: EndpointConfig = importlib.import_module(f"ralph.agents.{name}").configure_endpoint(
+        "http://127.0.0.1:9", "/home/x"
+    )
     text = f"{pointing}"
     assert "http://127.0.0.1:9" in text
     assert "scripted" in text

@@ -10,8 +10,8 @@ import pytest
 
 import ralph
 from ralph import CompletionCriteria, ExecutionPipeline, TaskCompletionSpec, VerificationMethod
-from support.processes import eventually
-from support.workshop import Workshop
+from support.processes import wait_until
+from support.workshop import ProjectFixture
 
 SEEDS = (
     "RalphLoop RalphLoopConfig RalphLoopState PromiseVerifier CompletionCriteria TaskCompletionSpec"
@@ -49,7 +49,7 @@ def test_a_completion_spec_goes_to_json_and_back() -> None:  # 002-02, 002-03
 
 
 @pytest.fixture
-def shop(workshop: Workshop) -> Workshop:
+def shop(workshop: ProjectFixture) -> ProjectFixture:
     workshop.git("commit", "-qm", "Start", "--allow-empty")
     workshop.ralph("spec", "create", "files")
     words = ["--outcome", "o", "--acceptance", "the file is there"]
@@ -58,14 +58,14 @@ def shop(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def pipeline(shop: Workshop, hook: str = ":") -> ExecutionPipeline:
+def pipeline(shop: ProjectFixture, hook: str = ":") -> ExecutionPipeline:
     program = shop.home / "worker"
     program.write_text(WORKER.replace("{hook}", hook))
     program.chmod(0o755)
     return ExecutionPipeline(shop.repo, agent="worker", environment=shop.environment)
 
 
-def test_a_pipeline_takes_a_task_through_all_stages(shop: Workshop) -> None:
+def test_a_pipeline_takes_a_task_through_all_stages(shop: ProjectFixture) -> None:
     worked = pipeline(shop)
     staged = worked.execute_stage("TASK-001", "coder")
     assert (staged.success, staged.issues) == (True, [])
@@ -76,18 +76,18 @@ def test_a_pipeline_takes_a_task_through_all_stages(shop: Workshop) -> None:
     assert worked.execute() == []
 
 
-def test_the_reason_goes_to_the_issues(shop: Workshop) -> None:  # 000-07, 002-20
+def test_the_reason_goes_to_the_issues(shop: ProjectFixture) -> None:  # 000-07, 002-20
     (result,) = pipeline(shop, "echo Hm.; exit").execute()
     assert (result.success, result.outcome) == (False, "stuck")
     assert "No completion promise found" in result.issues[0]
 
 
-def test_a_pipeline_in_a_thread_is_cancelled_from_another(shop: Workshop, tmp_path: Path) -> None:
+def test_a_pipeline_in_a_thread_is_cancelled_from_another(shop: ProjectFixture, tmp_path: Path) -> None:
     worked = pipeline(shop, f"touch {tmp_path}/up; sleep 60")
     found: list[ralph.ExecutionResult] = []
     thread = threading.Thread(target=lambda: found.extend(worked.execute()))
     thread.start()
-    assert eventually((tmp_path / "up").exists, 20)
+    assert wait_until((tmp_path / "up").exists, 20)
     worked.cancel()
     thread.join(10)
     assert [(result.success, result.outcome) for result in found] == [(False, "interrupted")]

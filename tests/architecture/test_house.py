@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ralph"
@@ -91,7 +91,7 @@ def places(pattern: re.Pattern[str], name: str, text: str) -> list[str]:
     return [f"{name}:{number}" for number, line in enumerate(text.splitlines(), 1) if pattern.search(line)]
 
 
-def probed(workshop: Workshop, run: str, *arguments: str) -> str:
+def probed(workshop: ProjectFixture, run: str, *arguments: str) -> str:
     """What of HEAVY is there after this; the line says only that, if it says anything."""
     script = PROBE.format(arguments=arguments, run=run, heavy=HEAVY)
     done = subprocess.run(
@@ -141,18 +141,18 @@ def test_only_tests_import_subprocess() -> None:
     assert [named(path) for path in MODULES if "subprocess" in imported(path)] == []
 
 
-def test_importing_ralph_imports_nothing_heavy(workshop: Workshop) -> None:
+def test_importing_ralph_imports_nothing_heavy(workshop: ProjectFixture) -> None:
     assert probed(workshop, "import ralph") == "IMPORTED"
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["-v"], ["status"], ["status", "--json"]], ids=" ".join)
-def test_the_quick_answers_import_nothing_heavy(workshop: Workshop, arguments: list[str]) -> None:
+def test_the_quick_answers_import_nothing_heavy(workshop: ProjectFixture, arguments: list[str]) -> None:
     assert workshop.ralph("run", "-p", "x").returncode == 0  # so that there is something to tell
     run = "from ralph.__main__ import main; assert main() == 0; print()"
     assert probed(workshop, run, *arguments) == "IMPORTED"
 
 
-def test_a_run_imports_no_other_face(workshop: Workshop) -> None:
+def test_a_run_imports_no_other_face(workshop: ProjectFixture) -> None:
     run = "from ralph.__main__ import main; assert main() == 0; print()"
     assert probed(workshop, run, "run", "-p", "x") == "IMPORTED click"
 
@@ -162,12 +162,12 @@ def test_a_run_imports_no_other_face(workshop: Workshop) -> None:
     [["run", "-p", "x"], ["task", "list"], ["board", "--once"], ["board", "--json"], ["--help"]],
     ids=" ".join,
 )
-def test_only_someone_who_watches_waits_for_textual(workshop: Workshop, arguments: list[str]) -> None:
+def test_only_someone_who_watches_waits_for_textual(workshop: ProjectFixture, arguments: list[str]) -> None:
     run = "from ralph.__main__ import main; assert main() == 0; print()"
     assert {"textual", "rich", "asyncio"}.isdisjoint(probed(workshop, run, *arguments).split())
 
 
-def test_the_probe_sees_what_is_imported(workshop: Workshop) -> None:
+def test_the_probe_sees_what_is_imported(workshop: ProjectFixture) -> None:
     assert probed(workshop, "import yaml, dis") == "IMPORTED yaml"
 
 
@@ -199,18 +199,18 @@ def test_the_readme_has_every_chapter() -> None:  # 001-33
 
 
 def test_the_readme_has_every_setting_and_no_command_that_is_not_there() -> None:  # 001-33
-    from ralph.config.reference import DESCRIPTIONS
-    from ralph.config.schema import PARTS
-    from ralph.faces.cli.main import COMMANDS
+    from ralph.config.reference import SETTING_DESCRIPTIONS
+    from ralph.config.schema import SETTINGS_PARTS
+    from ralph.faces.cli.main import COMMAND_MODULES
 
     text = (ROOT / "README.md").read_text()
-    top = [key for key in DESCRIPTIONS["Settings"] if key not in PARTS]
+    top = [key for key in SETTING_DESCRIPTIONS["Settings"] if key not in SETTINGS_PARTS]
     inner = [
         f"{part}{'[]' if part == 'guardrails' else ''}.{key}"
         for part in ("agent", "guardrails", "scm", "retry", "display")
-        for key in DESCRIPTIONS[PARTS[part].__name__]
+        for key in SETTING_DESCRIPTIONS[SETTINGS_PARTS[part].__name__]
     ]
     assert [key for key in (*top, *inner) if f"| `{key}` |" not in text] == []
     told = re.findall(r"^\| `ralph ([a-z]+)", text, re.MULTILINE)
     assert set(told) >= {"run", "init"}
-    assert [name for name in told if name not in COMMANDS] == []
+    assert [name for name in told if name not in COMMAND_MODULES] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.client_room import ClientRoom, Network, need
+from support.client_room import ClientFixture, IsolatedNetwork, skip_unless_installed
 
 MARKS = {
     "clients": "the real Claude Code and Codex; on every submission",
@@ -28,9 +28,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def network() -> Iterator[Network]:
+def network() -> Iterator[IsolatedNetwork]:
     """Loopback only, where the machine allows it."""
-    made = Network()
+    made = IsolatedNetwork()
     if not made.alone:
         warnings.warn("no network namespace can be made here: the CLIs have the machine's own network", stacklevel=1)
     yield made
@@ -38,10 +38,10 @@ def network() -> Iterator[Network]:
 
 
 @pytest.fixture
-def room(request: pytest.FixtureRequest, tmp_path: Path, network: Network) -> Iterator[ClientRoom]:
+def room(request: pytest.FixtureRequest, tmp_path: Path, network: IsolatedNetwork) -> Iterator[ClientFixture]:
     """A room with the agent that the test is about."""
     agent: str = request.param
-    need(agent)
-    made = ClientRoom(tmp_path, network, agent)
+    skip_unless_installed(agent)
+    made = ClientFixture(tmp_path, network, agent)
     yield made
     made.close()

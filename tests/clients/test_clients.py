@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from support.client_room import PROGRAMS, ClientRoom, Network, need, pinned, processes_of
-from support.processes import alive_with, eventually
+from support.client_room import (
+    CLIENTS_BIN,
+    ClientFixture,
+    IsolatedNetwork,
+    find_client_processes,
+    read_pinned_version,
+    skip_unless_installed,
+)
+from support.processes import find_processes_with, wait_until
 
 QUICK = [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "codex")]
 SLOW = [pytest.param(name, marks=pytest.mark.clients_slow) for name in ("gemini", "opencode")]
@@ -37,7 +44,7 @@ def in_a_tool(token: str) -> list[dict[str, Any]]:
 
 # -- the loop -------------------------------------------------------------------------------------
 @each
-def test_a_loop_completes_after_a_guardrail_failed_once(room: ClientRoom) -> None:  # issue 4; 001-12, 001-13, 001-16
+def test_a_loop_completes_after_a_guardrail_failed_once(room: ClientFixture) -> None:  # issue 4; 001-12, 001-13, 001-16
     room.model(
         [
             {"think": "Where do I begin?"},
@@ -65,7 +72,7 @@ def test_a_loop_completes_after_a_guardrail_failed_once(room: ClientRoom) -> Non
 
 
 @each
-def test_tokens_and_cost_are_in_the_report(room: ClientRoom) -> None:  # issue 4; C5
+def test_tokens_and_cost_are_in_the_report(room: ClientFixture) -> None:  # issue 4; C5
     usage = {"input_tokens": 1000, "output_tokens": 50, "cache_read_input_tokens": 300}
     room.model([{"usage": usage}, {"bash": "true"}, DONE])
     room.settings()
@@ -80,7 +87,7 @@ def test_tokens_and_cost_are_in_the_report(room: ClientRoom) -> None:  # issue 4
 
 
 @each
-def test_text_mode_completes_and_commits(room: ClientRoom) -> None:  # issue 4; 001-14, 001-23
+def test_text_mode_completes_and_commits(room: ClientFixture) -> None:  # issue 4; 001-14, 001-23
     room.model(
         {"steps": [{"write": {"path": "made.txt", "content": "x\n"}}, DONE], "message": "Make the file"},
     )
@@ -91,7 +98,7 @@ def test_text_mode_completes_and_commits(room: ClientRoom) -> None:  # issue 4; 
 
 
 @each
-def test_a_prompt_of_200_kib_arrives(room: ClientRoom) -> None:  # issue 4
+def test_a_prompt_of_200_kib_arrives(room: ClientFixture) -> None:  # issue 4
     room.model([DONE])
     room.settings()
     (room.repo / "P.md").write_text("word " * 41_000 + "\nthe very end")
@@ -103,7 +110,7 @@ def test_a_prompt_of_200_kib_arrives(room: ClientRoom) -> None:  # issue 4
 
 
 @pytest.mark.clients
-def test_claude_and_codex_run_the_same_loop(tmp_path: Path, network: Network) -> None:  # issue 4
+def test_claude_and_codex_run_the_same_loop(tmp_path: Path, network: IsolatedNetwork) -> None:  # issue 4
     """Only `agent.command` differs: outcome, kinds of events and exit code do not."""
     script = [[{"say": "Looking."}, {"bash": "ls"}, DONE], [{"bash": "touch made"}, DONE]]
     loops = {agent: loop(agent, tmp_path / agent, network, script) for agent in ("claude", "codex")}
@@ -111,10 +118,10 @@ def test_claude_and_codex_run_the_same_loop(tmp_path: Path, network: Network) ->
     assert loops["claude"][0] == (0, "completed", ["finished", "finished"])
 
 
-def loop(agent: str, folder: Path, network: Network, script: list[Any]) -> tuple[object, list[str]]:
-    need(agent)
+def loop(agent: str, folder: Path, network: IsolatedNetwork, script: list[Any]) -> tuple[object, list[str]]:
+    skip_unless_installed(agent)
     folder.mkdir()
-    room = ClientRoom(folder, network, agent)
+    room = ClientFixture(folder, network, agent)
     try:
         room.model(*script)
         room.settings(guardrails=[{"command": "test -f made"}])
@@ -145,7 +152,7 @@ ERRORS: dict[str, tuple[list[dict[str, Any]], str, int]] = {
 
 @each
 @pytest.mark.parametrize("trouble", ERRORS)
-def test_trouble_has_its_outcome(room: ClientRoom, trouble: str) -> None:  # issue 4; 001-34, C12
+def test_trouble_has_its_outcome(room: ClientFixture, trouble: str) -> None:  # issue 4; 001-34, C12
     script, outcome, code = ERRORS[trouble]
     room.model(script)
     room.settings()
@@ -155,7 +162,7 @@ def test_trouble_has_its_outcome(room: ClientRoom, trouble: str) -> None:  # iss
 
 
 @each
-def test_a_cut_stream_is_no_success_unless_the_agent_tries_again(room: ClientRoom) -> None:  # issue 4
+def test_a_cut_stream_is_no_success_unless_the_agent_tries_again(room: ClientFixture) -> None:  # issue 4
     room.model([{"say": "<response>DONE</response>"}, {"cut": True}, {"say": "Still here."}], [{"say": "No."}])
     room.settings()
     told = room.run("-p", "Greet.", "-m", "1")
@@ -167,16 +174,16 @@ def test_a_cut_stream_is_no_success_unless_the_agent_tries_again(room: ClientRoo
 
 
 @each_quick
-def test_a_service_that_falls_silent_is_given_up(room: ClientRoom) -> None:  # issue 4; C13
+def test_a_service_that_falls_silent_is_given_up(room: ClientFixture) -> None:  # issue 4; C13
     room.model([{"say": "Hel"}, {"hang": True}])
     room.settings()
     told = room.run("-p", "Greet.", "-m", "1", "--idle-timeout", "4s")
     assert (told.outcomes, told.code) == (["idle"], 1), told.events
-    assert not processes_of(room)
+    assert not find_client_processes(room)
 
 
 @claude
-def test_a_limit_is_waited_for_until_its_reset(room: ClientRoom) -> None:  # issue 4; 001-34
+def test_a_limit_is_waited_for_until_its_reset(room: ClientFixture) -> None:  # issue 4; 001-34
     reset = int(time.time()) + 5
     limit = {"status": 429, "message": "This request would exceed your account's rate limit.", "reset_at": reset}
     room.model([{"error": limit}], [DONE])
@@ -189,7 +196,7 @@ def test_a_limit_is_waited_for_until_its_reset(room: ClientRoom) -> None:  # iss
 
 
 @codex
-def test_codex_tells_its_limit_but_not_when_it_ends(room: ClientRoom) -> None:  # issue 4
+def test_codex_tells_its_limit_but_not_when_it_ends(room: ClientFixture) -> None:  # issue 4
     limit = {"status": 429, "message": "You've hit your usage limit.", "reset_at": int(time.time()) + 3600}
     room.model([{"error": limit}])
     room.settings()
@@ -199,7 +206,7 @@ def test_codex_tells_its_limit_but_not_when_it_ends(room: ClientRoom) -> None:  
 
 
 @claude
-def test_a_refused_permission_is_no_success(room: ClientRoom) -> None:  # issue 4; FACTS 1
+def test_a_refused_permission_is_no_success(room: ClientFixture) -> None:  # issue 4; FACTS 1
     room.model([{"write": {"path": "made.txt", "content": "x\n"}}, DONE])
     room.settings(flags=[])
     told = room.run("-p", "Make it.", "-m", "1")
@@ -209,7 +216,7 @@ def test_a_refused_permission_is_no_success(room: ClientRoom) -> None:  # issue 
 
 @codex
 @pytest.mark.parametrize("model", ["gpt-6.1-sol", "gpt-5-codex"])
-def test_codex_has_two_ways_to_offer_its_tools(room: ClientRoom, model: str) -> None:
+def test_codex_has_two_ways_to_offer_its_tools(room: ClientFixture, model: str) -> None:
     """As JavaScript for its newest models, one by one for others: the events are the same."""
     room.model([{"write": {"path": "made.txt", "content": "x\n"}}, {"bash": "cat made.txt"}, DONE])
     room.settings(flags=["-m", model])
@@ -220,10 +227,10 @@ def test_codex_has_two_ways_to_offer_its_tools(room: ClientRoom, model: str) -> 
 
 
 @claude
-def test_unknown_events_are_counted_hinted_at_once_and_harmless(room: ClientRoom) -> None:  # issue 4
+def test_unknown_events_are_counted_hinted_at_once_and_harmless(room: ClientFixture) -> None:  # issue 4
     doctored = room.home / "claude"
     novelty = r"{\"type\":\"novelty\",\"of\":\"next month\"}"
-    doctored.write_text(f"""#!/bin/sh\n{PROGRAMS}/claude "$@" | awk '{{ print "{novelty}"; print }}'\n""")
+    doctored.write_text(f"""#!/bin/sh\n{CLIENTS_BIN}/claude "$@" | awk '{{ print "{novelty}"; print }}'\n""")
     doctored.chmod(0o755)
     room.model([{"bash": "true"}, DONE])
     room.settings(agent={"command": str(doctored)})
@@ -237,42 +244,42 @@ def test_unknown_events_are_counted_hinted_at_once_and_harmless(room: ClientRoom
 
 # -- ends -----------------------------------------------------------------------------------------
 @each
-def test_cancel_in_the_middle_of_a_tool_leaves_no_process(room: ClientRoom) -> None:  # issue 4; C20
+def test_cancel_in_the_middle_of_a_tool_leaves_no_process(room: ClientFixture) -> None:  # issue 4; C20
     token = uuid.uuid4().hex
     room.model(in_a_tool(token))
     room.settings()
     with room.start("run", "--json", "-p", "Wait.") as run:
-        assert eventually(lambda: bool(alive_with(token)), 60)
+        assert wait_until(lambda: bool(find_processes_with(token)), 60)
         cancelled = room.ralph("cancel")
         run.communicate(timeout=30)
     assert cancelled.returncode == 0, cancelled.stderr
     assert run.returncode == 130
-    assert not alive_with(token)
-    assert not processes_of(room)
+    assert not find_processes_with(token)
+    assert not find_client_processes(room)
 
 
 @each
-def test_a_timeout_in_the_middle_of_a_tool_leaves_no_process(room: ClientRoom) -> None:  # issue 4; 001-34
+def test_a_timeout_in_the_middle_of_a_tool_leaves_no_process(room: ClientFixture) -> None:  # issue 4; 001-34
     token = uuid.uuid4().hex
     room.model(in_a_tool(token))
     room.settings()
     told = room.run("-p", "Wait.", "-m", "1", "--timeout", "5s" if room.agent in ("claude", "codex") else "25s")
     assert (told.outcomes, told.code) == (["timed_out"], 1), told.events
     assert (room.repo / "up").exists()
-    assert not alive_with(token)
-    assert not processes_of(room)
+    assert not find_processes_with(token)
+    assert not find_client_processes(room)
 
 
 @each
-def test_a_run_killed_with_9_goes_on(room: ClientRoom) -> None:  # issue 4
+def test_a_run_killed_with_9_goes_on(room: ClientFixture) -> None:  # issue 4
     token = uuid.uuid4().hex
     room.model(in_a_tool(token), [DONE])
     room.settings()
     with room.start("run", "-p", "Wait.") as run:
-        assert eventually(lambda: bool(alive_with(token)), 60)
+        assert wait_until(lambda: bool(find_processes_with(token)), 60)
         run.send_signal(signal.SIGKILL)
         run.communicate()
-    assert eventually(lambda: not alive_with(token) and not processes_of(room), 15)
+    assert wait_until(lambda: not find_processes_with(token) and not find_client_processes(room), 15)
     told = room.ralph("run", "--resume", "--json")
     assert told.returncode == 0, told.stdout
     assert room.requests()[-1]["run"] == 2
@@ -280,7 +287,7 @@ def test_a_run_killed_with_9_goes_on(room: ClientRoom) -> None:  # issue 4
 
 # -- the kit --------------------------------------------------------------------------------------
 @each
-def test_it_passes_the_conformance_kit(room: ClientRoom) -> None:  # issue 4
+def test_it_passes_the_conformance_kit(room: ClientFixture) -> None:  # issue 4
     done = room.ralph("agents", "check", room.agent, "--json", timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     card = json.loads(done.stdout)
@@ -288,12 +295,12 @@ def test_it_passes_the_conformance_kit(room: ClientRoom) -> None:  # issue 4
     assert verdicts.pop("cost") == ("yes" if room.agent in TELLS_COST else "no")
     assert verdicts.pop("beyond this kit") == "unverified"
     assert set(verdicts.values()) == {"yes"}
-    assert pinned(room.agent) in card["version"]
+    assert read_pinned_version(room.agent) in card["version"]
 
 
 # -- the other loops ------------------------------------------------------------------------------
 @each_quick
-def test_a_supervised_task_is_restarted_until_it_is_done(room: ClientRoom) -> None:  # issue 4; 003-02, 003-08
+def test_a_supervised_task_is_restarted_until_it_is_done(room: ClientFixture) -> None:  # issue 4; 003-02, 003-08
     task = room.repo / "root" / "proj" / "task-1"
     task.mkdir(parents=True)
     (task / "TASK.md").write_text("Do the thing.\n")
@@ -307,7 +314,7 @@ def test_a_supervised_task_is_restarted_until_it_is_done(room: ClientRoom) -> No
 
 
 @each_quick
-def test_a_whole_task_is_executed(room: ClientRoom) -> None:  # issue 4; 000-05, 002-17
+def test_a_whole_task_is_executed(room: ClientFixture) -> None:  # issue 4; 000-05, 002-17
     """The coder lies once; then four stages promise, each is verified, and the work lands.
 
     Codex in its own sandbox may not write to .git: its commit fails, and ralph keeps its work all the same.

@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from support.client_room import PACKAGES, PINS, pinned
+from support.client_room import NPM_PACKAGES, PINS_FILE, read_pinned_version
 
-LOCK = PINS.with_name("package-lock.json")
+LOCK = PINS_FILE.with_name("package-lock.json")
 
 
-@pytest.mark.parametrize("agent", PACKAGES)
+@pytest.mark.parametrize("agent", NPM_PACKAGES)
 def test_an_adapter_names_the_version_it_was_tried_with(agent: str) -> None:  # issue 4
-    verified: str = importlib.import_module(f"ralph.agents.{agent}").TRAITS.verified
-    assert verified == f"{pinned(agent)}, with the scripted model"
+    verified: str = importlib.import_module(f"ralph.agents.{agent}").CARD.verified
+    assert verified == f"{read_pinned_version(agent)}, with the scripted model"
 
 
 def test_the_lock_holds_no_address() -> None:  # issue 4
@@ -24,5 +24,5 @@ def test_the_lock_holds_no_address() -> None:  # issue 4
 
 def test_the_lock_is_of_these_pins() -> None:
     packages = json.loads(LOCK.read_text())["packages"]
-    for agent, package in PACKAGES.items():
-        assert packages[f"node_modules/{package}"]["version"] == pinned(agent)
+    for agent, package in NPM_PACKAGES.items():
+        assert packages[f"node_modules/{package}"]["version"] == read_pinned_version(agent)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.client_room import ClientRoom
+from support.client_room import ClientFixture
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "ralph"
 PLAN = "# Plan a feature for a Ralph loop"
@@ -17,7 +17,7 @@ claude = pytest.mark.parametrize("room", [pytest.param("claude", marks=pytest.ma
 pytestmark = pytest.mark.timeout(180)
 
 
-def told(room: ClientRoom, prompt: str, *flags: str) -> str:
+def told(room: ClientFixture, prompt: str, *flags: str) -> str:
     """What the model is asked when this is the whole prompt of `claude -p`."""
     before = len(room.requests())
     words = ("-p", prompt, "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", *flags)
@@ -29,7 +29,7 @@ def told(room: ClientRoom, prompt: str, *flags: str) -> str:
 
 @claude
 @pytest.mark.parametrize("whose", ["--user", "--project"])
-def test_the_bare_plan_works_from_the_first_session_on(room: ClientRoom, whose: str) -> None:  # 004-30
+def test_the_bare_plan_works_from_the_first_session_on(room: ClientFixture, whose: str) -> None:  # 004-30
     room.model([{"say": "ok"}])
     assert "Unknown" in told_result(room, "/ralph-plan")
     installed = room.ralph("plugin", "install", whose)
@@ -45,7 +45,7 @@ def test_the_bare_plan_works_from_the_first_session_on(room: ClientRoom, whose: 
 
 
 @claude
-def test_the_commands_of_the_plugin_have_its_name_before_theirs(room: ClientRoom) -> None:  # 004-01, 004-30, 002-14
+def test_the_commands_of_the_plugin_have_its_name_before_theirs(room: ClientFixture) -> None:  # 004-01, 004-30, 002-14
     room.model([{"say": "ok"}])
     assert PLAN in told(room, "/ralph:ralph-plan", *FROM_PLUGIN)
     assert STATUS in told(room, "/ralph:status", *FROM_PLUGIN)
@@ -55,7 +55,7 @@ def test_the_commands_of_the_plugin_have_its_name_before_theirs(room: ClientRoom
 
 
 @claude
-def test_installed_for_the_user_they_come_with_the_second_session(room: ClientRoom) -> None:  # 004-01
+def test_installed_for_the_user_they_come_with_the_second_session(room: ClientFixture) -> None:  # 004-01
     room.model([{"say": "ok"}])
     assert room.ralph("plugin", "install", "--user").returncode == 0
     told(room, "hello")  # the first session fetches the plugin
@@ -66,7 +66,7 @@ def test_installed_for_the_user_they_come_with_the_second_session(room: ClientRo
     assert f"Base directory for this skill: {room.home / '.claude/skills/ralph-plan'}" in both
 
 
-def told_result(room: ClientRoom, prompt: str) -> str:
+def told_result(room: ClientFixture, prompt: str) -> str:
     """What Claude Code says itself, without asking the model."""
     done = room.client("-p", prompt)
     return done.stdout + done.stderr

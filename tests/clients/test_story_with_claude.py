@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from support.client_room import ClientRoom
-from support.stories import CHEAT, REJECT, RESUBMIT, SUBMIT, approve, stories_in, story, worked_on, write_plan
+from support.client_room import ClientFixture
+from support.stories import (
+    CHEAT_FIELDS,
+    REJECT_FIELDS,
+    RESUBMIT_FIELDS,
+    SUBMIT_FIELDS,
+    build_work_command,
+    make_approval,
+    make_story,
+    read_stories,
+    write_plan,
+)
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "ralph"
 UNDO = {"reviewStatus": "needs_review", "passes": False}
@@ -22,7 +32,7 @@ pytestmark = pytest.mark.timeout(180)
 class Loop:
     """A project with a story loop in it, for the real Claude Code."""
 
-    def __init__(self, room: ClientRoom, *stories: dict[str, Any]) -> None:
+    def __init__(self, room: ClientFixture, *stories: dict[str, Any]) -> None:
         self.room = room
         made = room.ralph("story", "init", "--name", "demo")
         assert made.returncode == 0, made.stderr
@@ -38,7 +48,7 @@ class Loop:
 
     @property
     def stories(self) -> list[dict[str, Any]]:
-        return stories_in(self.room.repo)
+        return read_stories(self.room.repo)
 
     def asked(self, run: int) -> list[str]:
         """What the model read in one run, a text a request."""
@@ -46,23 +56,23 @@ class Loop:
 
     def change(self, id_: str, fields: dict[str, Any], subject: str) -> dict[str, Any]:
         """A tool call that works on a story and commits."""
-        return {"bash": worked_on(self.room.home, id_, fields, subject)}
+        return {"bash": build_work_command(self.room.home, id_, fields, subject)}
 
 
 # -- the plugin -----------------------------------------------------------------------------------
 @claude
-def test_claude_finds_nothing_wrong_with_the_plugin(room: ClientRoom) -> None:  # 004-01
+def test_claude_finds_nothing_wrong_with_the_plugin(room: ClientFixture) -> None:  # 004-01
     for place in (PLUGIN, PLUGIN.parents[1]):
         done = room.client("plugin", "validate", "--strict", place)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
 @claude
-def test_a_story_approved_by_its_own_author_is_held_back(room: ClientRoom) -> None:  # 004-14, 004-17
-    loop = Loop(room, story("US-001"))
+def test_a_story_approved_by_its_own_author_is_held_back(room: ClientFixture) -> None:  # 004-14, 004-17
+    loop = Loop(room, make_story("US-001"))
     room.model(
         [
-            loop.change("US-001", CHEAT, "feat: [US-001] - Title of US-001"),
+            loop.change("US-001", CHEAT_FIELDS, "feat: [US-001] - Title of US-001"),
             {"say": "Approved, I am that good."},
             ENDS,
             loop.change("US-001", UNDO, "feat: [US-001] - Title of US-001"),
@@ -83,14 +93,14 @@ def test_a_story_approved_by_its_own_author_is_held_back(room: ClientRoom) -> No
 
 
 @claude
-def test_uncommitted_work_is_held_back(room: ClientRoom) -> None:  # 004-21
-    loop = Loop(room, story("US-001"))
+def test_uncommitted_work_is_held_back(room: ClientFixture) -> None:  # 004-21
+    loop = Loop(room, make_story("US-001"))
     room.model(
         [
             {"bash": "echo x > left.txt"},
             {"say": "Done."},
             ENDS,
-            loop.change("US-001", SUBMIT, "feat: [US-001] - Title of US-001"),
+            loop.change("US-001", SUBMIT_FIELDS, "feat: [US-001] - Title of US-001"),
             {"say": "Committed."},
         ]
     )
@@ -103,8 +113,8 @@ def test_uncommitted_work_is_held_back(room: ClientRoom) -> None:  # 004-21
 
 
 @claude
-def test_the_model_learns_how_full_its_context_is(room: ClientRoom) -> None:  # 004-13
-    loop = Loop(room, story("US-001"))
+def test_the_model_learns_how_full_its_context_is(room: ClientFixture) -> None:  # 004-13
+    loop = Loop(room, make_story("US-001"))
     room.model([{"bash": "true"}, {"bash": "false"}, {"say": "Nothing to do."}])
     room.ralph("story", "run", "-n", "1", CLAUDE_CONTEXT_WINDOW="100")
     requests = loop.asked(1)
@@ -116,8 +126,8 @@ def test_the_model_learns_how_full_its_context_is(room: ClientRoom) -> None:  # 
 
 
 @claude
-def test_the_guard_refuses_what_is_plainly_destructive(room: ClientRoom) -> None:  # 004-04
-    loop = Loop(room, story("US-001"))
+def test_the_guard_refuses_what_is_plainly_destructive(room: ClientFixture) -> None:  # 004-04
+    loop = Loop(room, make_story("US-001"))
     room.model([{"bash": "git push --force nowhere main"}, {"say": "Then not."}])
     told = room.ralph("story", "run", "-n", "1", "--json").stdout
     assert "ralph's guard" in loop.asked(1)[-1]
@@ -127,15 +137,21 @@ def test_the_guard_refuses_what_is_plainly_destructive(room: ClientRoom) -> None
 
 # -- the loop -------------------------------------------------------------------------------------
 @claude
-def test_two_stories_with_one_requested_change(room: ClientRoom) -> None:  # 004-04, 004-08, 004-24, 004-31
-    loop = Loop(room, story("US-001"), story("US-002", dependsOn=["US-001"]))
+def test_two_stories_with_one_requested_change(room: ClientFixture) -> None:  # 004-04, 004-08, 004-24, 004-31
+    loop = Loop(room, make_story("US-001"), make_story("US-002", dependsOn=["US-001"]))
     room.model(
-        [loop.change("US-001", SUBMIT, "feat: [US-001] - Title of US-001"), {"say": "Written."}],
-        [loop.change("US-001", REJECT, "review: [US-001] - changes requested"), {"say": "Zero is not handled."}],
-        [loop.change("US-001", RESUBMIT, "fix: [US-001] - address review feedback"), {"say": "Zero is handled."}],
-        [loop.change("US-001", approve(2), "review: [US-001] - approved"), {"say": "Good."}],
-        [loop.change("US-002", SUBMIT, "feat: [US-002] - Title of US-002"), {"say": "Written."}],
-        [loop.change("US-002", approve(1), "review: [US-002] - approved"), {"say": "<promise>COMPLETE</promise>"}],
+        [loop.change("US-001", SUBMIT_FIELDS, "feat: [US-001] - Title of US-001"), {"say": "Written."}],
+        [loop.change("US-001", REJECT_FIELDS, "review: [US-001] - changes requested"), {"say": "Zero is not handled."}],
+        [
+            loop.change("US-001", RESUBMIT_FIELDS, "fix: [US-001] - address review feedback"),
+            {"say": "Zero is handled."},
+        ],
+        [loop.change("US-001", make_approval(2), "review: [US-001] - approved"), {"say": "Good."}],
+        [loop.change("US-002", SUBMIT_FIELDS, "feat: [US-002] - Title of US-002"), {"say": "Written."}],
+        [
+            loop.change("US-002", make_approval(1), "review: [US-002] - approved"),
+            {"say": "<promise>COMPLETE</promise>"},
+        ],
     )
     done = room.ralph("story", "run")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -161,12 +177,12 @@ def test_two_stories_with_one_requested_change(room: ClientRoom) -> None:  # 004
 
 
 @claude
-def test_who_insists_is_let_go_undone_and_told(room: ClientRoom) -> None:  # 004-17, C18
-    loop = Loop(room, story("US-001"))
+def test_who_insists_is_let_go_undone_and_told(room: ClientFixture) -> None:  # 004-17, C18
+    loop = Loop(room, make_story("US-001"))
     room.model(
-        [loop.change("US-001", CHEAT, "feat: [US-001] - Title of US-001"), {"say": "I insist."}],
-        [loop.change("US-001", SUBMIT, "feat: [US-001] - Title of US-001"), {"say": "Submitted."}],
-        [loop.change("US-001", approve(1), "review: [US-001] - approved"), {"say": "Good."}],
+        [loop.change("US-001", CHEAT_FIELDS, "feat: [US-001] - Title of US-001"), {"say": "I insist."}],
+        [loop.change("US-001", SUBMIT_FIELDS, "feat: [US-001] - Title of US-001"), {"say": "Submitted."}],
+        [loop.change("US-001", make_approval(1), "review: [US-001] - approved"), {"say": "Good."}],
     )
     done = room.ralph("story", "run")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -178,14 +194,14 @@ def test_who_insists_is_let_go_undone_and_told(room: ClientRoom) -> None:  # 004
 
 
 @claude
-def test_without_hooks_the_runner_judges_all_the_same(room: ClientRoom, tmp_path: Path) -> None:  # 004-17, C18
+def test_without_hooks_the_runner_judges_all_the_same(room: ClientFixture, tmp_path: Path) -> None:  # 004-17, C18
     bare = tmp_path / "bare"
     (bare / ".claude-plugin").mkdir(parents=True)
     (bare / ".claude-plugin/plugin.json").write_text('{"name": "bare", "version": "1.0.0"}')
-    loop = Loop(room, story("US-001"))
+    loop = Loop(room, make_story("US-001"))
     room.settings(flags=["--dangerously-skip-permissions", "--plugin-dir", str(bare)])
     room.model(
-        [loop.change("US-001", CHEAT, "feat: [US-001] - Title of US-001"), {"say": "Approved."}],
+        [loop.change("US-001", CHEAT_FIELDS, "feat: [US-001] - Title of US-001"), {"say": "Approved."}],
         [{"say": "I see."}],
     )
     done = room.ralph("story", "run", "-n", "2")
@@ -193,4 +209,4 @@ def test_without_hooks_the_runner_judges_all_the_same(room: ClientRoom, tmp_path
     assert BLOCKED not in loop.asked(1)[-1]
     assert "Undone by the runner: US-001: passes true → false." in loop.asked(2)[0]
     assert (loop.stories[0]["passes"], loop.stories[0]["reviewStatus"]) == (False, None)
-    assert loop.stories[0]["notes"] == CHEAT["notes"]  # what it wrote stays
+    assert loop.stories[0]["notes"] == CHEAT_FIELDS["notes"]  # what it wrote stays

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from support.state_of_0_1 import KEPT, OldState
-from support.workshop import result
+from support.workshop import make_result_command
 
 SUPERVISED = "work/shop/task-20260101-120000-search"
-DONE = result("<response>DONE</response>")
+DONE = make_result_command("<response>DONE</response>")
 WORKER = """#!/bin/sh
 # Does all that its stage wants, and remembers that it was asked.
 cat > /dev/null
@@ -217,7 +217,7 @@ def test_what_would_go_on_is_the_newest_run_that_is_not_completed(seen: OldState
 # -- going on --------------------------------------------------------------------------------------
 def test_an_exhausted_run_goes_on_with_a_higher_limit_and_completes(old: OldState) -> None:
     before = old.show("exhausted")
-    old.agent(f"echo rest >> letters.txt; {result('not yet')}", "echo Finish the letters", DONE)
+    old.agent(f"echo rest >> letters.txt; {make_result_command('not yet')}", "echo Finish the letters", DONE)
     done = old.ralph("run", "--resume", old.runs["exhausted"], "-m", "4")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.findall(r"Iteration (\d/\d)", done.stdout) == ["3/4", "4/4"]

@@ -2,18 +2,18 @@
 
 import pytest
 
-from ralph.config.environment import RUN_VARIABLES, variables
+from ralph.config.environment import RUN_VARIABLES, list_variables
 from ralph.config.schema import Guardrail, Settings
-from ralph.config.sources import load
+from ralph.config.sources import load_settings
 from ralph.model.errors import ConfigError
 
 
 def settings(**environment: str) -> Settings:
-    return load("/nowhere", environment).settings
+    return load_settings("/nowhere", environment).settings
 
 
 def test_names_follow_the_keys() -> None:
-    names = variables()
+    names = list_variables()
     assert names["RALPH_MAXIMUM_ITERATIONS"] == ("maximumIterations",)
     assert names["RALPH_AGENT_COMMAND"] == ("agent", "command")
     assert names["RALPH_AGENT_IDLE_TIMEOUT_SECONDS"] == ("agent", "idleTimeoutSeconds")
@@ -49,9 +49,9 @@ def test_text_becomes_what_the_setting_is() -> None:
 
 
 def test_flags_are_split_once_like_all_flags() -> None:  # C19
-    from ralph.config.schema import flag_words
+    from ralph.config.schema import split_flags
 
-    assert flag_words(settings(RALPH_AGENT_FLAGS="--say 'two words' -x").agent.flags) == ("--say", "two words", "-x")
+    assert split_flags(settings(RALPH_AGENT_FLAGS="--say 'two words' -x").agent.flags) == ("--say", "two words", "-x")
     assert settings(RALPH_AGENT_FLAGS='["-a", "-b"]').agent.flags == ("-a", "-b")
 
 
@@ -76,12 +76,12 @@ def test_a_wrong_value_names_the_variable(name: str, value: str, said: str) -> N
 
 
 def test_what_a_run_tells_its_children_is_no_setting() -> None:
-    loaded = load("/nowhere", {"RALPH_RUN_ID": "x", "RALPH_ITERATION": "3", "RALPH_BUDGET_USD": ""})
+    loaded = load_settings("/nowhere", {"RALPH_RUN_ID": "x", "RALPH_ITERATION": "3", "RALPH_BUDGET_USD": ""})
     assert (loaded.settings, loaded.warnings) == (Settings(), ())
 
 
 def test_a_misspelt_variable_is_told_a_foreign_one_is_not() -> None:
-    loaded = load("/nowhere", {"RALPH_MAX_ITERATIONS": "3", "RALPH_LAUREN": "x"})
+    loaded = load_settings("/nowhere", {"RALPH_MAX_ITERATIONS": "3", "RALPH_LAUREN": "x"})
     assert loaded.warnings == (
         "unknown environment variable RALPH_MAX_ITERATIONS: did you mean RALPH_MAXIMUM_ITERATIONS?",
     )

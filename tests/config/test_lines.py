@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.config.lines import Path, line_and_column, line_of
+from ralph.config.lines import KeyPath, find_line, locate_offset
 
 JSON = """{
   "a": "\\"b\\": 1, {[",
@@ -35,13 +35,13 @@ JSON = """{
         ((), None),
     ],
 )
-def test_a_json_key_is_found_by_its_whole_path(path: Path, line: int | None) -> None:
-    assert line_of(JSON, path) == line
+def test_a_json_key_is_found_by_its_whole_path(path: KeyPath, line: int | None) -> None:
+    assert find_line(JSON, path) == line
 
 
 def test_odd_keys_are_keys_too() -> None:
     text = '{"": "x",\n"\\"": 1,\n"x": 2,\n"\\u00e9": 3}'
-    assert [line_of(text, (key,)) for key in ("", '"', "x", "é")] == [1, 2, 3, 4]
+    assert [find_line(text, (key,)) for key in ("", '"', "x", "é")] == [1, 2, 3, 4]
 
 
 YAML = "ralph:\n  enabled: true\n  coder:\n    max: 1\n  qa:\n    max: 2\n"
@@ -50,13 +50,13 @@ YAML = "ralph:\n  enabled: true\n  coder:\n    max: 1\n  qa:\n    max: 2\n"
 @pytest.mark.parametrize(
     ("path", "line"), [(("ralph", "enabled"), 2), (("x", "qa"), 5), (("ralph", "coder", "max"), None), (("y",), None)]
 )
-def test_a_yaml_key_is_found_only_when_there_is_no_doubt(path: Path, line: int | None) -> None:
-    assert line_of(YAML, path) == line
+def test_a_yaml_key_is_found_only_when_there_is_no_doubt(path: KeyPath, line: int | None) -> None:
+    assert find_line(YAML, path) == line
 
 
 def test_columns_count_from_one() -> None:
-    assert line_and_column("ab\ncd", 0) == (1, 1)
-    assert line_and_column("ab\ncd", 4) == (2, 2)
+    assert locate_offset("ab\ncd", 0) == (1, 1)
+    assert locate_offset("ab\ncd", 4) == (2, 2)
 
 
 plain = st.text('abc"\\[]{}:,\n', max_size=4)
@@ -75,4 +75,4 @@ def test_every_top_level_key_is_found_however_wild_the_values(document: dict[str
         lines.append(f'{comma}"{key}": {msgspec.json.encode(value).decode()}')
     text = "\n".join([*lines, "}"])
     for number, key in enumerate(document):
-        assert line_of(text, (key,)) == number + 2
+        assert find_line(text, (key,)) == number + 2

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ralph.config.redaction import flattened, redacted, shown
+from ralph.config.redaction import flatten_keys, redact_mapping, redact_settings
 from ralph.config.schema import AgentSettings, Guardrail, Settings
 
 
@@ -10,7 +10,7 @@ def test_variables_that_look_secret_are_hidden() -> None:  # 001-26
     agent = AgentSettings(
         environment={"API_KEY": "s3", "AUTH_TOKEN": "s3", "db_password": "s3", "MY_SECRET": "s3", "PLAIN": "seen"}
     )
-    raw = shown(Settings(agent=agent))
+    raw = redact_settings(Settings(agent=agent))
     assert "s3" not in msgspec.json.encode(raw).decode()
     assert raw["agent"]["environment"]["PLAIN"] == "seen"  # type: ignore[index]
     assert raw["agent"]["environment"]["API_KEY"] == "***"  # type: ignore[index]
@@ -19,9 +19,9 @@ def test_variables_that_look_secret_are_hidden() -> None:  # 001-26
 def test_flags_and_commands_too() -> None:  # 001-26
     flags = ("--api-key=s3", "--token s3 -v", "--password", "s3", "--secret", "--model", "opus", "two words")
     settings = Settings(agent=AgentSettings(flags=flags), guardrails=(Guardrail("DB_PASSWORD=s3 make test"),))
-    text = msgspec.json.encode(shown(settings)).decode()
+    text = msgspec.json.encode(redact_settings(settings)).decode()
     assert "s3" not in text
-    assert shown(settings)["agent"]["flags"] == [  # type: ignore[index]
+    assert redact_settings(settings)["agent"]["flags"] == [  # type: ignore[index]
         "--api-key=***",
         "--token *** -v",
         "--password",
@@ -36,8 +36,8 @@ def test_flags_and_commands_too() -> None:  # 001-26
 
 def test_nothing_else_is_touched() -> None:
     raw = {"maximumIterations": 3, "agent": {"command": "claude", "flags": ["-x"]}, "scm": None}
-    assert redacted(raw) == raw
+    assert redact_mapping(raw) == raw
 
 
 def test_keys_are_dotted_and_empty_objects_stay() -> None:
-    assert flattened({"a": {"b": 1, "c": {}}, "d": [1]}) == {"a.b": 1, "a.c": {}, "d": [1]}
+    assert flatten_keys({"a": {"b": 1, "c": {}}, "d": [1]}) == {"a.b": 1, "a.c": {}, "d": [1]}

@@ -2,20 +2,22 @@
 
 import msgspec
 
-from ralph.config.reference import DESCRIPTIONS, json_schema
-from ralph.config.schema import PARTS, Settings
+from ralph.config.reference import SETTING_DESCRIPTIONS, build_json_schema
+from ralph.config.schema import SETTINGS_PARTS, Settings
 
 
 def test_every_key_is_explained_and_nothing_else_is() -> None:
-    kinds: dict[str, type[msgspec.Struct]] = {"Settings": Settings, "Stage": PARTS["coder"]}
-    kinds |= {kind.__name__: kind for key, kind in PARTS.items() if key not in ("coder", "reviewer", "tester", "qa")}
-    assert {name: set(keys) for name, keys in DESCRIPTIONS.items()} == {
+    kinds: dict[str, type[msgspec.Struct]] = {"Settings": Settings, "Stage": SETTINGS_PARTS["coder"]}
+    kinds |= {
+        kind.__name__: kind for key, kind in SETTINGS_PARTS.items() if key not in ("coder", "reviewer", "tester", "qa")
+    }
+    assert {name: set(keys) for name, keys in SETTING_DESCRIPTIONS.items()} == {
         name: set(kind.__struct_encode_fields__) for name, kind in kinds.items()
     }
 
 
 def test_the_schema_says_what_is_checked() -> None:
-    schema = json_schema()
+    schema = build_json_schema()
     assert schema["$schema"].startswith("https://json-schema.org/")
     keys = schema["$defs"]["Settings"]["properties"]
     assert keys["maximumIterations"] == {
@@ -32,5 +34,5 @@ def test_the_schema_says_what_is_checked() -> None:
 
 
 def test_environment_variables_stay_free() -> None:
-    environment = json_schema()["$defs"]["AgentSettings"]["properties"]["environment"]
+    environment = build_json_schema()["$defs"]["AgentSettings"]["properties"]["environment"]
     assert environment["additionalProperties"]["type"] == "string"

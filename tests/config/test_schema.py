@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.config.schema import Layer, Scm, Settings, checked, flag_words, settings, unknown_keys
+from ralph.config.schema import Layer, Scm, Settings, check_layer, convert_settings, find_unknown_keys, split_flags
 from ralph.model.errors import ConfigError
 from ralph.model.loop import Limits, Patience
 
@@ -14,7 +14,7 @@ NAME = ".ralph/settings.json"
 
 def complaint(text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        checked(Layer(NAME, msgspec.json.decode(text), text))
+        check_layer(Layer(NAME, msgspec.json.decode(text), text))
     return caught.value.message
 
 
@@ -29,7 +29,7 @@ def test_defaults_are_those_of_the_seed() -> None:  # 001-05
 
 
 def test_the_seeds_own_example_is_read() -> None:  # 001-05
-    read = settings(
+    read = convert_settings(
         {
             "maximumIterations": 3,
             "agent": {"command": "claude", "flags": ["--model opus", "--no-auto-compact"]},
@@ -51,7 +51,9 @@ def test_the_seeds_own_example_is_read() -> None:  # 001-05
 
 @pytest.mark.parametrize("action", ["append", "Append", "APPEND", " append "])
 def test_a_fail_action_may_be_written_in_any_case(action: str) -> None:  # 001-10
-    assert settings({"guardrails": [{"command": "x", "failAction": action}]}).guardrails[0].fail_action == "APPEND"
+    assert (
+        convert_settings({"guardrails": [{"command": "x", "failAction": action}]}).guardrails[0].fail_action == "APPEND"
+    )
 
 
 @pytest.mark.parametrize(  # ralph-cli note 7: wrong types are never ignored
@@ -122,7 +124,7 @@ def test_what_is_no_number_is_no_amount_and_no_time(key: str, number: float) -> 
     for part in filter(None, key.rpartition(".")[:1]):
         raw = {part: raw}
     with pytest.raises(ConfigError, match=f": {key.replace('.', '[.]')}: expected a number > 0.*, got {number}$"):
-        checked(Layer(NAME, raw))
+        check_layer(Layer(NAME, raw))
 
 
 def test_an_open_quotation_shows_no_secret() -> None:  # 001-26
@@ -154,13 +156,13 @@ def test_unknown_keys_are_found_at_every_depth_and_none_among_known_ones() -> No
         "guardrails": [{"command": "a", "hnt": ""}],
         "specflow": {"coder": {"a": 1}},
     }
-    assert [where + key for where, key, _ in unknown_keys(raw)] == [
+    assert [where + key for where, key, _ in find_unknown_keys(raw)] == [
         "x",
         "agent.comand",
         "guardrails.hnt",
         "specflow.coder.a",
     ]
-    assert list(unknown_keys(msgspec.to_builtins(Settings(scm=Scm())))) == []
+    assert list(find_unknown_keys(msgspec.to_builtins(Settings(scm=Scm())))) == []
 
 
 @pytest.mark.parametrize(  # C19
@@ -177,7 +179,7 @@ def test_unknown_keys_are_found_at_every_depth_and_none_among_known_ones() -> No
     ],
 )
 def test_flags_with_spaces_are_split_as_a_shell_would(flags: list[str], words: tuple[str, ...]) -> None:
-    assert flag_words(flags) == words
+    assert split_flags(flags) == words
 
 
 def test_settings_survive_being_written_and_read() -> None:
@@ -199,7 +201,7 @@ known_keys = st.sampled_from(Settings.__struct_encode_fields__)
 def test_any_json_gives_settings_or_a_config_error(raw: dict[str, object]) -> None:
     text = msgspec.json.encode(raw).decode()
     try:
-        checked(Layer(NAME, raw, text))
+        check_layer(Layer(NAME, raw, text))
         said = ""
     except ConfigError as error:
         said = error.message

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.config.sources import Loaded, leaves, load, merged, project
+from ralph.config.sources import LoadedSettings, list_leaf_keys, load_project_settings, load_settings, merge_raw
 from ralph.model.errors import ConfigError
 
 
@@ -25,8 +25,8 @@ def write(folder: Path, name: str, text: str | bytes) -> None:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def load_in(folder: Path, flags: Mapping[str, object] | None = None, **variables: str) -> Loaded:
-    return load(str(folder), {"HOME": str(folder / "home"), **variables}, flags)
+def load_in(folder: Path, flags: Mapping[str, object] | None = None, **variables: str) -> LoadedSettings:
+    return load_settings(str(folder), {"HOME": str(folder / "home"), **variables}, flags)
 
 
 def complaint(folder: Path, **variables: str) -> ConfigError:
@@ -161,15 +161,15 @@ def test_the_users_file_is_where_xdg_says(folder: Path, monkeypatch: pytest.Monk
     loaded = load_in(folder, XDG_CONFIG_HOME=str(folder / "elsewhere"))
     assert loaded.files == (str(folder / "elsewhere/ralph/settings.json"),)
     assert load_in(folder, XDG_CONFIG_HOME="elsewhere").files == ()  # relative: to be ignored
-    assert load(str(folder), {}).files == ()
+    assert load_settings(str(folder), {}).files == ()
 
 
 def test_the_projects_own_two_files_together(folder: Path) -> None:  # 001-08
     write(folder, "home/.config/ralph/settings.json", '{"maximumIterations": 1}')
     write(folder, ".ralph/settings.json", '{"agent": {"command": "claude"}}')
-    assert project(str(folder)) == ({"agent": {"command": "claude"}}, (".ralph/settings.json",))
+    assert load_project_settings(str(folder)) == ({"agent": {"command": "claude"}}, (".ralph/settings.json",))
     write(folder, ".ralph/settings.local.json", '{"agent": {"flags": []}}')
-    raw, files = project(str(folder))
+    raw, files = load_project_settings(str(folder))
     assert raw == {"agent": {"command": "claude", "flags": []}}
     assert files == (".ralph/settings.json", ".ralph/settings.local.json")
 
@@ -193,7 +193,7 @@ def test_the_projects_own_two_files_together(folder: Path) -> None:  # 001-08
 def test_scalars_override_arrays_replace_objects_recurse(
     base: dict[str, object], over: dict[str, object], result: dict[str, object]
 ) -> None:
-    assert merged(base, over) == result
+    assert merge_raw(base, over) == result
 
 
 leaf = st.none() | st.booleans() | st.integers() | st.lists(st.integers(), max_size=2)
@@ -213,10 +213,10 @@ def at(raw: object, path: str) -> object:
 
 @given(objects, objects)
 def test_every_leaf_of_the_stronger_layer_is_in_the_merge(base: dict[str, object], over: dict[str, object]) -> None:
-    result = merged(base, over)
-    for path in leaves(over):
+    result = merge_raw(base, over)
+    for path in list_leaf_keys(over):
         assert at(result, path) == at(over, path)
-    assert set(leaves(result)) <= set(leaves(base)) | set(leaves(over))
+    assert set(list_leaf_keys(result)) <= set(list_leaf_keys(base)) | set(list_leaf_keys(over))
 
 
 @given(objects, objects)
@@ -224,16 +224,16 @@ def test_merging_changes_neither_side_and_merging_again_changes_nothing(
     base: dict[str, object], over: dict[str, object]
 ) -> None:
     before = repr(base), repr(over)
-    once = merged(base, over)
-    assert merged(once, over) == once
+    once = merge_raw(base, over)
+    assert merge_raw(once, over) == once
     assert (repr(base), repr(over)) == before
-    assert merged({}, over) == merged(over, {}) == over
+    assert merge_raw({}, over) == merge_raw(over, {}) == over
 
 
 def test_the_common_case_imports_nothing_heavy(folder: Path) -> None:
     write(folder, ".ralph/settings.json", '{"maximumIterations": 3, "agent": {"command": "claude", "flags": ["-x"]}}')
     code = (
-        "import sys; from ralph.config.sources import load; load(sys.argv[1], {'RALPH_RUN_ID': 'x'});"
+        "import sys; from ralph.config.sources import load_settings; load_settings(sys.argv[1], {'RALPH_RUN_ID': 'x'});"
         "print([m for m in ('yaml', 'difflib', 'pathlib', 'dataclasses', 'shlex', 'json', 'subprocess',"
         " 'ralph.config.complaints', 'ralph.config.reference') if m in sys.modules])"
     )

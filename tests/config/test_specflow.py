@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ralph.config.schema import Settings, Specflow
-from ralph.config.sources import Loaded, load
+from ralph.config.sources import LoadedSettings, load_settings
 from ralph.model.errors import ConfigError
 
-Read = Callable[..., Loaded]
+Read = Callable[..., LoadedSettings]
 
 SEED = """\
 # .specflow/config.yaml
@@ -29,13 +29,13 @@ ralph:
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    def read(text: str, settings: str = "") -> Loaded:
+    def read(text: str, settings: str = "") -> LoadedSettings:
         (tmp_path / ".specflow").mkdir(exist_ok=True)
         (tmp_path / ".specflow/config.yaml").write_text(text)
         if settings:
             (tmp_path / ".ralph").mkdir(exist_ok=True)
             (tmp_path / ".ralph/settings.json").write_text(settings)
-        return load(str(tmp_path), {})
+        return load_settings(str(tmp_path), {})
 
     return read
 

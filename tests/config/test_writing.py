@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.config.writing import write_settings, write_whole
+from ralph.config.writing import write_settings, write_through_links
 from ralph.model.errors import ConfigError
 
 
@@ -26,7 +26,7 @@ def test_a_failure_keeps_the_old_file_and_leaves_no_draft(tmp_path: Path, monkey
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        write_whole(str(target), "new")
+        write_through_links(str(target), "new")
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["file"]
 
@@ -41,6 +41,6 @@ def test_a_folder_that_cannot_be_made_is_a_config_error(tmp_path: Path) -> None:
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")
-    write_whole(str(tmp_path / "link"), "new")
+    write_through_links(str(tmp_path / "link"), "new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"

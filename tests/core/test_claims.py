@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.claims import fired, promise, promise_anywhere, response
+from ralph.core.claims import extract_promise, extract_promise_loosely, extract_response, find_completion_signal
 from ralph.model.loop import Reported
 
 
@@ -27,7 +27,7 @@ from ralph.model.loop import Reported
     ],
 )
 def test_the_first_response_tag_outside_code_fences_counts(text: str, found: str | None) -> None:  # 001-18
-    assert response(text) == found
+    assert extract_response(text) == found
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_first_response_tag_outside_code_fences_counts(text: str, found: str
     ],
 )
 def test_a_promise_stands_alone_on_the_last_line(text: str, found: str | None) -> None:  # C1, 000-14
-    assert promise(text) == found
+    assert extract_promise(text) == found
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_promise_stands_alone_on_the_last_line(text: str, found: str | None) -
     [("<promise>\n X \n</promise>", "X"), ("so: <PROMISE>Done</PROMISE> ok", "Done"), ("nothing", None)],
 )
 def test_the_loose_rule_takes_the_first_promise_anywhere(text: str, found: str | None) -> None:  # 002-19
-    assert promise_anywhere(text) == found
+    assert extract_promise_loosely(text) == found
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_the_loose_rule_takes_the_first_promise_anywhere(text: str, found: str |
 def test_any_configured_signal_counts_and_says_which_it_was(
     signals: tuple[str, ...], reported: Reported, which: str
 ) -> None:  # C4
-    assert fired(signals, "DONE", reported) == which
+    assert find_completion_signal(signals, "DONE", reported) == which

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.guardrail import failure, log_name, slug, slugs
+from ralph.core.guardrail import format_log_name, render_failure, slugify_command, slugify_commands
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ from ralph.core.guardrail import failure, log_name, slug, slugs
     ],
 )
 def test_a_slug_is_a_file_name_of_the_command(command: str, expected: str) -> None:  # 001-22
-    assert slug(command) == expected
+    assert slugify_command(command) == expected
 
 
 def test_guardrails_of_the_same_name_get_numbers() -> None:  # 001-22
-    assert slugs(["make test", "make  test", "make test", "lint"]) == (
+    assert slugify_commands(["make test", "make  test", "make test", "lint"]) == (
         "make_test",
         "make_test_1",
         "make_test_2",
@@ -35,17 +35,17 @@ def test_guardrails_of_the_same_name_get_numbers() -> None:  # 001-22
 
 @given(st.lists(st.text()))
 def test_slugs_are_unique_and_safe(commands: list[str]) -> None:
-    names = slugs(commands)
+    names = slugify_commands(commands)
     assert len(set(names)) == len(commands)
     assert all(name and "/" not in name and name.isascii() for name in names)
 
 
 def test_a_log_is_named_by_iteration_and_slug() -> None:  # 001-19, 001-22
-    assert log_name(1, "make_test") == "guardrail_001_make_test.log"
+    assert format_log_name(1, "make_test") == "guardrail_001_make_test.log"
 
 
 def test_a_failure_tells_command_code_hint_log_and_output() -> None:  # 001-21
-    text = failure("make lint", 2, "Fix lint errors only.", ".ralph/guardrail_001_make_lint.log", "E501", 5000)
+    text = render_failure("make lint", 2, "Fix lint errors only.", ".ralph/guardrail_001_make_lint.log", "E501", 5000)
     assert text == (
         'Guardrail "make lint" failed with exit code 2.\n'
         "Hint: Fix lint errors only.\n"
@@ -56,15 +56,17 @@ def test_a_failure_tells_command_code_hint_log_and_output() -> None:  # 001-21
 
 
 def test_without_a_hint_there_is_no_hint_line() -> None:  # 001-21
-    assert "Hint:" not in failure("x", 1, "", "log", "out", 10)
+    assert "Hint:" not in render_failure("x", 1, "", "log", "out", 10)
 
 
 def test_without_a_log_there_is_no_line_for_it() -> None:
-    assert failure("x", 1, "", "", "out", 10) == 'Guardrail "x" failed with exit code 1.\nOutput (truncated):\nout'
+    assert (
+        render_failure("x", 1, "", "", "out", 10) == 'Guardrail "x" failed with exit code 1.\nOutput (truncated):\nout'
+    )
 
 
 def test_a_hint_is_literal_and_never_cut() -> None:  # 001-20
     hint = "{output} %s " + "h" * 200
-    text = failure("x", 1, hint, "log", "o" * 100, 10)
+    text = render_failure("x", 1, hint, "log", "o" * 100, 10)
     assert f"Hint: {hint}\n" in text
     assert text.endswith("Output (truncated):\noooooooooo... [truncated]")

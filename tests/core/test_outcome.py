@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.outcome import TEXT_LIMIT, bounded, judged
-from ralph.model.command import Ending, Exited
+from ralph.core.outcome import MAX_FINAL_TEXT_BYTES, classify_run, truncate_middle
+from ralph.model.command import CommandEnding, CommandExit
 from ralph.model.events import Usage
 from ralph.model.loop import RunOutcome
-from ralph.model.ports import AgentOptions, Heard
+from ralph.model.ports import AgentOptions, ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 DONE = "All done. <promise>COMPLETE</promise>"
@@ -71,11 +71,11 @@ ROWS: list[tuple[str, int, RunOutcome, float | None, tuple[int, int], int, int, 
 ]
 
 
-def heard_in(name: str) -> Heard:
+def heard_in(name: str) -> ParsedRun:
     agent = name.partition("_")[0]
     parser = importlib.import_module(f"ralph.agents.{agent}").build(AgentOptions((agent,))).parser("stream")
     parser.feed((TRANSCRIPTS / f"{name}.ndjson").read_bytes())
-    heard: Heard = parser.heard()
+    heard: ParsedRun = parser.summarize_run()
     return heard
 
 
@@ -97,7 +97,7 @@ def test_every_recorded_run(
     errors: int,
     text: str,
 ) -> None:
-    reported = judged(heard_in(name), Exited(code, 1.5), stderr_of(name))
+    reported = classify_run(heard_in(name), CommandExit(code, 1.5), stderr_of(name))
     assert reported.outcome == outcome, reported.detail
     assert reported.cost_usd == (cost if cost is None else pytest.approx(cost))
     assert (reported.usage.input_tokens, reported.usage.output_tokens) == tokens
@@ -119,7 +119,7 @@ def test_every_recorded_stream_has_its_row() -> None:
     ],
 )
 def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) -> None:  # issue 4
-    assert judged(Heard("error", error=words), Exited(1, 1.0), "").outcome == outcome
+    assert classify_run(ParsedRun("error", error=words), CommandExit(1, 1.0), "").outcome == outcome
 
 
 # -- runs that never came to a stream --------------------------------------------------------------
@@ -132,14 +132,14 @@ def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) 
     ],
 )
 def test_a_program_that_refuses_to_start_is_unusable(name: str, code: int, says: str) -> None:
-    reported = judged(Heard("none"), Exited(code, 0.2), stderr_of(name))
+    reported = classify_run(ParsedRun("none"), CommandExit(code, 0.2), stderr_of(name))
     assert reported.outcome == "unusable"
     assert says in reported.detail
 
 
 def test_a_program_that_is_not_there_is_unusable() -> None:
-    exited = Exited(127, 0.0, "not_started", "No such file or directory: 'cloud'")
-    reported = judged(Heard("none"), exited, "")
+    exited = CommandExit(127, 0.0, "not_started", "No such file or directory: 'cloud'")
+    reported = classify_run(ParsedRun("none"), exited, "")
     assert reported.outcome == "unusable"
     assert "No such file or directory: 'cloud'. Check agent.command." in reported.detail
 
@@ -148,7 +148,7 @@ def test_a_program_that_is_not_there_is_unusable() -> None:
 @pytest.mark.parametrize(("name", "code"), [("claude_text.txt", 0), ("codex_text.txt", 0)])
 def test_plain_text_is_believed_with_exit_code_0(name: str, code: int) -> None:
     text = (TRANSCRIPTS / name).read_text()
-    reported = judged(Heard("unknown", text), Exited(code, 1.0), "")
+    reported = classify_run(ParsedRun("unknown", text), CommandExit(code, 1.0), "")
     assert (reported.outcome, reported.text) == ("finished", text)
 
 
@@ -163,39 +163,39 @@ def test_plain_text_is_believed_with_exit_code_0(name: str, code: int) -> None:
     ],
 )
 def test_plain_text_with_another_exit_code_is_not(text: str, stderr: str, outcome: str) -> None:
-    assert judged(Heard("unknown", text), Exited(1, 1.0), stderr).outcome == outcome
+    assert classify_run(ParsedRun("unknown", text), CommandExit(1, 1.0), stderr).outcome == outcome
 
 
 @pytest.mark.parametrize("text", ["", " \n\t "])
 def test_blank_text_is_empty(text: str) -> None:
-    assert judged(Heard("unknown", text), Exited(0, 1.0), "").outcome == "empty"
-    assert judged(Heard("success", text), Exited(0, 1.0), "").outcome == "empty"
+    assert classify_run(ParsedRun("unknown", text), CommandExit(0, 1.0), "").outcome == "empty"
+    assert classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "").outcome == "empty"
 
 
 # -- success ---------------------------------------------------------------------------------------
 def test_exit_code_0_is_no_success() -> None:
-    reported = judged(Heard("none", "<response>DONE</response>"), Exited(0, 1.0), "")
+    reported = classify_run(ParsedRun("none", "<response>DONE</response>"), CommandExit(0, 1.0), "")
     assert reported.outcome == "crashed"
     assert "exit code 0" in reported.detail
 
 
 @pytest.mark.parametrize("ending", ["exited", "timed_out", "idle", "lingered", "enough"])
-def test_a_success_holds_though_something_it_left_had_to_be_ended(ending: Ending) -> None:
-    assert judged(Heard("success", "done"), Exited(-15, 1.0, ending), "").outcome == "finished"
+def test_a_success_holds_though_something_it_left_had_to_be_ended(ending: CommandEnding) -> None:
+    assert classify_run(ParsedRun("success", "done"), CommandExit(-15, 1.0, ending), "").outcome == "finished"
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "idle", "lingered", "enough"])
-def test_who_was_ended_by_us_after_a_success_did_not_choose_its_exit_code(ending: Ending) -> None:
-    assert judged(Heard("success", "done"), Exited(-15, 1.0, ending), "").exit_code == 0
-    assert judged(Heard("error", error="it broke"), Exited(-15, 1.0, ending), "").exit_code == -15
-    assert judged(Heard("success", "done"), Exited(3, 1.0), "").exit_code == 3
+def test_who_was_ended_by_us_after_a_success_did_not_choose_its_exit_code(ending: CommandEnding) -> None:
+    assert classify_run(ParsedRun("success", "done"), CommandExit(-15, 1.0, ending), "").exit_code == 0
+    assert classify_run(ParsedRun("error", error="it broke"), CommandExit(-15, 1.0, ending), "").exit_code == -15
+    assert classify_run(ParsedRun("success", "done"), CommandExit(3, 1.0), "").exit_code == 3
 
 
 def test_an_error_is_an_error_though_its_agent_had_to_be_ended() -> None:
-    lingered = Exited(-15, 600.0, "lingered")
-    broken = judged(Heard("error", error="it broke"), lingered, "")
+    lingered = CommandExit(-15, 600.0, "lingered")
+    broken = classify_run(ParsedRun("error", error="it broke"), lingered, "")
     assert (broken.outcome, broken.detail) == ("crashed", "The agent ended with an error: it broke.")
-    assert judged(Heard("error", error="x", status=429), lingered, "").outcome == "limited"
+    assert classify_run(ParsedRun("error", error="x", status=429), lingered, "").outcome == "limited"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_an_error_is_an_error_though_its_agent_had_to_be_ended() -> None:
     ],
 )
 def test_a_model_may_talk_about_limits(text: str) -> None:
-    assert judged(Heard("success", text), Exited(0, 1.0), "429 rate limit").outcome == "finished"
+    assert classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "429 rate limit").outcome == "finished"
 
 
 @pytest.mark.parametrize(
@@ -224,24 +224,27 @@ def test_a_model_may_talk_about_limits(text: str) -> None:
     ],
 )
 def test_a_limit_that_is_the_whole_answer_is_no_success(text: str, reset: float | None) -> None:
-    reported = judged(Heard("success", text), Exited(0, 1.0), "")
+    reported = classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "")
     assert (reported.outcome, reported.reset_at) == ("limited", reset)
 
 
 def test_a_limits_hour_may_be_told_beside_the_answer() -> None:
-    heard = Heard("success", "You've hit your limit · resets 2am", error="rate limit rejected|1763230000")
-    reported = judged(heard, Exited(0, 1.0), "")
+    heard = ParsedRun("success", "You've hit your limit · resets 2am", error="rate limit rejected|1763230000")
+    reported = classify_run(heard, CommandExit(0, 1.0), "")
     assert reported.reset_at == 1763230000.0
     assert "2025-11-15 18:06 UTC" in reported.detail
     assert "|" not in reported.detail
 
 
 def test_refused_tools_are_named_with_what_to_do() -> None:
-    reported = judged(Heard("success", "done", denials=("Write", "Bash", "Write")), Exited(0, 1.0), "")
+    reported = classify_run(ParsedRun("success", "done", denials=("Write", "Bash", "Write")), CommandExit(0, 1.0), "")
     assert reported.outcome == "refused"
     assert "3 tool calls (Write, Bash)" in reported.detail
     assert "--permission-mode acceptEdits" in reported.detail
-    assert "1 tool call (Write)" in judged(Heard("success", "x", denials=("Write",)), Exited(0, 1.0), "").detail
+    assert (
+        "1 tool call (Write)"
+        in classify_run(ParsedRun("success", "x", denials=("Write",)), CommandExit(0, 1.0), "").detail
+    )
 
 
 # -- trouble that is not the agent's ---------------------------------------------------------------
@@ -264,7 +267,7 @@ def test_refused_tools_are_named_with_what_to_do() -> None:
     ],
 )
 def test_a_status_decides(status: int | None, outcome: str) -> None:
-    assert judged(Heard("error", error="it broke", status=status), Exited(1, 1.0), "").outcome == outcome
+    assert classify_run(ParsedRun("error", error="it broke", status=status), CommandExit(1, 1.0), "").outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -294,40 +297,40 @@ def test_a_status_decides(status: int | None, outcome: str) -> None:
     ],
 )
 def test_words_decide(error: str, outcome: str) -> None:
-    reported = judged(Heard("error", error=error), Exited(1, 1.0), "")
+    reported = classify_run(ParsedRun("error", error=error), CommandExit(1, 1.0), "")
     assert reported.outcome == outcome
     assert error.rstrip(".") in reported.detail
 
 
 def test_the_hour_is_found_in_the_services_own_words() -> None:
     error = '{"error":{"type":"usage_limit_reached","resets_at":1777936568,"resets_in_seconds":13872}}'
-    assert judged(Heard("error", error=error), Exited(1, 1.0), "").reset_at == 1777936568.0
+    assert classify_run(ParsedRun("error", error=error), CommandExit(1, 1.0), "").reset_at == 1777936568.0
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "idle"])
-def test_a_service_that_kept_it_waiting_explains_the_silence(ending: Ending) -> None:
-    exited = Exited(-15, 600.0, ending)
-    assert judged(Heard("none", error="API retry 3/10: 529", status=529), exited, "").outcome == "overloaded"
-    assert judged(heard_in("claude_conn_reset_retry"), exited, "").outcome == "offline"
-    assert judged(heard_in("gemini_err_429"), exited, stderr_of("gemini_err_429")).outcome == "limited"
+def test_a_service_that_kept_it_waiting_explains_the_silence(ending: CommandEnding) -> None:
+    exited = CommandExit(-15, 600.0, ending)
+    assert classify_run(ParsedRun("none", error="API retry 3/10: 529", status=529), exited, "").outcome == "overloaded"
+    assert classify_run(heard_in("claude_conn_reset_retry"), exited, "").outcome == "offline"
+    assert classify_run(heard_in("gemini_err_429"), exited, stderr_of("gemini_err_429")).outcome == "limited"
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "idle"])
-def test_what_tools_complained_about_does_not(ending: Ending) -> None:
-    exited = Exited(-15, 600.0, ending)
-    assert judged(Heard("none", tools=3), exited, "connect: Connection refused\nrate limit").outcome == ending
+def test_what_tools_complained_about_does_not(ending: CommandEnding) -> None:
+    exited = CommandExit(-15, 600.0, ending)
+    assert classify_run(ParsedRun("none", tools=3), exited, "connect: Connection refused\nrate limit").outcome == ending
 
 
 def test_an_agent_that_did_something_is_not_unusable() -> None:
     stderr = "mcp server: 401 Unauthorized, status 401"
-    assert judged(Heard("none", tools=3), Exited(-9, 1.0), stderr).outcome == "crashed"
-    assert judged(Heard("none"), Exited(1, 1.0), stderr).outcome == "unusable"
+    assert classify_run(ParsedRun("none", tools=3), CommandExit(-9, 1.0), stderr).outcome == "crashed"
+    assert classify_run(ParsedRun("none"), CommandExit(1, 1.0), stderr).outcome == "unusable"
 
 
 # -- trouble of its own ----------------------------------------------------------------------------
 def test_its_own_limit_is_named() -> None:
-    heard = Heard("error", error="Reached maximum number of turns (2)", cut_short=True)
-    reported = judged(heard, Exited(1, 1.0), "")
+    heard = ParsedRun("error", error="Reached maximum number of turns (2)", cut_short=True)
+    reported = classify_run(heard, CommandExit(1, 1.0), "")
     assert reported.outcome == "cut_short"
     assert "Reached maximum number of turns (2)." in reported.detail
 
@@ -335,8 +338,8 @@ def test_its_own_limit_is_named() -> None:
 @pytest.mark.parametrize(
     ("ending", "key"), [("timed_out", "agent.timeoutSeconds"), ("idle", "agent.idleTimeoutSeconds")]
 )
-def test_a_timeout_names_its_setting(ending: Ending, key: str) -> None:
-    reported = judged(Heard("none", "working"), Exited(-9, 312.4, ending), "")
+def test_a_timeout_names_its_setting(ending: CommandEnding, key: str) -> None:
+    reported = classify_run(ParsedRun("none", "working"), CommandExit(-9, 312.4, ending), "")
     assert reported.outcome == ending
     assert "312s" in reported.detail
     assert key in reported.detail
@@ -356,19 +359,19 @@ def test_a_timeout_names_its_setting(ending: Ending, key: str) -> None:
     ],
 )
 def test_a_crash_is_explained(code: int, stderr: str, says: str) -> None:
-    reported = judged(Heard("none"), Exited(code, 1.0), stderr)
+    reported = classify_run(ParsedRun("none"), CommandExit(code, 1.0), stderr)
     assert reported.outcome == "crashed"
     assert says in reported.detail
 
 
 def test_a_run_that_was_stopped_is_no_success() -> None:
-    reported = judged(Heard("none", "half"), Exited(-15, 1.0, "stopped"), "rate limit")
+    reported = classify_run(ParsedRun("none", "half"), CommandExit(-15, 1.0, "stopped"), "rate limit")
     assert (reported.outcome, reported.detail) == ("crashed", "The agent was stopped before it had finished.")
 
 
 # -- for every run ---------------------------------------------------------------------------------
 heards = st.builds(
-    Heard,
+    ParsedRun,
     closing=st.sampled_from(["success", "error", "none", "unknown"]),
     text=st.text(max_size=40),
     error=st.text(max_size=40),
@@ -379,17 +382,17 @@ heards = st.builds(
     denials=st.lists(st.just("Bash"), max_size=2).map(tuple),
 )
 exits = st.builds(
-    Exited,
+    CommandExit,
     code=st.integers(-64, 255),
     seconds=st.floats(0, 1e6),
-    ending=st.sampled_from(get_args(Ending)),
+    ending=st.sampled_from(get_args(CommandEnding)),
     error=st.text(max_size=20),
 )
 
 
 @given(heards, exits, st.text(max_size=80))
-def test_every_run_has_one_outcome_and_one_line_about_it(heard: Heard, exited: Exited, stderr: str) -> None:
-    reported = judged(heard, exited, stderr)
+def test_every_run_has_one_outcome_and_one_line_about_it(heard: ParsedRun, exited: CommandExit, stderr: str) -> None:
+    reported = classify_run(heard, exited, stderr)
     assert reported.outcome in get_args(RunOutcome)
     assert reported.detail
     assert "\n" not in reported.detail
@@ -398,8 +401,8 @@ def test_every_run_has_one_outcome_and_one_line_about_it(heard: Heard, exited: E
 
 
 @given(heards, exits, st.text(max_size=80))
-def test_only_a_success_is_finished(heard: Heard, exited: Exited, stderr: str) -> None:
-    if judged(heard, exited, stderr).outcome in ("finished", "empty", "refused"):
+def test_only_a_success_is_finished(heard: ParsedRun, exited: CommandExit, stderr: str) -> None:
+    if classify_run(heard, exited, stderr).outcome in ("finished", "empty", "refused"):
         assert heard.closing == "success" or (heard.closing == "unknown" and exited.code == 0)
 
 
@@ -407,12 +410,12 @@ def test_only_a_success_is_finished(heard: Heard, exited: Exited, stderr: str) -
 @pytest.mark.parametrize("filler", ["x", "é", "🎉"])
 def test_a_long_text_keeps_head_and_tail(filler: str) -> None:
     text = f"<response>FIRST</response>\n{filler * 400_000}\n<response>LAST</response>"
-    kept = judged(Heard("success", text), Exited(0, 1.0), "").text
-    assert len(kept.encode()) <= TEXT_LIMIT
+    kept = classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "").text
+    assert len(kept.encode()) <= MAX_FINAL_TEXT_BYTES
     assert kept.startswith("<response>FIRST</response>\n")
     assert kept.endswith("\n<response>LAST</response>")
 
 
 @given(st.text(max_size=200))
 def test_a_short_text_is_kept_as_it_is(text: str) -> None:
-    assert bounded(text) == text
+    assert truncate_middle(text) == text

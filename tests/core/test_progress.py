@@ -2,13 +2,13 @@
 
 import pytest
 
-from ralph.core.progress import Streak, fingerprint
+from ralph.core.progress import Streak, fingerprint_failure
 
 
 def counted(*signs: str) -> int:
     streak = Streak()
     for sign in signs:
-        streak = streak.and_then(sign)
+        streak = streak.extend(sign)
     return streak.times
 
 
@@ -38,7 +38,7 @@ def test_an_empty_sign_is_never_the_same() -> None:
     ],
 )
 def test_what_varies_from_run_to_run_does_not_make_another_failure(one: str, other: str) -> None:
-    assert fingerprint(one) == fingerprint(other)
+    assert fingerprint_failure(one) == fingerprint_failure(other)
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_what_varies_from_run_to_run_does_not_make_another_failure(one: str, oth
     [("test_a failed", "test_b failed"), ("", "x"), ("Command exited with 1", "Command timed out after 1s")],
 )
 def test_other_words_do(one: str, other: str) -> None:
-    assert fingerprint(one) != fingerprint(other)
+    assert fingerprint_failure(one) != fingerprint_failure(other)

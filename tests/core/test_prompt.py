@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.prompt import composed, iteration_line, truncated, with_feedback
+from ralph.core.prompt import add_feedback, compose_prompt, render_iteration_line, truncate_text
 from ralph.model.loop import Brief, FailAction, Feedback
 
 
@@ -17,7 +17,7 @@ from ralph.model.loop import Brief, FailAction, Feedback
     ],
 )
 def test_each_fail_action_puts_the_failure_where_it_says(action: FailAction, expected: str) -> None:  # 001-17
-    assert with_feedback("base prompt", [Feedback("error output", action)]) == expected
+    assert add_feedback("base prompt", [Feedback("error output", action)]) == expected
 
 
 def test_several_failures_keep_their_order_and_none_is_lost() -> None:  # 001-17
@@ -28,17 +28,17 @@ def test_several_failures_keep_their_order_and_none_is_lost() -> None:  # 001-17
         Feedback("a2"),
         Feedback("r2", "REPLACE"),
     ]
-    assert with_feedback("base", feedback) == "p1\n\nr1\n\nr2\n\na1\n\na2"
+    assert add_feedback("base", feedback) == "p1\n\nr1\n\nr2\n\na1\n\na2"
 
 
 def test_the_iteration_line_comes_first_when_enabled() -> None:  # 001-17
     brief = Brief(3, 10, (Feedback("why"),))
-    assert composed("do it", brief, count_iterations=True) == "Iteration 3 of 10, 7 remaining.\n\ndo it\n\nwhy"
-    assert composed("do it", brief, count_iterations=False) == "do it\n\nwhy"
+    assert compose_prompt("do it", brief, count_iterations=True) == "Iteration 3 of 10, 7 remaining.\n\ndo it\n\nwhy"
+    assert compose_prompt("do it", brief, count_iterations=False) == "do it\n\nwhy"
 
 
 def test_the_last_iteration_has_none_remaining() -> None:  # 001-17
-    assert iteration_line(10, 10) == "Iteration 10 of 10, 0 remaining."
+    assert render_iteration_line(10, 10) == "Iteration 10 of 10, 0 remaining."
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_the_last_iteration_has_none_remaining() -> None:  # 001-17
     ],
 )
 def test_only_what_is_too_long_is_cut_and_marked(text: str, limit: int, expected: str) -> None:  # 001-20
-    assert truncated(text, limit) == expected
+    assert truncate_text(text, limit) == expected
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.sampled_from(["APPEND", "PREPEND", "REPLACE"]))))
 def test_every_failure_is_in_the_prompt_verbatim(base: str, items: list[tuple[str, FailAction]]) -> None:
-    prompt = with_feedback(base, [Feedback(text, action) for text, action in items])
+    prompt = add_feedback(base, [Feedback(text, action) for text, action in items])
     assert all(text in prompt for text, _ in items)
     assert base in prompt or any(action == "REPLACE" for _, action in items)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.core.policies.tagged import Tagged
-from ralph.core.step import RESET_MARGIN, Rules, replay
+from ralph.core.policies.tagged import TagPolicy
+from ralph.core.step import RESET_MARGIN_SECONDS, Rules, replay
 from ralph.model.events import Usage
 from ralph.model.loop import (
     Began,
@@ -28,7 +28,7 @@ from ralph.model.loop import (
     Stop,
     Wait,
 )
-from support.scripted_world import ScriptedWorld, Turn, play
+from support.scripted_world import AgentTurn, ScriptedEffects, play_loop
 
 DONE = Reported("finished", "<response>DONE</response>", cost_usd=0.5)
 WORKING = Reported("finished", "still at it", cost_usd=0.5)
@@ -42,7 +42,7 @@ reports = st.builds(
     reset_at=st.sampled_from([None, 1_000_050.0]),
 )
 turns = st.builds(
-    Turn,
+    AgentTurn,
     reports,
     st.frozensets(st.sampled_from(GATES)),
     st.sampled_from(["", "", "", "SIGTERM"]),
@@ -51,7 +51,7 @@ turns = st.builds(
 scripts = st.lists(turns, min_size=1, max_size=8)
 rules = st.builds(
     Rules,
-    st.builds(Tagged, st.sampled_from([(), GATES]), saves=st.booleans(), baseline=st.booleans()),
+    st.builds(TagPolicy, st.sampled_from([(), GATES]), saves=st.booleans(), baseline=st.booleans()),
     st.just(Patience(3, 1.0, 4.0, 2)),
 )
 all_limits = st.builds(Limits, st.integers(1, 6), st.sampled_from([None, 20.0]), st.sampled_from([None, 1.0]))
@@ -61,10 +61,10 @@ many = settings(max_examples=200, deadline=None)
 @many
 @given(rules, scripts, all_limits)
 def test_no_loop_runs_more_often_than_allowed_and_each_ends(
-    rules: Rules[object], script: list[Turn], limits: Limits
+    rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    world = ScriptedWorld(script)
-    _, log, state = play(rules, world, limits)
+    world = ScriptedEffects(script)
+    _, log, state = play_loop(rules, world, limits)
     assert state.tally.iterations <= limits.iterations
     counted = [s for s, _ in log if isinstance(s.fact, Reported)]
     assert len(counted) <= len(world.briefs)
@@ -73,9 +73,9 @@ def test_no_loop_runs_more_often_than_allowed_and_each_ends(
 @many
 @given(rules, scripts, all_limits)
 def test_nothing_is_started_once_the_budget_is_spent_or_the_time_is_up(
-    rules: Rules[object], script: list[Turn], limits: Limits
+    rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    _, log, _ = play(rules, ScriptedWorld(script), limits)
+    _, log, _ = play_loop(rules, ScriptedEffects(script), limits)
     spent = 0.0
     for seen, decision in log:
         if isinstance(seen.fact, Reported):
@@ -88,9 +88,9 @@ def test_nothing_is_started_once_the_budget_is_spent_or_the_time_is_up(
 @many
 @given(rules, scripts, all_limits)
 def test_completed_only_after_a_claim_with_every_gate_green(
-    rules: Rules[object], script: list[Turn], limits: Limits
+    rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    stop, log, _ = play(rules, ScriptedWorld(script), limits)
+    stop, log, _ = play_loop(rules, ScriptedEffects(script), limits)
     if stop.outcome is Outcome.COMPLETED:
         last = next(s.fact for s, _ in reversed(log) if isinstance(s.fact, Reported))
         assert last.outcome == "finished"
@@ -102,9 +102,9 @@ def test_completed_only_after_a_claim_with_every_gate_green(
 @many
 @given(rules, scripts, all_limits)
 def test_folding_step_over_the_journal_makes_every_decision_again(
-    rules: Rules[object], script: list[Turn], limits: Limits
+    rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    _, log, state = play(rules, ScriptedWorld(script), limits)
+    _, log, state = play_loop(rules, ScriptedEffects(script), limits)
     stored = [msgspec.json.decode(msgspec.json.encode(seen), type=Observation) for seen, _ in log]
     decisions = [msgspec.json.decode(msgspec.json.encode(d), type=Decision) for _, d in log]
     assert replay(rules, stored) == (state, decisions)
@@ -112,8 +112,8 @@ def test_folding_step_over_the_journal_makes_every_decision_again(
 
 @many
 @given(rules, scripts)
-def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: list[Turn]) -> None:
-    stop, log, _ = play(rules, ScriptedWorld(script))
+def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: list[AgentTurn]) -> None:
+    stop, log, _ = play_loop(rules, ScriptedEffects(script))
     interrupted = [i for i, (s, _) in enumerate(log) if isinstance(s.fact, Interrupted) or s.interrupted_by]
     assert all(i == len(log) - 1 for i in interrupted)
     assert (stop.outcome is Outcome.INTERRUPTED) == bool(interrupted)
@@ -128,68 +128,71 @@ def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: li
     ],
 )
 def test_each_limit_names_itself(limits: Limits, outcome: Outcome, why: str) -> None:  # 001-04
-    assert play(Rules(Tagged(GATES)), ScriptedWorld([Turn(WORKING)]), limits)[0] == Stop(outcome, why)
+    assert play_loop(Rules(TagPolicy(GATES)), ScriptedEffects([AgentTurn(WORKING)]), limits)[0] == Stop(outcome, why)
 
 
 def test_the_last_permitted_run_is_still_judged() -> None:
     assert (
-        play(Rules(Tagged(GATES)), ScriptedWorld([Turn(DONE)]), Limits(1, cost_usd=0.1))[0].outcome is Outcome.COMPLETED
+        play_loop(Rules(TagPolicy(GATES)), ScriptedEffects([AgentTurn(DONE)]), Limits(1, cost_usd=0.1))[0].outcome
+        is Outcome.COMPLETED
     )
 
 
 def test_scm_tasks_are_skipped_not_the_verdict_when_the_budget_is_spent() -> None:
-    world = ScriptedWorld([Turn(DONE)])
-    stop, _, _ = play(Rules(Tagged(GATES, saves=True)), world, Limits(3, cost_usd=0.5))
+    world = ScriptedEffects([AgentTurn(DONE)])
+    stop, _, _ = play_loop(Rules(TagPolicy(GATES, saves=True)), world, Limits(3, cost_usd=0.5))
     assert stop.outcome is Outcome.COMPLETED
     assert world.saves == 0
     assert "SCM tasks skipped: $0.50 of the $0.50 budget spent" in stop.why
 
 
 def test_the_agent_is_told_what_is_left_of_the_budget() -> None:
-    world = ScriptedWorld([Turn(WORKING)])
-    play(Rules(Tagged()), world, Limits(10, cost_usd=1.2))
+    world = ScriptedEffects([AgentTurn(WORKING)])
+    play_loop(Rules(TagPolicy()), world, Limits(10, cost_usd=1.2))
     assert [round(b.budget_usd or 0, 2) for b in world.briefs] == [1.2, 0.7, 0.2]
 
 
 @pytest.mark.parametrize("outcome", ["limited", "overloaded", "offline"])
 def test_trouble_that_is_not_the_agents_waits_longer_each_time_and_spends_no_iteration(outcome: RunOutcome) -> None:
     trouble = Reported(outcome, detail="No luck.")
-    world = ScriptedWorld([*[Turn(trouble)] * 4, Turn(DONE)])
-    stop, _, state = play(Rules(Tagged(), Patience(12, 5, 30)), world, Limits(1))
+    world = ScriptedEffects([*[AgentTurn(trouble)] * 4, AgentTurn(DONE)])
+    stop, _, state = play_loop(Rules(TagPolicy(), Patience(12, 5, 30)), world, Limits(1))
     assert stop.outcome is Outcome.COMPLETED
     assert world.waits == [5, 10, 20, 30]
     assert state.tally.iterations == 1
 
 
 def test_a_told_reset_time_is_waited_for() -> None:
-    world = ScriptedWorld([Turn(Reported("limited", reset_at=1_003_600.0)), Turn(DONE)])
-    play(Rules(Tagged()), world)
-    assert world.waits == [pytest.approx(3600 - 2 + RESET_MARGIN, abs=1)]
+    world = ScriptedEffects([AgentTurn(Reported("limited", reset_at=1_003_600.0)), AgentTurn(DONE)])
+    play_loop(Rules(TagPolicy()), world)
+    assert world.waits == [pytest.approx(3600 - 2 + RESET_MARGIN_SECONDS, abs=1)]
 
 
 def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
-    world = ScriptedWorld([Turn(Reported("limited", detail="Usage limit.", reset_at=1_003_600.0))])
-    stop, _, _ = play(Rules(Tagged()), world, Limits(10, seconds=600))
+    world = ScriptedEffects([AgentTurn(Reported("limited", detail="Usage limit.", reset_at=1_003_600.0))])
+    stop, _, _ = play_loop(Rules(TagPolicy()), world, Limits(10, seconds=600))
     assert stop.outcome is Outcome.EXHAUSTED
     assert stop.why.startswith("Usage limit. Waiting 36")
     assert not world.waits
 
 
 def test_patience_ends() -> None:
-    world = ScriptedWorld([Turn(Reported("overloaded", detail="Overloaded."))])
-    stop, _, _ = play(Rules(Tagged(), Patience(3, 1)), world)
+    world = ScriptedEffects([AgentTurn(Reported("overloaded", detail="Overloaded."))])
+    stop, _, _ = play_loop(Rules(TagPolicy(), Patience(3, 1)), world)
     assert stop == Stop(Outcome.FAILED, "Overloaded. Gave up after 4 tries in a row.")
 
 
 def test_an_empty_answer_is_asked_again_before_it_counts() -> None:
-    world = ScriptedWorld([Turn(Reported("empty"))])
-    stop, _, state = play(Rules(Tagged(), Patience(empty_retries=3)), world, Limits(2))
+    world = ScriptedEffects([AgentTurn(Reported("empty"))])
+    stop, _, state = play_loop(Rules(TagPolicy(), Patience(empty_retries=3)), world, Limits(2))
     assert stop.outcome is Outcome.EXHAUSTED
     assert (len(world.briefs), state.tally.iterations) == (8, 2)
 
 
 def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
-    stop, log, _ = play(Rules(Tagged()), ScriptedWorld([Turn(Reported("unusable", detail="Invalid API key."))]))
+    stop, log, _ = play_loop(
+        Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported("unusable", detail="Invalid API key."))])
+    )
     assert stop == Stop(Outcome.UNUSABLE, "Invalid API key.")
     assert stop.outcome.exit_code == 2
     assert len(log) == 2
@@ -197,15 +200,15 @@ def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
 
 @pytest.mark.parametrize("outcome", ["crashed", "timed_out", "idle", "refused", "cut_short"])
 def test_what_the_agent_caused_spends_an_iteration(outcome: RunOutcome) -> None:  # C12
-    world = ScriptedWorld([Turn(Reported(outcome, "<response>DONE</response>"))])
-    stop, _, _ = play(Rules(Tagged(GATES)), world, Limits(2))
+    world = ScriptedEffects([AgentTurn(Reported(outcome, "<response>DONE</response>"))])
+    stop, _, _ = play_loop(Rules(TagPolicy(GATES)), world, Limits(2))
     assert stop.outcome is Outcome.EXHAUSTED
     assert len(world.briefs) == 2
 
 
 def test_a_signal_lets_the_step_finish_and_starts_no_other() -> None:  # 001-25
-    world = ScriptedWorld([Turn(DONE, interrupted="received SIGINT")])
-    stop, log, state = play(Rules(Tagged()), world)
+    world = ScriptedEffects([AgentTurn(DONE, interrupted="received SIGINT")])
+    stop, log, state = play_loop(Rules(TagPolicy()), world)
     assert stop == Stop(Outcome.INTERRUPTED, "received SIGINT")
     assert stop.outcome.exit_code == 130
     assert isinstance(log[-1][0].fact, Reported)
@@ -214,21 +217,21 @@ def test_a_signal_lets_the_step_finish_and_starts_no_other() -> None:  # 001-25
 
 
 def test_resuming_does_what_was_decided_and_not_done() -> None:
-    rules = Rules(Tagged(GATES))
-    first = ScriptedWorld([Turn(DONE, interrupted="received SIGTERM")])
-    _, _, state = play(rules, first)
-    second = ScriptedWorld([Turn(DONE)])
-    stop, more, _ = play(rules, second, state=state, fact=Resumed(Limits()))
+    rules = Rules(TagPolicy(GATES))
+    first = ScriptedEffects([AgentTurn(DONE, interrupted="received SIGTERM")])
+    _, _, state = play_loop(rules, first)
+    second = ScriptedEffects([AgentTurn(DONE)])
+    stop, more, _ = play_loop(rules, second, state=state, fact=Resumed(Limits()))
     assert stop.outcome is Outcome.COMPLETED
     assert second.briefs == []  # the agent's run was finished: it is not repeated
     assert [type(d) for _, d in more] == [Check, Stop]
 
 
 def test_resuming_with_a_higher_limit_goes_on() -> None:
-    rules = Rules(Tagged(GATES))
-    _, _, state = play(rules, ScriptedWorld([Turn(WORKING)]), Limits(2))
-    world = ScriptedWorld([Turn(WORKING), Turn(DONE)])
-    stop, _, last = play(rules, world, state=state, fact=Resumed(Limits(5)))
+    rules = Rules(TagPolicy(GATES))
+    _, _, state = play_loop(rules, ScriptedEffects([AgentTurn(WORKING)]), Limits(2))
+    world = ScriptedEffects([AgentTurn(WORKING), AgentTurn(DONE)])
+    stop, _, last = play_loop(rules, world, state=state, fact=Resumed(Limits(5)))
     assert stop.outcome is Outcome.COMPLETED
     assert [b.iteration for b in world.briefs] == [3, 4]
     assert world.briefs[0].limit == 5
@@ -236,38 +239,40 @@ def test_resuming_with_a_higher_limit_goes_on() -> None:
 
 
 def test_resuming_forgets_troubles_not_iterations() -> None:
-    rules = Rules(Tagged(), Patience(1, 1))
-    stop, _, state = play(rules, ScriptedWorld([Turn(Reported("offline"))]))
+    rules = Rules(TagPolicy(), Patience(1, 1))
+    stop, _, state = play_loop(rules, ScriptedEffects([AgentTurn(Reported("offline"))]))
     assert stop.outcome is Outcome.FAILED
-    again, _, _ = play(
-        rules, ScriptedWorld([Turn(Reported("offline")), Turn(DONE)]), state=state, fact=Resumed(Limits())
+    again, _, _ = play_loop(
+        rules, ScriptedEffects([AgentTurn(Reported("offline")), AgentTurn(DONE)]), state=state, fact=Resumed(Limits())
     )
     assert again.outcome is Outcome.COMPLETED
 
 
 def test_costs_and_tokens_add_up_and_unknown_stays_unknown() -> None:
     known = [
-        Turn(Reported("finished", cost_usd=0.5, usage=Usage(10, 2))),
-        Turn(Reported("finished", usage=Usage(1, 1))),
+        AgentTurn(Reported("finished", cost_usd=0.5, usage=Usage(10, 2))),
+        AgentTurn(Reported("finished", usage=Usage(1, 1))),
     ]
-    _, _, state = play(Rules(Tagged()), ScriptedWorld(known), Limits(2))
+    _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects(known), Limits(2))
     assert (state.tally.cost_usd, state.tally.usage) == (0.5, Usage(11, 3))
-    _, _, state = play(Rules(Tagged()), ScriptedWorld([Turn(Reported("finished"))]), Limits(2))
+    _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported("finished"))]), Limits(2))
     assert state.tally.cost_usd is None
 
 
 def test_a_journal_must_begin_at_the_beginning() -> None:
     with pytest.raises(ValueError, match="starts with Began"):
-        replay(Rules(Tagged()), [Observation(Checked(()))])
+        replay(Rules(TagPolicy()), [Observation(Checked(()))])
 
 
 def test_waiting_and_asking_again_repeats_the_same_brief() -> None:
-    world = ScriptedWorld([Turn(WORKING, frozenset({"lint"})), Turn(Reported("offline")), Turn(WORKING)])
-    _, log, _ = play(Rules(Tagged(GATES)), world, Limits(2))
+    world = ScriptedEffects(
+        [AgentTurn(WORKING, frozenset({"lint"})), AgentTurn(Reported("offline")), AgentTurn(WORKING)]
+    )
+    _, log, _ = play_loop(Rules(TagPolicy(GATES)), world, Limits(2))
     assert world.briefs[1] == world.briefs[2]
     assert world.briefs[1].feedback[0].text == "lint: no"
     assert any(isinstance(d, Wait) for _, d in log)
 
 
 def test_began_is_the_only_beginning() -> None:
-    assert play(Rules(Tagged()), ScriptedWorld([Turn(DONE)]))[1][0][0].fact == Began(Limits())
+    assert play_loop(Rules(TagPolicy()), ScriptedEffects([AgentTurn(DONE)]))[1][0][0].fact == Began(Limits())

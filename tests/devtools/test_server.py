@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ralph.agents._script import Run
+from ralph.agents._script import ScriptRun
 from ralph.devtools.server import ModelServer
 
 TOOLS: dict[str, list[dict[str, Any]]] = {
@@ -33,7 +33,7 @@ class Model:
 
     def __init__(self, *steps: dict[str, Any]) -> None:
         self.log: list[Any] = []
-        self.server = ModelServer([Run([*steps])], log=self.log.append)
+        self.server = ModelServer([ScriptRun([*steps])], log=self.log.append)
         self.server.start()
 
     def ask(self, api: str, stream: bool = True, **headers: str) -> tuple[int, str, dict[str, str]]:

@@ -12,7 +12,7 @@ def test_what_is_seen_is_seen_now_and_counts_on_from_an_earlier_life() -> None:
     try:
         clock = Clock(inbox, already=100.0)
         inbox.by = "received SIGINT"
-        seen = clock.look(Began())
+        seen = clock.observe(Began())
     finally:
         inbox.close()
     assert 100.0 <= seen.at < 110.0

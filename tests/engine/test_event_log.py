@@ -6,30 +6,30 @@ import msgspec
 import pytest
 
 from ralph.engine import event_log as chronicle
-from ralph.engine.event_log import Chronicle
-from ralph.model.events import Event, Moment, Noted, Said, ToolEnded, Warned
+from ralph.engine.event_log import EventLog
+from ralph.model.events import Event, EventRecord, Noted, Said, ToolEnded, Warned
 
 EVENTS: list[Event] = [Said('two\nlines, "quoted" \x1b'), ToolEnded("t", chars=3), Noted("}\n{"), Warned("é✓🚀")]
 
 
-def read(path: Path) -> list[Moment]:
-    return msgspec.json.Decoder(Moment).decode_lines(path.read_bytes())
+def read(path: Path) -> list[EventRecord]:
+    return msgspec.json.Decoder(EventRecord).decode_lines(path.read_bytes())
 
 
 @pytest.mark.parametrize("at", [0.0, 1.5, 1794795921.2871559, 1e22])
 @pytest.mark.parametrize("events", [EVENTS[:1], EVENTS])
 def test_every_event_is_a_moment_on_a_line_of_its_own(tmp_path: Path, at: float, events: list[Event]) -> None:
-    tell = Chronicle(str(tmp_path))
+    tell = EventLog(str(tmp_path))
     tell(at, 7, events)
     tell(at, 8, [])
     tell(at, 9, events)
     tell.close()
-    assert read(tmp_path / "events.ndjson") == [Moment(at, number, event) for number in (7, 9) for event in events]
+    assert read(tmp_path / "events.ndjson") == [EventRecord(at, number, event) for number in (7, 9) for event in events]
 
 
 def test_it_is_bounded_and_the_file_before_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chronicle, "ROTATE_AT", 1_000)
-    tell = Chronicle(str(tmp_path))
+    monkeypatch.setattr(chronicle, "MAX_EVENT_LOG_BYTES", 1_000)
+    tell = EventLog(str(tmp_path))
     for number in range(100):
         tell(1.0, number, [Said("x" * 100)])
     tell.close()
@@ -41,10 +41,10 @@ def test_it_is_bounded_and_the_file_before_is_kept(tmp_path: Path, monkeypatch: 
 
 
 def test_a_folder_that_is_gone_costs_the_chronicle_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chronicle, "ROTATE_AT", 1_000)
+    monkeypatch.setattr(chronicle, "MAX_EVENT_LOG_BYTES", 1_000)
     folder = tmp_path / "gone"
     folder.mkdir()
-    tell = Chronicle(str(folder))
+    tell = EventLog(str(folder))
     (folder / "events.ndjson").unlink()
     folder.rmdir()
     for number in range(100):
@@ -55,7 +55,7 @@ def test_a_folder_that_is_gone_costs_the_chronicle_only(tmp_path: Path, monkeypa
 
 def test_what_cannot_be_written_costs_the_chronicle_only(tmp_path: Path) -> None:
     (tmp_path / "events.ndjson").symlink_to("/dev/full")
-    tell = Chronicle(str(tmp_path))
+    tell = EventLog(str(tmp_path))
     tell(1.0, 1, EVENTS)
     tell(1.0, 2, EVENTS)
     tell.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ralph.core.policies.tagged import Standing, Tagged
+from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
 from ralph.engine import kernel
 from ralph.model.loop import Began, Decision, Fact, LoopState, Observation, Outcome, Reported, RunAgent, Stop
@@ -21,11 +21,11 @@ def performing(order: list[str]) -> Callable[[Decision], Fact]:
 def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
     order: list[str] = []
 
-    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
+    def journal(seen: Observation, state: LoopState[TaggedState], decision: Decision) -> Decision:
         order.append(f"journal {type(decision).__name__}")
         return decision
 
-    stop = kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), journal)
+    stop = kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing(order), journal)
     assert stop.outcome is Outcome.COMPLETED
     assert order == ["journal RunAgent", "perform RunAgent", "journal Stop"]
 
@@ -33,28 +33,30 @@ def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
 def test_what_cannot_be_journalled_is_not_carried_out() -> None:
     order: list[str] = []
 
-    def journal(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
+    def journal(seen: Observation, state: LoopState[TaggedState], decision: Decision) -> Decision:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
-        kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), journal)
+        kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing(order), journal)
     assert order == []
 
 
 def test_what_would_be_on_no_record_is_not_carried_out() -> None:
     order: list[str] = []
     stop = Stop(Outcome.FAILED, "the journal is gone")
-    assert kernel.run(Rules(Tagged()), None, Began(), Observation, performing(order), lambda o, s, d: stop) == stop
+    assert (
+        kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing(order), lambda o, s, d: stop) == stop
+    )
     assert order == []
 
 
 def test_a_stop_is_the_last_thing() -> None:
     seen: list[Decision] = []
 
-    def journal(observed: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
+    def journal(observed: Observation, state: LoopState[TaggedState], decision: Decision) -> Decision:
         seen.append(decision)
         return decision
 
-    kernel.run(Rules(Tagged()), None, Began(), Observation, performing([]), journal)
+    kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing([]), journal)
     assert isinstance(seen[0], RunAgent)
     assert isinstance(seen[-1], Stop)

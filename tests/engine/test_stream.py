@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ralph.agents.claude import build
-from ralph.engine.stream import Conversation
-from ralph.model.command import ENOUGH, LAST_WORD
+from ralph.engine.stream import OutputStream
+from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
 from ralph.model.ports import AgentOptions
 from ralph.process.output import BoundedLog
 
@@ -25,23 +25,23 @@ NOVELTY = {"type": "novelty"}
     ("events", "answer"),
     [
         ([SAYING], None),
-        ([RESULT], LAST_WORD),
-        ([FAILED], LAST_WORD),
-        ([SAYING, RESULT], LAST_WORD),
-        ([RESULT, TASK, NOTICE, NOVELTY], LAST_WORD),
+        ([RESULT], FINAL_OUTPUT),
+        ([FAILED], FINAL_OUTPUT),
+        ([SAYING, RESULT], FINAL_OUTPUT),
+        ([RESULT, TASK, NOTICE, NOVELTY], FINAL_OUTPUT),
         ([RESULT, CALLING], None),
         ([RESULT, SAYING, TASK], None),
-        ([RESULT, CALLING, RESULT], LAST_WORD),
+        ([RESULT, CALLING, RESULT], FINAL_OUTPUT),
     ],
 )
 @pytest.mark.parametrize("at_once", [True, False])
 def test_the_last_word_is_a_closing_event_with_nothing_done_after_it(
     events: list[dict[str, object]], answer: str | None, at_once: bool, tmp_path: Path
 ) -> None:
-    conversation = Conversation(build(AgentOptions(("claude",))).parser("stream"), BoundedLog(f"{tmp_path}/log"), (), 1)
+    conversation = OutputStream(build(AgentOptions(("claude",))).parser("stream"), BoundedLog(f"{tmp_path}/log"), (), 1)
     lines = [json.dumps(event).encode() + b"\n" for event in events]
     blocks = [b"".join(lines)] if at_once else lines
-    assert [conversation.hear(block) for block in blocks][-1] == answer
+    assert [conversation.feed(block) for block in blocks][-1] == answer
     conversation.finish()
 
 
@@ -60,14 +60,14 @@ def test_who_begins_anew_has_not_said_its_last_word(
     name: str, closing: dict[str, object], again: dict[str, object], tmp_path: Path
 ) -> None:
     parser = import_module(f"ralph.agents.{name}").build(AgentOptions((name,))).parser("stream")
-    conversation = Conversation(parser, BoundedLog(f"{tmp_path}/log"), (), 1)
-    told = [conversation.hear(json.dumps(event).encode() + b"\n") for event in (again, closing, again, closing)]
-    assert told == [None, LAST_WORD, None, LAST_WORD]
+    conversation = OutputStream(parser, BoundedLog(f"{tmp_path}/log"), (), 1)
+    told = [conversation.feed(json.dumps(event).encode() + b"\n") for event in (again, closing, again, closing)]
+    assert told == [None, FINAL_OUTPUT, None, FINAL_OUTPUT]
     conversation.finish()
 
 
 def test_who_spent_all_has_had_enough_also_with_its_last_word(tmp_path: Path) -> None:
     parser = build(AgentOptions(("claude",))).parser("stream")
-    conversation = Conversation(parser, BoundedLog(f"{tmp_path}/log"), (), 1, budget_usd=0.1)
-    assert conversation.hear(json.dumps(RESULT).encode() + b"\n") == ENOUGH
+    conversation = OutputStream(parser, BoundedLog(f"{tmp_path}/log"), (), 1, budget_usd=0.1)
+    assert conversation.feed(json.dumps(RESULT).encode() + b"\n") == ENOUGH_OUTPUT
     conversation.finish()

@@ -11,7 +11,7 @@ from ralph.model.loop import GateResult
 from ralph.model.ports import Evidence, GateOptions
 from ralph.process.supervisor import Supervisor
 from support.quiet_inbox import QuietInbox
-from support.workshop import Workshop, result
+from support.workshop import ProjectFixture, make_result_command
 
 LOG = ".ralph/guardrail_001_check.log"
 
@@ -70,11 +70,11 @@ def test_a_folder_that_is_gone_is_named(tmp_path: Path, processes: Supervisor) -
     assert found.reason == f"It could not be started: the folder {tmp_path}/gone is gone."
 
 
-def test_neither_screen_nor_prompt_name_a_log_that_is_not_there(workshop: Workshop) -> None:
+def test_neither_screen_nor_prompt_name_a_log_that_is_not_there(workshop: ProjectFixture) -> None:
     workshop.settings(guardrails=[{"command": "echo out; test -f made"}])
     workshop.agent(
-        f"rm -r .ralph; echo > .ralph; {result('<response>DONE</response>')}",
-        f"touch made; {result('<response>DONE</response>')}",
+        f"rm -r .ralph; echo > .ralph; {make_result_command('<response>DONE</response>')}",
+        f"touch made; {make_result_command('<response>DONE</response>')}",
     )
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0, done.stdout + done.stderr

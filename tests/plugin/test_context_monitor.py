@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.hooks import Ran, run_hook, sample
+from support.hooks import HookResult, load_sample_event, run_hook
 
 NOTICE = (
     "Be mindful of remaining space. Plan to finish your current task within this session. If you discover follow-up "
@@ -35,19 +35,19 @@ class Session:
         self.window = window
         self.transcript = folder / "transcript.jsonl"
 
-    def at(self, percent: float, event: str = "PostToolUse", **variables: str) -> Ran:
+    def at(self, percent: float, event: str = "PostToolUse", **variables: str) -> HookResult:
         with open(self.transcript, "wb") as file:
             file.truncate(int(self.window * 4 * percent / 100))
         return self.tell(event, **variables)
 
-    def tell(self, event: str, **fields: str) -> Ran:
+    def tell(self, event: str, **fields: str) -> HookResult:
         variables = {"CLAUDE_CONTEXT_WINDOW": str(self.window)}
         variables |= {name: fields.pop(name) for name in [*fields] if name.isupper()}
-        asked = sample(event, session_id=self.id, transcript_path=str(self.transcript), **fields)
+        asked = load_sample_event(event, session_id=self.id, transcript_path=str(self.transcript), **fields)
         return run_hook("context_monitor.py", asked, self.folder, **variables)
 
 
-def alert(ran: Ran) -> str:
+def alert(ran: HookResult) -> str:
     return str(ran.answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 

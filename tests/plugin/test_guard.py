@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.hooks import PLUGIN, run_hook, sample
+from support.hooks import PLUGIN_FOLDER, load_sample_event, run_hook
 
 # One command a line, `\\n` for the lines of here-documents. The project is /work/app, the home /home/dev.
 DENIED = (Path(__file__).parent / "denied_commands.txt").read_text()
@@ -34,7 +34,7 @@ def table(text: str) -> list[str]:
 def reasons(commands: list[str], allowances: str = "", root: str = "/work/app") -> dict[str, str]:
     """What the guard says to each, in one process."""
     done = subprocess.run(
-        [sys.executable, "-ESs", "-c", BATCH, str(PLUGIN / "hooks")],
+        [sys.executable, "-ESs", "-c", BATCH, str(PLUGIN_FOLDER / "hooks")],
         input=json.dumps({"commands": commands, "root": root, "cwd": root, "allowances": allowances}),
         env={"HOME": "/home/dev"},
         capture_output=True,
@@ -139,7 +139,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def tool(name: str, project: Path, **given: Any) -> dict[str, Any]:
-    return sample("PreToolUse", tool_name=name, tool_input=given, cwd=str(project))
+    return load_sample_event("PreToolUse", tool_name=name, tool_input=given, cwd=str(project))
 
 
 def test_a_refusal_is_told_as_claude_code_expects_it(project: Path) -> None:

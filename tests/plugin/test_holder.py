@@ -12,28 +12,28 @@ from typing import Any
 
 import pytest
 
-from ralph.process.identity import Identity, of_process, pid_namespace
-from support.hooks import PLUGIN, Ran, run_hook, sample
-from support.processes import eventually
-from support.stories import Stories, story
-from support.workshop import Workshop
+from ralph.process.identity import ProcessIdentity, identify_process, read_pid_namespace
+from support.hooks import PLUGIN_FOLDER, HookResult, load_sample_event, run_hook
+from support.processes import wait_until
+from support.stories import StoryFixture, make_story
+from support.workshop import ProjectFixture
 
 
-def marker_of(process: Identity, **more: Any) -> str:
-    told = {"pid": process.pid, "ticks": process.ticks, "boot": process.boot, "pidNamespace": pid_namespace()}
+def marker_of(process: ProcessIdentity, **more: Any) -> str:
+    told = {"pid": process.pid, "ticks": process.ticks, "boot": process.boot, "pidNamespace": read_pid_namespace()}
     return json.dumps({**told, "mode": "direct", **more})
 
 
 def guard_says(project: Path, *before: str) -> str:
     """The guard, asked about what it never allows."""
-    event = sample("PreToolUse", tool_name="Bash", tool_input={"command": "rm -rf /"}, cwd=str(project))
+    event = load_sample_event("PreToolUse", tool_name="Bash", tool_input={"command": "rm -rf /"}, cwd=str(project))
     if not before:
         return run_hook("pretooluse_guard.py", event, project.parent).reason
-    words = [*before, sys.executable, "-ESs", str(PLUGIN / "hooks" / "pretooluse_guard.py")]
+    words = [*before, sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / "pretooluse_guard.py")]
     done = subprocess.run(
         words, input=json.dumps(event), cwd=project, capture_output=True, text=True, timeout=30, check=False
     )
-    return Ran(done).reason
+    return HookResult(done).reason
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def holder() -> Iterator["subprocess.Popen[bytes]"]:
     process.wait()
 
 
-def identity(process: "subprocess.Popen[bytes]") -> Identity:
-    found = of_process(process.pid)
+def identity(process: "subprocess.Popen[bytes]") -> ProcessIdentity:
+    found = identify_process(process.pid)
     assert found is not None
     return found
 
@@ -64,14 +64,14 @@ def test_a_living_loop_is_believed_and_a_killed_one_is_not(
     (project / ".ralph-active").write_text(marker_of(identity(holder)))
     assert guard_says(project)
     holder.kill()
-    assert eventually(lambda: not guard_says(project))  # killed, not buried yet
+    assert wait_until(lambda: not guard_says(project))  # killed, not buried yet
     holder.wait()
     assert guard_says(project) == ""
 
 
 def test_a_number_that_is_someone_elses_by_now_is_no_loop(project: Path, holder: "subprocess.Popen[bytes]") -> None:
     found = identity(holder)
-    (project / ".ralph-active").write_text(marker_of(Identity(found.pid, found.ticks - 1, found.boot)))
+    (project / ".ralph-active").write_text(marker_of(ProcessIdentity(found.pid, found.ticks - 1, found.boot)))
     assert guard_says(project) == ""
 
 
@@ -105,7 +105,7 @@ def test_a_marker_that_tells_nothing_of_its_holder_counts(project: Path, text: s
 
 def test_a_dead_marker_hides_no_living_one(project: Path, holder: "subprocess.Popen[bytes]") -> None:  # C23
     found = identity(holder)
-    (project / ".ralph-active").write_text(marker_of(Identity(found.pid, found.ticks - 1, found.boot)))
+    (project / ".ralph-active").write_text(marker_of(ProcessIdentity(found.pid, found.ticks - 1, found.boot)))
     (project / ".ralph" / ".ralph-active").write_text(marker_of(found))
     assert guard_says(project)
 
@@ -124,13 +124,13 @@ def test_seen_from_another_pid_namespace_a_loop_counts(project: Path, holder: "s
     assert guard_says(project, *inside)  # the pid is not to be seen there, and yet the loop lives
 
 
-def test_after_kill_9_the_users_own_session_is_left_alone(workshop: Workshop) -> None:  # 004-14, 004-32
-    stories = Stories(workshop)
-    stories.plan(story("US-001"))
+def test_after_kill_9_the_users_own_session_is_left_alone(workshop: ProjectFixture) -> None:  # 004-14, 004-32
+    stories = StoryFixture(workshop)
+    stories.plan(make_story("US-001"))
     stories.play([{"bash": "touch up; sleep 60"}])
-    asked = sample("Stop", cwd=str(stories.repo), session_id="mine", stop_hook_active=False)
+    asked = load_sample_event("Stop", cwd=str(stories.repo), session_id="mine", stop_hook_active=False)
     with workshop.start("story", "run") as run:
-        assert eventually((stories.repo / "up").exists)
+        assert wait_until((stories.repo / "up").exists)
         assert "uncommitted" in run_hook("stop_loop_reminder.py", asked, workshop.home).reason
         run.send_signal(signal.SIGKILL)
         run.communicate()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph.core.stories.review import checked
-from support.hooks import PLUGIN, sample
+from ralph.core.stories.review import validate_document
+from support.hooks import PLUGIN_FOLDER, load_sample_event
 
-ROOT = PLUGIN.parents[1]
-HOOKS = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
+ROOT = PLUGIN_FOLDER.parents[1]
+HOOKS = json.loads((PLUGIN_FOLDER / "hooks" / "hooks.json").read_text())["hooks"]
 SCRIPTS = ["context_monitor.py", "stop_loop_reminder.py", "pretooluse_guard.py"]
 
 
@@ -27,7 +27,7 @@ def front_matter(path: Path) -> dict[str, str]:
 
 # -- manifests ------------------------------------------------------------------------------------
 def test_the_manifest_names_the_plugin_and_leaves_the_hooks_to_be_found() -> None:  # 004-01, C21
-    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
+    manifest = json.loads((PLUGIN_FOLDER / ".claude-plugin" / "plugin.json").read_text())
     assert (manifest["name"], manifest["version"]) == ("ralph", "0.1.0")
     assert "hooks" not in manifest
 
@@ -35,8 +35,8 @@ def test_the_manifest_names_the_plugin_and_leaves_the_hooks_to_be_found() -> Non
 def test_the_marketplace_offers_the_plugin() -> None:  # 004-01
     marketplace = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
     (entry,) = marketplace["plugins"]
-    assert (ROOT / entry["source"]).resolve() == PLUGIN
-    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
+    assert (ROOT / entry["source"]).resolve() == PLUGIN_FOLDER
+    manifest = json.loads((PLUGIN_FOLDER / ".claude-plugin" / "plugin.json").read_text())
     assert {key: entry[key] for key in ("name", "version", "description")} == {
         key: manifest[key] for key in ("name", "version", "description")
     }
@@ -56,8 +56,8 @@ def test_every_event_has_its_hook(event: str, script: str) -> None:  # 004-13, 0
     (entry,) = HOOKS[event]
     assert entry.get("matcher", "*") == "*"
     (hook,) = entry["hooks"]
-    words = shlex.split(hook["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(PLUGIN)))
-    assert words == ["python3", "-ESs", str(PLUGIN / "hooks" / script)]
+    words = shlex.split(hook["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(PLUGIN_FOLDER)))
+    assert words == ["python3", "-ESs", str(PLUGIN_FOLDER / "hooks" / script)]
     assert set(HOOKS) == {"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"}
 
 
@@ -70,7 +70,7 @@ def test_the_copy_of_the_rules_is_fresh() -> None:
 
 
 def test_the_copy_says_that_it_is_one_and_is_the_same_otherwise() -> None:
-    header, _, rest = (PLUGIN / "hooks" / "review.py").read_text().partition("\n")
+    header, _, rest = (PLUGIN_FOLDER / "hooks" / "review.py").read_text().partition("\n")
     assert "Generated from src/ralph/core/stories/review.py" in header
     assert rest == (ROOT / "src" / "ralph" / "core" / "stories" / "review.py").read_text()
 
@@ -94,37 +94,37 @@ def imported(*words: str, cwd: Path, event: str = "") -> set[str]:
 def test_a_hook_imports_little(tmp_path: Path, script: str) -> None:
     """Counted, not timed: what is not imported costs nothing on any machine."""
     event = {"context_monitor.py": "PostToolUse", "pretooluse_guard.py": "PreToolUse"}.get(script, "Stop")
-    asked = json.dumps(sample(event, cwd=str(tmp_path)))
+    asked = json.dumps(load_sample_event(event, cwd=str(tmp_path)))
     plain = imported("-c", "import json, os, sys", cwd=tmp_path)
-    new = imported(str(PLUGIN / "hooks" / script), cwd=tmp_path, event=asked) - plain
+    new = imported(str(PLUGIN_FOLDER / "hooks" / script), cwd=tmp_path, event=asked) - plain
     assert {"session"} <= new <= {"__future__", "session", "review"}
 
 
-@pytest.mark.parametrize("script", [*(PLUGIN / "hooks").glob("*.py")], ids=lambda path: path.name)
+@pytest.mark.parametrize("script", [*(PLUGIN_FOLDER / "hooks").glob("*.py")], ids=lambda path: path.name)
 def test_hooks_are_written_for_the_python_people_have(script: Path) -> None:
     ast.parse(script.read_text(), feature_version=(3, 8))
 
 
 # -- skills and commands --------------------------------------------------------------------------
 def test_the_skill_is_where_claude_code_looks_and_knows_its_phrases() -> None:  # 004-30
-    skill = front_matter(PLUGIN / "skills" / "ralph-plan" / "SKILL.md")
+    skill = front_matter(PLUGIN_FOLDER / "skills" / "ralph-plan" / "SKILL.md")
     assert skill["name"] == "ralph-plan"
     for phrase in ("/ralph-plan", "plan this feature for ralph", "create a ralph prd", "generate tasks for ralph"):
         assert phrase in skill["description"]
 
 
 def test_the_plan_has_two_modes_and_needs_the_folder() -> None:  # 004-30
-    text = (PLUGIN / "skills" / "ralph-plan" / "SKILL.md").read_text()
+    text = (PLUGIN_FOLDER / "skills" / "ralph-plan" / "SKILL.md").read_text()
     for words in ("## Mode 1", "## Mode 2", "ralph story init", "Right-sized", "Ordered by dependency", "Verifiable"):
         assert words in text
     example = json.loads(text.split("```json\n")[1].split("```")[0])
-    assert checked(example).problems == ()
+    assert validate_document(example).problems == ()
 
 
 def test_the_plan_needs_no_file_beside_it() -> None:
     """It is also copied to where the plugin's templates are not."""
-    text = (PLUGIN / "skills" / "ralph-plan" / "SKILL.md").read_text()
-    sections = re.findall(r"^#{2,3} \w+\. (.+)$", (PLUGIN / "templates" / "prd.md").read_text(), re.MULTILINE)
+    text = (PLUGIN_FOLDER / "skills" / "ralph-plan" / "SKILL.md").read_text()
+    sections = re.findall(r"^#{2,3} \w+\. (.+)$", (PLUGIN_FOLDER / "templates" / "prd.md").read_text(), re.MULTILINE)
     assert len(sections) == 15
     assert [section for section in sections if section not in re.sub(r"\s+", " ", text)] == []
     assert "templates/" not in text
@@ -133,18 +133,18 @@ def test_the_plan_needs_no_file_beside_it() -> None:
 
 @pytest.mark.parametrize("name", ["status", "specflow.tasks"])
 def test_every_command_says_what_it_does(name: str) -> None:
-    assert front_matter(PLUGIN / "commands" / f"{name}.md")["description"]
+    assert front_matter(PLUGIN_FOLDER / "commands" / f"{name}.md")["description"]
 
 
 def test_no_command_hides_a_skill() -> None:
     """Claude Code takes the command where both have one name, and the skill is never read."""
-    skills = {path.parent.name for path in (PLUGIN / "skills").glob("*/SKILL.md")}
+    skills = {path.parent.name for path in (PLUGIN_FOLDER / "skills").glob("*/SKILL.md")}
     assert skills == {"ralph-plan"}
-    assert not skills & {path.stem for path in (PLUGIN / "commands").glob("*.md")}
+    assert not skills & {path.stem for path in (PLUGIN_FOLDER / "commands").glob("*.md")}
 
 
 def test_the_specflow_command_demands_completion_criteria() -> None:  # 002-14
-    text = (PLUGIN / "commands" / "specflow.tasks.md").read_text()
+    text = (PLUGIN_FOLDER / "commands" / "specflow.tasks.md").read_text()
     for words in (
         "For EACH task you create, you MUST specify:",
         "1. **outcome**: A single sentence describing the measurable outcome",
@@ -158,7 +158,7 @@ def test_the_specflow_command_demands_completion_criteria() -> None:  # 002-14
 
 # -- templates ------------------------------------------------------------------------------------
 def test_the_task_template_has_every_field_in_its_initial_state() -> None:  # 004-27
-    template = json.loads((PLUGIN / "templates" / "tasks.json").read_text())
+    template = json.loads((PLUGIN_FOLDER / "templates" / "tasks.json").read_text())
     (story,) = template.pop("userStories")
     assert template == {"project": "", "branchName": "ralph/feature-name", "description": "", "verifyCommands": []}
     assert story == {
@@ -177,14 +177,14 @@ def test_the_task_template_has_every_field_in_its_initial_state() -> None:  # 00
 
 
 def test_the_progress_template() -> None:  # 004-27
-    assert (PLUGIN / "templates" / "progress.txt").read_text() == (
+    assert (PLUGIN_FOLDER / "templates" / "progress.txt").read_text() == (
         "# Ralph Progress Log\nStarted: {{DATE}}\nPRD: {{PROJECT_NAME}}\n\n"
         "## Codebase Patterns\n- (Reusable patterns discovered during this loop)\n\n---\n"
     )
 
 
 def test_the_prd_template_has_its_sections_in_order_with_hints_and_tiers() -> None:  # 004-27
-    text = (PLUGIN / "templates" / "prd.md").read_text()
+    text = (PLUGIN_FOLDER / "templates" / "prd.md").read_text()
     assert re.findall(r"^##+ (.+)$", text, re.MULTILINE) == [
         "1. Summary",
         "2. Problem Statement",
@@ -208,7 +208,7 @@ def test_the_prd_template_has_its_sections_in_order_with_hints_and_tiers() -> No
 
 
 def test_the_prompt_has_its_steps_in_order() -> None:  # 004-05, 004-22
-    text = (PLUGIN / "templates" / "prompt.md").read_text()
+    text = (PLUGIN_FOLDER / "templates" / "prompt.md").read_text()
     assert text.startswith("# Ralph Loop: iteration {{RALPH_ITERATION}} of {{RALPH_MAX_ITERATIONS}}\n")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert [heading.split(":")[0] for heading in headings if "[" not in heading] == [
@@ -247,7 +247,7 @@ def test_the_prompt_has_its_steps_in_order() -> None:  # 004-05, 004-22
     ],
 )
 def test_the_prompt_says_what_the_seed_demands(words: str) -> None:
-    assert words in (PLUGIN / "templates" / "prompt.md").read_text()
+    assert words in (PLUGIN_FOLDER / "templates" / "prompt.md").read_text()
 
 
 # -- scripts --------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_a_script_hands_everything_to_ralph(tmp_path: Path, script: str, action:
     stand_in = tmp_path / "ralph"
     stand_in.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit 7\n')
     stand_in.chmod(0o755)
-    path = PLUGIN / "scripts" / script
+    path = PLUGIN_FOLDER / "scripts" / script
     assert os.access(path, os.X_OK)
     done = subprocess.run(
         [path, "--name", "a b"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=False
@@ -273,7 +273,7 @@ def test_the_sandbox_gets_its_credentials_and_a_git_identity(tmp_path: Path) -> 
     state.mkdir()
     (home / ".claude").mkdir(parents=True)
     (state / ".claude.json").touch()  # empty, as `touch` leaves it
-    setup = PLUGIN / "sandbox" / "setup.sh"
+    setup = PLUGIN_FOLDER / "sandbox" / "setup.sh"
     for _ in range(2):
         subprocess.run(
             ["bash", "-s", "--", state],

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.hooks import Ran, run_hook, sample
-from support.workshop import Workshop
+from support.hooks import HookResult, load_sample_event, run_hook
+from support.workshop import ProjectFixture
 
 UNSTARTED: dict[str, Any] = {"passes": False, "reviewStatus": None, "reviewCount": 0}
 STEPS = """\
@@ -20,7 +20,7 @@ STEPS = """\
 class Loop:
     """A repository with a running story loop."""
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: ProjectFixture) -> None:
         self.root = workshop.repo
         self.git = workshop.git
         self.temporary = workshop.home
@@ -53,8 +53,10 @@ class Loop:
         self.git("add", "-A")
         self.git("commit", "-qm", "x", "--allow-empty")
 
-    def stop(self, active: bool = False, session: str = "s1", cwd: str = "", **fields: Any) -> Ran:
-        event = sample("Stop", cwd=cwd or str(self.root), session_id=session, stop_hook_active=active, **fields)
+    def stop(self, active: bool = False, session: str = "s1", cwd: str = "", **fields: Any) -> HookResult:
+        event = load_sample_event(
+            "Stop", cwd=cwd or str(self.root), session_id=session, stop_hook_active=active, **fields
+        )
         return run_hook("stop_loop_reminder.py", event, self.temporary)
 
 
@@ -72,7 +74,7 @@ def story(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def loop(workshop: Workshop) -> Loop:
+def loop(workshop: ProjectFixture) -> Loop:
     return Loop(workshop)
 
 
@@ -319,7 +321,7 @@ def test_the_loops_folder_may_be_elsewhere(loop: Loop, folder: str, marker: dict
 def test_outside_git_only_the_task_list_is_checked(tmp_path: Path) -> None:
     (tmp_path / "ralph").mkdir()
     (tmp_path / ".ralph-active").write_text("{}")
-    event = sample("Stop", cwd=str(tmp_path))
+    event = load_sample_event("Stop", cwd=str(tmp_path))
     ran = run_hook("stop_loop_reminder.py", event, tmp_path, GIT_CEILING_DIRECTORIES=str(tmp_path))
     assert "does not exist" in ran.reason
     assert "uncommitted changes not checked" in ran.err

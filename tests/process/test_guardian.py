@@ -10,9 +10,9 @@ from ralph.process import guardian
 def test_both_ways_to_list_children_agree() -> None:
     with subprocess.Popen(["sleep", "60"]) as first, subprocess.Popen(["sleep", "60"]) as second:
         mine = os.getpid()
-        assert {first.pid, second.pid} <= set(guardian.children_by_proc(mine))
-        assert {first.pid, second.pid} <= set(guardian.children_by_ps(mine))
-        assert guardian.children_by_ps(first.pid) == []
+        assert {first.pid, second.pid} <= set(guardian.list_children_by_proc(mine))
+        assert {first.pid, second.pid} <= set(guardian.list_children_by_ps(mine))
+        assert guardian.list_children_by_ps(first.pid) == []
         first.kill()
         second.kill()
 
@@ -22,8 +22,8 @@ def test_what_is_spared_is_left_out_with_all_below_it() -> None:
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
-        assert {parent.pid, child} <= set(guardian.descendants_of(os.getpid()))
-        assert not {parent.pid, child} & set(guardian.descendants_of(os.getpid(), {parent.pid}))
+        assert {parent.pid, child} <= set(guardian.list_descendants(os.getpid()))
+        assert not {parent.pid, child} & set(guardian.list_descendants(os.getpid(), {parent.pid}))
         os.kill(child, 9)
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.processes import alive_with
+from support.processes import find_processes_with
 
 # Two loops, each in its thread. The first loses its guardian while both run a command, then both go on.
 TWO_LOOPS = r"""
@@ -52,4 +52,4 @@ def test_a_lost_guardian_costs_only_its_own_loop(tmp_path: Path) -> None:
     assert found["one"] == [-9, "its guardian was killed", ""]
     assert found["two"] == [0, "", "well\n"]
     assert found["again"] == [[0, "", "up\n"]] * 2
-    assert not alive_with(seconds)
+    assert not find_processes_with(seconds)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.process.output import BoundedLog, Excerpt, Lines
+from ralph.process.output import BoundedLog, Excerpt, LineSplitter
 
 
 def logged(path: Path, blocks: list[bytes], head: int = 10, tail: int = 10) -> bytes:
@@ -47,7 +47,7 @@ def test_a_full_disk_costs_the_log_not_the_run() -> None:
     log = BoundedLog("/dev/full")
     log.write(b"data")
     log.write(b"more")
-    assert log.failed == "No space left on device"
+    assert log.failure == "No space left on device"
     log.close()
 
 
@@ -57,12 +57,12 @@ def test_a_log_makes_its_folder_again_and_does_without_when_it_cannot(tmp_path: 
     lost.write(b"data")
     lost.close()
     assert not lost.is_there
-    assert (lost.failed, (tmp_path / "all").exists()) == ("No such file or directory", False)
+    assert (lost.failure, (tmp_path / "all").exists()) == ("No such file or directory", False)
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(1, 40), max_size=20))
 def test_lines_come_whole_whatever_the_blocks(data: bytes, sizes: list[int]) -> None:
-    lines, got, at = Lines(), b"", 0
+    lines, got, at = LineSplitter(), b"", 0
     for size in [*sizes, len(data)]:
         block = bytes(lines.feed(data[at : at + size]))
         assert not block or block.endswith(b"\n")
@@ -72,11 +72,11 @@ def test_lines_come_whole_whatever_the_blocks(data: bytes, sizes: list[int]) -> 
 
 
 def test_a_line_over_the_limit_is_dropped_and_its_neighbours_are_not() -> None:
-    lines = Lines(100)
+    lines = LineSplitter(100)
     blocks = [b"a\n", b"x" * 90, b"y" * 20, b"z\nb\nc", b"d\n", b"w" * 101]
     got = b"".join(bytes(lines.feed(block)) for block in blocks) + bytes(lines.finish())
     assert got == b"a\nb\ncd\n"
-    assert lines.oversize == [112, 101]
+    assert lines.oversize_sizes == [112, 101]
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph.process.shell import argv_of, find_program
+from ralph.process.shell import build_shell_argv, find_program
 
 VARIABLES = {"PATH": "/usr/bin:/bin"}
 
 
 @pytest.mark.parametrize("command", ["git status --short", "env", "/bin/ls -l", "make test"])
 def test_plain_words_need_no_shell(command: str) -> None:  # 001-19
-    argv = argv_of(command, VARIABLES)
+    argv = build_shell_argv(command, VARIABLES)
     assert argv[0].endswith("/" + command.split()[0].rpartition("/")[2])
     assert list(argv[1:]) == command.split()[1:]
 
@@ -26,18 +26,18 @@ def test_plain_words_need_no_shell(command: str) -> None:  # 001-19
     ],
 )  # fmt: skip
 def test_all_else_goes_to_sh(command: str) -> None:  # 001-19
-    assert argv_of(command, VARIABLES) == ("/bin/sh", "-c", command)
+    assert build_shell_argv(command, VARIABLES) == ("/bin/sh", "-c", command)
 
 
 def test_exported_functions_may_shadow_any_program() -> None:
-    assert argv_of("git status", {**VARIABLES, "BASH_FUNC_git%%": "() { :; }"})[0] == "/bin/sh"
+    assert build_shell_argv("git status", {**VARIABLES, "BASH_FUNC_git%%": "() { :; }"})[0] == "/bin/sh"
 
 
 def test_a_script_without_a_first_line_is_the_shells_to_interpret(tmp_path: Path) -> None:
     script = tmp_path / "tool"
     script.write_text("exit 0\n")
     script.chmod(0o755)
-    assert argv_of("tool", {"PATH": str(tmp_path)})[0] == "/bin/sh"
+    assert build_shell_argv("tool", {"PATH": str(tmp_path)})[0] == "/bin/sh"
 
 
 def test_programs_are_found_by_the_childs_path(tmp_path: Path) -> None:

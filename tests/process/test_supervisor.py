@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph.model.command import ENOUGH, LAST_WORD, Command, Exited
+from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExit
 from ralph.process.supervisor import Supervisor
-from support.processes import alive_with, eventually
+from support.processes import find_processes_with, wait_until
 from support.quiet_inbox import QuietInbox
 
 VARIABLES = {"PATH": os.environ["PATH"]}
@@ -35,7 +35,7 @@ def shell(script: str, stdin: bytes = b"", **limits: float) -> Command:
     return Command(("/bin/sh", "-c", script), VARIABLES, "/", stdin, **limits)  # type: ignore[arg-type]
 
 
-def heard(supervisor: Supervisor, command: Command) -> tuple[Exited, bytes, bytes]:
+def heard(supervisor: Supervisor, command: Command) -> tuple[CommandExit, bytes, bytes]:
     out, err = bytearray(), bytearray()
     return supervisor.run(command, out.extend, err.extend), bytes(out), bytes(err)
 
@@ -96,7 +96,7 @@ def test_a_grandchild_that_holds_the_pipe_is_ended(supervisor: Supervisor) -> No
     exited, out, _ = heard(supervisor, shell(f"echo hi; setsid sh -c 'sleep 60; : {token}' {token} & exit 0"))
     assert (exited.code, out) == (0, b"hi\n")
     assert exited.seconds < 2
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
 def test_a_grandchild_that_ignores_term_is_killed(supervisor: Supervisor) -> None:
@@ -104,7 +104,7 @@ def test_a_grandchild_that_ignores_term_is_killed(supervisor: Supervisor) -> Non
     deaf = f"setsid sh -c 'trap \"\" TERM INT HUP; echo up; while :; do sleep 0.05; done' {token} & sleep 0.2"
     exited, _, _ = heard(supervisor, shell(deaf))
     assert exited.seconds < 2
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
 def test_a_time_limit_ends_the_tree(supervisor: Supervisor) -> None:  # 001-34, 003-12
@@ -113,7 +113,7 @@ def test_a_time_limit_ends_the_tree(supervisor: Supervisor) -> None:  # 001-34, 
     assert exited.ending == "timed_out"
     assert exited.code in (-signal.SIGTERM, 128 + signal.SIGTERM)  # its last child's end may reach the shell first
     assert exited.seconds < 3
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
 def test_silence_is_noticed_and_chatter_is_not_silence(supervisor: Supervisor) -> None:
@@ -123,13 +123,13 @@ def test_silence_is_noticed_and_chatter_is_not_silence(supervisor: Supervisor) -
 
 
 def test_a_reader_that_has_enough_ends_the_tree(supervisor: Supervisor) -> None:
-    exited = supervisor.run(shell("echo a; sleep 60 & sleep 60"), lambda data: ENOUGH, len)
+    exited = supervisor.run(shell("echo a; sleep 60 & sleep 60"), lambda data: ENOUGH_OUTPUT, len)
     assert exited.ending == "enough"
     assert exited.seconds < 5
 
 
 def last_word(data: bytes) -> str | None:
-    return LAST_WORD if data.endswith(b"bye\n") else None
+    return FINAL_OUTPUT if data.endswith(b"bye\n") else None
 
 
 def test_silence_after_the_last_word_ends_the_tree(supervisor: Supervisor) -> None:
@@ -138,7 +138,7 @@ def test_silence_after_the_last_word_ends_the_tree(supervisor: Supervisor) -> No
     exited = supervisor.run(shell(script, linger=0.3), last_word, len)
     assert exited.ending == "lingered"
     assert exited.seconds < 3
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
 def test_without_a_last_word_silence_may_last(supervisor: Supervisor) -> None:
@@ -203,7 +203,7 @@ def test_a_guardian_killed_during_a_command_leaves_nothing(supervisor: Superviso
     script = f"setsid sh -c 'trap \"\" TERM; sleep 60; :' {token} & echo up; sleep 60"
     exited = supervisor.run(shell(script), kill, len)
     assert exited.error == "its guardian was killed"
-    assert eventually(lambda: not alive_with(token))
+    assert wait_until(lambda: not find_processes_with(token))
     assert heard(supervisor, shell("echo again"))[1] == b"again\n"
 
 
@@ -236,9 +236,9 @@ def test_what_is_spared_outlives_the_child_but_not_the_guardian(inbox: QuietInbo
     )
     exited, _, _ = heard(supervisor, shell(script))
     assert exited.code == 0
-    assert alive_with(kept)
-    assert not alive_with(lost)
+    assert find_processes_with(kept)
+    assert not find_processes_with(lost)
     assert heard(supervisor, shell("echo next"))[1] == b"next\n"
-    assert alive_with(kept)
+    assert find_processes_with(kept)
     supervisor.close()
-    assert not alive_with(kept)
+    assert not find_processes_with(kept)

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from ralph.model.errors import Busy, UsageError
-from ralph.model.message import PROJECT_BUS, TASK_BUS, BusUnusable, Message, NoSuchMessage, Parent
+from ralph.model.message import PROJECT_BUS_FILE, TASK_BUS_FILE, BusUnusable, Message, NoSuchMessage, Parent
 from ralph.stores import bus_files
-from ralph.stores.bus import LARGEST, Bus
+from ralph.stores.bus import MAX_MESSAGE_CHARS, FileMessageBus
 
 ID = re.compile(r"MSG-\d{8}-\d{6}-\d{9}-PID\d{5}-\d{4}")
 
@@ -24,9 +24,9 @@ ID = re.compile(r"MSG-\d{8}-\d{6}-\d{9}-PID\d{5}-\d{4}")
 WRITER = """
 import sys
 from pathlib import Path
-from ralph.stores.bus import Bus
+from ralph.stores.bus import FileMessageBus
 name, count, lines, rotate_at = sys.argv[2], *map(int, sys.argv[3:])
-bus = Bus(Path(sys.argv[1]), rotate_at=rotate_at)
+bus = FileMessageBus(Path(sys.argv[1]), rotate_at=rotate_at)
 print("ready", flush=True)
 sys.stdin.readline()
 for n in range(count):
@@ -36,8 +36,8 @@ for n in range(count):
 
 
 @pytest.fixture
-def bus(tmp_path: Path) -> Bus:
-    return Bus(tmp_path / TASK_BUS)
+def bus(tmp_path: Path) -> FileMessageBus:
+    return FileMessageBus(tmp_path / TASK_BUS_FILE)
 
 
 def writer(path: Path, name: str, count: int, lines: int = 0, rotate_at: int = 1 << 30) -> "subprocess.Popen[str]":
@@ -81,7 +81,7 @@ def after(calls: int) -> Callable[[], bool]:
 
 
 # -- one writer -----------------------------------------------------------------------------------
-def test_what_is_posted_is_read(bus: Bus) -> None:  # §4 Bus entry
+def test_what_is_posted_is_read(bus: FileMessageBus) -> None:  # §4 Bus entry
     msg_id = bus.post(
         "FACT", "hello", project_id="my-project", task_id="task-001", run_id="r", parents=[Parent("x", "blocks")]
     )
@@ -93,7 +93,7 @@ def test_what_is_posted_is_read(bus: Bus) -> None:  # §4 Bus entry
     assert f"{found.ts:MSG-%Y%m%d-%H%M%S-%f}" == msg_id[:26]
 
 
-def test_the_file_is_the_documented_one(bus: Bus) -> None:  # §4 Bus entry
+def test_the_file_is_the_documented_one(bus: FileMessageBus) -> None:  # §4 Bus entry
     msg_id = bus.post("FACT", "one", project_id="p", task_id="t", run_id="r")
     bus.post("FACT", "two")
     (first, second) = bus.path.read_text().split("\n\n")
@@ -115,17 +115,17 @@ def test_the_file_is_the_documented_one(bus: Bus) -> None:  # §4 Bus entry
     ],
 )
 def test_the_messages_of_the_loop(tmp_path: Path, kind: str, body: str) -> None:
-    bus = Bus(tmp_path / PROJECT_BUS)
+    bus = FileMessageBus(tmp_path / PROJECT_BUS_FILE)
     bus.post(kind, body)
     assert [(m.type, m.body) for m in bus.read()] == [(kind, body)]
 
 
-def test_an_issue_has_its_own_id_as_issue_id(bus: Bus) -> None:  # §4 Bus entry
+def test_an_issue_has_its_own_id_as_issue_id(bus: FileMessageBus) -> None:  # §4 Bus entry
     issue, fact = bus.post("issue", "broken"), bus.post("FACT", "fine")
     assert [(m.msg_id, m.type, m.issue_id) for m in bus.read()] == [(issue, "ISSUE", issue), (fact, "FACT", "")]
 
 
-def test_since_an_id_only_what_came_after(bus: Bus) -> None:
+def test_since_an_id_only_what_came_after(bus: FileMessageBus) -> None:
     first, _, third = bus.post("INFO", "1"), bus.post("INFO", "2"), bus.post("INFO", "3")
     assert texts(bus.read(since=first)) == ["2", "3"]
     assert texts(bus.read(since=third)) == []
@@ -133,13 +133,13 @@ def test_since_an_id_only_what_came_after(bus: Bus) -> None:
 
 
 @pytest.mark.parametrize(("last", "expected"), [(1, ["4"]), (3, ["2", "3", "4"]), (99, ["0", "1", "2", "3", "4"])])
-def test_the_last_few(bus: Bus, last: int, expected: list[str]) -> None:
+def test_the_last_few(bus: FileMessageBus, last: int, expected: list[str]) -> None:
     for n in range(5):
         bus.post("INFO", str(n))
     assert texts(bus.read(last=last)) == expected
 
 
-def test_an_unknown_id_is_an_error(bus: Bus) -> None:  # §4 Bus entry
+def test_an_unknown_id_is_an_error(bus: FileMessageBus) -> None:  # §4 Bus entry
     with pytest.raises(NoSuchMessage, match="no message 'MSG-gone'"):
         bus.read(since="MSG-gone")
     bus.post("INFO", "x")
@@ -150,26 +150,26 @@ def test_an_unknown_id_is_an_error(bus: Bus) -> None:  # §4 Bus entry
 
 
 def test_a_bus_nobody_wrote_to_is_empty(tmp_path: Path) -> None:
-    assert Bus(tmp_path / "BUS.md").read() == []
-    assert Bus(tmp_path / "nowhere" / "BUS.md").read() == []
+    assert FileMessageBus(tmp_path / "BUS.md").read() == []
+    assert FileMessageBus(tmp_path / "nowhere" / "BUS.md").read() == []
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["", " ", "two words", "a\nb", "---", "é", "x" * 65])
-def test_a_type_is_one_word(bus: Bus, kind: str) -> None:
+def test_a_type_is_one_word(bus: FileMessageBus, kind: str) -> None:
     with pytest.raises(UsageError, match="no message type"):
         bus.post(kind, "x")
 
 
-def test_a_body_has_a_largest_size(bus: Bus) -> None:
-    bus.post("INFO", "x" * LARGEST)
+def test_a_body_has_a_largest_size(bus: FileMessageBus) -> None:
+    bus.post("INFO", "x" * MAX_MESSAGE_CHARS)
     with pytest.raises(UsageError, match="at most"):
-        bus.post("INFO", "x" * (LARGEST + 1))
+        bus.post("INFO", "x" * (MAX_MESSAGE_CHARS + 1))
     bus.post("INFO", "after a message larger than any window")
-    assert [len(body) for body in texts(bus.read())] == [LARGEST, 38]
+    assert [len(body) for body in texts(bus.read())] == [MAX_MESSAGE_CHARS, 38]
 
 
-def test_text_that_is_no_unicode_is_posted_all_the_same(bus: Bus) -> None:
+def test_text_that_is_no_unicode_is_posted_all_the_same(bus: FileMessageBus) -> None:
     bus.post("INFO", "a\udcff", project_id="b\udcff")
     assert [(m.body, m.project_id) for m in bus.read()] == [("a?", "b?")]
 
@@ -185,7 +185,9 @@ def symlink(path: Path) -> None:
     ("make", "why"),
     [(symlink, "is a symlink"), (Path.mkdir, "is a directory"), (os.mkfifo, "is not a regular file")],
 )
-def test_only_a_plain_file_is_a_bus(bus: Bus, make: Callable[[Path], object], why: str) -> None:  # §4 Bus entry
+def test_only_a_plain_file_is_a_bus(
+    bus: FileMessageBus, make: Callable[[Path], object], why: str
+) -> None:  # §4 Bus entry
     make(bus.path)
     attempts: list[Callable[[], object]] = [lambda: bus.post("INFO", "x"), bus.read, lambda: next(bus.follow(never))]
     for attempt in attempts:
@@ -195,16 +197,16 @@ def test_only_a_plain_file_is_a_bus(bus: Bus, make: Callable[[Path], object], wh
 
 def test_what_the_system_says_is_told(tmp_path: Path) -> None:
     with pytest.raises(BusUnusable, match=os.strerror(errno.ENAMETOOLONG)):
-        Bus(tmp_path / ("x" * 300)).read()
+        FileMessageBus(tmp_path / ("x" * 300)).read()
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(BusUnusable, match="nowhere"):
-        Bus(tmp_path / "nowhere" / TASK_BUS).post("INFO", "x")
+        FileMessageBus(tmp_path / "nowhere" / TASK_BUS_FILE).post("INFO", "x")
 
 
 # -- many writers ---------------------------------------------------------------------------------
-def test_eight_processes_lose_nothing_and_tear_nothing(bus: Bus) -> None:  # §3 messagebus
+def test_eight_processes_lose_nothing_and_tear_nothing(bus: FileMessageBus) -> None:  # §3 messagebus
     writers = [writer(bus.path, f"w{n}", 50, lines=n * 2) for n in range(8)]
     let_go(*writers)
     posted = [told(each) for each in writers]
@@ -220,23 +222,25 @@ def test_eight_processes_lose_nothing_and_tear_nothing(bus: Bus) -> None:  # §3
 
 def test_threads_lose_nothing_and_share_no_id(tmp_path: Path) -> None:
     def work(n: int) -> list[str]:
-        bus = Bus(tmp_path / f"{n % 2}.md")
+        bus = FileMessageBus(tmp_path / f"{n % 2}.md")
         return [bus.post("INFO", f"{n} {k}") for k in range(50)]
 
     with ThreadPoolExecutor(6) as pool:
         posted = [each for some in pool.map(work, range(6)) for each in some]
     assert len(set(posted)) == 300
-    assert sorted(posted) == sorted(ids(Bus(tmp_path / "0.md").read() + Bus(tmp_path / "1.md").read()))
+    assert sorted(posted) == sorted(
+        ids(FileMessageBus(tmp_path / "0.md").read() + FileMessageBus(tmp_path / "1.md").read())
+    )
 
 
 def test_ids_of_the_same_nanosecond_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time_ns", lambda: 1_770_285_600_123_456_789)
-    one, two = (Bus(tmp_path / name).post("INFO", "x") for name in "ab")
+    one, two = (FileMessageBus(tmp_path / name).post("INFO", "x") for name in "ab")
     assert one != two
     assert one.startswith("MSG-20260205-100000-123456789-PID")
 
 
-def test_a_killed_writer_takes_no_message_with_it_that_it_told_of(bus: Bus) -> None:  # §3 messagebus
+def test_a_killed_writer_takes_no_message_with_it_that_it_told_of(bus: FileMessageBus) -> None:  # §3 messagebus
     for round_ in range(4):
         victim, survivor = writer(bus.path, "victim", 10_000, lines=400), writer(bus.path, "survivor", 20)
         let_go(victim, survivor)
@@ -253,7 +257,7 @@ def test_a_killed_writer_takes_no_message_with_it_that_it_told_of(bus: Bus) -> N
         assert all(body.count("\n") == 400 for body in texts(found) if body.startswith("victim"))
 
 
-def test_the_lock_is_waited_for(bus: Bus) -> None:
+def test_the_lock_is_waited_for(bus: FileMessageBus) -> None:
     bus.post("INFO", "first")
     with bus.path.open() as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
@@ -267,7 +271,7 @@ def test_the_lock_is_waited_for(bus: Bus) -> None:
 
 
 def test_a_lock_never_given_back_is_an_error_and_readers_do_not_care(
-    bus: Bus, monkeypatch: pytest.MonkeyPatch
+    bus: FileMessageBus, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # §3 messagebus
     pauses: list[float] = []
     bus.post("INFO", "first")
@@ -275,13 +279,13 @@ def test_a_lock_never_given_back_is_an_error_and_readers_do_not_care(
         fcntl.flock(holder, fcntl.LOCK_EX)
         monkeypatch.setattr("time.sleep", pauses.append)
         with pytest.raises(Busy, match="locked by another process"):
-            Bus(bus.path, lock_seconds=0.001).post("INFO", "second")
+            FileMessageBus(bus.path, lock_seconds=0.001).post("INFO", "second")
         assert texts(bus.read()) == ["first"]
-    assert [pause for pause in pauses if pause >= bus_files.BACK_OFF] == [0.1, 0.2]  # three tries
+    assert [pause for pause in pauses if pause >= bus_files.LOCK_BACKOFF_SECONDS] == [0.1, 0.2]  # three tries
 
 
 # -- crashes --------------------------------------------------------------------------------------
-def test_a_torn_tail_is_not_read_and_the_next_post_repairs_it(bus: Bus) -> None:  # FACTS §6
+def test_a_torn_tail_is_not_read_and_the_next_post_repairs_it(bus: FileMessageBus) -> None:  # FACTS §6
     bus.post("INFO", "one\n\n---\n")
     whole = bus.path.read_bytes()
     bus.post("INFO", "torn\n\nin two")
@@ -293,7 +297,7 @@ def test_a_torn_tail_is_not_read_and_the_next_post_repairs_it(bus: Bus) -> None:
         assert texts(bus.read()) == ["one\n\n---\n", "next"]
 
 
-def test_a_torn_tail_larger_than_the_window_is_repaired(bus: Bus) -> None:
+def test_a_torn_tail_larger_than_the_window_is_repaired(bus: FileMessageBus) -> None:
     bus.post("INFO", "one")
     bus.post("INFO", "x\n" * 50_000)
     os.truncate(bus.path, 60_000)
@@ -302,7 +306,7 @@ def test_a_torn_tail_larger_than_the_window_is_repaired(bus: Bus) -> None:
     assert bus.path.stat().st_size < 1000
 
 
-def test_a_full_disk_leaves_the_bus_as_it_was(bus: Bus) -> None:  # FACTS §6
+def test_a_full_disk_leaves_the_bus_as_it_was(bus: FileMessageBus) -> None:  # FACTS §6
     bus.post("INFO", "one")
     before = bus.path.read_bytes()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -318,7 +322,7 @@ def test_a_full_disk_leaves_the_bus_as_it_was(bus: Bus) -> None:  # FACTS §6
     assert texts(bus.read()) == ["one", "three"]
 
 
-def test_what_agents_write_by_hand_is_read_between_our_own(bus: Bus) -> None:  # 003-13
+def test_what_agents_write_by_hand_is_read_between_our_own(bus: FileMessageBus) -> None:  # 003-13
     bus.path.write_text("[2026-02-01 10:00:00] FACT: by hand")
     bus.post("INFO", "ours")
     with bus.path.open("a") as file:
@@ -334,10 +338,10 @@ def test_what_agents_write_by_hand_is_read_between_our_own(bus: Bus) -> None:  #
 
 # -- large files ----------------------------------------------------------------------------------
 def test_a_large_file_is_set_aside_and_still_read(tmp_path: Path) -> None:  # §3-13
-    bus = Bus(tmp_path / TASK_BUS, rotate_at=1000)
+    bus = FileMessageBus(tmp_path / TASK_BUS_FILE, rotate_at=1000)
     posted = [bus.post("INFO", f"message {n}") for n in range(40)]
     assert bus.path.stat().st_size < 1500
-    assert (tmp_path / f"{TASK_BUS}.000001.archived").stat().st_size >= 1000
+    assert (tmp_path / f"{TASK_BUS_FILE}.000001.archived").stat().st_size >= 1000
     assert len(list(tmp_path.iterdir())) > 5
     assert ids(bus.read()) == posted
     assert ids(bus.read(since=posted[3])) == posted[4:]
@@ -345,25 +349,27 @@ def test_a_large_file_is_set_aside_and_still_read(tmp_path: Path) -> None:  # §
     assert [each.msg_id for each in bus.follow(after(0), since=posted[10])] == posted[11:]
 
 
-def test_between_setting_aside_and_the_next_post_the_bus_is_not_empty(bus: Bus) -> None:  # §3-13
+def test_between_setting_aside_and_the_next_post_the_bus_is_not_empty(bus: FileMessageBus) -> None:  # §3-13
     bus.post("INFO", "one")
-    with bus_files.locked(bus.path, 1) as fd:
-        bus_files.set_aside(fd, bus.path)
+    with bus_files.lock_bus_file(bus.path, 1) as fd:
+        bus_files.archive_bus_file(fd, bus.path)
         assert not bus.path.exists()
         assert texts(bus.read()) == ["one"]
         bus.post("INFO", "two")  # whoever waited for the old file takes the new one
     assert texts(bus.read()) == ["one", "two"]
 
 
-def test_what_is_set_aside_while_a_reader_opens_it_is_read_once(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_set_aside_while_a_reader_opens_it_is_read_once(
+    bus: FileMessageBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bus.post("INFO", "one")
     listdir = os.listdir
 
     def late(folder: Path) -> list[str]:
         if not listdir(folder)[1:]:
-            with bus_files.locked(bus.path, 1) as fd:
+            with bus_files.lock_bus_file(bus.path, 1) as fd:
                 monkeypatch.setattr("os.listdir", listdir)
-                bus_files.set_aside(fd, bus.path)
+                bus_files.archive_bus_file(fd, bus.path)
             bus.post("INFO", "two")
         return listdir(folder)
 
@@ -373,36 +379,36 @@ def test_what_is_set_aside_while_a_reader_opens_it_is_read_once(bus: Bus, monkey
 
 
 def test_a_reader_never_sees_less_than_before_while_writers_rotate(tmp_path: Path) -> None:  # §3-13
-    path = tmp_path / TASK_BUS
+    path = tmp_path / TASK_BUS_FILE
     writers = [writer(path, f"w{n}", 60, rotate_at=2000) for n in range(3)]
     let_go(*writers)
     seen: list[str] = []
     while any(each.poll() is None for each in writers):
-        now = ids(Bus(path).read())
+        now = ids(FileMessageBus(path).read())
         assert now[: len(seen)] == seen
         seen = now
     posted = sorted(each for some in map(told, writers) for each in some)
     assert len(posted) == 180
-    assert sorted(ids(Bus(path).read())) == posted
+    assert sorted(ids(FileMessageBus(path).read())) == posted
 
 
 # -- following ------------------------------------------------------------------------------------
 def test_a_follower_sees_everything_once_and_in_order(tmp_path: Path) -> None:
-    path = tmp_path / TASK_BUS
+    path = tmp_path / TASK_BUS_FILE
     ended = threading.Event()
     writers = [writer(path, f"w{n}", 40, lines=2 * n, rotate_at=4000) for n in range(3)]
     with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(lambda: list(Bus(path).follow(ended.is_set, poll=0.001)))
+        following = pool.submit(lambda: list(FileMessageBus(path).follow(ended.is_set, poll=0.001)))
         let_go(*writers)
         posted = [each for some in map(told, writers) for each in some]
         ended.set()
         seen = following.result(timeout=60)
     assert len(posted) == 120
-    assert ids(seen) == ids(Bus(path).read())
+    assert ids(seen) == ids(FileMessageBus(path).read())
     assert sorted(ids(seen)) == sorted(posted)
 
 
-def test_a_follower_waits_for_the_whole_of_a_message(bus: Bus) -> None:
+def test_a_follower_waits_for_the_whole_of_a_message(bus: FileMessageBus) -> None:
     bus.post("INFO", "one")
     whole = bus.path.read_bytes()
     bus.post("INFO", "two\nlines")
@@ -420,7 +426,7 @@ def test_a_follower_waits_for_the_whole_of_a_message(bus: Bus) -> None:
     assert texts(list(bus.follow(grow, poll=0))) == ["one", "two\nlines"]
 
 
-def test_a_follower_of_a_torn_bus_goes_on_after_the_repair(bus: Bus) -> None:
+def test_a_follower_of_a_torn_bus_goes_on_after_the_repair(bus: FileMessageBus) -> None:
     bus.post("INFO", "one")
     bus.post("INFO", "two\nlines")
     os.truncate(bus.path, bus.path.stat().st_size - 2)
@@ -430,7 +436,7 @@ def test_a_follower_of_a_torn_bus_goes_on_after_the_repair(bus: Bus) -> None:
     assert next(follower).body == "three"
 
 
-def test_a_follower_may_be_first(bus: Bus) -> None:
+def test_a_follower_may_be_first(bus: FileMessageBus) -> None:
     coming = iter(["", "", "one", "", "two"])
 
     def post() -> bool:
@@ -442,7 +448,7 @@ def test_a_follower_may_be_first(bus: Bus) -> None:
     assert texts(list(bus.follow(post, poll=0))) == ["one", "two"]
 
 
-def test_a_follower_survives_a_bus_that_is_replaced(bus: Bus, tmp_path: Path) -> None:
+def test_a_follower_survives_a_bus_that_is_replaced(bus: FileMessageBus, tmp_path: Path) -> None:
     bus.post("INFO", "one")
     bus.post("INFO", "two")
     follower = bus.follow(never, poll=0)

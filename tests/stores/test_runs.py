@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from ralph.model.errors import StateGone
-from ralph.model.ports import Row
+from ralph.model.ports import JournalRow
 from ralph.stores import sqlite
-from ralph.stores.runs import Keeper, NewRun, Runs
+from ralph.stores.runs import NewRun, RunOwner, RunStore
 
-KEEPER = Keeper(1, 2, "boot", 3, 4)
+KEEPER = RunOwner(1, 2, "boot", 3, 4)
 
 
-def row(number: int) -> Row:
+def row(number: int) -> JournalRow:
     return ("run-1", number, 1.0, 1.0, 1, 10, None, "check", b"{}", b"{}")
 
 
-def begun(folder: Path) -> Runs:
-    runs = Runs(sqlite.opened(str(folder / "ralph.db")))
+def begun(folder: Path) -> RunStore:
+    runs = RunStore(sqlite.open_database(str(folder / "ralph.db")))
     runs.begin(NewRun("run-1", "run", "/", "a", b"{}", KEEPER, 1.0))
     runs.append(row(1))
     return runs
@@ -26,9 +26,9 @@ def begun(folder: Path) -> Runs:
 
 def test_what_is_appended_is_there_for_others(tmp_path: Path) -> None:
     begun(tmp_path).append_last(row(2), "failed", "why")
-    others = Runs(sqlite.opened(str(tmp_path / "ralph.db")))
-    assert len(others.transitions("run-1")) == 2
-    assert others.latest(1)[0].outcome == "failed"
+    others = RunStore(sqlite.open_database(str(tmp_path / "ralph.db")))
+    assert len(others.list_transitions("run-1")) == 2
+    assert others.list_latest(1)[0].outcome == "failed"
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["deleted", "made anew"])
@@ -37,11 +37,11 @@ def test_nothing_is_appended_where_nobody_would_find_it(tmp_path: Path, again: b
     folder = tmp_path / "state"
     runs = begun(folder)
     if resumed:
-        runs = Runs(sqlite.opened(str(folder / "ralph.db")))
+        runs = RunStore(sqlite.open_database(str(folder / "ralph.db")))
         runs.take_over("run-1", KEEPER)
     shutil.rmtree(folder)
     if again:
-        sqlite.opened(str(folder / "ralph.db"))
+        sqlite.open_database(str(folder / "ralph.db"))
     with pytest.raises(StateGone, match=f"{folder} was deleted while the run went on"):
         runs.append(row(2))
     with pytest.raises(StateGone):
@@ -50,11 +50,11 @@ def test_nothing_is_appended_where_nobody_would_find_it(tmp_path: Path, again: b
 
 
 def test_a_loop_waits_longer_for_a_held_database_than_who_only_asks(tmp_path: Path) -> None:
-    def patience(runs: Runs) -> int:
+    def patience(runs: RunStore) -> int:
         return int(runs._database.execute("PRAGMA busy_timeout").fetchone()[0])
 
     assert patience(begun(tmp_path)) == 60_000
-    resumed = Runs(sqlite.opened(str(tmp_path / "ralph.db")))
+    resumed = RunStore(sqlite.open_database(str(tmp_path / "ralph.db")))
     assert patience(resumed) == 10_000
     resumed.take_over("run-1", KEEPER)
     assert patience(resumed) == 60_000

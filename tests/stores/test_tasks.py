@@ -15,51 +15,51 @@ import pytest
 
 from ralph.model.board import (
     Attempted,
+    BranchAssigned,
     Cancelled,
     Change,
+    CostRecorded,
     Edited,
     GaveUp,
-    Housed,
     IllegalMove,
+    InvalidInput,
     IterationEnded,
-    Landed,
     NoSuchSpec,
     NoSuchTask,
-    Refused,
     Released,
     Spec,
-    Spent,
     StagePassed,
     TakenOver,
+    TaskLanded,
 )
 from ralph.model.errors import CorruptState
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationAttempt, VerificationMethod
 from ralph.stores import sqlite
-from ralph.stores.tasks import Tasks
-from support.processes import eventually
+from ralph.stores.tasks import TaskStore
+from support.processes import wait_until
 
 CRITERIA = CompletionCriteria("AUTH", "done", VerificationMethod.EXTERNAL, {"command": "pytest"}, 15)
 COMPLETION = TaskCompletionSpec("All endpoints need a token", ["tokens are checked"], coder=CRITERIA)
 CLAIMER = """
 import sys
 from ralph.stores import sqlite
-from ralph.stores.tasks import Tasks
-from ralph.model.board import Landed, StagePassed
-tasks = Tasks(sqlite.opened(sys.argv[1]))
+from ralph.stores.tasks import TaskStore
+from ralph.model.board import TaskLanded, StagePassed
+tasks = TaskStore(sqlite.open_database(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
 while entry := tasks.claim(sys.argv[2]):
     id_ = entry.task.id
     print(id_, flush=True)
-    tasks.apply([StagePassed(id_, "coder"), Landed(id_)], f"done:{id_}", sys.argv[2])
+    tasks.apply([StagePassed(id_, "coder"), TaskLanded(id_)], f"done:{id_}", sys.argv[2])
 """
 WRITER = """
 import sys, time
 from ralph.stores import sqlite
-from ralph.stores.tasks import Tasks
+from ralph.stores.tasks import TaskStore
 from ralph.model.board import Attempted, IterationBegun
 from ralph.model.spec import VerificationAttempt
-tasks = Tasks(sqlite.opened(sys.argv[1]))
+tasks = TaskStore(sqlite.open_database(sys.argv[1]))
 entry = tasks.claim("run-1") or tasks.get("T-1")
 number = entry.task.iteration
 print("ready", flush=True)
@@ -77,10 +77,10 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def tasks(path: str) -> Iterator[Tasks]:
-    database = sqlite.opened(path)
-    store = Tasks(database)
-    store.specs.put_new(Spec("auth", "Auth", "Tokens everywhere."))
+def tasks(path: str) -> Iterator[TaskStore]:
+    database = sqlite.open_database(path)
+    store = TaskStore(database)
+    store.specs.add_new(Spec("auth", "Auth", "Tokens everywhere."))
     yield store
     database.close()
 
@@ -89,14 +89,14 @@ def task(id_: str, *needs: str, priority: int = 2, spec: str = "auth") -> Task:
     return Task(id_, spec, f"Do {id_}", priority=priority, depends_on=needs, completion_spec=COMPLETION)
 
 
-def finish(tasks: Tasks, id_: str) -> None:
+def finish(tasks: TaskStore, id_: str) -> None:
     assert tasks.claim("run-1", among=[id_])
-    tasks.apply([StagePassed(id_, "coder"), Landed(id_)], f"done:{id_}")
+    tasks.apply([StagePassed(id_, "coder"), TaskLanded(id_)], f"done:{id_}")
 
 
-def test_a_task_comes_back_as_it_was_put(tasks: Tasks) -> None:  # 002-04
+def test_a_task_comes_back_as_it_was_put(tasks: TaskStore) -> None:  # 002-04
     new = Task("T-1", "auth", "Title", "Text", depends_on=(), metadata={"a": [1]}, completion_spec=COMPLETION)
-    tasks.put_new([new, task("T-2", "T-1")])
+    tasks.add_new([new, task("T-2", "T-1")])
     found = tasks.get("T-1").task
     assert (found.title, found.description, found.metadata, found.completion_spec) == (
         "Title",
@@ -110,8 +110,8 @@ def test_a_task_comes_back_as_it_was_put(tasks: Tasks) -> None:  # 002-04
         tasks.get("T-9")
 
 
-def test_completion_criteria_are_a_json_column(tasks: Tasks, path: str) -> None:  # 002-04
-    tasks.put_new([task("T-1"), Task("T-2", "auth", "From before")])
+def test_completion_criteria_are_a_json_column(tasks: TaskStore, path: str) -> None:  # 002-04
+    tasks.add_new([task("T-1"), Task("T-2", "auth", "From before")])
     rows = sqlite3.connect(path).execute(
         "SELECT json_extract(completion_spec, '$.coder.verification_method') FROM task ORDER BY id"
     )
@@ -129,8 +129,8 @@ def test_a_database_from_before_gets_the_tables_and_keeps_its_runs(path: str) ->
     )
     old.execute("PRAGMA user_version=2")
     old.close()
-    database = sqlite.opened(path)
-    assert Tasks(database).board() == []
+    database = sqlite.open_database(path)
+    assert TaskStore(database).list_cards() == []
     assert database.execute("SELECT id FROM run").fetchall() == [("r",)]
 
 
@@ -145,19 +145,19 @@ def test_a_database_from_before_gets_the_tables_and_keeps_its_runs(path: str) ->
         ([task("T-1"), task("T-1")], "there is a task 'T-1' already"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name_and_nothing_is_put(tasks: Tasks, new: list[Task], told: str) -> None:
-    tasks.put_new([task("T-0")])
-    with pytest.raises(Refused, match=told) as refused:
-        tasks.put_new([task("T-8"), *new], [Spec("other", "Other")])
+def test_what_does_not_fit_is_refused_by_name_and_nothing_is_put(tasks: TaskStore, new: list[Task], told: str) -> None:
+    tasks.add_new([task("T-0")])
+    with pytest.raises(InvalidInput, match=told) as refused:
+        tasks.add_new([task("T-8"), *new], [Spec("other", "Other")])
     assert refused.value.hint
-    assert [card.id for card in tasks.board()] == ["T-0"]
+    assert [card.id for card in tasks.list_cards()] == ["T-0"]
     with pytest.raises(NoSuchSpec):
         tasks.specs.get("other")
 
 
-def test_the_board_is_in_the_order_of_work(tasks: Tasks) -> None:
-    tasks.put_new([task("low", priority=3), task("high", priority=1), task("usual", "high"), task("usual-too")])
-    assert [(card.id, card.needs) for card in tasks.board()] == [
+def test_the_board_is_in_the_order_of_work(tasks: TaskStore) -> None:
+    tasks.add_new([task("low", priority=3), task("high", priority=1), task("usual", "high"), task("usual-too")])
+    assert [(card.id, card.needs) for card in tasks.list_cards()] == [
         ("high", ()),
         ("usual", ("high",)),
         ("usual-too", ()),
@@ -165,11 +165,11 @@ def test_the_board_is_in_the_order_of_work(tasks: Tasks) -> None:
     ]
 
 
-def test_the_most_urgent_task_that_waits_for_nothing_is_claimed(tasks: Tasks) -> None:
-    tasks.put_new([task("first", "last", priority=0), task("last", priority=9), task("next", priority=5)])
+def test_the_most_urgent_task_that_waits_for_nothing_is_claimed(tasks: TaskStore) -> None:
+    tasks.add_new([task("first", "last", priority=0), task("last", priority=9), task("next", priority=5)])
     taken = [tasks.claim("run-1"), tasks.claim("run-1"), tasks.claim("run-1")]
     assert [entry and entry.task.id for entry in taken] == ["next", "last", None]
-    tasks.apply([StagePassed("last", "coder"), Landed("last")], "last")
+    tasks.apply([StagePassed("last", "coder"), TaskLanded("last")], "last")
     freed = tasks.claim("run-2")
     assert freed
     assert (freed.task.id, freed.task.status, freed.task.stage, freed.worker) == (
@@ -180,44 +180,44 @@ def test_the_most_urgent_task_that_waits_for_nothing_is_claimed(tasks: Tasks) ->
     )
 
 
-def test_a_dependency_that_was_given_up_does_not_count_as_done(tasks: Tasks) -> None:  # §3-14
-    tasks.put_new([task("T-1"), task("T-2", "T-1")])
+def test_a_dependency_that_was_given_up_does_not_count_as_done(tasks: TaskStore) -> None:  # §3-14
+    tasks.add_new([task("T-1"), task("T-2", "T-1")])
     tasks.apply([Cancelled("T-1")], "cancel")
     assert tasks.claim("run-1") is None
 
 
-def test_a_claim_can_be_narrowed(tasks: Tasks) -> None:
-    tasks.put_new([task("T-1"), task("T-2"), task("T-3")])
+def test_a_claim_can_be_narrowed(tasks: TaskStore) -> None:
+    tasks.add_new([task("T-1"), task("T-2"), task("T-3")])
     assert tasks.claim("run-1", among=["T-9"]) is None
     found = tasks.claim("run-1", among=["T-2", "T-3"], besides=["T-2"], stage=lambda task: "reviewer")
     assert found
     assert (found.task.id, found.task.stage) == ("T-3", "reviewer")
 
 
-def test_a_repeat_with_the_same_key_is_harmless(tasks: Tasks) -> None:
-    tasks.put_new([task("T-1")])
+def test_a_repeat_with_the_same_key_is_harmless(tasks: TaskStore) -> None:
+    tasks.add_new([task("T-1")])
     tasks.claim("run-1")
     failed: list[Change] = [Attempted("T-1", VerificationAttempt(1, True, False, "no", "now")), GaveUp("T-1", 1, "bye")]
     assert tasks.apply(failed, "run-1:1") is True
     assert tasks.apply(failed, "run-1:1") is False
-    assert len(tasks.history.attempts("T-1")) == 1
+    assert len(tasks.history.list_attempts("T-1")) == 1
     with pytest.raises(IllegalMove):
         tasks.apply(failed, "run-1:2")
-    assert len(tasks.history.attempts("T-1")) == 1  # all or nothing
+    assert len(tasks.history.list_attempts("T-1")) == 1  # all or nothing
 
 
-def test_only_who_holds_a_task_may_change_it(tasks: Tasks) -> None:
-    tasks.put_new([task("T-1")])
+def test_only_who_holds_a_task_may_change_it(tasks: TaskStore) -> None:
+    tasks.add_new([task("T-1")])
     tasks.claim("run-1")
     tasks.apply([TakenOver("T-1", "run-2", "run-1")], "over")
     with pytest.raises(IllegalMove, match="in the hands of run-2, not of run-1"):
         tasks.apply([Released("T-1")], "late", worker="run-1")
-    assert tasks.apply([Housed("T-1", "b", "main"), Released("T-1")], "good", worker="run-2")
+    assert tasks.apply([BranchAssigned("T-1", "b", "main"), Released("T-1")], "good", worker="run-2")
     assert (tasks.get("T-1").branch, tasks.get("T-1").target) == ("b", "main")
 
 
-def test_attempts_are_kept_whole_and_in_order(tasks: Tasks) -> None:  # 002-18, 000-22
-    tasks.put_new([task("T-1")])
+def test_attempts_are_kept_whole_and_in_order(tasks: TaskStore) -> None:  # 002-18, 000-22
+    tasks.add_new([task("T-1")])
     made = [
         VerificationAttempt(
             n, n > 1, n == 3, f"reason {n}", "2024-01-15T10:30:00Z", agent, "external", "ab12", 1.5, 0.1, ("x",), "out"
@@ -225,16 +225,16 @@ def test_attempts_are_kept_whole_and_in_order(tasks: Tasks) -> None:  # 002-18, 
         for n, agent in ((1, "coder"), (2, "coder"), (3, "coder"), (1, "qa"))
     ]
     tasks.apply([Attempted("T-1", attempt, "run-1") for attempt in made], "key")
-    assert tasks.history.attempts("T-1") == made
-    assert tasks.history.attempts("T-1", agent="coder", last=2) == made[1:3]
+    assert tasks.history.list_attempts("T-1") == made
+    assert tasks.history.list_attempts("T-1", agent="coder", last=2) == made[1:3]
 
 
-def test_every_iteration_is_logged_with_its_cost(tasks: Tasks) -> None:  # 000-16, 000-22
-    tasks.put_new([task("T-1")])
+def test_every_iteration_is_logged_with_its_cost(tasks: TaskStore) -> None:  # 000-16, 000-22
+    tasks.add_new([task("T-1")])
     ended = IterationEnded("T-1", "coder", 3, 15, False, True, 45000, 7.0, "timed_out", "run-1", "It took too long.")
-    another = Spent("T-1", "coder", 3, 8.0, 5.0, 1, 2, "run-1")
-    tasks.apply([Spent("T-1", "coder", 3, 7.0, 0.25, 1, 2, "run-1"), ended, another], "key")
-    assert tasks.history.log("T-1") == [
+    another = CostRecorded("T-1", "coder", 3, 8.0, 5.0, 1, 2, "run-1")
+    tasks.apply([CostRecorded("T-1", "coder", 3, 7.0, 0.25, 1, 2, "run-1"), ended, another], "key")
+    assert tasks.history.list_iterations("T-1") == [
         {
             "task_id": "T-1",
             "stage": "coder",
@@ -252,45 +252,45 @@ def test_every_iteration_is_logged_with_its_cost(tasks: Tasks) -> None:  # 000-1
     ]
 
 
-def test_spending_is_summed_by_task_and_by_run(tasks: Tasks) -> None:  # 000-22
-    tasks.put_new([task("T-1"), task("T-2")])
+def test_spending_is_summed_by_task_and_by_run(tasks: TaskStore) -> None:  # 000-22
+    tasks.add_new([task("T-1"), task("T-2")])
     tasks.apply(
         [
-            Spent("T-1", "coder", 1, 1.0, 0.25, 10, 20, "run-1"),
-            Spent("T-1", "coder", 2, 2.0, None, 1, 2, "run-2"),
-            Spent("T-2", "coder", 1, 3.0, 0.5, 0, 0, "run-1"),
+            CostRecorded("T-1", "coder", 1, 1.0, 0.25, 10, 20, "run-1"),
+            CostRecorded("T-1", "coder", 2, 2.0, None, 1, 2, "run-2"),
+            CostRecorded("T-2", "coder", 1, 3.0, 0.5, 0, 0, "run-1"),
         ],
         "key",
     )
-    spent = tasks.history.spent("T-1")
+    spent = tasks.history.sum_for_task("T-1")
     assert (spent.cost_usd, spent.input_tokens, spent.output_tokens) == (0.25, 11, 22)
-    assert tasks.history.spent_by("run-1").cost_usd == 0.75
-    assert tasks.history.spent_by("run-2").cost_usd is None
+    assert tasks.history.sum_for_run("run-1").cost_usd == 0.75
+    assert tasks.history.sum_for_run("run-2").cost_usd is None
 
 
-def test_history_tells_how_many_iterations_it_took(tasks: Tasks) -> None:  # 002-26
-    tasks.put_new([task("T-1")])
+def test_history_tells_how_many_iterations_it_took(tasks: TaskStore) -> None:  # 002-26
+    tasks.add_new([task("T-1")])
     seen = [(1, False, "coder"), (2, True, "coder"), (4, True, "coder"), (3, True, "qa")]
     for n, verified, agent in seen:
         tasks.apply([Attempted("T-1", VerificationAttempt(n, True, verified, "", "", agent))], f"{agent}:{n}")
-    assert tasks.history.iterations_to_pass("coder") == [4, 2]
-    assert tasks.history.iterations_to_pass("coder", last=1) == [4]
+    assert tasks.history.list_iterations_to_pass("coder") == [4, 2]
+    assert tasks.history.list_iterations_to_pass("coder", last=1) == [4]
 
 
-def test_edited_dependencies_are_checked(tasks: Tasks) -> None:
-    tasks.put_new([task("T-1"), task("T-2", "T-1"), task("T-3", "T-2")])
-    with pytest.raises(Refused, match="T-1 → T-3 → T-2 → T-1"):
+def test_edited_dependencies_are_checked(tasks: TaskStore) -> None:
+    tasks.add_new([task("T-1"), task("T-2", "T-1"), task("T-3", "T-2")])
+    with pytest.raises(InvalidInput, match="T-1 → T-3 → T-2 → T-1"):
         tasks.apply([Edited("T-1", depends_on=("T-3",))], "a")
-    with pytest.raises(Refused, match="'T-9'"):
+    with pytest.raises(InvalidInput, match="'T-9'"):
         tasks.apply([Edited("T-1", title="New", depends_on=("T-9",))], "b")
     assert tasks.get("T-1").task.title == "Do T-1"
     tasks.apply([Edited("T-3", depends_on=("T-1", "T-1"))], "c")
     assert tasks.get("T-3").task.depends_on == ("T-1",)
 
 
-def test_what_others_need_or_work_on_is_not_deleted(tasks: Tasks) -> None:
-    tasks.put_new([task("T-1"), task("T-2", "T-1")])
-    with pytest.raises(Refused, match="needed by T-2"):
+def test_what_others_need_or_work_on_is_not_deleted(tasks: TaskStore) -> None:
+    tasks.add_new([task("T-1"), task("T-2", "T-1")])
+    with pytest.raises(InvalidInput, match="needed by T-2"):
         tasks.delete("T-1")
     tasks.delete("T-2")
     tasks.claim("run-1")
@@ -300,24 +300,24 @@ def test_what_others_need_or_work_on_is_not_deleted(tasks: Tasks) -> None:
         tasks.delete("T-2")
 
 
-def test_a_wish_is_for_the_worker_of_the_day(tasks: Tasks) -> None:  # 000-18
-    tasks.put_new([task("T-1")])
+def test_a_wish_is_for_the_worker_of_the_day(tasks: TaskStore) -> None:  # 000-18
+    tasks.add_new([task("T-1")])
     tasks.claim("run-1")
-    tasks.wish("T-1", "cancel")
-    tasks.wish("T-1", "cancel")
-    assert tasks.wished("T-1", "cancel")
+    tasks.add_wish("T-1", "cancel")
+    tasks.add_wish("T-1", "cancel")
+    assert tasks.has_wish("T-1", "cancel")
     tasks.apply([Released("T-1")], "released")
     tasks.claim("run-2")
-    assert not tasks.wished("T-1", "cancel")
+    assert not tasks.has_wish("T-1", "cancel")
 
 
-def test_specs_are_kept_and_edited(tasks: Tasks) -> None:
-    with pytest.raises(Refused, match="there is a spec 'auth' already"):
-        tasks.specs.put_new(Spec("auth", "Again"))
+def test_specs_are_kept_and_edited(tasks: TaskStore) -> None:
+    with pytest.raises(InvalidInput, match="there is a spec 'auth' already"):
+        tasks.specs.add_new(Spec("auth", "Again"))
     tasks.specs.edit("auth", text="New text")
     assert (tasks.specs.get("auth").title, tasks.specs.get("auth").text) == ("Auth", "New text")
-    tasks.put_new([task("T-1")], [Spec("auth", "Ignored"), Spec("other", "Other")])
-    assert [(spec.id, spec.title, count) for spec, count in tasks.specs.all()] == [
+    tasks.add_new([task("T-1")], [Spec("auth", "Ignored"), Spec("other", "Other")])
+    assert [(spec.id, spec.title, count) for spec, count in tasks.specs.list_all()] == [
         ("auth", "Auth", 1),
         ("other", "Other", 0),
     ]
@@ -326,18 +326,18 @@ def test_specs_are_kept_and_edited(tasks: Tasks) -> None:
     assert "ralph spec create gone" in missing.value.hint
 
 
-def test_a_damaged_record_is_told_not_dumped(tasks: Tasks, path: str) -> None:
-    tasks.put_new([task("T-1")])
+def test_a_damaged_record_is_told_not_dumped(tasks: TaskStore, path: str) -> None:
+    tasks.add_new([task("T-1")])
     other = sqlite3.connect(path)
     other.execute("UPDATE task SET completion_spec='{\"outcome\": 3}'")
     other.commit()
     with pytest.raises(CorruptState, match="task 'T-1' is damaged"):
         tasks.get("T-1")
-    assert [card.id for card in tasks.board()] == ["T-1"]
+    assert [card.id for card in tasks.list_cards()] == ["T-1"]
 
 
-def test_the_database_itself_allows_no_worker_without_work(tasks: Tasks, path: str) -> None:  # §3-15
-    tasks.put_new([task("T-1")])
+def test_the_database_itself_allows_no_worker_without_work(tasks: TaskStore, path: str) -> None:  # §3-15
+    tasks.add_new([task("T-1")])
     other = sqlite3.connect(path)
     for change in ("status='in_progress'", "worker='me'", "status='finished'", "stage='boss'"):
         with pytest.raises(sqlite3.IntegrityError):
@@ -353,9 +353,9 @@ def started(script: str, *words: str) -> subprocess.Popen[str]:
     return child
 
 
-def test_processes_that_claim_at_once_share_the_work(tasks: Tasks, path: str) -> None:
+def test_processes_that_claim_at_once_share_the_work(tasks: TaskStore, path: str) -> None:
     count = 60
-    tasks.put_new([task(f"T-{n}", *([f"T-{n - 1}"] if n % 3 == 2 else []), priority=n % 4) for n in range(count)])
+    tasks.add_new([task(f"T-{n}", *([f"T-{n - 1}"] if n % 3 == 2 else []), priority=n % 4) for n in range(count)])
     workers = [started(CLAIMER, path, f"run-{n}") for n in range(3)]
     for worker in workers:
         assert worker.stdin
@@ -363,16 +363,16 @@ def test_processes_that_claim_at_once_share_the_work(tasks: Tasks, path: str) ->
         worker.stdin.flush()
     took = [worker.communicate(timeout=60)[0].split() for worker in workers]
     assert sorted(id_ for ids in took for id_ in ids) == sorted(f"T-{n}" for n in range(count))
-    assert {card.status for card in tasks.board()} == {"done"}
+    assert {card.status for card in tasks.list_cards()} == {"done"}
 
 
-def test_a_claim_waits_for_who_came_first(tasks: Tasks, path: str) -> None:
-    tasks.put_new([task("T-1"), task("T-2")])
+def test_a_claim_waits_for_who_came_first(tasks: TaskStore, path: str) -> None:
+    tasks.add_new([task("T-1"), task("T-2")])
     first = sqlite3.connect(path, isolation_level=None)
     first.execute("BEGIN IMMEDIATE")
     first.execute("UPDATE task SET status='in_progress', worker='run-1' WHERE id='T-1'")
     with ThreadPoolExecutor() as pool:
-        second = pool.submit(lambda: Tasks(sqlite.opened(path)).claim("run-2"))
+        second = pool.submit(lambda: TaskStore(sqlite.open_database(path)).claim("run-2"))
         time.sleep(0.3)
         first.execute("COMMIT")
         claimed = second.result(30)
@@ -380,32 +380,32 @@ def test_a_claim_waits_for_who_came_first(tasks: Tasks, path: str) -> None:
     assert claimed.task.id == "T-2"
 
 
-def has_iterated(tasks: Tasks, enough: int) -> bool:
+def has_iterated(tasks: TaskStore, enough: int) -> bool:
     return tasks.get("T-1").task.iteration > enough
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_time_leaves_whole_changes_and_a_task_to_go_on_with(tasks: Tasks, path: str) -> None:
-    tasks.put_new([task("T-1")])
+def test_a_kill_at_any_time_leaves_whole_changes_and_a_task_to_go_on_with(tasks: TaskStore, path: str) -> None:
+    tasks.add_new([task("T-1")])
     for round_ in range(5):
         enough = tasks.get("T-1").task.iteration + 3
         writer = started(WRITER, path)
-        assert eventually(partial(has_iterated, tasks, enough))
+        assert wait_until(partial(has_iterated, tasks, enough))
         time.sleep(0.003 * round_)
         os.kill(writer.pid, signal.SIGKILL)
         writer.communicate()
         entry = tasks.get("T-1")
         assert (entry.task.status, entry.worker) == ("in_progress", "run-1")
-        assert len(tasks.history.attempts("T-1")) == entry.task.iteration
+        assert len(tasks.history.list_attempts("T-1")) == entry.task.iteration
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
     tasks.apply([TakenOver("T-1", "run-2", "run-1"), Released("T-1")], "healed")
     assert tasks.claim("run-3")
 
 
 @pytest.mark.slow
-def test_ten_thousand_tasks_are_listed_and_claimed_in_no_time(tasks: Tasks) -> None:
+def test_ten_thousand_tasks_are_listed_and_claimed_in_no_time(tasks: TaskStore) -> None:
     needs = [(f"T-{n - 1}",) if n % 3 == 2 else () for n in range(10_000)]
-    tasks.put_new([task(f"T-{n}", *needs[n], priority=n % 5) for n in range(10_000)])
+    tasks.add_new([task(f"T-{n}", *needs[n], priority=n % 5) for n in range(10_000)])
 
     def best(call: str) -> float:
         times = []
@@ -415,5 +415,5 @@ def test_ten_thousand_tasks_are_listed_and_claimed_in_no_time(tasks: Tasks) -> N
             times.append(time.perf_counter() - began)
         return min(times)
 
-    assert best("board") < 0.15
+    assert best("list_cards") < 0.15
     assert best("claim") < 0.15

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.app import paths as places
-from ralph.engine.event_log import Chronicle
-from ralph.model.board import Blocked, Cancelled, Change, IterationBegun, Landed, Spec, StageEntered, StagePassed
+from ralph.engine.event_log import EventLog
+from ralph.model.board import Blocked, Cancelled, Change, IterationBegun, Spec, StageEntered, StagePassed, TaskLanded
 from ralph.model.events import Event
 from ralph.model.spec import ROLES, CompletionCriteria, Role, Task, TaskCompletionSpec, VerificationMethod
-from ralph.process.identity import of_process
+from ralph.process.identity import identify_process
 from ralph.stores import sqlite
-from ralph.stores.runs import Keeper, NewRun, Runs
-from ralph.stores.tasks import Tasks
+from ralph.stores.runs import NewRun, RunOwner, RunStore
+from ralph.stores.tasks import TaskStore
 
 
-def criteria(task: str) -> TaskCompletionSpec:
+def make_criteria(task: str) -> TaskCompletionSpec:
     """What "done" means for it."""
     promise = CompletionCriteria(
         *(f"{task}_BUILT", "the file is there", VerificationMethod.EXTERNAL, {"command": f"test -f {task}"}, 7)
@@ -25,35 +25,36 @@ def criteria(task: str) -> TaskCompletionSpec:
     return TaskCompletionSpec(f"{task} works", ["it is there", "it is tested"], coder=promise)
 
 
-class BoardRoom:
+class BoardFixture:
     """Whatever happens to tasks happens by the rules."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "my-app"
         (self.folder / ".git").mkdir(parents=True)
         (self.folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        self.places = places.find(str(self.folder))
+        self.places = places.find_paths(str(self.folder))
         self._children: list[subprocess.Popen[bytes]] = []
         self._changes = 0
 
     @property
-    def tasks(self) -> Tasks:
+    def tasks(self) -> TaskStore:
         """With a connection of its own: whoever watches has another one."""
-        return Tasks(sqlite.opened(self.places.database))
+        return TaskStore(sqlite.open_database(self.places.database))
 
     @property
-    def runs(self) -> Runs:
+    def runs(self) -> RunStore:
         """The same for runs."""
-        return Runs(sqlite.opened(self.places.database))
+        return RunStore(sqlite.open_database(self.places.database))
 
     def put(self, *titles: str, spec: str = "auth") -> None:
         """TASK-001 and so on."""
-        first = len(self.tasks.board()) + 1 if os.path.exists(self.places.database) else 1
+        first = len(self.tasks.list_cards()) + 1 if os.path.exists(self.places.database) else 1
         names = [f"TASK-{number:03}" for number in range(first, first + len(titles))]
         new = [
-            Task(name, spec, title, completion_spec=criteria(name)) for name, title in zip(names, titles, strict=True)
+            Task(name, spec, title, completion_spec=make_criteria(name))
+            for name, title in zip(names, titles, strict=True)
         ]
-        self.tasks.put_new(new, [Spec(spec, spec.title())])
+        self.tasks.add_new(new, [Spec(spec, spec.title())])
 
     def change(self, *changes: Change) -> None:
         """One after the other."""
@@ -70,9 +71,9 @@ class BoardRoom:
         """A run starts, and claims its task if it has one; it lives as long as the process of that pid."""
         if task and kind == "execute":
             assert self.tasks.claim(run, [task]) is not None
-        identity = of_process(os.getpid() if pid is None else pid)
+        identity = identify_process(os.getpid() if pid is None else pid)
         assert identity is not None
-        keeper = Keeper(identity.pid, identity.ticks, identity.boot, identity.pid, identity.ticks)
+        keeper = RunOwner(identity.pid, identity.ticks, identity.boot, identity.pid, identity.ticks)
         request = b'{"jobs":%d}' % jobs
         self.runs.begin(NewRun(run, kind, str(self.folder), "claude", request, keeper, time.time(), None, task))
 
@@ -86,7 +87,7 @@ class BoardRoom:
         moves: list[Change] = []
         for role in ROLES:
             moves += [StageEntered(task, role), IterationBegun(task, role, 1, 5, "X", 1.0), StagePassed(task, role)]
-        self.change(*moves, Landed(task))
+        self.change(*moves, TaskLanded(task))
         self.runs.end(run, time.time(), "completed", "")
 
     def block(self, task: str, why: str) -> None:
@@ -99,8 +100,8 @@ class BoardRoom:
 
     def tell(self, run: str, *events: Event, at: float | None = None) -> None:
         """What its agent does."""
-        os.makedirs(self.places.records(run), exist_ok=True)
-        chronicle = Chronicle(self.places.records(run))
+        os.makedirs(self.places.run_dir(run), exist_ok=True)
+        chronicle = EventLog(self.places.run_dir(run))
         chronicle(time.time() if at is None else at, 1, events)
         chronicle.close()
 
@@ -117,6 +118,6 @@ class BoardRoom:
             child.wait()
 
 
-def names(slots: Sequence[object]) -> list[str]:
+def list_slot_names(slots: Sequence[object]) -> list[str]:
     """Who sits where; empty for nobody."""
     return [getattr(slot, "name", "") for slot in slots]

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ralph.app.pipeline.verification import tools_of
+from ralph.app.pipeline.verification import build_tools
 from ralph.model.ports import Processes
-from ralph.model.verdict import Claim, Opinion, Tools
+from ralph.model.verdict import Claim, JudgeAnswer, VerifierTools
 from ralph.process.supervisor import Supervisor
 from support.quiet_inbox import QuietInbox
 
 PROMISE = "AUTH_IMPLEMENTED"
-SAID = f"All of it is committed.\n\n<promise>{PROMISE}</promise>\n"
+PROMISE_OUTPUT = f"All of it is committed.\n\n<promise>{PROMISE}</promise>\n"
 
 
 @contextmanager
-def supervised() -> Iterator[Processes]:
+def open_supervisor() -> Iterator[Processes]:
     """A guardian of its own, for one command."""
     inbox = QuietInbox()
     supervisor = Supervisor(inbox)
@@ -27,20 +27,20 @@ def supervised() -> Iterator[Processes]:
         inbox.close()
 
 
-def claim(folder: object = "/", output: str = SAID, **more: Any) -> Claim:
+def make_claim(folder: object = "/", output: str = PROMISE_OUTPUT, **more: Any) -> Claim:
     """What a coder says after good work."""
     options: dict[str, Any] = {"promise": PROMISE, "agent": "coder", **more}
     return Claim(output=output, folder=str(folder), environment={"PATH": os.environ["PATH"]}, **options)
 
 
-class Bench:
+class ScriptedJudge:
     """A judge that answers from a script and remembers what it was asked."""
 
-    def __init__(self, *answers: Opinion | Exception | None) -> None:
+    def __init__(self, *answers: JudgeAnswer | Exception | None) -> None:
         self._answers = [*answers]
         self.asked: list[tuple[str, str]] = []
 
-    def __call__(self, prompt: str, model: str) -> Opinion | None:
+    def __call__(self, prompt: str, model: str) -> JudgeAnswer | None:
         self.asked.append((prompt, model))
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):
@@ -48,6 +48,6 @@ class Bench:
         return answer
 
 
-def tools(judge: Bench | None = None) -> Tools:
+def make_tools(judge: ScriptedJudge | None = None) -> VerifierTools:
     """Real processes, an empty memory."""
-    return tools_of(supervised, judge)
+    return build_tools(open_supervisor, judge)

@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from ralph.model.agent_card import Pointing
+from ralph.model.agent_card import EndpointConfig
 
-PROGRAMS = Path(__file__).parents[2] / ".cache" / "clients" / "bin"
-PINS = Path(__file__).parents[1] / "clients" / "package.json"
-PACKAGES = {
+CLIENTS_BIN = Path(__file__).parents[2] / ".cache" / "clients" / "bin"
+PINS_FILE = Path(__file__).parents[1] / "clients" / "package.json"
+NPM_PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",
     "gemini": "@google/gemini-cli",
     "opencode": "opencode-ai",
 }
-RALPH = [sys.executable, "-m", "ralph"]
+RALPH_ARGV = [sys.executable, "-m", "ralph"]
 # Brings loopback up and keeps the namespace until stdin is closed.
-HOLD = """
+HOLD_NAMESPACE_SCRIPT = """
 import fcntl, socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
     fcntl.ioctl(s, 0x8914, struct.pack("16sh", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
@@ -34,7 +34,7 @@ sys.stdin.read()
 """
 
 
-class Network:
+class IsolatedNetwork:
     """A network namespace with loopback only, where we may make one; else the machine's own."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Network:
             return
         as_root = [] if os.getuid() == 0 else ["--map-root-user"]
         self._holder = subprocess.Popen(
-            ["unshare", "--net", *as_root, sys.executable, "-c", HOLD],
+            ["unshare", "--net", *as_root, sys.executable, "-c", HOLD_NAMESPACE_SCRIPT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -66,10 +66,10 @@ class Network:
             self._holder.communicate(timeout=10)
 
 
-class ClientRoom:
+class ClientFixture:
     """One test's repository, home and model."""
 
-    def __init__(self, folder: Path, network: Network, agent: str) -> None:
+    def __init__(self, folder: Path, network: IsolatedNetwork, agent: str) -> None:
         self.agent = agent
         self.home = folder / "home"
         self.repo = folder / "repo"
@@ -77,7 +77,7 @@ class ClientRoom:
         self._folder = folder
         self._network = network
         self._server: subprocess.Popen[str] | None = None
-        self._pointing = Pointing()
+        self._pointing = EndpointConfig()
         for made in (self.home, self.repo):
             made.mkdir()
         (self.home / "gitconfig").write_text("[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n")
@@ -87,7 +87,7 @@ class ClientRoom:
     def environment(self) -> dict[str, str]:
         """Nothing of the machine's but PATH."""
         return {
-            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "PATH": f"{CLIENTS_BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "TMPDIR": str(self.home),  # what a killed agent leaves lying about goes with the room
             "LANG": "C.UTF-8",
@@ -102,7 +102,7 @@ class ClientRoom:
         self._server = self._start("dev", "llm", str(script), "--log", str(self.log))
         assert self._server.stdout is not None
         url = json.loads(self._server.stdout.readline())["url"]
-        self._pointing = importlib.import_module(f"ralph.agents.{self.agent}").pointed_at(url, str(self.home))
+        self._pointing = importlib.import_module(f"ralph.agents.{self.agent}").configure_endpoint(url, str(self.home))
         for name, text in self._pointing.files.items():
             path = self.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ class ClientRoom:
     def ralph(self, *words: str, timeout: float = 100, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run it to its end, in the room."""
         return subprocess.run(
-            [*self._network.words, *RALPH, *words],
+            [*self._network.words, *RALPH_ARGV, *words],
             cwd=self.repo,
             env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,
@@ -140,7 +140,7 @@ class ClientRoom:
     def client(self, *words: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run the agent's own program to its end, in the room."""
         return subprocess.run(
-            [*self._network.words, PROGRAMS / self.agent, *words],
+            [*self._network.words, CLIENTS_BIN / self.agent, *words],
             cwd=self.repo,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -154,10 +154,10 @@ class ClientRoom:
         """Run it in the background, in the room."""
         return self._start(*words)
 
-    def run(self, *words: str, **variables: str) -> "Told":
+    def run(self, *words: str, **variables: str) -> "JsonRun":
         """`ralph run --json`."""
         done = self.ralph("run", "--json", *words, timeout=200, **variables)
-        return Told(done.returncode, done.stdout, done.stderr)
+        return JsonRun(done.returncode, done.stdout, done.stderr)
 
     def requests(self) -> list[dict[str, Any]]:
         """What the model was asked, side requests left out."""
@@ -173,7 +173,7 @@ class ClientRoom:
 
     def _start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*self._network.words, *RALPH, *words],
+            [*self._network.words, *RALPH_ARGV, *words],
             cwd=self.repo,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -183,7 +183,7 @@ class ClientRoom:
         )
 
 
-class Told:
+class JsonRun:
     """What `--json` told of a run."""
 
     def __init__(self, code: int, stdout: str, stderr: str) -> None:
@@ -207,7 +207,7 @@ class Told:
         return self.of("run_ended")[-1]
 
 
-def processes_of(room: ClientRoom) -> set[str]:
+def find_client_processes(room: ClientFixture) -> set[str]:
     """Every living process with this room's home, but the model."""
     found = set()
     for folder in Path("/proc").iterdir():
@@ -224,16 +224,16 @@ def processes_of(room: ClientRoom) -> set[str]:
     return found
 
 
-def need(agent: str) -> None:
+def skip_unless_installed(agent: str) -> None:
     """Skip the test where this CLI is not installed."""
-    if (PROGRAMS / agent).exists():
+    if (CLIENTS_BIN / agent).exists():
         return
     how = "run `make clients-all`" if shutil.which("npm") else "there is no npm to install it with"
-    pytest.skip(f"the real {agent} is not in {PROGRAMS}: {how}")
+    pytest.skip(f"the real {agent} is not in {CLIENTS_BIN}: {how}")
 
 
-def pinned(agent: str) -> str:
+def read_pinned_version(agent: str) -> str:
     """The version of it we are tried with."""
-    pins = json.loads(PINS.read_text())
-    version: str = {**pins["dependencies"], **pins["devDependencies"]}[PACKAGES[agent]]
+    pins = json.loads(PINS_FILE.read_text())
+    version: str = {**pins["dependencies"], **pins["devDependencies"]}[NPM_PACKAGES[agent]]
     return version

@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PLUGIN = Path(__file__).resolve().parents[2] / "plugins" / "ralph"
-SAMPLES = Path(__file__).resolve().parents[1] / "transcripts" / "claude_plugin.hook_stdin.jsonl"
+PLUGIN_FOLDER = Path(__file__).resolve().parents[2] / "plugins" / "ralph"
+HOOK_SAMPLES_FILE = Path(__file__).resolve().parents[1] / "transcripts" / "claude_plugin.hook_stdin.jsonl"
 
 
-def sample(name: str, **fields: Any) -> dict[str, Any]:
+def load_sample_event(name: str, **fields: Any) -> dict[str, Any]:
     """What Claude Code 2.1.197 really sent for this event, with some fields of our own."""
-    events = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
+    events = [json.loads(line) for line in HOOK_SAMPLES_FILE.read_text().splitlines()]
     event = next(event for event in events if event["hook_event_name"] == name)
     return {key: value for key, value in event.items() if not key.startswith("_")} | fields
 
 
-class Ran:
+class HookResult:
     """What a hook did."""
 
     def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
@@ -36,11 +36,11 @@ class Ran:
         return str(self.answer["reason"]) if self.answer.get("decision") == "block" else ""
 
 
-def run_hook(script: str, event: dict[str, Any] | str, temporary: Path, **variables: str) -> Ran:
+def run_hook(script: str, event: dict[str, Any] | str, temporary: Path, **variables: str) -> HookResult:
     """As hooks.json starts it."""
-    return Ran(
+    return HookResult(
         subprocess.run(
-            [sys.executable, "-ESs", str(PLUGIN / "hooks" / script)],
+            [sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / script)],
             input=event if isinstance(event, str) else json.dumps(event),
             env={"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "HOME": str(temporary), **variables},
             cwd=temporary,

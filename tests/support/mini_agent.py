@@ -13,7 +13,7 @@ FAULT = ""
 TOOLS = ["Write", "Bash"]
 
 
-def ask(messages: list[dict[str, Any]]) -> dict[str, Any]:
+def ask_model(messages: list[dict[str, Any]]) -> dict[str, Any]:
     tools = [{"name": name, "input_schema": {"type": "object"}} for name in TOOLS]
     body = json.dumps({"model": "mini", "max_tokens": 9, "messages": messages, "tools": tools}).encode()
     headers = {"content-type": "application/json", "x-claude-code-session-id": str(os.getpid())}
@@ -22,7 +22,7 @@ def ask(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return answer
 
 
-def tell(event: dict[str, Any]) -> None:
+def print_event(event: dict[str, Any]) -> None:
     if FAULT == "new events":
         sys.stdout.write('{"type":"novelty"}\n')
     if "--verbose" in sys.argv and not (FAULT == "silent" and event["type"] != "result"):
@@ -30,7 +30,7 @@ def tell(event: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def use(call: dict[str, Any]) -> dict[str, Any]:
+def run_tool(call: dict[str, Any]) -> dict[str, Any]:
     given = call["input"]
     if call["name"] == "Write":
         with open(given["file_path"], "w") as file:
@@ -50,31 +50,31 @@ def main() -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
     result: dict[str, Any] = {"type": "result", "subtype": "success", "is_error": False}
     tokens = {"input_tokens": 0, "output_tokens": 0}
-    tell({"type": "system", "subtype": "init", "session_id": "" if FAULT == "nameless" else "mini-1"})
+    print_event({"type": "system", "subtype": "init", "session_id": "" if FAULT == "nameless" else "mini-1"})
     while True:
         try:
-            answer = ask(messages)
+            answer = ask_model(messages)
         except urllib.error.HTTPError as error:
             told = {
                 "is_error": FAULT != "cheerful",
                 "api_error_status": error.code,
                 "result": json.load(error)["error"]["message"],
             }
-            tell({**result, **told})
+            print_event({**result, **told})
             sys.exit(0 if FAULT == "cheerful" else 1)
         for name in tokens:
             tokens[name] += answer["usage"][name]
-        tell({"type": "assistant", "message": answer})
+        print_event({"type": "assistant", "message": answer})
         messages.append({"role": "assistant", "content": answer["content"]})
         calls = [block for block in answer["content"] if block["type"] == "tool_use"]
         if not calls:
             break
-        results = [use(call) for call in calls]
+        results = [run_tool(call) for call in calls]
         messages.append({"role": "user", "content": results})
-        tell({"type": "user", "message": {"role": "user", "content": results}})
+        print_event({"type": "user", "message": {"role": "user", "content": results}})
     text = "".join(block.get("text", "") for block in answer["content"])
     cost = {} if FAULT == "free" else {"total_cost_usd": 0.5}
-    tell({**result, **cost, "result": text, "usage": tokens, "num_turns": 1})
+    print_event({**result, **cost, "result": text, "usage": tokens, "num_turns": 1})
     if "--verbose" not in sys.argv:
         print(text)
 

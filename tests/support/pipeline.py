@@ -4,9 +4,9 @@ import json
 import subprocess
 from typing import Any
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
-AGENT = r"""#!/bin/sh
+AGENT_SCRIPT = r"""#!/bin/sh
 # Works as its stage wants. It lies on the first try of TASK-001 and its reviewer minds TASK-002 once.
 cat > {home}/prompt.$RALPH_TASK.$RALPH_STAGE.$RALPH_ITERATION.$(ls {home} | grep -c "prompt.$RALPH_TASK")
 {before}
@@ -26,10 +26,10 @@ esac
 """
 
 
-class Pipeline:
+class PipelineFixture:
     """A repository with tasks and an agent."""
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: ProjectFixture) -> None:
         self.workshop = workshop
         self.repo, self.home = workshop.repo, workshop.home
         (self.repo / "README").write_text("x\n")
@@ -42,7 +42,7 @@ class Pipeline:
     def agent(self, hook: str = ":", before: str = ":") -> None:
         """`hook` is what a coder does first, `before` what every agent does before that."""
         program = self.home / "worker"
-        text = AGENT.replace("{hook}", hook).replace("{before}", before).replace("{home}", str(self.home))
+        text = AGENT_SCRIPT.replace("{hook}", hook).replace("{before}", before).replace("{home}", str(self.home))
         program.write_text(text)
         program.chmod(0o755)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-def alive_with(token: str) -> set[int]:
+def find_processes_with(token: str) -> set[int]:
     """Every living process that carries the token as a word of its command line."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -21,7 +21,7 @@ def alive_with(token: str) -> set[int]:
     return found
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
     """Whether it becomes true in time; asked often, never longer than needed."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -16,10 +16,10 @@ class QuietInbox:
     def fileno(self) -> int:
         return self._news
 
-    def interruption(self) -> str:
+    def poll_interruption(self) -> str:
         return self.by
 
-    def stop_now(self) -> float | None:
+    def poll_stop_grace(self) -> float | None:
         if self.stop_after is not None and time.monotonic() - self._born >= self.stop_after:
             self.by, self.grace = "the test", 0.3
         return self.grace

@@ -12,18 +12,18 @@ from ralph.workspaces.git import Git
 from ralph.workspaces.worktree import Worktree, Worktrees
 from support.quiet_inbox import QuietInbox
 
-NAMED = "[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n"
+GIT_USER_CONFIG = "[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n"
 
 
-class Repository:
+class RepositoryFixture:
     """One commit on main, and whatever a test adds."""
 
-    def __init__(self, folder: Path, supervisor: Supervisor, config: str = NAMED) -> None:
+    def __init__(self, folder: Path, supervisor: Supervisor, config: str = GIT_USER_CONFIG) -> None:
         self.root = folder / "repo"
         self.root.mkdir()
         self.scratch = folder / "scratch"
         self.scratch.mkdir()
-        (folder / "gitconfig").write_text(NAMED)
+        (folder / "gitconfig").write_text(GIT_USER_CONFIG)
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
         self.environment["GIT_CONFIG_GLOBAL"] = str(folder / "gitconfig")
         self.run("init", "-q")
@@ -31,7 +31,7 @@ class Repository:
         (folder / "gitconfig").write_text(config)
         program = shutil.which("git")
         assert program
-        self.git = Git(program, str(self.root), self.environment, supervisor).named()
+        self.git = Git(program, str(self.root), self.environment, supervisor).with_identity()
         self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
 
     def run(self, *words: str, at: str | Path = "") -> str:
@@ -55,12 +55,12 @@ class Repository:
 
 
 @contextmanager
-def repository(folder: Path, config: str = NAMED) -> Iterator[Repository]:
+def open_repository(folder: Path, config: str = GIT_USER_CONFIG) -> Iterator[RepositoryFixture]:
     """For as long as the block lasts."""
     inbox = QuietInbox()
     supervisor = Supervisor(inbox)
     try:
-        yield Repository(folder, supervisor, config)
+        yield RepositoryFixture(folder, supervisor, config)
     finally:
         supervisor.close()
         inbox.close()

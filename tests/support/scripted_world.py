@@ -29,7 +29,7 @@ from ralph.model.loop import (
 )
 
 
-class Turn(Struct, frozen=True):
+class AgentTurn(Struct, frozen=True):
     """What one agent run gives, which gates are red after it, and whether someone interrupts it."""
 
     reported: Reported
@@ -38,10 +38,10 @@ class Turn(Struct, frozen=True):
     cut_short: bool = False
 
 
-class ScriptedWorld:
+class ScriptedEffects:
     """Plays its turns in order, the last one again and again."""
 
-    def __init__(self, turns: Sequence[Turn], seconds_per_step: float = 1.0) -> None:
+    def __init__(self, turns: Sequence[AgentTurn], seconds_per_step: float = 1.0) -> None:
         self._turns = turns
         self._seconds = seconds_per_step
         self.briefs: list[Brief] = []
@@ -51,7 +51,7 @@ class ScriptedWorld:
         self._now = 0.0
 
     @property
-    def turn(self) -> Turn:
+    def turn(self) -> AgentTurn:
         return self._turns[min(max(len(self.briefs) - 1, 0), len(self._turns) - 1)]
 
     def perform(self, decision: Decision) -> Fact:
@@ -85,9 +85,9 @@ class ScriptedWorld:
         return Observation(fact, self._now, 1_000_000 + self._now, interrupted)
 
 
-def play(
+def play_loop(
     rules: Rules[Any],
-    world: ScriptedWorld,
+    world: ScriptedEffects,
     limits: Limits | None = None,
     state: LoopState[Any] | None = None,
     fact: Fact | None = None,

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 KEPT = Path(__file__).parents[1] / "fixtures" / "state_0_1"
 FOLDER = "@FOLDER@"
@@ -19,7 +19,7 @@ WHERE m.type = 'table' AND c.type IN ('TEXT', 'BLOB')
 """
 
 
-class OldState(Workshop):
+class OldState(ProjectFixture):
     """What was written stays as it was, but for the folder and the ends of run ids.
 
     A run that goes on first ends every process that carries its id: two tests at a time must not have the same one.

@@ -5,13 +5,13 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
-SUBMIT: dict[str, Any] = {"reviewStatus": "needs_review", "notes": "done"}
-REJECT: dict[str, Any] = {"reviewStatus": "changes_requested", "reviewFeedback": "handle zero", "reviewCount": 1}
-RESUBMIT: dict[str, Any] = {"reviewStatus": "needs_review", "reviewFeedback": ""}
-CHEAT: dict[str, Any] = {"reviewStatus": "approved", "passes": True, "notes": "trust me"}
-_CHANGE = """\
+SUBMIT_FIELDS: dict[str, Any] = {"reviewStatus": "needs_review", "notes": "done"}
+REJECT_FIELDS: dict[str, Any] = {"reviewStatus": "changes_requested", "reviewFeedback": "handle zero", "reviewCount": 1}
+RESUBMIT_FIELDS: dict[str, Any] = {"reviewStatus": "needs_review", "reviewFeedback": ""}
+CHEAT_FIELDS: dict[str, Any] = {"reviewStatus": "approved", "passes": True, "notes": "trust me"}
+_CHANGE_SCRIPT = """\
 import json, sys
 path, id_, fields = "ralph/tasks.json", sys.argv[1], json.loads(sys.argv[2])
 document = json.load(open(path))
@@ -20,12 +20,12 @@ json.dump(document, open(path, "w"), indent=2)
 """
 
 
-def approve(count: int) -> dict[str, Any]:
+def make_approval(count: int) -> dict[str, Any]:
     """What a review that finds nothing sets."""
     return {"reviewStatus": "approved", "passes": True, "reviewCount": count}
 
 
-def story(id_: str, **fields: Any) -> dict[str, Any]:
+def make_story(id_: str, **fields: Any) -> dict[str, Any]:
     """One that nobody began, but for these fields."""
     return {
         "id": id_,
@@ -49,24 +49,24 @@ def write_plan(repo: Path, *stories: dict[str, Any], **more: Any) -> None:
     (repo / "ralph/tasks.json").write_text(json.dumps({**document, "userStories": list(stories)}, indent=2))
 
 
-def stories_in(repo: Path) -> list[dict[str, Any]]:
+def read_stories(repo: Path) -> list[dict[str, Any]]:
     """As tasks.json has them now."""
     found: list[dict[str, Any]] = json.loads((repo / "ralph/tasks.json").read_text())["userStories"]
     return found
 
 
-def worked_on(home: Path, id_: str, fields: dict[str, Any], subject: str) -> str:
+def build_work_command(home: Path, id_: str, fields: dict[str, Any], subject: str) -> str:
     """A command line that works on a story, sets its fields and commits; without a subject it does not commit."""
     script = home / "change.py"
-    script.write_text(_CHANGE)
+    script.write_text(_CHANGE_SCRIPT)
     commit = f"git add -A && git commit -qm {shlex.quote(subject)}" if subject else "true"
     return f"echo {id_} >> work.txt; python3 {script} {id_} {shlex.quote(json.dumps(fields))} && {commit}"
 
 
-class Stories:
+class StoryFixture:
     """A project with a story loop in it."""
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: ProjectFixture) -> None:
         self.workshop = workshop
         self.repo = workshop.repo
         assert workshop.ralph("story", "init", "--name", "demo").returncode == 0
@@ -80,12 +80,12 @@ class Stories:
     @property
     def stories(self) -> list[dict[str, Any]]:
         """As the list has them now."""
-        return stories_in(self.repo)
+        return read_stories(self.repo)
 
     def script(self, *runs: tuple[str, dict[str, Any], str]) -> None:
         """Each run: which story, which fields it sets, the commit's subject."""
         rest: list[dict[str, Any]] = [{"cost": 0.05}, {"say": "Ended."}]
-        self.play(*([{"bash": worked_on(self.workshop.home, *run)}, *rest] for run in runs))
+        self.play(*([{"bash": build_work_command(self.workshop.home, *run)}, *rest] for run in runs))
 
     def play(self, *runs: list[dict[str, Any]]) -> None:
         """What the scripted agent does in each run; the last one again and again."""

@@ -12,7 +12,7 @@ from fcntl import ioctl
 from pathlib import Path
 
 
-class Terminal:
+class PseudoTerminal:
     """A pseudo terminal, and one program in it. Nothing is typed or judged before it was seen."""
 
     def __init__(

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-RALPH = [sys.executable, "-m", "ralph"]
-FAKE = """#!/bin/sh
+RALPH_ARGV = [sys.executable, "-m", "ralph"]
+FAKE_AGENT_SCRIPT = """#!/bin/sh
 # Keeps what it is told, plays the answer of its turn (the last one again and again).
 cd {home}
 n=$(($(cat count 2>/dev/null || echo 0) + 1))
@@ -26,7 +26,7 @@ cd "$OLDPWD"
 """
 
 
-def result(text: str, cost: float = 0.01, **more: object) -> str:
+def make_result_command(text: str, cost: float = 0.01, **more: object) -> str:
     """A shell line that prints Claude's closing event."""
     event = {
         "type": "result",
@@ -40,7 +40,7 @@ def result(text: str, cost: float = 0.01, **more: object) -> str:
     return f"printf '%s\\n' {shlex.quote(json.dumps(event))}"
 
 
-class Workshop:
+class ProjectFixture:
     """Where the tests of the program work."""
 
     def __init__(self, folder: Path) -> None:
@@ -62,9 +62,9 @@ class Workshop:
     def agent(self, *answers: str, name: str = "claude") -> None:
         """A fake agent on PATH; each answer is a line of shell, the last one repeats."""
         program = self.home / name
-        program.write_text(FAKE.format(home=shlex.quote(str(self.home))))
+        program.write_text(FAKE_AGENT_SCRIPT.format(home=shlex.quote(str(self.home))))
         program.chmod(0o755)
-        for number, answer in enumerate(answers or (result("<response>DONE</response>"),), 1):
+        for number, answer in enumerate(answers or (make_result_command("<response>DONE</response>"),), 1):
             (self.home / f"answer.{number}").write_text(answer + "\n")
             (self.home / "answer.last").write_text(answer + "\n")
 
@@ -78,7 +78,7 @@ class Workshop:
     ) -> subprocess.CompletedProcess[str]:
         """Run it to its end."""
         return subprocess.run(
-            [*RALPH, *words],
+            [*RALPH_ARGV, *words],
             cwd=self.repo,
             env={**self.environment, **variables},
             input=stdin,
@@ -93,7 +93,7 @@ class Workshop:
     def start(self, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
         """Run it in the background; a test that fails meanwhile does not wait for it."""
         with subprocess.Popen(
-            [*RALPH, *words],
+            [*RALPH_ARGV, *words],
             cwd=self.repo,
             env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,

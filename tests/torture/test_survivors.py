@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from ralph.model.command import Command
-from ralph.process.identity import of_process
-from ralph.process.output import BoundedLog, Lines
+from ralph.process.identity import identify_process
+from ralph.process.output import BoundedLog, LineSplitter
 from ralph.process.supervisor import Supervisor
-from support.processes import alive_with, eventually
+from support.processes import find_processes_with, wait_until
 from support.quiet_inbox import QuietInbox
 
 TRIALS = int(os.environ.get("RALPH_TORTURE", "2"))
@@ -30,7 +30,7 @@ TREE = 8  # evil.py itself and its seven kinds
 def token() -> Iterator[str]:
     made = f"evil-{uuid.uuid4().hex}"
     yield made
-    for pid in alive_with(made):
+    for pid in find_processes_with(made):
         os.kill(pid, signal.SIGKILL)
 
 
@@ -42,7 +42,7 @@ def trial(token: str, what: str, way: str, whole: bool) -> None:
         assert harness.stdout is not None
         guardian = int(harness.stdout.readline())
         if whole and what == "stay":
-            assert eventually(lambda: len(alive_with(token) - {harness.pid}) >= TREE, 30)
+            assert wait_until(lambda: len(find_processes_with(token) - {harness.pid}) >= TREE, 30)
         else:
             time.sleep(random.uniform(0, 0.4))
         if way == "kill harness":
@@ -50,8 +50,8 @@ def trial(token: str, what: str, way: str, whole: bool) -> None:
         elif way == "kill guardian":
             os.kill(guardian, signal.SIGKILL)
         harness.wait(timeout=60)
-    assert eventually(lambda: of_process(guardian) is None, 30)
-    assert not alive_with(token)
+    assert wait_until(lambda: identify_process(guardian) is None, 30)
+    assert not find_processes_with(token)
 
 
 @pytest.mark.timeout(1800)
@@ -83,13 +83,13 @@ def test_a_held_pipe_never_hangs_us(supervisor: Supervisor, token: str) -> None:
         script = f'setsid sh -c "{holder}" {token} & exit 0'
         exited = supervisor.run(Command(("/bin/sh", "-c", script), dict(os.environ), "/"), len, len)
         assert exited.seconds < 2
-        assert not alive_with(token)
+        assert not find_processes_with(token)
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("source", ["yes", "cat /dev/zero"], ids=["lines", "one endless line"])
 def test_a_flood_stays_within_bounds(supervisor: Supervisor, tmp_path: Path, source: str) -> None:
-    log, lines = BoundedLog(str(tmp_path / "log")), Lines()
+    log, lines = BoundedLog(str(tmp_path / "log")), LineSplitter()
     seen = 0
 
     def take(data: bytes) -> None:
@@ -115,12 +115,12 @@ def test_a_flood_stays_within_bounds(supervisor: Supervisor, tmp_path: Path, sou
     ids=["100 MB line", "noise", "NUL and bad UTF-8"],
 )
 def test_any_bytes_are_survived(supervisor: Supervisor, script: str) -> None:
-    from ralph.agents._names import name_of
+    from ralph.agents._names import resolve_adapter_name
     from ralph.agents.claude import build
     from ralph.model.ports import AgentOptions
 
-    assert name_of("claude") == "claude"
-    parser, lines = build(AgentOptions(("claude",))).parser("stream"), Lines()
+    assert resolve_adapter_name("claude") == "claude"
+    parser, lines = build(AgentOptions(("claude",))).parser("stream"), LineSplitter()
 
     def take(data: bytes) -> None:
         if block := lines.feed(data):
@@ -130,4 +130,4 @@ def test_any_bytes_are_survived(supervisor: Supervisor, script: str) -> None:
     if rest := lines.finish():
         parser.feed(rest)
     assert exited.code == 0
-    assert parser.heard().closing == "none"
+    assert parser.summarize_run().closing == "none"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import ralph.verifiers
 from ralph.model.errors import ConfigError
 from ralph.model.spec import VerificationMethod
-from ralph.model.verdict import Claim, Opinion, Verdict
-from support.claimed import PROMISE, SAID, Bench, claim, tools
+from ralph.model.verdict import Claim, JudgeAnswer, Verdict
+from support.claimed import PROMISE, PROMISE_OUTPUT, ScriptedJudge, make_claim, make_tools
 
 MODULES = [importlib.import_module(f"ralph.verifiers.{m.name}") for m in pkgutil.iter_modules(ralph.verifiers.__path__)]
 METHODS = {m.__name__.rpartition(".")[2]: m for m in MODULES if getattr(m, "VERIFIES", "")}
@@ -24,13 +24,22 @@ CONFIGS: dict[str, dict[str, Any]] = {  # the least a method needs
     "files_exist": {"paths": ["."]},
     "http_health": {"url": "http://127.0.0.1:9/", "timeout": 1},
 }
-OUTPUTS = ["", SAID, PROMISE, "<promise></promise>", "\0\ud800", "x" * 100_000, "<promise>" * 50, "```\n" + SAID]
+OUTPUTS = [
+    "",
+    PROMISE_OUTPUT,
+    PROMISE,
+    "<promise></promise>",
+    "\0\ud800",
+    "x" * 100_000,
+    "<promise>" * 50,
+    "```\n" + PROMISE_OUTPUT,
+]
 
 each_method = pytest.mark.parametrize("name", METHODS)
 
 
-def built(name: str, judge: Bench | None = None) -> Any:
-    return METHODS[name].build(CONFIGS.get(name, {}), tools(judge))
+def built(name: str, judge: ScriptedJudge | None = None) -> Any:
+    return METHODS[name].build(CONFIGS.get(name, {}), make_tools(judge))
 
 
 def test_the_four_methods_of_a_task_are_all_here() -> None:  # 002-01
@@ -40,7 +49,7 @@ def test_the_four_methods_of_a_task_are_all_here() -> None:  # 002-01
 @each_method
 def test_it_says_what_it_verifies_and_is_called_as_its_file(name: str) -> None:
     assert len(METHODS[name].VERIFIES) > 10
-    assert name == METHODS[name].NAME
+    assert name in [value for key, value in vars(METHODS[name]).items() if key.endswith("_METHOD")]
 
 
 @each_method
@@ -52,7 +61,7 @@ def test_it_is_built_from_options_and_tools(name: str) -> None:
 @pytest.mark.parametrize("output", OUTPUTS, ids=range(len(OUTPUTS)))
 @pytest.mark.parametrize("loose", [False, True])
 def test_any_claim_gets_a_verdict_with_a_reason(tmp_path: Path, name: str, output: str, loose: bool) -> None:
-    found = built(name).verify(claim(tmp_path, output, loose=loose, tree="t"))
+    found = built(name).verify(make_claim(tmp_path, output, loose=loose, tree="t"))
     assert isinstance(found, Verdict)
     assert found.method == name
     assert found.reason
@@ -60,14 +69,16 @@ def test_any_claim_gets_a_verdict_with_a_reason(tmp_path: Path, name: str, outpu
 
 
 @each_method
-@pytest.mark.parametrize("answer", [Opinion("VERIFIED"), Opinion(), Opinion(problem="down"), OSError("gone"), None])
-def test_no_judge_is_too_bad(tmp_path: Path, name: str, answer: Opinion | Exception | None) -> None:
-    assert built(name, Bench(answer)).verify(claim(tmp_path)).reason
+@pytest.mark.parametrize(
+    "answer", [JudgeAnswer("VERIFIED"), JudgeAnswer(), JudgeAnswer(problem="down"), OSError("gone"), None]
+)
+def test_no_judge_is_too_bad(tmp_path: Path, name: str, answer: JudgeAnswer | Exception | None) -> None:
+    assert built(name, ScriptedJudge(answer)).verify(make_claim(tmp_path)).reason
 
 
 @each_method
 def test_a_worktree_that_is_gone_verifies_nothing_that_looks_at_it(tmp_path: Path, name: str) -> None:
-    found = built(name).verify(claim(tmp_path / "gone"))
+    found = built(name).verify(make_claim(tmp_path / "gone"))
     assert not found.verified or name in ("string_match", "semantic", "contradictions")
 
 
@@ -91,15 +102,15 @@ def test_options_are_taken_or_refused_with_one_line(name: str, config: dict[str,
 
 def refusal(name: str, config: dict[str, Any]) -> str:
     try:
-        METHODS[name].build(config, tools())
+        METHODS[name].build(config, make_tools())
     except ConfigError as error:
         return error.message
     return ""
 
 
 def test_a_claim_is_not_changed_by_looking_at_it(tmp_path: Path) -> None:
-    before = claim(tmp_path)
+    before = make_claim(tmp_path)
     for name in METHODS:
         built(name).verify(before)
     assert isinstance(before, Claim)
-    assert before == claim(tmp_path)
+    assert before == make_claim(tmp_path)

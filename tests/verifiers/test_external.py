@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from ralph.model.errors import ConfigError
 from ralph.model.verdict import Verdict
 from ralph.process.supervisor import Supervisor
-from ralph.verifiers.external import Options, _Search, build
-from support.claimed import claim, tools
-from support.processes import alive_with
+from ralph.verifiers.external import ExternalOptions, _Search, build
+from support.claimed import make_claim, make_tools
+from support.processes import find_processes_with
 from support.quiet_inbox import QuietInbox
 
 
 def verdict(folder: Path, command: str, **config: Any) -> Verdict:
-    return build({"command": command, **config}, tools()).verify(claim(folder))
+    return build({"command": command, **config}, make_tools()).verify(make_claim(folder))
 
 
 @pytest.mark.parametrize(
@@ -57,17 +57,17 @@ def test_a_time_limit_leaves_nothing_behind(tmp_path: Path) -> None:  # 002-09
     found = verdict(tmp_path, f"setsid sh -c 'sleep 30; :' {token} & sleep 30", timeout=1)
     assert found.reason == "Command timed out after 1s"
     assert found.seconds < 10
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
 @pytest.mark.parametrize("config", [{}, {"command": ""}, {"command": " \n"}])
 def test_no_command_is_a_failure_of_its_own(config: dict[str, Any]) -> None:  # 002-08
     with pytest.raises(ConfigError, match=r"^No command specified for external verification$"):
-        build(config, tools())
+        build(config, make_tools())
 
 
 def test_the_defaults() -> None:  # 002-08
-    assert Options("x") == Options("x", 0, None, None, 300, ".")
+    assert ExternalOptions("x") == ExternalOptions("x", 0, None, None, 300, ".")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_defaults() -> None:  # 002-08
 )
 def test_options_that_make_no_sense_are_named(config: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=f"external verification config: .*{next(iter(config))}"):
-        build({"command": "true", **config}, tools())
+        build({"command": "true", **config}, make_tools())
 
 
 def test_a_command_that_cannot_run_says_why_and_is_noted(tmp_path: Path) -> None:  # 002-09, 002-24
@@ -87,7 +87,7 @@ def test_a_command_that_cannot_run_says_why_and_is_noted(tmp_path: Path) -> None
 
 def test_a_command_with_a_nul_is_refused() -> None:
     with pytest.raises(ConfigError, match="NUL"):
-        build({"command": "a\0b"}, tools())
+        build({"command": "a\0b"}, make_tools())
 
 
 def test_it_runs_in_the_worktree(tmp_path: Path) -> None:  # 002-08
@@ -102,7 +102,7 @@ def test_it_runs_in_the_worktree(tmp_path: Path) -> None:  # 002-08
 @pytest.mark.parametrize("way_out", ["..", "src/../..", "./../tree"])
 def test_a_way_out_that_can_be_read_is_refused_at_once(way_out: str) -> None:  # 002-08, 002-13
     with pytest.raises(ConfigError, match=f"working_dir '{way_out}' is outside the worktree"):
-        build({"command": "true", "working_dir": way_out}, tools())
+        build({"command": "true", "working_dir": way_out}, make_tools())
 
 
 @pytest.mark.parametrize("way_out", ["/", "link", "src/../link/..", "inner"])
@@ -155,10 +155,10 @@ def test_what_it_printed_is_kept_and_its_digest_is_always_the_same(tmp_path: Pat
 
 
 def test_the_same_tree_is_looked_at_once(tmp_path: Path) -> None:  # 002-26
-    with_memory = tools()
+    with_memory = make_tools()
 
     def ask(tree: str, command: str = "echo x >> ran; exit 1", folder: Path = tmp_path) -> Verdict:
-        return build({"command": command}, with_memory).verify(claim(folder, tree=tree))
+        return build({"command": command}, with_memory).verify(make_claim(folder, tree=tree))
 
     first, again = ask("t1"), ask("t1")
     assert (again.reason, again.digest, again.cached) == (first.reason, first.digest, True)
@@ -174,19 +174,19 @@ def test_the_same_tree_is_looked_at_once(tmp_path: Path) -> None:  # 002-26
 
 
 def test_what_the_machine_was_too_slow_for_is_tried_again(tmp_path: Path) -> None:  # 002-26
-    with_memory = tools()
+    with_memory = make_tools()
     gate = build({"command": "test -e ready || sleep 30", "timeout": 0.3}, with_memory)
-    assert gate.verify(claim(tmp_path, tree="t")).reason == "Command timed out after 0.3s"
+    assert gate.verify(make_claim(tmp_path, tree="t")).reason == "Command timed out after 0.3s"
     (tmp_path / "ready").touch()
-    assert gate.verify(claim(tmp_path, tree="t")).verified
+    assert gate.verify(make_claim(tmp_path, tree="t")).verified
 
 
 def test_an_interrupted_command_is_neither_yes_nor_no(tmp_path: Path) -> None:
     inbox = QuietInbox()
     inbox.stop_after = 0.2
-    stopping = replace(tools(), processes=lambda: closing(Supervisor(inbox)))
+    stopping = replace(make_tools(), processes=lambda: closing(Supervisor(inbox)))
     began = time.monotonic()
-    found = build({"command": "sleep 30", "success_exit_code": -15}, stopping).verify(claim(tmp_path, tree="t"))
+    found = build({"command": "sleep 30", "success_exit_code": -15}, stopping).verify(make_claim(tmp_path, tree="t"))
     assert (found.verified, found.interrupted) == (False, True)
     assert time.monotonic() - began < 10
     inbox.close()

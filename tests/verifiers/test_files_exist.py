@@ -6,11 +6,11 @@ import pytest
 
 from ralph.model.errors import ConfigError
 from ralph.verifiers.files_exist import build
-from support.claimed import claim, tools
+from support.claimed import make_claim, make_tools
 
 
 def reason(folder: Path, *paths: str) -> tuple[bool, str]:
-    found = build({"paths": paths}, tools()).verify(claim(folder))
+    found = build({"paths": paths}, make_tools()).verify(make_claim(folder))
     return found.verified, found.reason
 
 
@@ -34,4 +34,4 @@ def test_what_is_outside_does_not_count(tmp_path: Path) -> None:
 
 def test_no_paths_verify_nothing() -> None:
     with pytest.raises(ConfigError, match="No paths specified"):
-        build({}, tools())
+        build({}, make_tools())

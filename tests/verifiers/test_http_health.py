@@ -12,7 +12,7 @@ import pytest
 from ralph.model.errors import ConfigError
 from ralph.model.verdict import Verdict
 from ralph.verifiers.http_health import build
-from support.claimed import claim, tools
+from support.claimed import make_claim, make_tools
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -39,7 +39,7 @@ def site() -> Iterator[str]:
 
 
 def verdict(url: str, **config: Any) -> Verdict:
-    return build({"url": url, **config}, tools()).verify(claim())
+    return build({"url": url, **config}, make_tools()).verify(make_claim())
 
 
 def test_the_right_answer_passes(site: str) -> None:
@@ -110,4 +110,4 @@ def test_a_bad_server_fails_in_time(behaviour: Callable[[socket.socket], object]
 )
 def test_a_url_has_to_be_one(url: str) -> None:
     with pytest.raises(ConfigError, match=r"url .*for http_health verification"):
-        build({"url": url}, tools())
+        build({"url": url}, make_tools())

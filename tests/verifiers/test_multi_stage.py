@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from ralph.model.errors import ConfigError
-from ralph.model.verdict import Opinion, Verdict
+from ralph.model.verdict import JudgeAnswer, Verdict
 from ralph.process.supervisor import Supervisor
 from ralph.verifiers.multi_stage import build
-from support.claimed import Bench, claim, tools
+from support.claimed import ScriptedJudge, make_claim, make_tools
 from support.quiet_inbox import QuietInbox
 
 
@@ -21,8 +21,8 @@ def run(name: str, command: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "method": "external", "config": {"command": command}, **more}
 
 
-def verdict(folder: Path, *stages: dict[str, Any], judge: Bench | None = None, **config: Any) -> Verdict:
-    return build({"stages": [*stages], **config}, tools(judge)).verify(claim(folder, tree="t"))
+def verdict(folder: Path, *stages: dict[str, Any], judge: ScriptedJudge | None = None, **config: Any) -> Verdict:
+    return build({"stages": [*stages], **config}, make_tools(judge)).verify(make_claim(folder, tree="t"))
 
 
 def test_all_stages_pass(tmp_path: Path) -> None:  # 002-10
@@ -72,7 +72,7 @@ def test_no_stages_verify_nothing() -> None:  # C16
     configs: list[dict[str, Any]] = [{}, {"stages": []}, {"stages": [], "require_all": False}]
     for config in configs:
         with pytest.raises(ConfigError, match="No stages specified for multi_stage verification"):
-            build(config, tools())
+            build(config, make_tools())
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_stage_may_be_a_template(tmp_path: Path) -> None:  # 002-26
 
 def test_acceptance_criteria_reach_a_stage(tmp_path: Path) -> None:  # 002-11
     stage = {"name": "criteria", "method": "semantic", "config": {"check_for": "{{acceptance_criteria}}"}}
-    found = build({"stages": [stage]}, tools()).verify(claim(tmp_path, acceptance_criteria=("Login works",)))
+    found = build({"stages": [stage]}, make_tools()).verify(make_claim(tmp_path, acceptance_criteria=("Login works",)))
     assert found.reason == "Stage 'criteria' failed: Criterion not evident: Login works"
 
 
@@ -124,7 +124,7 @@ def test_without_a_wish_nothing_runs_at_the_same_time(tmp_path: Path) -> None:  
 
 
 def test_the_first_failure_by_order_is_told_not_by_time(tmp_path: Path) -> None:  # 002-26
-    judge = Bench(Opinion("VERIFIED"))
+    judge = ScriptedJudge(JudgeAnswer("VERIFIED"))
     asks = {"name": "judged", "method": "semantic", "config": {"check_for": ["x"]}}
     stages = run("slow", "sleep 0.3; exit 1"), run("fast", "exit 2"), asks
     found = verdict(tmp_path, *stages, parallel=True, judge=judge)
@@ -141,7 +141,7 @@ def test_the_same_command_on_the_same_tree_runs_once(tmp_path: Path) -> None:  #
 
 
 def test_costs_notes_and_digests_add_up(tmp_path: Path) -> None:
-    judge = Bench(Opinion("VERIFIED", 0.25), Opinion("gibberish", 0.5))
+    judge = ScriptedJudge(JudgeAnswer("VERIFIED", 0.25), JudgeAnswer("gibberish", 0.5))
     first, second = (
         {"name": name, "method": "semantic", "config": {"check_for": [name]}} for name in ("first", "second")
     )
@@ -159,10 +159,10 @@ def test_what_a_failed_stage_printed_is_kept(tmp_path: Path) -> None:
 def test_an_interruption_ends_it_and_is_no_answer(tmp_path: Path) -> None:
     inbox = QuietInbox()
     inbox.stop_after = 0.2
-    stopping = replace(tools(), processes=lambda: closing(Supervisor(inbox)))
+    stopping = replace(make_tools(), processes=lambda: closing(Supervisor(inbox)))
     stages = [run("long", "sleep 30", required=False), run("next", "touch ran")]
     began = time.monotonic()
-    found = build({"stages": stages, "require_all": False}, stopping).verify(claim(tmp_path))
+    found = build({"stages": stages, "require_all": False}, stopping).verify(make_claim(tmp_path))
     assert (found.verified, found.interrupted) == (False, True)
     assert time.monotonic() - began < 10
     assert not (tmp_path / "ran").exists()
@@ -177,4 +177,4 @@ def test_the_example_of_the_specification(tmp_path: Path) -> None:  # 002-10
             {"name": "coverage_check", "method": "external", "config": {"command": "false"}, "required": false}],
         "require_all": true}"""  # noqa: E501  # as it is written there
     )
-    assert build(config, tools()).verify(claim(tmp_path)).verified
+    assert build(config, make_tools()).verify(make_claim(tmp_path)).verified

@@ -6,25 +6,27 @@ from typing import Any
 import pytest
 
 from ralph.model.errors import ConfigError
-from ralph.model.verdict import Opinion, Verdict
+from ralph.model.verdict import JudgeAnswer, Verdict
 from ralph.verifiers.semantic import build
-from support.claimed import PROMISE, Bench, claim, tools
+from support.claimed import PROMISE, ScriptedJudge, make_claim, make_tools
 
 WANTED = ["no hardcoded secrets", "proper error handling"]
-YES = Opinion("VERIFIED: All criteria appear to be met", 0.002)
+YES = JudgeAnswer("VERIFIED: All criteria appear to be met", 0.002)
 
 
-def reply(*met: bool) -> Opinion:
-    return Opinion(json.dumps({"criteria": [{"number": n, "met": m} for n, m in enumerate(met, 1)]}), 0.002)
+def reply(*met: bool) -> JudgeAnswer:
+    return JudgeAnswer(json.dumps({"criteria": [{"number": n, "met": m} for n, m in enumerate(met, 1)]}), 0.002)
 
 
-def verdict(output: str, judge: Bench | None = None, more: dict[str, Any] | None = None, **config: Any) -> Verdict:
+def verdict(
+    output: str, judge: ScriptedJudge | None = None, more: dict[str, Any] | None = None, **config: Any
+) -> Verdict:
     said = f"{output}\n<promise>{PROMISE}</promise>"
-    return build(config, tools(judge)).verify(claim(output=said, **(more or {})))
+    return build(config, make_tools(judge)).verify(make_claim(output=said, **(more or {})))
 
 
 def test_negative_patterns_come_first() -> None:  # 002-06
-    judge = Bench(YES)
+    judge = ScriptedJudge(YES)
     found = verdict("There is a todo left.", judge, check_for=WANTED, negative_patterns=["FIXME", "TODO"])
     assert (found.verified, found.reason) == (False, "Found negative pattern: TODO")
     assert judge.asked == []
@@ -57,7 +59,7 @@ def test_the_tasks_acceptance_criteria_are_put_in() -> None:  # 002-11
 
 
 def test_the_judge_is_asked_with_all_that_is_known() -> None:  # 002-06, 002-07
-    judge = Bench(reply(True, True))
+    judge = ScriptedJudge(reply(True, True))
     more = {"outcome": "Safe logins", "diff": lambda: "+ raise AuthError"}
     found = verdict("I did it.", judge, more, check_for=WANTED)
     assert (found.verified, found.reason) == (True, "VERIFIED: All criteria appear to be met")
@@ -75,47 +77,47 @@ def test_the_judge_is_asked_with_all_that_is_known() -> None:  # 002-06, 002-07
 
 
 def test_another_model_may_judge() -> None:  # 002-06
-    judge = Bench(YES)
+    judge = ScriptedJudge(YES)
     verdict("x", judge, check_for=WANTED, model="opus")
     assert judge.asked[0][1] == "opus"
 
 
 def test_the_judge_says_no() -> None:  # 002-07
-    assert verdict("x", Bench(reply(True, False)), check_for=WANTED).reason == (
+    assert verdict("x", ScriptedJudge(reply(True, False)), check_for=WANTED).reason == (
         "NOT_VERIFIED: proper error handling: not met"
     )
-    found = verdict("x", Bench(Opinion("NOT_VERIFIED: nothing was changed")), check_for=WANTED)
+    found = verdict("x", ScriptedJudge(JudgeAnswer("NOT_VERIFIED: nothing was changed")), check_for=WANTED)
     assert (found.verified, found.reason) == (False, "NOT_VERIFIED: nothing was changed")
 
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (Opinion(problem="no such agent"), "no such agent"),
-        (Opinion("I would rather not say.", 0.01), "its answer is no verdict: 'I would rather not say.'"),
-        (Opinion(""), "its answer is no verdict: ''"),
+        (JudgeAnswer(problem="no such agent"), "no such agent"),
+        (JudgeAnswer("I would rather not say.", 0.01), "its answer is no verdict: 'I would rather not say.'"),
+        (JudgeAnswer(""), "its answer is no verdict: ''"),
         (RuntimeError("boom"), "RuntimeError: boom"),
     ],
 )
 def test_any_trouble_with_the_judge_leaves_it_to_the_promise(
-    answer: Opinion | Exception, problem: str
+    answer: JudgeAnswer | Exception, problem: str
 ) -> None:  # 002-24
-    found = verdict("x", Bench(answer), check_for=WANTED)
+    found = verdict("x", ScriptedJudge(answer), check_for=WANTED)
     assert (found.method, found.verified, found.reason) == ("semantic", True, "Promise found in output")
     assert found.notes == (f"semantic verification failed, string_match instead for this iteration: {problem}",)
-    unsaid = build({"check_for": WANTED}, tools(Bench(answer))).verify(claim(output="no promise"))
+    unsaid = build({"check_for": WANTED}, make_tools(ScriptedJudge(answer))).verify(make_claim(output="no promise"))
     assert (unsaid.verified, unsaid.reason) == (False, f"Promise '{PROMISE}' not found in output")
 
 
 def test_the_judge_is_back_at_the_next_iteration() -> None:  # 002-24
-    judge = Bench(RuntimeError("boom"), reply(True, False))
-    gate = build({"check_for": WANTED}, tools(judge))
-    assert gate.verify(claim(tree="t")).verified
-    assert not gate.verify(claim(tree="t")).verified  # and trouble was not remembered
+    judge = ScriptedJudge(RuntimeError("boom"), reply(True, False))
+    gate = build({"check_for": WANTED}, make_tools(judge))
+    assert gate.verify(make_claim(tree="t")).verified
+    assert not gate.verify(make_claim(tree="t")).verified  # and trouble was not remembered
 
 
 def test_an_interrupted_judge_is_neither_yes_nor_no() -> None:
-    found = verdict("x", Bench(None), check_for=WANTED)
+    found = verdict("x", ScriptedJudge(None), check_for=WANTED)
     assert (found.verified, found.interrupted) == (False, True)
 
 
@@ -123,25 +125,25 @@ def test_the_diff_is_not_asked_for_without_need() -> None:
     def never() -> str:
         raise AssertionError("nobody reads it")
 
-    assert verdict("x", Bench(YES), {"diff": never}).verified  # nothing to check for
+    assert verdict("x", ScriptedJudge(YES), {"diff": never}).verified  # nothing to check for
     assert verdict(WANTED[0], None, {"diff": never}, check_for=WANTED[:1]).verified
 
 
 def test_the_same_message_on_the_same_tree_is_judged_once() -> None:  # 002-26
-    judge = Bench(reply(True, True))
-    gate = build({"check_for": WANTED}, tools(judge))
-    assert not gate.verify(claim(tree="t")).cached
-    assert gate.verify(claim(tree="t")).cached
-    assert not gate.verify(claim(tree="u")).cached
-    assert not gate.verify(claim(tree="t", output="other words")).cached
+    judge = ScriptedJudge(reply(True, True))
+    gate = build({"check_for": WANTED}, make_tools(judge))
+    assert not gate.verify(make_claim(tree="t")).cached
+    assert gate.verify(make_claim(tree="t")).cached
+    assert not gate.verify(make_claim(tree="u")).cached
+    assert not gate.verify(make_claim(tree="t", output="other words")).cached
     assert len(judge.asked) == 3
 
 
 def test_options_that_make_no_sense_are_named() -> None:
     with pytest.raises(ConfigError, match="negative_patterns"):
-        build({"negative_patterns": "TODO"}, tools())
+        build({"negative_patterns": "TODO"}, make_tools())
 
 
 def test_loose_matching_is_the_first_versions() -> None:
-    broken = tools(Bench(Opinion(problem="down")))
-    assert build({"check_for": WANTED}, broken).verify(claim(output=f"so {PROMISE.lower()}", loose=True)).verified
+    broken = make_tools(ScriptedJudge(JudgeAnswer(problem="down")))
+    assert build({"check_for": WANTED}, broken).verify(make_claim(output=f"so {PROMISE.lower()}", loose=True)).verified

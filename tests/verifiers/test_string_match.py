@@ -3,7 +3,7 @@
 import pytest
 
 from ralph.verifiers.string_match import build
-from support.claimed import PROMISE, claim, tools
+from support.claimed import PROMISE, make_claim, make_tools
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,6 @@ from support.claimed import PROMISE, claim, tools
     ],
 )
 def test_the_promise_is_found_or_not(output: str, loose: bool, found: bool) -> None:  # 002-05, C1, C2
-    verdict = build({}, tools()).verify(claim(output=output, loose=loose))
+    verdict = build({}, make_tools()).verify(make_claim(output=output, loose=loose))
     reason = "Promise found in output" if found else f"Promise '{PROMISE}' not found in output"
     assert (verdict.method, verdict.verified, verdict.reason) == ("string_match", found, reason)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ralph.app.pipeline.verification import method
+from ralph.app.pipeline.verification import load_verifier
 from ralph.model.errors import ConfigError
 from ralph.model.spec import VerificationMethod
 from ralph.model.verdict import Verdict
-from ralph.verifiers.templates import TEMPLATES, applied, resolved
-from support.claimed import PROMISE, claim, tools
+from ralph.verifiers.templates import TEMPLATES, apply_template, resolve_method
+from support.claimed import PROMISE, make_claim, make_tools
 
 COMMANDS = {
     "pytest": "pytest",
@@ -28,9 +28,9 @@ COMMANDS = {
 
 
 def verdict(name: str, config: dict[str, Any], **more: Any) -> Verdict:
-    gate = method(name, config, tools())
+    gate = load_verifier(name, config, make_tools())
     assert gate is not None
-    return gate.verify(claim(**more))
+    return gate.verify(make_claim(**more))
 
 
 def test_the_templates_people_ask_for_are_there() -> None:  # 002-26
@@ -42,10 +42,10 @@ def test_each_is_usable_or_says_what_it_needs(name: str) -> None:  # 002-26
     template = TEMPLATES[name]
     assert template.description
     given = {"paths": ["a"], "url": "http://127.0.0.1/"}
-    assert method(name, {key: given[key] for key in template.needs}, tools()) is not None
+    assert load_verifier(name, {key: given[key] for key in template.needs}, make_tools()) is not None
     for missing in template.needs:
         with pytest.raises(ConfigError, match=missing):
-            method(name, {key: given[key] for key in template.needs if key != missing}, tools())
+            load_verifier(name, {key: given[key] for key in template.needs if key != missing}, make_tools())
 
 
 @pytest.mark.parametrize(("name", "program"), COMMANDS.items())
@@ -54,9 +54,9 @@ def test_a_command_decides(tmp_path: Path, name: str, program: str, code: int) -
     tool = tmp_path / program
     tool.write_text(f'#!/bin/sh\necho $0 "$@" >> {tmp_path}/ran\nexit {code}\n')
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
-    gate = method(name, {}, tools())
+    gate = load_verifier(name, {}, make_tools())
     assert gate is not None
-    found = gate.verify(replace(claim(tmp_path), environment={"PATH": str(tmp_path)}))
+    found = gate.verify(replace(make_claim(tmp_path), environment={"PATH": str(tmp_path)}))
     assert found.verified is (code == 0)
     assert (tmp_path / "ran").read_text().startswith(str(tool))
 
@@ -93,21 +93,21 @@ def test_the_first_versions_rule_minds_the_form() -> None:  # 000-10, 000-11, 00
 
 
 def test_options_of_the_task_go_on_top() -> None:
-    assert applied("pytest", {"timeout": 9}) == ("external", {"command": "pytest", "timeout": 9})
-    assert applied("pytest", {"command": "pytest -x"}) == ("external", {"command": "pytest -x"})
-    assert applied("external", {"template": "ruff", "timeout": 9}) == (
+    assert apply_template("pytest", {"timeout": 9}) == ("external", {"command": "pytest", "timeout": 9})
+    assert apply_template("pytest", {"command": "pytest -x"}) == ("external", {"command": "pytest -x"})
+    assert apply_template("external", {"template": "ruff", "timeout": 9}) == (
         "external",
         {"command": "ruff check .", "timeout": 9},
     )
-    assert applied("external", {"command": "true"}) == ("external", {"command": "true"})
-    assert applied("my_gate", {"x": 1}) == ("my_gate", {"x": 1})
+    assert apply_template("external", {"command": "true"}) == ("external", {"command": "true"})
+    assert apply_template("my_gate", {"x": 1}) == ("my_gate", {"x": 1})
 
 
 def test_every_name_can_stand_in_a_task() -> None:
-    assert resolved("external", {"command": "true"}) == (VerificationMethod.EXTERNAL, {"command": "true"})
-    assert resolved("pytest", {}) == (VerificationMethod.EXTERNAL, {"command": "pytest"})
-    assert resolved("files-exist", {"paths": ["a"]}) == (
+    assert resolve_method("external", {"command": "true"}) == (VerificationMethod.EXTERNAL, {"command": "true"})
+    assert resolve_method("pytest", {}) == (VerificationMethod.EXTERNAL, {"command": "pytest"})
+    assert resolve_method("files-exist", {"paths": ["a"]}) == (
         VerificationMethod.MULTI_STAGE,
         {"stages": [{"name": "files-exist", "method": "files_exist", "config": {"paths": ["a"]}}]},
     )
-    assert resolved("my_gate", {})[0] is VerificationMethod.MULTI_STAGE
+    assert resolve_method("my_gate", {})[0] is VerificationMethod.MULTI_STAGE

@@ -10,16 +10,16 @@ import pytest
 
 from ralph.model.errors import MachineError
 from ralph.workspaces.worktree import Worktree
-from support.repository import NAMED, Repository, repository
+from support.repository import GIT_USER_CONFIG, RepositoryFixture, open_repository
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Iterator[Repository]:
-    with repository(tmp_path) as made:
+def repo(tmp_path: Path) -> Iterator[RepositoryFixture]:
+    with open_repository(tmp_path) as made:
         yield made
 
 
-def test_a_task_gets_a_work_tree_and_a_branch_of_its_own(repo: Repository) -> None:
+def test_a_task_gets_a_work_tree_and_a_branch_of_its_own(repo: RepositoryFixture) -> None:
     tree = repo.open()
     assert tree.folder == str(repo.root / ".ralph/worktrees/TASK-001")
     assert repo.run("branch", "--show-current", at=tree.folder) == "ralph/TASK-001"
@@ -27,14 +27,14 @@ def test_a_task_gets_a_work_tree_and_a_branch_of_its_own(repo: Repository) -> No
     assert repo.run("status", "--porcelain") == ""  # the user's own tree does not see it
 
 
-def test_git_is_told_once_not_to_look(repo: Repository) -> None:
+def test_git_is_told_once_not_to_look(repo: RepositoryFixture) -> None:
     repo.open("A")
     repo.open("B")
     assert (repo.root / ".git/info/exclude").read_text().count("/.ralph/worktrees/") == 1
     assert not (repo.root / ".gitignore").exists()
 
 
-def test_its_earlier_work_is_found_again(repo: Repository) -> None:  # 000-24
+def test_its_earlier_work_is_found_again(repo: RepositoryFixture) -> None:  # 000-24
     tree = repo.open()
     commit = repo.commit("a.txt", "a\n", at=tree.folder)
     (Path(tree.folder) / "b.txt").write_text("not committed\n")
@@ -45,14 +45,14 @@ def test_its_earlier_work_is_found_again(repo: Repository) -> None:  # 000-24
     assert (Path(again.folder) / "b.txt").exists()
 
 
-def test_a_branch_whose_work_tree_is_gone_gets_another(repo: Repository) -> None:
+def test_a_branch_whose_work_tree_is_gone_gets_another(repo: RepositoryFixture) -> None:
     tree = repo.open()
     commit = repo.commit("a.txt", "a\n", at=tree.folder)
     repo.run("worktree", "remove", tree.folder)
     assert repo.run("rev-parse", "HEAD", at=repo.open().folder) == commit
 
 
-def test_one_without_work_of_its_own_begins_at_the_target_of_today(repo: Repository) -> None:
+def test_one_without_work_of_its_own_begins_at_the_target_of_today(repo: RepositoryFixture) -> None:
     repo.open()
     head = repo.commit("other.txt", "o\n")
     again = repo.open()
@@ -60,7 +60,7 @@ def test_one_without_work_of_its_own_begins_at_the_target_of_today(repo: Reposit
     assert (Path(again.folder) / "other.txt").exists()
 
 
-def test_a_folder_that_is_no_work_tree_is_not_taken_for_one(repo: Repository) -> None:
+def test_a_folder_that_is_no_work_tree_is_not_taken_for_one(repo: RepositoryFixture) -> None:
     folder = repo.root / ".ralph/worktrees/TASK-001"
     folder.mkdir(parents=True)
     (folder / "mine.txt").write_text("the user's\n")
@@ -70,68 +70,70 @@ def test_a_folder_that_is_no_work_tree_is_not_taken_for_one(repo: Repository) ->
     assert (folder / "mine.txt").exists()
 
 
-def test_what_an_agent_left_lying_about_is_committed(repo: Repository) -> None:
+def test_what_an_agent_left_lying_about_is_committed(repo: RepositoryFixture) -> None:
     tree = repo.open()
     (Path(tree.folder) / "a.txt").write_text("a\n")
-    assert repo.trees.keep(tree, "ralph: TASK-001") == ""
+    assert repo.trees.commit_leftovers(tree, "ralph: TASK-001") == ""
     assert repo.run("log", "-1", "--format=%s", tree.branch) == "ralph: TASK-001"
     assert repo.run("show", f"{tree.branch}:a.txt") == "a"
     head = repo.run("rev-parse", tree.branch)
-    assert repo.trees.keep(tree, "again") == ""
+    assert repo.trees.commit_leftovers(tree, "again") == ""
     assert repo.run("rev-parse", tree.branch) == head
 
 
-def test_the_users_hooks_are_not_for_our_housekeeping(repo: Repository) -> None:
+def test_the_users_hooks_are_not_for_our_housekeeping(repo: RepositoryFixture) -> None:
     hook = repo.root / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
     tree = repo.open()
     (Path(tree.folder) / "a.txt").write_text("a\n")
-    assert repo.trees.keep(tree, "kept") == ""
+    assert repo.trees.commit_leftovers(tree, "kept") == ""
     assert repo.run("log", "-1", "--format=%s", tree.branch) == "kept"
 
 
 def test_without_a_name_we_commit_under_our_own(tmp_path: Path) -> None:
-    with repository(tmp_path, "[user]\nuseConfigOnly = true\n") as repo:
+    with open_repository(tmp_path, "[user]\nuseConfigOnly = true\n") as repo:
         tree = repo.open()
         (Path(tree.folder) / "a.txt").write_text("a\n")
-        assert repo.trees.keep(tree, "kept") == ""
+        assert repo.trees.commit_leftovers(tree, "kept") == ""
         assert repo.run("log", "-1", "--format=%an <%ae>", tree.branch) == "ralph <ralph>"
 
 
-def test_a_name_the_user_has_is_used(repo: Repository) -> None:
+def test_a_name_the_user_has_is_used(repo: RepositoryFixture) -> None:
     tree = repo.open()
     (Path(tree.folder) / "a.txt").write_text("a\n")
-    repo.trees.keep(tree, "kept")
+    repo.trees.commit_leftovers(tree, "kept")
     assert repo.run("log", "-1", "--format=%an", tree.branch) == "t"
 
 
-def test_work_on_a_branch_of_the_agents_own_comes_home(repo: Repository) -> None:
+def test_work_on_a_branch_of_the_agents_own_comes_home(repo: RepositoryFixture) -> None:
     tree = repo.open()
     repo.run("checkout", "-qb", "feature/mine", at=tree.folder)
     commit = repo.commit("a.txt", "a\n", at=tree.folder)
-    assert repo.trees.keep(tree, "kept") == ""
+    assert repo.trees.commit_leftovers(tree, "kept") == ""
     assert repo.run("rev-parse", tree.branch) == commit
 
 
-def test_a_branch_that_went_another_way_is_told(repo: Repository) -> None:
+def test_a_branch_that_went_another_way_is_told(repo: RepositoryFixture) -> None:
     tree = repo.open()
     repo.commit("a.txt", "a\n", at=tree.folder)
     repo.run("checkout", "-qb", "elsewhere", "main", at=tree.folder)
-    assert repo.trees.keep(tree, "kept") == ("its work tree is on elsewhere, which lacks what ralph/TASK-001 has")
+    assert repo.trees.commit_leftovers(tree, "kept") == (
+        "its work tree is on elsewhere, which lacks what ralph/TASK-001 has"
+    )
 
 
-def test_an_unresolved_merge_is_told_not_committed(repo: Repository) -> None:
+def test_an_unresolved_merge_is_told_not_committed(repo: RepositoryFixture) -> None:
     tree = repo.open()
     head = repo.commit("a.txt", "theirs\n", at=tree.folder)
     repo.commit("a.txt", "ours\n")
     with pytest.raises(AssertionError):
         repo.run("merge", "-q", "main", at=tree.folder)
-    assert repo.trees.keep(tree, "kept") == "a merge in its work tree is not resolved: a.txt"
+    assert repo.trees.commit_leftovers(tree, "kept") == "a merge in its work tree is not resolved: a.txt"
     assert repo.run("rev-parse", tree.branch) == head
 
 
-def test_a_resolved_merge_is_concluded(repo: Repository) -> None:
+def test_a_resolved_merge_is_concluded(repo: RepositoryFixture) -> None:
     tree = repo.open()
     repo.commit("a.txt", "theirs\n", at=tree.folder)
     main = repo.commit("a.txt", "ours\n")
@@ -139,21 +141,21 @@ def test_a_resolved_merge_is_concluded(repo: Repository) -> None:
         repo.run("merge", "-q", "main", at=tree.folder)
     (Path(tree.folder) / "a.txt").write_text("theirs\n")
     repo.run("add", "a.txt", at=tree.folder)
-    assert repo.trees.keep(tree, "kept") == ""
+    assert repo.trees.commit_leftovers(tree, "kept") == ""
     assert repo.git.contains(tree.branch, main)
 
 
-def test_what_has_landed_is_removed_with_its_branch(repo: Repository) -> None:
+def test_what_has_landed_is_removed_with_its_branch(repo: RepositoryFixture) -> None:
     tree = repo.open()
     repo.commit("a.txt", "a\n", at=tree.folder)
     repo.run("merge", "-q", tree.branch)
-    assert repo.trees.close(tree)
+    assert repo.trees.remove_if_landed(tree)
     assert not os.path.exists(tree.folder)
     assert repo.run("branch", "--list", "ralph/*") == ""
 
 
 @pytest.mark.parametrize("what", ["committed", "changed", "new", "detached"])
-def test_a_work_tree_with_unlanded_work_is_never_removed(repo: Repository, what: str) -> None:
+def test_a_work_tree_with_unlanded_work_is_never_removed(repo: RepositoryFixture, what: str) -> None:
     tree = repo.open()
     match what:
         case "committed":
@@ -165,32 +167,32 @@ def test_a_work_tree_with_unlanded_work_is_never_removed(repo: Repository, what:
         case _:
             repo.run("checkout", "-q", "--detach", at=tree.folder)
             repo.commit("a.txt", "a\n", at=tree.folder)
-    assert not repo.trees.close(tree)
+    assert not repo.trees.remove_if_landed(tree)
     assert os.path.isdir(tree.folder)
     assert "ralph/TASK-001" in repo.run("branch", "--list", "ralph/*")
 
 
 def test_new_files_count_even_where_the_user_hides_them(tmp_path: Path) -> None:
-    with repository(tmp_path, NAMED + "[status]\nshowUntrackedFiles = no\n") as repo:
+    with open_repository(tmp_path, GIT_USER_CONFIG + "[status]\nshowUntrackedFiles = no\n") as repo:
         tree = repo.open()
         (Path(tree.folder) / "a.txt").write_text("a\n")
-        assert not repo.trees.close(tree)
+        assert not repo.trees.remove_if_landed(tree)
 
 
-def test_the_hash_of_a_tree_follows_every_file(repo: Repository) -> None:
+def test_the_hash_of_a_tree_follows_every_file(repo: RepositoryFixture) -> None:
     tree, index = repo.open(), str(repo.scratch / "index")
-    here, file = repo.git.at(tree.folder), Path(tree.folder) / "a.txt"
-    seen = [here.tree(index)]
+    here, file = repo.git.in_folder(tree.folder), Path(tree.folder) / "a.txt"
+    seen = [here.hash_tree(index)]
     for text in ("one\n", "two\n"):
         file.write_text(text)
-        seen.append(here.tree(index))
+        seen.append(here.hash_tree(index))
     assert len(set(seen)) == 3
     file.unlink()
-    assert here.tree(index) == seen[0] == repo.run("rev-parse", "main^{tree}")
+    assert here.hash_tree(index) == seen[0] == repo.run("rev-parse", "main^{tree}")
     assert repo.run("status", "--porcelain", at=tree.folder) == ""  # nothing of it shows
 
 
-def test_work_trees_come_and_go_one_at_a_time(repo: Repository) -> None:
+def test_work_trees_come_and_go_one_at_a_time(repo: RepositoryFixture) -> None:
     """Git removes a folder of its own that another git is about to use."""
     made: list[Worktree] = []
     maker = threading.Thread(target=lambda: made.append(repo.open()))
@@ -205,12 +207,12 @@ def test_work_trees_come_and_go_one_at_a_time(repo: Repository) -> None:
     assert [tree.branch for tree in made] == ["ralph/TASK-001"]
 
 
-def private(repo: Repository, task: str = "TASK-001") -> Path:
+def private(repo: RepositoryFixture, task: str = "TASK-001") -> Path:
     """Where git keeps what is that work tree's own."""
     return repo.root / ".git/worktrees" / task
 
 
-def test_one_whose_making_was_cut_off_is_made_anew(repo: Repository) -> None:
+def test_one_whose_making_was_cut_off_is_made_anew(repo: RepositoryFixture) -> None:
     tree = repo.open()
     (private(repo) / "locked").write_text("initializing")  # as git leaves it when it is killed
     (Path(tree.folder) / "README").unlink()
@@ -220,7 +222,7 @@ def test_one_whose_making_was_cut_off_is_made_anew(repo: Repository) -> None:
     assert not (private(repo) / "locked").exists()
 
 
-def test_one_that_somebody_locked_is_left_alone(repo: Repository) -> None:
+def test_one_that_somebody_locked_is_left_alone(repo: RepositoryFixture) -> None:
     tree = repo.open()
     repo.run("worktree", "lock", "--reason", "mine", tree.folder)
     (Path(tree.folder) / "a.txt").write_text("a\n")
@@ -228,25 +230,25 @@ def test_one_that_somebody_locked_is_left_alone(repo: Repository) -> None:
     assert (Path(tree.folder) / "a.txt").exists()
 
 
-def test_the_lock_of_a_git_that_was_killed_is_no_obstacle(repo: Repository) -> None:
+def test_the_lock_of_a_git_that_was_killed_is_no_obstacle(repo: RepositoryFixture) -> None:
     tree = repo.open()
     (Path(tree.folder) / "a.txt").write_text("a\n")
     (private(repo) / "index.lock").touch()
-    assert repo.trees.keep(tree, "kept") == ""
+    assert repo.trees.commit_leftovers(tree, "kept") == ""
     assert repo.run("show", f"{tree.branch}:a.txt") == "a"
 
 
-def test_a_branch_of_long_ago_begins_at_the_target_of_today(repo: Repository) -> None:
+def test_a_branch_of_long_ago_begins_at_the_target_of_today(repo: RepositoryFixture) -> None:
     repo.run("branch", "ralph/TASK-001")
     head = repo.commit("other.txt", "o\n")
     assert repo.open().base == head
 
 
-def test_what_has_changed_shows_new_files_too(repo: Repository) -> None:
+def test_what_has_changed_shows_new_files_too(repo: RepositoryFixture) -> None:
     tree, index = repo.open(), str(repo.scratch / "index")
     repo.commit("a.txt", "committed\n", at=tree.folder)
     (Path(tree.folder) / "b.txt").write_text("left lying about\n")
-    shown = repo.git.at(tree.folder).diff(tree.base, index)
+    shown = repo.git.in_folder(tree.folder).diff(tree.base, index)
     assert "+committed" in shown
     assert "+left lying about" in shown
     assert repo.run("status", "--porcelain", at=tree.folder) == "?? b.txt"

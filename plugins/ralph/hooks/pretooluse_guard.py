@@ -22,7 +22,7 @@ def guard(event: Event) -> Answer:
     if active is None or not isinstance(given, dict):
         return None
     root, place = active
-    marker = review.read_marker(text_of(place) or "")
+    marker = review.parse_marker(text_of(place) or "")
     if marker.run_mode not in (None, "direct"):
         return None
     reason = _reason(event, given, root, marker.folder or "ralph")

@@ -27,7 +27,7 @@ def remind(event: Event) -> Answer:
     if active is None:
         return None
     root, place = active
-    marker = review.read_marker(text_of(place) or "")
+    marker = review.parse_marker(text_of(place) or "")
     folder = _folder(root, marker)
     reasons = [*_task_list(root, folder, marker), *_uncommitted(root, folder)]
     note = Note("ralph-stop-blocks", event)
@@ -50,7 +50,7 @@ def _block(reasons: list[str], note: Note, in_a_row: bool) -> Answer:
     return {"decision": "block", "reason": reason}
 
 
-def _folder(root: str, marker: review.Marker) -> str:
+def _folder(root: str, marker: review.ActiveMarker) -> str:
     """Where the loop keeps its files, seen from the project."""
     if marker.folder:
         return marker.folder
@@ -58,14 +58,14 @@ def _folder(root: str, marker: review.Marker) -> str:
     return ".ralph" if elsewhere and not os.path.exists(os.path.join(root, "ralph", "tasks.json")) else "ralph"
 
 
-def _task_list(root: str, folder: str, marker: review.Marker) -> list[str]:
+def _task_list(root: str, folder: str, marker: review.ActiveMarker) -> list[str]:
     """Checks 1, 2 and 2.5."""
     text = text_of(os.path.join(root, folder, "tasks.json"))
     if text is None:
         path = os.path.join(root, folder, "tasks.json")
         what = "cannot be read: it is no plain file, or too large" if os.path.lexists(path) else "does not exist"
         return [f"{folder}/tasks.json {what}. Restore it: it holds the state of the whole loop."]
-    problems, warnings = review.judged(review.read(text), marker)
+    problems, warnings = review.judge_story_file(review.parse_story_file(text), marker)
     for warning in warnings:
         complain(warning)
     if not problems:

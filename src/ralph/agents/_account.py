@@ -5,10 +5,10 @@ from typing import Literal
 
 from ralph.agents._meter import Meter
 from ralph.model.events import AgentEvent, Unparsed
-from ralph.model.ports import Heard
+from ralph.model.ports import ParsedRun
 
 
-class Account:
+class RunTotals:
     """Of one run. A parser fills it in as lines come."""
 
     def __init__(self) -> None:
@@ -23,9 +23,9 @@ class Account:
         self._errors = 0
         self._unparsed = 0
 
-    def heard(self) -> Heard:
+    def summarize_run(self) -> ParsedRun:
         """What it all amounts to."""
-        return Heard(
+        return ParsedRun(
             self._closing,
             text=self._text,
             error=self._error,
@@ -39,6 +39,6 @@ class Account:
             unparsed=self._unparsed,
         )
 
-    def _strange(self, line: Unparsed) -> Sequence[AgentEvent]:
+    def _count_unparsed(self, line: Unparsed) -> Sequence[AgentEvent]:
         self._unparsed += line.count
         return (line,)

@@ -2,23 +2,23 @@
 
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE
 
-LONGEST = 100_000  # bytes; the kernel takes 128 KiB an argument
+MAX_ARGUMENT_BYTES = 100_000  # bytes; the kernel takes 128 KiB an argument
 
 
-def given(flags: tuple[str, ...], *names: str) -> bool:
+def has_flag(flags: tuple[str, ...], *names: str) -> bool:
     """Whether the user's flags already hold one of these."""
     return any(flag == name or flag.startswith(f"{name}=") for flag in flags for name in names)
 
 
-def unless_given(flags: tuple[str, ...], *addition: str) -> tuple[str, ...]:
+def default_flag(flags: tuple[str, ...], *addition: str) -> tuple[str, ...]:
     """A flag and its value, or nothing when the user gave that flag."""
-    return () if given(flags, addition[0]) else addition
+    return () if has_flag(flags, addition[0]) else addition
 
 
-def misfit(prompt: str) -> str:
+def find_argv_problem(prompt: str) -> str:
     """Why this prompt cannot be an argument; empty when it can."""
-    if len(prompt.encode("utf-8", "surrogatepass")) > LONGEST:
-        return f"is longer than {LONGEST:,} bytes"
+    if len(prompt.encode("utf-8", "surrogatepass")) > MAX_ARGUMENT_BYTES:
+        return f"is longer than {MAX_ARGUMENT_BYTES:,} bytes"
     if "\0" in prompt:
         return "has a NUL character"
     # The engine would put a path in its place.
@@ -27,4 +27,4 @@ def misfit(prompt: str) -> str:
 
 def is_option_value(prompt: str) -> bool:
     """Whether a program will take it as the value of the option before it."""
-    return bool(prompt) and not prompt.startswith("-") and not misfit(prompt)
+    return bool(prompt) and not prompt.startswith("-") and not find_argv_problem(prompt)

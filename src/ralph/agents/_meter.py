@@ -11,17 +11,17 @@ class Meter:
     def __init__(self) -> None:
         self.cost_usd: float | None = None
         self.usage = NO_USAGE
-        self._told = (0.0, NO_USAGE)
+        self._last_total = (0.0, NO_USAGE)
 
-    def total(self, cost_usd: float | None, usage: Usage) -> Spent:
+    def add_total(self, cost_usd: float | None, usage: Usage) -> Spent:
         """The agent told totals so far. A total that shrank is a new count."""
-        cost_before, usage_before = self._told
-        self._told = (cost_before if cost_usd is None else cost_usd, usage)
+        cost_before, usage_before = self._last_total
+        self._last_total = (cost_before if cost_usd is None else cost_usd, usage)
         if cost_usd is not None and cost_usd >= cost_before:
             cost_usd -= cost_before
-        return self.add(cost_usd, _since(usage_before, usage))
+        return self.add_step(cost_usd, _subtract_usage(usage_before, usage))
 
-    def add(self, cost_usd: float | None, usage: Usage) -> Spent:
+    def add_step(self, cost_usd: float | None, usage: Usage) -> Spent:
         """The agent told what one step took."""
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
@@ -29,6 +29,6 @@ class Meter:
         return Spent(cost_usd, usage)
 
 
-def _since(before: Usage, now: Usage) -> Usage:
+def _subtract_usage(before: Usage, now: Usage) -> Usage:
     differences = [new - old for old, new in zip(astuple(before), astuple(now), strict=True)]
     return now if min(differences) < 0 else Usage(*differences)

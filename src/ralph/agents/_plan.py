@@ -3,10 +3,10 @@
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import UNDECODABLE
+from ralph.agents._ndjson import DECODE_ERRORS
 from ralph.model.events import Planned, Todo, TodoState
 
-_STATES: dict[str, TodoState] = {
+_TODO_STATES: dict[str, TodoState] = {
     "in_progress": "active",
     "in-progress": "active",
     "active": "active",
@@ -14,9 +14,9 @@ _STATES: dict[str, TodoState] = {
     "done": "done",
     "cancelled": "done",
 }
-WHOLE = frozenset({"TodoWrite", "todowrite", "todo_write", "write_todos"})
-TOOLS = WHOLE | {"TaskCreate", "TaskUpdate"}
-MOST = 500  # tasks; what comes after them is not told
+WHOLE_PLAN_TOOLS = frozenset({"TodoWrite", "todowrite", "todo_write", "write_todos"})
+PLAN_TOOLS = WHOLE_PLAN_TOOLS | {"TaskCreate", "TaskUpdate"}
+MAX_PLAN_TASKS = 500  # tasks; what comes after them is not told
 
 
 class _Item(Struct, frozen=True, gc=False):
@@ -31,8 +31,8 @@ class _List(Struct, frozen=True, gc=False):
     todos: list[_Item] = []
 
 
-_LIST = Decoder(_List)
-_ITEM = Decoder(_Item)
+_LIST_DECODER = Decoder(_List)
+_ITEM_DECODER = Decoder(_Item)
 
 
 class Plan:
@@ -41,22 +41,24 @@ class Plan:
     def __init__(self) -> None:
         self._tasks: dict[str, Todo] = {}
 
-    def changed(self, tool: str, given: Raw) -> Planned | None:
+    def apply_call(self, tool: str, given: Raw) -> Planned | None:
         """The plan after this call of one of TOOLS; None when that tells nothing."""
         try:
-            if tool in WHOLE:
-                return _planned(_LIST.decode(given).todos)
-            return self._changed_task(tool, _ITEM.decode(given))
-        except UNDECODABLE:
+            if tool in WHOLE_PLAN_TOOLS:
+                return _build_plan(_LIST_DECODER.decode(given).todos)
+            return self._apply_task_call(tool, _ITEM_DECODER.decode(given))
+        except DECODE_ERRORS:
             return None
 
-    def _changed_task(self, tool: str, item: _Item) -> Planned | None:
+    def _apply_task_call(self, tool: str, item: _Item) -> Planned | None:
         number = str(len(self._tasks) + 1) if tool == "TaskCreate" else item.task or ""
         before = self._tasks.get(number)
-        if before is None and (tool == "TaskUpdate" or len(self._tasks) >= MOST):
+        if before is None and (tool == "TaskUpdate" or len(self._tasks) >= MAX_PLAN_TASKS):
             return None
         known = before or Todo("")
-        self._tasks[number] = Todo(item.subject or known.text, state(item.status) if item.status else known.state)
+        self._tasks[number] = Todo(
+            item.subject or known.text, parse_todo_state(item.status) if item.status else known.state
+        )
         # Numbers go on counting, so what is deleted keeps its place and is only left out.
         if item.status == "deleted":
             self._tasks[number] = Todo("")
@@ -64,15 +66,15 @@ class Plan:
         return Planned(todos) if todos else None
 
 
-def state(word: str | None) -> TodoState:
+def parse_todo_state(word: str | None) -> TodoState:
     """Every agent's own word for it."""
-    return _STATES.get(word or "", "pending")
+    return _TODO_STATES.get(word or "", "pending")
 
 
-def _planned(items: list[_Item]) -> Planned | None:
-    todos = tuple(Todo(text, state(item.status)) for item in items if (text := _text(item)))
+def _build_plan(items: list[_Item]) -> Planned | None:
+    todos = tuple(Todo(text, parse_todo_state(item.status)) for item in items if (text := _pick_text(item)))
     return Planned(todos) if todos else None
 
 
-def _text(item: _Item) -> str:
+def _pick_text(item: _Item) -> str:
     return item.content or item.subject or item.description or ""

@@ -15,9 +15,19 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ralph.agents._script import COMMIT_QUESTION, OVERLOAD, TOKENS, Fault, Run, Step, loaded, only_item, todo
+from ralph.agents._script import (
+    COMMIT_QUESTION,
+    DEFAULT_TOKENS,
+    OVERLOAD_ERROR,
+    ScriptError,
+    ScriptRun,
+    Step,
+    load_script,
+    parse_step,
+    parse_todo,
+)
 
-SESSION = "00000000-0000-4000-8000-000000000000"
+SCRIPTED_SESSION = "00000000-0000-4000-8000-000000000000"
 
 
 class Player:
@@ -25,9 +35,9 @@ class Player:
 
     def __init__(self, put: Callable[[str], None]) -> None:
         self.put = put
-        self.final = ""
+        self.final_text = ""
         self.cost = 0.0
-        self.tokens = dict(TOKENS)
+        self.tokens = dict(DEFAULT_TOKENS)
         self.turns = 0
         self.calls = 0
 
@@ -35,60 +45,60 @@ class Player:
         """All steps, in order."""
         self.emit({"type": "system", "subtype": "init", "cwd": os.getcwd(), "model": "scripted", "tools": []})
         for step in steps:
-            name, given = only_item(step)
+            name, given = parse_step(step)
             try:
-                STEPS[name](self, given)
+                STEP_METHODS[name](self, given)
             except (KeyError, TypeError) as wrong:
-                raise Fault(f"{step!r} is not what {name!r} needs: {wrong}") from wrong
-        self.close(result=self.final)
+                raise ScriptError(f"{step!r} is not what {name!r} needs: {wrong}") from wrong
+        self.emit_result(result=self.final_text)
 
     # -- steps -------------------------------------------------------------------------------------
     def say(self, text: str) -> None:
         """The assistant's words."""
-        self.final = text
-        self.speak({"type": "text", "text": text})
+        self.final_text = text
+        self.emit_block({"type": "text", "text": text})
 
     def think(self, text: str) -> None:
         """Words for itself."""
-        self.speak({"type": "thinking", "thinking": text, "signature": ""})
+        self.emit_block({"type": "thinking", "thinking": text, "signature": ""})
 
     def write(self, given: dict[str, str]) -> None:
         """A whole file."""
         path, content = given["path"], given["content"]
-        self.use("Write", {"file_path": path, "content": content})
+        self.emit_tool_use("Write", {"file_path": path, "content": content})
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(content)
         except OSError as wrong:
-            return self.answer(f"{path}: {wrong.strerror}", is_error=True)
-        return self.answer(f"File created successfully at: {path}")
+            return self.emit_tool_result(f"{path}: {wrong.strerror}", is_error=True)
+        return self.emit_tool_result(f"File created successfully at: {path}")
 
     def edit(self, given: dict[str, str]) -> None:
         """One place in a file; an error when it is not there, as for any agent."""
         path, old, new = given["path"], given["old"], given["new"]
-        self.use("Edit", {"file_path": path, "old_string": old, "new_string": new})
+        self.emit_tool_use("Edit", {"file_path": path, "old_string": old, "new_string": new})
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
         except OSError as wrong:
-            return self.answer(f"{path}: {wrong.strerror}", is_error=True)
+            return self.emit_tool_result(f"{path}: {wrong.strerror}", is_error=True)
         if old not in text:
-            return self.answer(f"String to replace not found in {path}.", is_error=True)
+            return self.emit_tool_result(f"String to replace not found in {path}.", is_error=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text.replace(old, new, 1))
-        return self.answer(f"The file {path} has been updated.")
+        return self.emit_tool_result(f"The file {path} has been updated.")
 
-    def bash(self, command: str) -> None:
+    def run_command(self, command: str) -> None:
         """A shell command; its exit code decides whether it is an error."""
-        self.use("Bash", {"command": command})
-        code, output = shell(command)
-        self.answer(f"Exit code {code}\n{output}".rstrip("\n") if code else output, is_error=bool(code))
+        self.emit_tool_use("Bash", {"command": command})
+        code, output = run_shell(command)
+        self.emit_tool_result(f"Exit code {code}\n{output}".rstrip("\n") if code else output, is_error=bool(code))
 
-    def todo(self, items: list[str]) -> None:
+    def write_todos(self, items: list[str]) -> None:
         """The whole plan."""
-        self.use("TodoWrite", {"todos": [todo(item) for item in items]})
-        self.answer("Todos have been modified successfully.")
+        self.emit_tool_use("TodoWrite", {"todos": [parse_todo(item) for item in items]})
+        self.emit_tool_result("Todos have been modified successfully.")
 
     def sleep(self, seconds: float) -> None:
         """Nothing for a while."""
@@ -99,64 +109,64 @@ class Player:
         while True:
             time.sleep(3600)
 
-    def raw(self, text: str) -> None:
+    def put_raw(self, text: str) -> None:
         """Whatever a broken agent may print."""
         self.put(text)
 
-    def pay(self, dollars: float) -> None:
+    def add_cost(self, dollars: float) -> None:
         """Money on top of what was spent so far."""
         self.cost += dollars
 
-    def count(self, tokens: dict[str, int]) -> None:
+    def set_usage(self, tokens: dict[str, int]) -> None:
         """Tokens of every turn from here on."""
         self.tokens.update(tokens)
 
-    def conclude(self, text: str) -> None:
+    def set_result(self, text: str) -> None:
         """Final text that was never said."""
-        self.final = text
+        self.final_text = text
 
-    def leave(self, code: int) -> NoReturn:
+    def exit_now(self, code: int) -> NoReturn:
         """Gone, in the middle of everything."""
         os._exit(code)
 
-    def break_off(self, _: object) -> NoReturn:
+    def exit_cut_off(self, _: object) -> NoReturn:
         """The service hung up, and we with it."""
         os._exit(1)
 
-    def fall_silent(self, _: object) -> NoReturn:
+    def finish_empty(self, _: object) -> NoReturn:
         """A success, and not a word."""
-        self.close(result="")
+        self.emit_result(result="")
         raise SystemExit(0)
 
-    def overload(self, _: object) -> NoReturn:
+    def fail_overloaded(self, _: object) -> NoReturn:
         """The service has too much to do."""
-        self.fail(OVERLOAD)
+        self.fail(OVERLOAD_ERROR)
 
     def fail(self, given: dict[str, Any]) -> NoReturn:
         """The service refused."""
-        self.speak({"type": "text", "text": given["message"]})
-        self.close(result=given["message"], is_error=True, api_error_status=given.get("status"))
+        self.emit_block({"type": "text", "text": given["message"]})
+        self.emit_result(result=given["message"], is_error=True, api_error_status=given.get("status"))
         raise SystemExit(1)
 
     # -- events ------------------------------------------------------------------------------------
-    def speak(self, block: Step) -> None:
+    def emit_block(self, block: Step) -> None:
         """One content block of the assistant."""
         self.turns += 1
         message = {"role": "assistant", "model": "scripted", "content": [block], "usage": self.tokens}
         self.emit({"type": "assistant", "message": message, "parent_tool_use_id": None})
 
-    def use(self, tool: str, given: Step) -> None:
+    def emit_tool_use(self, tool: str, given: Step) -> None:
         """A tool call; `answer` ends it."""
         self.calls += 1
-        self.speak({"type": "tool_use", "id": f"toolu_{self.calls:04}", "name": tool, "input": given})
+        self.emit_block({"type": "tool_use", "id": f"toolu_{self.calls:04}", "name": tool, "input": given})
 
-    def answer(self, output: str, is_error: bool = False) -> None:
+    def emit_tool_result(self, output: str, is_error: bool = False) -> None:
         """The result of the last tool call."""
         block = {"tool_use_id": f"toolu_{self.calls:04}", "type": "tool_result", "content": output}
         message = {"role": "user", "content": [{**block, "is_error": is_error}]}
         self.emit({"type": "user", "message": message, "parent_tool_use_id": None})
 
-    def close(self, **told: object) -> None:
+    def emit_result(self, **told: object) -> None:
         """The result event."""
         usage = {name: count * self.turns for name, count in self.tokens.items()}
         result = {"type": "result", "subtype": "success", "is_error": False, "api_error_status": None, **told}
@@ -164,33 +174,33 @@ class Player:
 
     def emit(self, event: Step) -> None:
         """One line."""
-        self.put(json.dumps({**event, "session_id": SESSION}) + "\n")
+        self.put(json.dumps({**event, "session_id": SCRIPTED_SESSION}) + "\n")
 
 
-STEPS: dict[str, Callable[[Player, Any], object]] = {
+STEP_METHODS: dict[str, Callable[[Player, Any], object]] = {
     "say": Player.say,
     "think": Player.think,
     "write": Player.write,
     "edit": Player.edit,
-    "bash": Player.bash,
-    "todo": Player.todo,
+    "bash": Player.run_command,
+    "todo": Player.write_todos,
     "sleep": Player.sleep,
     "hang": Player.hang,
-    "raw": Player.raw,
-    "cost": Player.pay,
-    "usage": Player.count,
-    "result": Player.conclude,
-    "exit": Player.leave,
+    "raw": Player.put_raw,
+    "cost": Player.add_cost,
+    "usage": Player.set_usage,
+    "result": Player.set_result,
+    "exit": Player.exit_now,
     "error": Player.fail,
-    "overload": Player.overload,
-    "empty": Player.fall_silent,
-    "cut": Player.break_off,
+    "overload": Player.fail_overloaded,
+    "empty": Player.finish_empty,
+    "cut": Player.exit_cut_off,
 }
 
 
-def shell(command: str) -> tuple[int, str]:
+def run_shell(command: str) -> tuple[int, str]:
     """Run it as the real agents do, in a session of its own; output goes to a file, which nothing can hold open."""
-    output = scratch()
+    output = open_scratch_file()
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, output, 1),
@@ -210,7 +220,7 @@ def shell(command: str) -> tuple[int, str]:
         return code, file.read().decode("utf-8", "replace")
 
 
-def scratch() -> int:
+def open_scratch_file() -> int:
     """A file without a name."""
     try:
         return os.memfd_create("output")
@@ -222,7 +232,7 @@ def scratch() -> int:
     return number
 
 
-def iteration(path: str, counts: bool) -> int:
+def find_iteration(path: str, counts: bool) -> int:
     """Which run of the loop this is, from 1."""
     told = os.environ.get("RALPH_ITERATION", "")
     if told.isdigit():
@@ -240,17 +250,17 @@ def iteration(path: str, counts: bool) -> int:
     return before + 1
 
 
-def printed(text: str) -> None:
+def print_text(text: str) -> None:
     """Out at once: whoever reads us follows along."""
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
 
 
-def silent(text: str) -> None:
+def discard_text(text: str) -> None:
     """Nothing."""
 
 
-def answer_to_commit(run: Run) -> list[Step]:
+def build_commit_answer(run: ScriptRun) -> list[Step]:
     """The steps that answer that question."""
     return [{"say": run.message}] if run.message else []
 
@@ -259,21 +269,21 @@ def main(words: list[str]) -> None:
     """Play the script named in the words."""
     paths = [word for word in words if word != "--text"]
     if len(paths) != 1:
-        raise Fault("usage: python -m ralph.agents._player SCRIPT [--text] < prompt")
+        raise ScriptError("usage: python -m ralph.agents._player SCRIPT [--text] < prompt")
     text = "--text" in words
-    runs = loaded(paths[0])
+    runs = load_script(paths[0])
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     asked = prompt.startswith(COMMIT_QUESTION) or (text and not prompt)
-    run = runs[min(iteration(paths[0], counts=not asked), len(runs)) - 1]
-    player = Player(silent if text else printed)
-    player.play(answer_to_commit(run) if asked else run.steps)
+    run = runs[min(find_iteration(paths[0], counts=not asked), len(runs)) - 1]
+    player = Player(discard_text if text else print_text)
+    player.play(build_commit_answer(run) if asked else run.steps)
     if text:
-        printed(f"{player.final}\n")
+        print_text(f"{player.final_text}\n")
 
 
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except Fault as wrong:
+    except ScriptError as wrong:
         sys.stderr.write(f"scripted agent: {wrong}\n")
         sys.exit(2)

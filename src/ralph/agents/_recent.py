@@ -2,15 +2,17 @@
 
 from itertools import islice
 
-MOST = 1_000  # calls open at one time; nobody has so many
+MAX_REMEMBERED_CALLS = 1_000  # calls open at one time; nobody has so many
 
 
-class Recent(dict[str, str]):
+class BoundedDict(dict[str, str]):
     """A dict that forgets the older half of its entries when it is full."""
 
     def remember(self, call: str, what: str = "") -> None:
         """Add an entry."""
-        if len(self) >= MOST:
-            for old in list(islice(self, MOST // 2)):  # many at once: finding the first among gaps takes time
+        if len(self) >= MAX_REMEMBERED_CALLS:
+            for old in list(
+                islice(self, MAX_REMEMBERED_CALLS // 2)
+            ):  # many at once: finding the first among gaps takes time
                 del self[old]
         self[call] = what

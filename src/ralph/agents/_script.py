@@ -19,45 +19,50 @@ import json
 from typing import Any
 
 Step = dict[str, Any]
-NAMES = "say think write edit bash todo sleep hang raw cost usage result error overload empty cut exit".split()
-TOKENS = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+STEP_NAMES = "say think write edit bash todo sleep hang raw cost usage result error overload empty cut exit".split()
+DEFAULT_TOKENS = {
+    "input_tokens": 100,
+    "output_tokens": 20,
+    "cache_read_input_tokens": 0,
+    "cache_creation_input_tokens": 0,
+}
 COMMIT_QUESTION = "Provide a short imperative commit message"
-OVERLOAD = {"status": 529, "message": "Overloaded"}
-MARKS = {"[x] ": "completed", "[>] ": "in_progress", "[ ] ": "pending"}
+OVERLOAD_ERROR = {"status": 529, "message": "Overloaded"}
+TODO_MARKS = {"[x] ": "completed", "[>] ": "in_progress", "[ ] ": "pending"}
 
 
-class Fault(Exception):
+class ScriptError(Exception):
     """The script does not make sense."""
 
 
-class Run:
+class ScriptRun:
     """One entry of a script."""
 
     def __init__(self, entry: object) -> None:
         told: dict[str, Any] = entry if isinstance(entry, dict) else {"steps": entry}
         steps = told.get("steps")
         if not isinstance(steps, list):
-            raise Fault(f"{entry!r} is no run: it must be a list of steps, or have one as `steps`")
+            raise ScriptError(f"{entry!r} is no run: it must be a list of steps, or have one as `steps`")
         self.steps: list[Step] = steps
         said = [step["say"] for step in steps if isinstance(step, dict) and "say" in step]
         self.last_word: str = said[-1] if said else ""
         self.message: str = told.get("message", self.last_word)  # the answer to a request for a commit message
 
 
-def loaded(path: str) -> list[Run]:
+def load_script(path: str) -> list[ScriptRun]:
     """The runs of a script."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        runs = parsed(path, text)
+        runs = parse_script(path, text)
     except (OSError, ValueError) as wrong:
-        raise Fault(f"cannot read the script {path!r}: {wrong}") from wrong
+        raise ScriptError(f"cannot read the script {path!r}: {wrong}") from wrong
     if not isinstance(runs, list) or not runs:
-        raise Fault(f"{path!r} is no script: it must be a list of runs")
-    return [Run(entry) for entry in runs]
+        raise ScriptError(f"{path!r} is no script: it must be a list of runs")
+    return [ScriptRun(entry) for entry in runs]
 
 
-def parsed(path: str, text: str) -> object:
+def parse_script(path: str, text: str) -> object:
     """JSON, or YAML by its suffix."""
     if not path.endswith((".yaml", ".yml")):
         return json.loads(text)
@@ -69,15 +74,15 @@ def parsed(path: str, text: str) -> object:
         raise ValueError(str(wrong)) from wrong
 
 
-def only_item(step: object) -> tuple[str, Any]:
+def parse_step(step: object) -> tuple[str, Any]:
     """A step's name and what it is given."""
-    if not isinstance(step, dict) or len(step) != 1 or next(iter(step)) not in NAMES:
-        raise Fault(f"{step!r} is no step; a step is one of {', '.join(NAMES)}")
+    if not isinstance(step, dict) or len(step) != 1 or next(iter(step)) not in STEP_NAMES:
+        raise ScriptError(f"{step!r} is no step; a step is one of {', '.join(STEP_NAMES)}")
     return next(iter(step.items()))
 
 
-def todo(item: str) -> dict[str, str]:
+def parse_todo(item: str) -> dict[str, str]:
     """An item of a plan; how it begins tells its state."""
-    status = MARKS.get(item[:4], "pending")
-    text = item[4:] if item[:4] in MARKS else item
+    status = TODO_MARKS.get(item[:4], "pending")
+    text = item[4:] if item[:4] in TODO_MARKS else item
     return {"content": text, "status": status, "activeForm": text}

@@ -6,18 +6,18 @@ from typing import Any, final
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import UNDECODABLE, is_flood, unparsed, value, values
+from ralph.agents._ndjson import DECODE_ERRORS, decode_line, decode_lines, describe_unparsed, is_flood
 from ralph.model.events import Unparsed
 
-NOTHING = Raw(b"null")
-NO_TEXT = Raw(b'""')
+NULL_JSON = Raw(b"null")
+EMPTY_TEXT_JSON = Raw(b'""')
 
 
-class Part(Struct, frozen=True, gc=False):
+class TextPart(Struct, frozen=True, gc=False):
     text: str = ""
 
 
-class Block(Struct, frozen=True, gc=False):
+class ContentBlock(Struct, frozen=True, gc=False):
     """Any content block: one type for all, so a kind we do not know costs nothing but itself."""
 
     type: str = ""
@@ -25,24 +25,24 @@ class Block(Struct, frozen=True, gc=False):
     thinking: str = ""
     id: str = ""
     name: str = ""
-    input: Raw = NOTHING
+    input: Raw = NULL_JSON
     tool_use_id: str = ""
-    content: str | list[Part] | None = None
+    content: str | list[TextPart] | None = None
     is_error: bool | None = None
     error: str | None = None
 
 
-class Message(Struct, frozen=True):
-    content: str | list[Block] = ""
+class ContentMessage(Struct, frozen=True):
+    content: str | list[ContentBlock] = ""
 
 
-class Assistant(Struct, tag="assistant", frozen=True):
-    message: Message | None = None
+class AssistantLine(Struct, tag="assistant", frozen=True):
+    message: ContentMessage | None = None
     parent_tool_use_id: str | None = None
 
 
-class User(Struct, tag="user", frozen=True):
-    message: Message | None = None
+class UserLine(Struct, tag="user", frozen=True):
+    message: ContentMessage | None = None
     parent_tool_use_id: str | None = None
 
 
@@ -51,7 +51,7 @@ class PluginError(Struct, frozen=True, gc=False):
     type: str = ""
 
 
-class System(Struct, tag="system", frozen=True):
+class SystemLine(Struct, tag="system", frozen=True):
     subtype: str = ""
     session_id: str | None = None
     attempt: int | None = None
@@ -63,19 +63,19 @@ class System(Struct, tag="system", frozen=True):
     plugin_errors: list[PluginError] | None = None
 
 
-class Tokens(Struct, frozen=True, gc=False):
+class WireUsage(Struct, frozen=True, gc=False):
     input_tokens: int | None = 0
     output_tokens: int | None = 0
     cache_read_input_tokens: int | None = 0
     cache_creation_input_tokens: int | None = 0
 
 
-class Denial(Struct, frozen=True, gc=False):
+class PermissionDenial(Struct, frozen=True, gc=False):
     tool_name: str = ""
     tool_use_id: str = ""
 
 
-class Result(Struct, tag="result", frozen=True):
+class ResultLine(Struct, tag="result", frozen=True):
     subtype: str = "success"
     is_error: bool | None = False
     result: str | None = None
@@ -83,81 +83,81 @@ class Result(Struct, tag="result", frozen=True):
     errors: list[Any] | None = None
     api_error_status: int | None = None
     total_cost_usd: float | None = None
-    usage: Tokens | None = None
+    usage: WireUsage | None = None
     num_turns: int | None = 0
     duration_ms: float | None = 0.0
-    permission_denials: list[Denial] | None = None
+    permission_denials: list[PermissionDenial] | None = None
 
 
-class LimitInfo(Struct, frozen=True, gc=False):
+class RateLimitInfo(Struct, frozen=True, gc=False):
     status: str | None = None
     resetsAt: float | None = None  # noqa: N815  as it stands on the wire
 
 
-class Limit(Struct, tag="rate_limit_event", frozen=True):
-    rate_limit_info: LimitInfo | None = None
+class RateLimitLine(Struct, tag="rate_limit_event", frozen=True):
+    rate_limit_info: RateLimitInfo | None = None
 
 
-class Partial(Struct, tag="stream_event", frozen=True, gc=False):
+class PartialLine(Struct, tag="stream_event", frozen=True, gc=False):
     """Pieces of what comes whole soon after."""
 
 
-class Progress(Struct, tag="tool_progress", frozen=True, gc=False):
+class ToolProgressLine(Struct, tag="tool_progress", frozen=True, gc=False):
     """A tool still runs."""
 
 
 # -- a flood: one pass builds what is judged and told. A line of another shape is read as always.
 @final
-class Saying(Struct, tag="text", frozen=True, gc=False):
+class TextBlock(Struct, tag="text", frozen=True, gc=False):
     text: str = ""
 
 
-class Thought(Struct, tag="thinking", frozen=True, gc=False):
+class ThinkingBlock(Struct, tag="thinking", frozen=True, gc=False):
     """Not told."""
 
 
-class Call(Struct, tag="tool_use", frozen=True, gc=False):
+class ToolUseBlock(Struct, tag="tool_use", frozen=True, gc=False):
     id: str = ""
     name: str = ""
-    input: Raw = NOTHING
+    input: Raw = NULL_JSON
 
 
-class Answer(Struct, tag="tool_result", frozen=True, gc=False):
+class ToolResultBlock(Struct, tag="tool_result", frozen=True, gc=False):
     tool_use_id: str = ""
-    content: Raw = NOTHING
+    content: Raw = NULL_JSON
     is_error: bool | None = None
-    error: Raw = NOTHING
+    error: Raw = NULL_JSON
 
 
-class LeanSayings(Struct, frozen=True, gc=False):
-    content: list[Saying | Thought | Call]
+class LeanAssistantMessage(Struct, frozen=True, gc=False):
+    content: list[TextBlock | ThinkingBlock | ToolUseBlock]
 
 
-class LeanAnswers(Struct, frozen=True, gc=False):
-    content: list[Saying | Answer]
+class LeanUserMessage(Struct, frozen=True, gc=False):
+    content: list[TextBlock | ToolResultBlock]
 
 
 class LeanAssistant(Struct, tag="assistant", frozen=True, gc=False):
-    message: LeanSayings
+    message: LeanAssistantMessage
     parent_tool_use_id: str | None = None
 
 
 class LeanUser(Struct, tag="user", frozen=True, gc=False):
-    message: LeanAnswers
+    message: LeanUserMessage
     parent_tool_use_id: str | None = None
 
 
 # -- a line too long to build: its texts stay raw, for one might be as long as the line
 class LongBlock(Struct, frozen=True, gc=False):
     type: str = ""
-    text: Raw = NO_TEXT
+    text: Raw = EMPTY_TEXT_JSON
     id: str = ""
     name: str = ""
-    input: Raw = NOTHING
+    input: Raw = NULL_JSON
     tool_use_id: str = ""
-    content: Raw = NOTHING
+    content: Raw = NULL_JSON
     is_error: bool | None = None
-    error: Raw = NOTHING
+    error: Raw = NULL_JSON
 
 
 class LongMessage(Struct, frozen=True, gc=False):
@@ -174,75 +174,96 @@ class LongUser(Struct, tag="user", frozen=True, gc=False):
     parent_tool_use_id: str | None = None
 
 
-Line = Assistant | User | LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress
-_DECODER: Decoder[Line] = Decoder(Assistant | User | System | Result | Limit | Partial | Progress)
-_LEAN: Decoder[Line] = Decoder(LeanAssistant | LeanUser | System | Result | Limit | Partial | Progress)
-_LONG: Decoder[LongAssistant | LongUser | System | Result] = Decoder(LongAssistant | LongUser | System | Result)
-_TEXT = Decoder(str)
-_CONTENT: Decoder[str | list[Part] | None] = Decoder(str | list[Part] | None)
+Line = (
+    AssistantLine
+    | UserLine
+    | LeanAssistant
+    | LeanUser
+    | SystemLine
+    | ResultLine
+    | RateLimitLine
+    | PartialLine
+    | ToolProgressLine
+)
+_DECODER: Decoder[Line] = Decoder(
+    AssistantLine | UserLine | SystemLine | ResultLine | RateLimitLine | PartialLine | ToolProgressLine
+)
+_LEAN_DECODER: Decoder[Line] = Decoder(
+    LeanAssistant | LeanUser | SystemLine | ResultLine | RateLimitLine | PartialLine | ToolProgressLine
+)
+_LONG_DECODER: Decoder[LongAssistant | LongUser | SystemLine | ResultLine] = Decoder(
+    LongAssistant | LongUser | SystemLine | ResultLine
+)
+_TEXT_DECODER = Decoder(str)
+_CONTENT_DECODER: Decoder[str | list[TextPart] | None] = Decoder(str | list[TextPart] | None)
 
 
-def read(block: bytes | bytearray) -> Iterable[Line | Unparsed]:
+def decode_stream(block: bytes | bytearray) -> Iterable[Line | Unparsed]:
     """Every line of the block, in a flood as lean as can be."""
     if is_flood(block):
-        return values(block, _LEAN, _long_line, _lean_line)
-    return values(block, _DECODER, _long_line)
+        return decode_lines(block, _LEAN_DECODER, _decode_long_line, _decode_lean_line)
+    return decode_lines(block, _DECODER, _decode_long_line)
 
 
-def _lean_line(line: memoryview) -> Line | Unparsed:
+def _decode_lean_line(line: memoryview) -> Line | Unparsed:
     try:
-        return _LEAN.decode(line)
-    except UNDECODABLE:
-        return value(line, _DECODER)
+        return _LEAN_DECODER.decode(line)
+    except DECODE_ERRORS:
+        return decode_line(line, _DECODER)
 
 
-def _long_line(line: memoryview) -> Line | Unparsed:
+def _decode_long_line(line: memoryview) -> Line | Unparsed:
     """A line beyond `_ndjson.LONG`: the calls and results in it, not their contents."""
     try:
-        read = _LONG.decode(line)
+        read = _LONG_DECODER.decode(line)
         if isinstance(read, LongAssistant):
-            return LeanAssistant(LeanSayings([_saying(each) for each in read.message.content]), read.parent_tool_use_id)
+            return LeanAssistant(
+                LeanAssistantMessage([_to_assistant_block(each) for each in read.message.content]),
+                read.parent_tool_use_id,
+            )
         if isinstance(read, LongUser):
-            return LeanUser(LeanAnswers([_answer(each) for each in read.message.content]), read.parent_tool_use_id)
+            return LeanUser(
+                LeanUserMessage([_to_user_block(each) for each in read.message.content]), read.parent_tool_use_id
+            )
         return read
-    except UNDECODABLE:
-        return unparsed(line)
+    except DECODE_ERRORS:
+        return describe_unparsed(line)
 
 
-def failure_in(block: Answer) -> str:
+def read_tool_error(block: ToolResultBlock) -> str:
     """What its tool failed with."""
     for raw in (block.error, block.content):
-        words = value(raw, _CONTENT)
-        if not isinstance(words, Unparsed) and (text := joined(words)):
+        words = decode_line(raw, _CONTENT_DECODER)
+        if not isinstance(words, Unparsed) and (text := join_parts(words)):
             return text
     return "failed"
 
 
-def joined(content: str | list[Part] | None) -> str:
+def join_parts(content: str | list[TextPart] | None) -> str:
     """A tool's output is a text, or the texts in a list of parts."""
     if isinstance(content, str):
         return content
     return "\n".join(part.text for part in content if part.text) if content else ""
 
 
-def _saying(block: LongBlock) -> Saying | Thought | Call:
+def _to_assistant_block(block: LongBlock) -> TextBlock | ThinkingBlock | ToolUseBlock:
     match block.type:
         case "text":
-            return Saying(_short(block.text))
+            return TextBlock(_decode_short_text(block.text))
         case "tool_use":
-            return Call(block.id, block.name, block.input)
+            return ToolUseBlock(block.id, block.name, block.input)
         case _:
-            return Thought()
+            return ThinkingBlock()
 
 
-def _answer(block: LongBlock) -> Saying | Answer:
+def _to_user_block(block: LongBlock) -> TextBlock | ToolResultBlock:
     if block.type == "tool_result":
-        return Answer(block.tool_use_id, block.content, block.is_error, block.error)
-    return Saying(_short(block.text))
+        return ToolResultBlock(block.tool_use_id, block.content, block.is_error, block.error)
+    return TextBlock(_decode_short_text(block.text))
 
 
-def _short(text: Raw) -> str:
-    words = value(text, _TEXT)
+def _decode_short_text(text: Raw) -> str:
+    words = decode_line(text, _TEXT_DECODER)
     if isinstance(words, Unparsed):
         raise DecodeError
     return words

@@ -7,16 +7,16 @@ from msgspec import Raw, Struct, defstruct
 from msgspec.json import Decoder
 from msgspec.structs import astuple
 
-from ralph.agents._ndjson import UNDECODABLE
+from ralph.agents._ndjson import DECODE_ERRORS
 from ralph.model.events import ToolEnded
 
-SHOWN = 2_000  # characters of a tool's input or output in an event
+MAX_TOOL_TEXT_CHARS = 2_000  # characters of a tool's input or output in an event
 
 
-_PATH = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "dir_path")
-_SPEAKING = {
-    "read write edit multiedit notebookedit ls list": _PATH,
-    "read_file write_file edit_file create_file undo_edit replace list_directory read_many_files": _PATH,
+_PATH_FIELDS = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "dir_path")
+_SUMMARY_FIELDS = {
+    "read write edit multiedit notebookedit ls list": _PATH_FIELDS,
+    "read_file write_file edit_file create_file undo_edit replace list_directory read_many_files": _PATH_FIELDS,
     "bash shell run_shell_command": ("command", "cmd", "description"),
     "grep glob search_file_content codebase_search": ("pattern", "query", "path"),
     "websearch web_search google_web_search": ("query", "prompt"),
@@ -27,38 +27,38 @@ _SPEAKING = {
 
 
 @lru_cache(maxsize=200)  # agents have few tools, and call them often
-def _reader(tool: str) -> Decoder[Struct] | None:
+def _build_decoder(tool: str) -> Decoder[Struct] | None:
     """Reads what names what a tool works on. Any type: a stranger's tool may use the same word for something else."""
-    for names, fields in _SPEAKING.items():
+    for names, fields in _SUMMARY_FIELDS.items():
         if tool.lower() in names.split():
             return Decoder(defstruct("Input", [(name, Any, None) for name in fields], gc=False))
     return None
 
 
-def summary(tool: str, given: Raw) -> str:
+def summarize_input(tool: str, given: Raw) -> str:
     """The path, the command, the pattern: empty for a tool we do not know."""
-    reader = _reader(tool)
+    reader = _build_decoder(tool)
     if reader is None:
         return ""
     try:
         fields = reader.decode(given)
-    except UNDECODABLE:
+    except DECODE_ERRORS:
         return ""
     for value in astuple(fields):
         if value and isinstance(value, str):
-            return value[:SHOWN]
+            return value[:MAX_TOOL_TEXT_CHARS]
     return ""
 
 
-def ended(call: str, output: str, error: str | None = None, nested: bool = False) -> ToolEnded:
+def build_tool_ended(call: str, output: str, error: str | None = None, nested: bool = False) -> ToolEnded:
     """Cut for showing, counted in full."""
     lines = output.count("\n")
     if output and output[-1] != "\n":
         lines += 1
-    shown = "" if error == output else output[:SHOWN]
-    return ToolEnded(call, shown, error and error[:SHOWN], lines, len(output), nested)
+    shown = "" if error == output else output[:MAX_TOOL_TEXT_CHARS]
+    return ToolEnded(call, shown, error and error[:MAX_TOOL_TEXT_CHARS], lines, len(output), nested)
 
 
-def failed_with(code: int, output: str) -> str:
+def describe_exit(code: int, output: str) -> str:
     """The error of a shell command, in one line when it can be."""
     return f"exit code {code}: {output.strip()}".removesuffix(": ")

@@ -2,14 +2,14 @@
 
 from msgspec import Struct
 
-from ralph.agents._argv import is_option_value, unless_given
+from ralph.agents._argv import default_flag, is_option_value
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
-from ralph.model.agent_card import Traits
+from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
-from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-TRAITS = Traits("Amp", tokens=True, session=True, verified="format per its documentation, not verified")
+CARD = AgentCard("Amp", tokens=True, session=True, verified="format per its documentation, not verified")
 
 
 class Amp(Struct, frozen=True):
@@ -19,17 +19,17 @@ class Amp(Struct, frozen=True):
     flags: tuple[str, ...]
     reports_cost = False
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`amp [flags…] -x <prompt>`."""
         argv = [*self.command, *self.flags]
         if mode == "stream":
-            argv += unless_given(self.flags, "--stream-json")
-        argv += [*unless_given(self.flags, "--dangerously-allow-all"), "-x"]
+            argv += default_flag(self.flags, "--stream-json")
+        argv += [*default_flag(self.flags, "--dangerously-allow-all"), "-x"]
         if is_option_value(prompt):
             return Invocation((*argv, prompt))
         return Invocation(tuple(argv), prompt)
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return StreamJsonParser() if mode == "stream" else PlainParser()
 

@@ -2,15 +2,15 @@
 
 from msgspec import Struct
 
-from ralph.agents._argv import unless_given
+from ralph.agents._argv import default_flag
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
-from ralph.model.agent_card import Pointing, Traits
+from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.command import Invocation
-from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-TRAITS = Traits("Claude Code", cost=True, tokens=True, session=True, verified="2.1.197, with the scripted model")
-_FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
+CARD = AgentCard("Claude Code", cost=True, tokens=True, session=True, verified="2.1.197, with the scripted model")
+_FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 
 
 class Claude(Struct, frozen=True):
@@ -20,17 +20,17 @@ class Claude(Struct, frozen=True):
     flags: tuple[str, ...]
     reports_cost = True
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`claude -p`, with the budget as its own limit too."""
         argv = [*self.command, "-p", *self.flags]
-        argv += unless_given(self.flags, "--output-format", _FORMATS[mode])
+        argv += default_flag(self.flags, "--output-format", _FORMATS[mode])
         if mode == "stream":
-            argv += unless_given(self.flags, "--verbose")
+            argv += default_flag(self.flags, "--verbose")
         if budget_usd is not None:
-            argv += unless_given(self.flags, "--max-budget-usd", f"{budget_usd:g}")
+            argv += default_flag(self.flags, "--max-budget-usd", f"{budget_usd:g}")
         return Invocation(tuple(argv), prompt)
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return StreamJsonParser() if mode == "stream" else PlainParser()
 
@@ -40,9 +40,9 @@ def build(options: AgentOptions) -> Agent:
     return Claude(options.command, options.flags)
 
 
-def pointed_at(url: str, home: str) -> Pointing:
+def configure_endpoint(url: str, home: str) -> EndpointConfig:
     """Its own variables do it all."""
-    return Pointing(
+    return EndpointConfig(
         {
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": "scripted",

@@ -7,13 +7,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from ralph.agents._account import Account
-from ralph.agents._argv import given, unless_given
-from ralph.agents._ndjson import values
+from ralph.agents._account import RunTotals
+from ralph.agents._argv import default_flag, has_flag
+from ralph.agents._ndjson import decode_lines
 from ralph.agents._plain import PlainParser
-from ralph.agents._recent import Recent
-from ralph.agents._tools import SHOWN, ended, failed_with
-from ralph.model.agent_card import Pointing, Traits
+from ralph.agents._recent import BoundedDict
+from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, build_tool_ended, describe_exit
+from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
 from ralph.model.events import (
     NO_USAGE,
@@ -28,15 +28,15 @@ from ralph.model.events import (
     Unparsed,
     Usage,
 )
-from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
-TRAITS = Traits("Codex", tokens=True, session=True, verified="0.166.0, with the scripted model")
+CARD = AgentCard("Codex", tokens=True, session=True, verified="0.166.0, with the scripted model")
 VERSION_ARGV = ("--version",)
 # 0.126 made --full-auto do nothing, 0.147 refuses it (openai/codex#20133).
-WITHOUT_FULL_AUTO = (0, 126)
-_VERSION = re.compile(r"(\d+)\.(\d+)")
-_STATUS = re.compile(r"\bstatus:? (\d{3})\b")
-_SANDBOX_CHOICES = ("-s", "--sandbox", "--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto")
+FIRST_VERSION_WITHOUT_FULL_AUTO = (0, 126)
+_VERSION_PATTERN = re.compile(r"(\d+)\.(\d+)")
+_STATUS_PATTERN = re.compile(r"\bstatus:? (\d{3})\b")
+_SANDBOX_FLAGS = ("-s", "--sandbox", "--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto")
 
 
 class Codex(Struct, frozen=True):
@@ -46,16 +46,16 @@ class Codex(Struct, frozen=True):
     flags: tuple[str, ...]
     reports_cost = False
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`codex exec … -`."""
         argv = [*self.command, "exec"]
-        argv += unless_given(self.flags, "--json") if mode == "stream" else ("-o", ANSWER_FILE)
-        argv += unless_given(self.flags, "--skip-git-repo-check")
-        if not _chooses_sandbox(self.flags):
+        argv += default_flag(self.flags, "--json") if mode == "stream" else ("-o", ANSWER_FILE)
+        argv += default_flag(self.flags, "--skip-git-repo-check")
+        if not _has_sandbox_flag(self.flags):
             argv += ["-s", "workspace-write"]
         return Invocation((*argv, *self.flags, "-"), prompt)
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return CodexParser() if mode == "stream" else PlainParser()
 
@@ -63,9 +63,9 @@ class Codex(Struct, frozen=True):
 class OldCodex(Codex, frozen=True):
     """Before the flag was dropped: the prompt in a file, as first specified."""
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`codex e --json --full-auto <file>`."""
-        free = unless_given(self.flags, "--full-auto")
+        free = default_flag(self.flags, "--full-auto")
         if mode == "stream":
             return Invocation((*self.command, "e", "--json", *free, *self.flags, PROMPT_FILE))
         return Invocation((*self.command, "e", *free, "-o", ANSWER_FILE, *self.flags, PROMPT_FILE))
@@ -73,12 +73,12 @@ class OldCodex(Codex, frozen=True):
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings and this version; a version we cannot read is a new one."""
-    version = _VERSION.search(options.version)
-    old = version is not None and (int(version[1]), int(version[2])) < WITHOUT_FULL_AUTO
+    version = _VERSION_PATTERN.search(options.version)
+    old = version is not None and (int(version[1]), int(version[2])) < FIRST_VERSION_WITHOUT_FULL_AUTO
     return (OldCodex if old else Codex)(options.command, options.flags)
 
 
-def pointed_at(url: str, home: str) -> Pointing:
+def configure_endpoint(url: str, home: str) -> EndpointConfig:
     """A provider of its own in its config; without plugins and analytics it asks no one else."""
     config = f"""\
 model_provider = "scripted"
@@ -102,11 +102,13 @@ enabled = false
 exclude_slash_tmp = true
 exclude_tmpdir_env_var = true
 """
-    return Pointing({"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "scripted"}, files={".codex/config.toml": config})
+    return EndpointConfig(
+        {"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "scripted"}, files={".codex/config.toml": config}
+    )
 
 
-def _chooses_sandbox(flags: tuple[str, ...]) -> bool:
-    return given(flags, *_SANDBOX_CHOICES) or any(flag.startswith("sandbox_mode=") for flag in flags)
+def _has_sandbox_flag(flags: tuple[str, ...]) -> bool:
+    return has_flag(flags, *_SANDBOX_FLAGS) or any(flag.startswith("sandbox_mode=") for flag in flags)
 
 
 # -- the wire --------------------------------------------------------------------------------------
@@ -198,27 +200,27 @@ _DECODER: Decoder[_Line] = Decoder(_Line)
 
 
 # -- the parser ------------------------------------------------------------------------------------
-class CodexParser(Account):
+class CodexParser(RunTotals):
     """One run. Only `turn.completed` is a success."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._running = Recent()
+        self._running = BoundedDict()
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
         found: list[AgentEvent] = []
-        for line in values(lines, _DECODER):
-            found += self._events(line)
+        for line in decode_lines(lines, _DECODER):
+            found += self._convert_line(line)
         return found
 
-    def heard(self) -> Heard:
+    def summarize_run(self) -> ParsedRun:
         """What the last turn came to. A status is told in words only."""
-        status = _STATUS.search(self._error)
+        status = _STATUS_PATTERN.search(self._error)
         self._status = int(status[1]) if status else None
-        return super().heard()
+        return super().summarize_run()
 
-    def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
+    def _convert_line(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
         match line:
             case _ThreadStarted(thread):
                 return (Noted(f"thread: {thread}"),)
@@ -226,33 +228,33 @@ class CodexParser(Account):
                 self._closing = "none"
                 return ()
             case _ItemStarted(item):
-                return self._started(item)
+                return self._start_item(item)
             case _ItemUpdated(item):
-                return _plan(item) if item.type == "todo_list" else ()
+                return _build_plan(item) if item.type == "todo_list" else ()
             case _ItemCompleted(item):
-                return self._completed(item)
+                return self._complete_item(item)
             case _TurnCompleted(usage):
-                return self._succeeded(_counted(usage))
+                return self._finish_turn(_to_usage(usage))
             case _TurnFailed(problem):
-                return self._failed(problem.message if problem else "")
+                return self._fail_turn(problem.message if problem else "")
             case _Error(message):
                 self._error = message
                 return (Noted(message),)
             case Unparsed():
-                return self._strange(line)
+                return self._count_unparsed(line)
 
-    def _started(self, item: _Item) -> Sequence[AgentEvent]:
+    def _start_item(self, item: _Item) -> Sequence[AgentEvent]:
         if item.type == "todo_list":
-            return _plan(item)
-        if (named := _named(item)) is None:
+            return _build_plan(item)
+        if (named := _describe_tool(item)) is None:
             return ()
         self._running.remember(item.id)
         self._tools += 1
         self._text = ""
         name, about = named
-        return (ToolStarted(item.id, name, about[:SHOWN]),)
+        return (ToolStarted(item.id, name, about[:MAX_TOOL_TEXT_CHARS]),)
 
-    def _completed(self, item: _Item) -> Sequence[AgentEvent]:
+    def _complete_item(self, item: _Item) -> Sequence[AgentEvent]:
         match item.type:
             case "agent_message" | "plan":
                 self._text, self._error = item.text, ""
@@ -262,31 +264,31 @@ class CodexParser(Account):
             case "error":
                 return (Noted(item.message),)
             case "todo_list":
-                return _plan(item)
+                return _build_plan(item)
             case _:
                 # Some tools are told only when they are over.
-                before = () if item.id in self._running else self._started(item)
-                return (*before, self._ended(item))
+                before = () if item.id in self._running else self._start_item(item)
+                return (*before, self._end_tool(item))
 
-    def _ended(self, item: _Item) -> ToolEnded:
+    def _end_tool(self, item: _Item) -> ToolEnded:
         self._running.pop(item.id, None)
-        error = _failure(item)
+        error = _find_failure(item)
         if error is not None:
             self._errors += 1
         if item.status == "declined":
-            self._denials[(_named(item) or ("",))[0]] = None
-        return ended(item.id, item.aggregated_output, error)
+            self._denials[(_describe_tool(item) or ("",))[0]] = None
+        return build_tool_ended(item.id, item.aggregated_output, error)
 
-    def _succeeded(self, usage: Usage) -> Sequence[AgentEvent]:
+    def _finish_turn(self, usage: Usage) -> Sequence[AgentEvent]:
         self._closing, self._error = "success", ""
-        return (self._meter.total(None, usage), Finished(True, self._text, usage=usage))
+        return (self._meter.add_total(None, usage), Finished(True, self._text, usage=usage))
 
-    def _failed(self, message: str) -> Sequence[AgentEvent]:
+    def _fail_turn(self, message: str) -> Sequence[AgentEvent]:
         self._closing, self._error = "error", message or self._error or "turn failed"
         return (Finished(False, error=self._error),)
 
 
-def _named(item: _Item) -> tuple[str, str] | None:
+def _describe_tool(item: _Item) -> tuple[str, str] | None:
     """A tool's name and what it is about; None for what is no tool."""
     match item.type:
         case "command_execution":
@@ -303,20 +305,20 @@ def _named(item: _Item) -> tuple[str, str] | None:
             return None
 
 
-def _failure(item: _Item) -> str | None:
+def _find_failure(item: _Item) -> str | None:
     if item.exit_code:
-        return failed_with(item.exit_code, item.aggregated_output)
+        return describe_exit(item.exit_code, item.aggregated_output)
     if item.status in ("failed", "declined"):
         return item.error.message if item.error else item.status
     return None
 
 
-def _plan(item: _Item) -> Sequence[AgentEvent]:
+def _build_plan(item: _Item) -> Sequence[AgentEvent]:
     todos = tuple(Todo(step.text, "done" if step.completed else "pending") for step in item.items)
     return (Planned(todos),) if todos else ()
 
 
-def _counted(usage: _Tokens | None) -> Usage:
+def _to_usage(usage: _Tokens | None) -> Usage:
     if usage is None:
         return NO_USAGE
     return Usage(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.cache_write_input_tokens)

@@ -2,17 +2,17 @@
 
 from msgspec import Struct
 
-from ralph.agents._argv import misfit
+from ralph.agents._argv import find_argv_problem
 from ralph.agents._plain import PlainParser
-from ralph.model.agent_card import Traits
+from ralph.model.agent_card import AgentCard
 from ralph.model.command import PROMPT_FILE, Invocation
 from ralph.model.errors import ConfigError
-from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-TRAITS = Traits(
+CARD = AgentCard(
     "any other command", streaming=False, tools=False, verified="its text and exit code are all that is known"
 )
-PROMPT = "{prompt}"
+PROMPT_PLACEHOLDER = "{prompt}"
 
 
 class AnyCommand(Struct, frozen=True):
@@ -21,15 +21,15 @@ class AnyCommand(Struct, frozen=True):
     argv: tuple[str, ...]
     reports_cost = False
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """The words as they are in the settings."""
-        if not any(PROMPT in word or PROMPT_FILE in word for word in self.argv):
+        if not any(PROMPT_PLACEHOLDER in word or PROMPT_FILE in word for word in self.argv):
             return Invocation(self.argv, prompt)
-        if any(PROMPT in word for word in self.argv):
-            _check(prompt)
-        return Invocation(tuple(word.replace(PROMPT, prompt) for word in self.argv))
+        if any(PROMPT_PLACEHOLDER in word for word in self.argv):
+            _refuse_unfit_prompt(prompt)
+        return Invocation(tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in self.argv))
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return PlainParser()
 
@@ -39,9 +39,9 @@ def build(options: AgentOptions) -> Agent:
     return AnyCommand((*options.command, *options.flags))
 
 
-def _check(prompt: str) -> None:
-    if why := misfit(prompt):
+def _refuse_unfit_prompt(prompt: str) -> None:
+    if why := find_argv_problem(prompt):
         raise ConfigError(
-            f"the prompt {why}, so it cannot take the place of {PROMPT} in agent.command",
+            f"the prompt {why}, so it cannot take the place of {PROMPT_PLACEHOLDER} in agent.command",
             f"Write {PROMPT_FILE} instead, or leave both out: the prompt then comes on stdin.",
         )

@@ -5,23 +5,23 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from ralph.agents._account import Account
-from ralph.agents._argv import given, is_option_value, unless_given
-from ralph.agents._ndjson import values
+from ralph.agents._account import RunTotals
+from ralph.agents._argv import default_flag, has_flag, is_option_value
+from ralph.agents._ndjson import decode_lines
 from ralph.agents._plain import PlainParser
-from ralph.agents._plan import TOOLS as PLAN_TOOLS
+from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
-from ralph.agents._recent import Recent
-from ralph.agents._tools import ended, summary
-from ralph.model.agent_card import Pointing, Traits
+from ralph.agents._recent import BoundedDict
+from ralph.agents._tools import build_tool_ended, summarize_input
+from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
-from ralph.model.ports import Agent, AgentOptions, Heard, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
-TRAITS = Traits("Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
-_FORMATS: dict[Mode, str] = {"stream": "stream-json", "text": "text"}
-KEPT = 1 << 20  # characters of one text, the last ones
-_EMPTY = "returned an empty response"  # it tells as an error what for others is a success without a word
+CARD = AgentCard("Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
+_FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
+MAX_KEPT_TEXT_CHARS = 1 << 20  # characters of one text, the last ones
+_EMPTY_RESPONSE = "returned an empty response"  # it tells as an error what for others is a success without a word
 
 
 class Gemini(Struct, frozen=True):
@@ -31,19 +31,19 @@ class Gemini(Struct, frozen=True):
     flags: tuple[str, ...]
     reports_cost = False
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`gemini [flags…] -p <prompt>`."""
         argv = [*self.command, *self.flags]
-        if not given(self.flags, "-o"):
-            argv += unless_given(self.flags, "--output-format", _FORMATS[mode])
-        if not given(self.flags, "-y", "--approval-mode"):  # it refuses two opinions on approval
-            argv += unless_given(self.flags, "--yolo")
-        argv += unless_given(self.flags, "--skip-trust")
+        if not has_flag(self.flags, "-o"):
+            argv += default_flag(self.flags, "--output-format", _FORMATS[mode])
+        if not has_flag(self.flags, "-y", "--approval-mode"):  # it refuses two opinions on approval
+            argv += default_flag(self.flags, "--yolo")
+        argv += default_flag(self.flags, "--skip-trust")
         if is_option_value(prompt):
             return Invocation((*argv, "-p", prompt))
         return Invocation(tuple(argv), prompt)
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return GeminiParser() if mode == "stream" else PlainParser()
 
@@ -53,7 +53,7 @@ def build(options: AgentOptions) -> Agent:
     return Gemini(options.command, options.flags)
 
 
-def pointed_at(url: str, home: str) -> Pointing:
+def configure_endpoint(url: str, home: str) -> EndpointConfig:
     """An address and a key; its settings must say that a key is what it logs in with."""
     settings = """\
 {
@@ -62,7 +62,7 @@ def pointed_at(url: str, home: str) -> Pointing:
   "privacy": {"usageStatisticsEnabled": false}
 }
 """
-    return Pointing(
+    return EndpointConfig(
         {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "scripted"},
         ("-m", "gemini-2.5-pro"),
         {".gemini/settings.json": settings},
@@ -120,106 +120,106 @@ _DECODER: Decoder[_Line] = Decoder(_Line)
 
 
 # -- the parser ------------------------------------------------------------------------------------
-class GeminiParser(Account):
+class GeminiParser(RunTotals):
     """One run. Text comes in pieces and is told when it is whole."""
 
     def __init__(self) -> None:
         super().__init__()
         self._plan = Plan()
-        self._planning = Recent()
+        self._planning = BoundedDict()
         self._pieces: list[str] = []  # of the text so far
-        self._told = True
+        self._is_flushed = True
         self._size = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
         found: list[AgentEvent] = []
-        for line in values(lines, _DECODER):
+        for line in decode_lines(lines, _DECODER):
             if isinstance(line, _Message):
-                found += self._piece(line)
+                found += self._handle_message(line)
             else:
-                found += self._whole()
-                found += self._events(line)
+                found += self._flush_text()
+                found += self._convert_line(line)
         return found
 
-    def heard(self) -> Heard:
+    def summarize_run(self) -> ParsedRun:
         """What its result says, and the last text."""
-        self._text = self._joined()
-        return super().heard()
+        self._text = self._join_text()
+        return super().summarize_run()
 
-    def _piece(self, line: _Message) -> Sequence[AgentEvent]:
+    def _handle_message(self, line: _Message) -> Sequence[AgentEvent]:
         if line.role != "assistant" or not line.content:
             return ()
         if line.delta:
-            self._add(line.content)
+            self._add_piece(line.content)
             return ()
         # Without the mark a message is whole, or repeats the one before it and goes on.
-        before = () if line.content.startswith(self._joined()) else self._whole()
-        self._forget()
-        self._add(line.content)
+        before = () if line.content.startswith(self._join_text()) else self._flush_text()
+        self._clear_text()
+        self._add_piece(line.content)
         return before
 
-    def _add(self, piece: str) -> None:
+    def _add_piece(self, piece: str) -> None:
         self._pieces.append(piece)
-        self._told = False
+        self._is_flushed = False
         self._size += len(piece)
-        if self._size > 2 * KEPT:
-            end = self._joined()[-KEPT:]
+        if self._size > 2 * MAX_KEPT_TEXT_CHARS:
+            end = self._join_text()[-MAX_KEPT_TEXT_CHARS:]
             self._pieces, self._size = [end], len(end)
 
-    def _forget(self) -> None:
+    def _clear_text(self) -> None:
         self._pieces, self._size = [], 0
 
-    def _joined(self) -> str:
+    def _join_text(self) -> str:
         return "".join(self._pieces)
 
-    def _whole(self) -> Sequence[AgentEvent]:
-        told, self._told = self._told, True
-        return () if told else (Said(self._joined()),)
+    def _flush_text(self) -> Sequence[AgentEvent]:
+        told, self._is_flushed = self._is_flushed, True
+        return () if told else (Said(self._join_text()),)
 
-    def _events(self, line: _Init | _ToolUse | _ToolResult | _Error | _Result | Unparsed) -> Sequence[AgentEvent]:
+    def _convert_line(self, line: _Init | _ToolUse | _ToolResult | _Error | _Result | Unparsed) -> Sequence[AgentEvent]:
         match line:
             case _Init(session):
                 return (Noted(f"session: {session}"),)
             case _ToolUse():
-                return self._started(line)
+                return self._start_tool(line)
             case _ToolResult():
-                return self._ended(line)
+                return self._end_tool(line)
             case _Error(message):
                 self._error = message
                 return (Noted(message),)
             case _Result():
-                return self._finished(line)
+                return self._finish_run(line)
             case Unparsed():
-                return self._strange(line)
+                return self._count_unparsed(line)
 
-    def _started(self, line: _ToolUse) -> Sequence[AgentEvent]:
-        self._forget()
+    def _start_tool(self, line: _ToolUse) -> Sequence[AgentEvent]:
+        self._clear_text()
         if line.tool_name in PLAN_TOOLS:
             self._planning.remember(line.tool_id)
-            planned = self._plan.changed(line.tool_name, line.parameters)
+            planned = self._plan.apply_call(line.tool_name, line.parameters)
             return (planned,) if planned else ()
         self._tools += 1
-        return (ToolStarted(line.tool_id, line.tool_name, summary(line.tool_name, line.parameters)),)
+        return (ToolStarted(line.tool_id, line.tool_name, summarize_input(line.tool_name, line.parameters)),)
 
-    def _ended(self, line: _ToolResult) -> Sequence[AgentEvent]:
+    def _end_tool(self, line: _ToolResult) -> Sequence[AgentEvent]:
         if line.tool_id in self._planning:
             return ()
         output = line.output or ""
         if line.status != "error":
-            return (ended(line.tool_id, output),)
+            return (build_tool_ended(line.tool_id, output),)
         self._errors += 1
-        return (ended(line.tool_id, output, line.error.message if line.error else output or "failed"),)
+        return (build_tool_ended(line.tool_id, output, line.error.message if line.error else output or "failed"),)
 
-    def _finished(self, line: _Result) -> Sequence[AgentEvent]:
+    def _finish_run(self, line: _Result) -> Sequence[AgentEvent]:
         problem = line.error or _Problem(message=self._error or "failed")
-        ok = line.status == "success" or _EMPTY in problem.message
+        ok = line.status == "success" or _EMPTY_RESPONSE in problem.message
         stats = line.stats or _Stats()
         usage = Usage(stats.input_tokens, stats.output_tokens, stats.cached) if line.stats else NO_USAGE
         self._closing = "success" if ok else "error"
         self._error = "" if ok else problem.message
         self._cut_short = not ok and "TurnLimit" in problem.type
         return (
-            self._meter.total(None, usage),
-            Finished(ok, self._joined() if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
+            self._meter.add_total(None, usage),
+            Finished(ok, self._join_text() if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
         )

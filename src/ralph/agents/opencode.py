@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-from ralph.agents._account import Account
-from ralph.agents._argv import unless_given
-from ralph.agents._ndjson import values
+from ralph.agents._account import RunTotals
+from ralph.agents._argv import default_flag
+from ralph.agents._ndjson import decode_lines
 from ralph.agents._plain import PlainParser
-from ralph.agents._plan import TOOLS as PLAN_TOOLS
+from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
-from ralph.agents._tools import ended, failed_with, summary
-from ralph.model.agent_card import Pointing, Traits
+from ralph.agents._tools import build_tool_ended, describe_exit, summarize_input
+from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
-from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-TRAITS = Traits("opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
+CARD = AgentCard("opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
 
 
 class Opencode(Struct, frozen=True):
@@ -27,15 +27,15 @@ class Opencode(Struct, frozen=True):
     flags: tuple[str, ...]
     reports_cost = True
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`opencode run`."""
         argv = [*self.command, "run"]
         if mode == "stream":
-            argv += unless_given(self.flags, "--format", "json")
-        argv += unless_given(self.flags, "--auto")
+            argv += default_flag(self.flags, "--format", "json")
+        argv += default_flag(self.flags, "--auto")
         return Invocation((*argv, *self.flags), prompt)
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return OpencodeParser() if mode == "stream" else PlainParser()
 
@@ -45,7 +45,7 @@ def build(options: AgentOptions) -> Agent:
     return Opencode(options.command, options.flags)
 
 
-def pointed_at(url: str, home: str) -> Pointing:
+def configure_endpoint(url: str, home: str) -> EndpointConfig:
     """A provider of its own, with prices, in a variable."""
     config = f"""\
 {{
@@ -59,7 +59,7 @@ def pointed_at(url: str, home: str) -> Pointing:
   }}
 }}
 """
-    return Pointing({"OPENCODE_CONFIG_CONTENT": config, "OPENCODE_DISABLE_AUTOUPDATE": "1"})
+    return EndpointConfig({"OPENCODE_CONFIG_CONTENT": config, "OPENCODE_DISABLE_AUTOUPDATE": "1"})
 
 
 # -- the wire --------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ _DECODER: Decoder[_Line] = Decoder(_Line)
 
 
 # -- the parser ------------------------------------------------------------------------------------
-class OpencodeParser(Account):
+class OpencodeParser(RunTotals):
     """One run. It has no result event: the end is a step that finished with "stop"."""
 
     def __init__(self) -> None:
@@ -152,11 +152,11 @@ class OpencodeParser(Account):
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         """The events of these lines."""
         found: list[AgentEvent] = []
-        for line in values(lines, _DECODER):
-            found += self._events(line)
+        for line in decode_lines(lines, _DECODER):
+            found += self._convert_line(line)
         return found
 
-    def _events(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
+    def _convert_line(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
         match line:
             case _StepStart(session):
                 self._steps += 1
@@ -168,55 +168,57 @@ class OpencodeParser(Account):
             case _Reasoning(part):
                 return (Said(part.text, thinking=True),) if part.text else ()
             case _ToolUse(part):
-                return self._used(part)
+                return self._convert_tool_use(part)
             case _StepFinish(part):
-                return self._step_finished(part)
+                return self._finish_step(part)
             case _Error(problem):
-                return self._failed(problem)
+                return self._fail_run(problem)
             case Unparsed():
-                return self._strange(line)
+                return self._count_unparsed(line)
 
-    def _used(self, part: _ToolPart) -> Sequence[AgentEvent]:
+    def _convert_tool_use(self, part: _ToolPart) -> Sequence[AgentEvent]:
         """A tool is told once, when it is over."""
         self._text = ""
         if part.tool in PLAN_TOOLS:
-            planned = self._plan.changed(part.tool, part.state.input)
+            planned = self._plan.apply_call(part.tool, part.state.input)
             return (planned,) if planned else ()
-        error = _failure(part.state)
+        error = _find_failure(part.state)
         self._tools += 1
         self._errors += error is not None
         return (
-            ToolStarted(part.call, part.tool, summary(part.tool, part.state.input)),
-            ended(part.call, part.state.output, error),
+            ToolStarted(part.call, part.tool, summarize_input(part.tool, part.state.input)),
+            build_tool_ended(part.call, part.state.output, error),
         )
 
-    def _step_finished(self, part: _FinishPart) -> Sequence[AgentEvent]:
+    def _finish_step(self, part: _FinishPart) -> Sequence[AgentEvent]:
         tokens = part.tokens
-        spent = self._meter.add(part.cost, Usage(tokens.input, tokens.output, tokens.cache.read, tokens.cache.write))
+        spent = self._meter.add_step(
+            part.cost, Usage(tokens.input, tokens.output, tokens.cache.read, tokens.cache.write)
+        )
         if part.reason in ("tool-calls", "unknown"):
             return (spent,)
         ok = part.reason == "stop"
         self._closing = "success" if ok else "error"
         self._cut_short = part.reason == "length"
         self._error = "" if ok else f"the answer ended early: {part.reason}"
-        return (spent, self._finished())
+        return (spent, self._build_finished())
 
-    def _failed(self, problem: _Problem) -> Sequence[AgentEvent]:
+    def _fail_run(self, problem: _Problem) -> Sequence[AgentEvent]:
         data = problem.data or _Data()
         self._closing, self._status = "error", data.status
         self._error = data.message or problem.name or "failed"
-        return (self._finished(),)
+        return (self._build_finished(),)
 
-    def _finished(self) -> Finished:
+    def _build_finished(self) -> Finished:
         ok = self._closing == "success"
         return Finished(
             ok, self._text if ok else "", self._error, self._meter.cost_usd, self._meter.usage, turns=self._steps
         )
 
 
-def _failure(state: _State) -> str | None:
+def _find_failure(state: _State) -> str | None:
     if state.status == "error":
         return state.error or state.output or "failed"
     if state.metadata is not None and state.metadata.exit:
-        return failed_with(state.metadata.exit, state.output)
+        return describe_exit(state.metadata.exit, state.output)
     return None

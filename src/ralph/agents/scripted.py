@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
-from ralph.model.agent_card import Traits
+from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
-from ralph.model.ports import Agent, AgentOptions, LineParser, Mode
+from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-TRAITS = Traits("scripted agent", cost=True, tokens=True, session=True, verified="part of ralph")
-_MODES: dict[Mode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
+CARD = AgentCard("scripted agent", cost=True, tokens=True, session=True, verified="part of ralph")
+_MODE_FLAGS: dict[OutputMode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
 
 
 class Scripted(Struct, frozen=True):
@@ -20,11 +20,11 @@ class Scripted(Struct, frozen=True):
     flags: tuple[str, ...]
     reports_cost = True
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """The player, in the Python that runs us."""
-        return Invocation((sys.executable, "-m", "ralph.agents._player", *self.flags, *_MODES[mode]), prompt)
+        return Invocation((sys.executable, "-m", "ralph.agents._player", *self.flags, *_MODE_FLAGS[mode]), prompt)
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """For one run."""
         return StreamJsonParser() if mode == "stream" else PlainParser()
 

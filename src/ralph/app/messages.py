@@ -5,13 +5,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ralph.core.supervised.task_ids import project_id_problem, task_id_problem
+from ralph.core.supervised.task_ids import find_project_id_problem, find_task_id_problem
 from ralph.model.errors import UsageError
-from ralph.model.message import TASK_BUS, Message
-from ralph.stores.bus import Bus
+from ralph.model.message import TASK_BUS_FILE, Message
+from ralph.stores.bus import FileMessageBus
 
 
-class Origin(Struct, frozen=True):
+class MessageOrigin(Struct, frozen=True):
     """Who posts."""
 
     project_id: str = ""
@@ -19,48 +19,48 @@ class Origin(Struct, frozen=True):
     run_id: str = ""
 
 
-def bus_path(bus: Path | None, task: Path | None, environment: Mapping[str, str]) -> Path:
+def resolve_bus_path(bus: Path | None, task: Path | None, environment: Mapping[str, str]) -> Path:
     """The file itself, or the bus of a task's folder, or of the task this process works for."""
     if bus and task:
         raise UsageError("--bus and --task both say which bus", "give one of them")
     if bus:
         return bus
-    folder = task or _task_folder(environment)
+    folder = task or _read_task_folder(environment)
     if not folder:
         raise UsageError("which message bus?", "give --bus FILE or --task DIR, or set TASK_FOLDER")
     if not folder.is_dir():
         raise UsageError(f"no task folder {str(folder)!r}", "give an existing one with --task DIR")
-    return folder / TASK_BUS
+    return folder / TASK_BUS_FILE
 
 
-def origin(path: Path, environment: Mapping[str, str]) -> Origin:
+def detect_origin(path: Path, environment: Mapping[str, str]) -> MessageOrigin:
     """What the place of a task's bus, `<root>/<project>/<task>/`, and the environment tell of who posts."""
     task, project = path.absolute().parent.name, path.absolute().parent.parent.name
-    in_a_task = path.name == TASK_BUS and not task_id_problem(task) and not project_id_problem(project)
+    in_a_task = path.name == TASK_BUS_FILE and not find_task_id_problem(task) and not find_project_id_problem(project)
     run = environment.get("RALPH_ATTEMPT_ID") or environment.get("RALPH_RUN_ID", "")
     if "RALPH_TASK" in environment:
-        return Origin(environment.get("RALPH_PROJECT", ""), environment["RALPH_TASK"], run)
-    return Origin(project, task, run) if in_a_task else Origin(run_id=run)
+        return MessageOrigin(environment.get("RALPH_PROJECT", ""), environment["RALPH_TASK"], run)
+    return MessageOrigin(project, task, run) if in_a_task else MessageOrigin(run_id=run)
 
 
-def post(path: Path, kind: str, body: str, by: Origin) -> str:
+def post_message(path: Path, kind: str, body: str, by: MessageOrigin) -> str:
     """Append a message; its id."""
-    return Bus(path).post(kind, body, project_id=by.project_id, task_id=by.task_id, run_id=by.run_id)
+    return FileMessageBus(path).post(kind, body, project_id=by.project_id, task_id=by.task_id, run_id=by.run_id)
 
 
-def read(path: Path, since: str | None, last: int | None) -> Sequence[Message]:
+def read_messages(path: Path, since: str | None, last: int | None) -> Sequence[Message]:
     """The messages after `since`, of those the `last` so many."""
-    return Bus(path).read(since, last)
+    return FileMessageBus(path).read(since, last)
 
 
-def follow(path: Path, since: str | None, last: int | None, stop: Callable[[], bool]) -> Iterator[Message]:
+def follow_messages(path: Path, since: str | None, last: int | None, stop: Callable[[], bool]) -> Iterator[Message]:
     """What `read` gives, then every new message."""
-    bus = Bus(path)
+    bus = FileMessageBus(path)
     shown = bus.read(since, last)
     yield from shown
     yield from bus.follow(stop, since=shown[-1].msg_id if shown else since)
 
 
-def _task_folder(environment: Mapping[str, str]) -> Path | None:
+def _read_task_folder(environment: Mapping[str, str]) -> Path | None:
     folder = environment.get("TASK_FOLDER")
     return Path(folder) if folder else None

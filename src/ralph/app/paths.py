@@ -6,7 +6,7 @@ from binascii import crc32
 from msgspec import Struct
 
 
-class Places(Struct, frozen=True):
+class Paths(Struct, frozen=True):
     """The folders of one run."""
 
     folder: str  # where ralph was started
@@ -15,7 +15,7 @@ class Places(Struct, frozen=True):
     in_git: bool
 
     @property
-    def notes(self) -> str:
+    def dot_ralph(self) -> str:
         """Settings, prompts, guardrail logs."""
         return os.path.join(self.folder, ".ralph")
 
@@ -27,59 +27,59 @@ class Places(Struct, frozen=True):
     @property
     def lock(self) -> str:
         """One a work tree."""
-        return self.lock_of(self.root)
+        return self.lock_for(self.root)
 
     @property
-    def crew_lock(self) -> str:
+    def execute_lock(self) -> str:
         """The same for `ralph execute`, which works in work trees of its own."""
-        return self.lock_of(os.path.join(self.root, "execute"))
+        return self.lock_for(os.path.join(self.root, "execute"))
 
-    def lock_of(self, folder: str) -> str:
+    def lock_for(self, folder: str) -> str:
         """What is held by whoever works in that folder."""
         # Two folders of one name rarely share a checksum too, and then they only take turns.
         name = f"{os.path.basename(folder)}-{crc32(os.fsencode(folder)):08x}"
         return os.path.join(self.state, "locks", name)
 
-    def records(self, run: str) -> str:
+    def run_dir(self, run: str) -> str:
         """A run's own folder."""
         return os.path.join(self.state, "runs", run)
 
 
-def find(folder: str) -> Places:
+def find_paths(folder: str) -> Paths:
     """By looking for `.git` upwards; git itself is not asked."""
     folder = os.path.realpath(folder)
     at = folder
     while True:
-        if git := _common_dir(os.path.join(at, ".git")):
-            return Places(folder, at, os.path.join(git, "ralph"), in_git=True)
+        if git := _find_common_dir(os.path.join(at, ".git")):
+            return Paths(folder, at, os.path.join(git, "ralph"), in_git=True)
         at, below = os.path.dirname(at), at
         if at == below:
-            return Places(folder, folder, os.path.join(folder, ".ralph", "state"), in_git=False)
+            return Paths(folder, folder, os.path.join(folder, ".ralph", "state"), in_git=False)
 
 
-def overlooked(places: Places) -> tuple[str, ...]:
+def find_ignored_settings(places: Paths) -> tuple[str, ...]:
     """A word about settings at the root of the work tree, which do not hold in a folder below it."""
     of_root = os.path.join(places.root, ".ralph", "settings.json")
-    if places.folder == places.root or os.path.exists(os.path.join(places.notes, "settings.json")):
+    if places.folder == places.root or os.path.exists(os.path.join(places.dot_ralph, "settings.json")):
         return ()
     return (f"{of_root} does not hold here; to use it, start ralph there",) if os.path.exists(of_root) else ()
 
 
-def branch_of(places: Places) -> str:
+def read_branch(places: Paths) -> str:
     """What is checked out: a branch, or the beginning of a commit; empty outside git."""
     try:
-        with open(os.path.join(_own_dir(os.path.join(places.root, ".git")), "HEAD"), encoding="utf-8") as file:
+        with open(os.path.join(_find_git_dir(os.path.join(places.root, ".git")), "HEAD"), encoding="utf-8") as file:
             head = file.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:12]
 
 
-def _common_dir(path: str) -> str:
+def _find_common_dir(path: str) -> str:
     """The repository behind a `.git` folder, or behind the file that stands for it in a linked work tree."""
     if os.path.isdir(path):
         return path if os.path.exists(os.path.join(path, "HEAD")) else ""
-    own = _own_dir(path)
+    own = _find_git_dir(path)
     if not own or not os.path.isdir(own):
         return ""
     try:
@@ -89,7 +89,7 @@ def _common_dir(path: str) -> str:
         return os.path.normpath(own)  # a submodule: its own repository
 
 
-def _own_dir(path: str) -> str:
+def _find_git_dir(path: str) -> str:
     """Git's folder for one work tree: `.git` itself, or what that file names."""
     if os.path.isdir(path):
         return path

@@ -8,7 +8,7 @@ from ralph.process.supervisor import Supervisor
 
 
 @contextmanager
-def errand() -> Iterator[Supervisor]:
+def open_short_lived_processes() -> Iterator[Supervisor]:
     """A guardian for as long as the block lasts; a signal ends what it started."""
     inbox = SignalInbox(lambda: False, int)
     supervisor = Supervisor(inbox)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OLD_GROUPS = {"verifiers": ("ralph.gates",)}  # what packages of 0.1 register by; still heard
 
 
-def load(kind: str, name: str) -> ModuleType:
+def load_extension(kind: str, name: str) -> ModuleType:
     """The module `ralph.<kind>.<name>`, or what the entry-point group `ralph.<kind>` gives for that name."""
     if name.isidentifier() and not name.startswith("_") and importlib.util.find_spec(f"ralph.{kind}.{name}"):
         return importlib.import_module(f"ralph.{kind}.{name}")
@@ -22,28 +22,28 @@ def load(kind: str, name: str) -> ModuleType:
             found: ModuleType = entry.load()
             return found
     raise UnknownExtension(
-        f"no {kind} named {name!r}; known: {', '.join(names(kind))}", "check the spelling in settings"
+        f"no {kind} named {name!r}; known: {', '.join(list_extensions(kind))}", "check the spelling in settings"
     )
 
 
-def names(kind: str) -> list[str]:
+def list_extensions(kind: str) -> list[str]:
     """All that `load` would find."""
-    return sorted({*_ours(kind), *_installed(kind)})
+    return sorted({*_builtin_names(kind), *_entry_point_names(kind)})
 
 
-def others(kind: str) -> list[str]:
+def list_third_party_extensions(kind: str) -> list[str]:
     """Those that are not ours."""
-    return sorted(_installed(kind) - _ours(kind))
+    return sorted(_entry_point_names(kind) - _builtin_names(kind))
 
 
-def _ours(kind: str) -> set[str]:
+def _builtin_names(kind: str) -> set[str]:
     import pkgutil
 
     package = importlib.import_module(f"ralph.{kind}")
     return {module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")}
 
 
-def _installed(kind: str) -> set[str]:
+def _entry_point_names(kind: str) -> set[str]:
     return {entry.name for entry in _entry_points(kind)}
 
 

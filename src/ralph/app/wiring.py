@@ -6,48 +6,50 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app import registry
-from ralph.app.paths import Places
-from ralph.config.schema import AgentSettings, Settings, flag_words
+from ralph.app.paths import Paths
+from ralph.config.schema import AgentSettings, Settings, split_flags
 from ralph.core import environment
-from ralph.core.guardrail import slugs
-from ralph.core.policies.tagged import Standing, Tagged
+from ralph.core.guardrail import slugify_commands
+from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
-from ralph.engine.agent_run import Caller
-from ralph.engine.loops.run import Surroundings, World
-from ralph.engine.scm import Scm
+from ralph.engine.agent_run import AgentRunner
+from ralph.engine.loops.run import RunConfig, RunEffects
+from ralph.engine.scm import ScmRunner
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
-from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, Keep, Mode, Processes, Watcher
+from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, OutputMode, Processes, TreeKeeper, Watcher
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
 from ralph.workspaces.snapshots import Snapshots
 
-VERSION_TIMEOUT = 20.0
+VERSION_TIMEOUT_SECONDS = 20.0
 
 
-class Crew(Struct, frozen=True):
+class AgentCommand(Struct, frozen=True):
     """The agent of a run: its adapter's name and what its settings come to."""
 
     adapter: str
-    words: tuple[str, ...]  # the program, found, and what belongs to it
+    argv: tuple[str, ...]  # the program, found, and what belongs to it
     flags: tuple[str, ...]
 
 
-def recruited(settings: AgentSettings, folder: str, variables: Mapping[str, str]) -> Crew:
+def resolve_agent(settings: AgentSettings, folder: str, variables: Mapping[str, str]) -> AgentCommand:
     """Find the agent's program."""
-    from ralph.agents._names import name_of
+    from ralph.agents._names import resolve_adapter_name
 
-    words = _command_words(settings.command, folder, variables)
-    return found(words, flag_words(settings.flags), settings.adapter or name_of(words[0]), folder, variables)
+    words = _split_command(settings.command, folder, variables)
+    return locate_agent(
+        words, split_flags(settings.flags), settings.adapter or resolve_adapter_name(words[0]), folder, variables
+    )
 
 
-def found(
+def locate_agent(
     words: tuple[str, ...], flags: tuple[str, ...], adapter: str, folder: str, variables: Mapping[str, str]
-) -> Crew:
+) -> AgentCommand:
     """The agent of these very words."""
     if adapter == "scripted":
-        return Crew(adapter, words, flags)
+        return AgentCommand(adapter, words, flags)
     program = find_program(words[0], variables, folder)
     if program is None and "/" in words[0] and os.path.isdir(os.path.join(folder, words[0])):
         raise MachineError(f"agent not found: {words[0]!r} is a folder", "give the program itself; see `ralph doctor`")
@@ -57,39 +59,39 @@ def found(
         raise MachineError(
             f"agent not found: {words[0]!r} is not on PATH", "install it, or set agent.command; see `ralph doctor`"
         )
-    return Crew(adapter, (program, *words[1:]), flags)
+    return AgentCommand(adapter, (program, *words[1:]), flags)
 
 
-def agent(crew: Crew, folder: str, variables: Mapping[str, str], processes: Processes) -> Agent:
+def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes) -> Agent:
     """Its adapter; one whose flags depend on the version asks for it first."""
-    asked = getattr(registry.load("agents", crew.adapter), "VERSION_ARGV", ())
-    version = version_of((*crew.words, *asked), folder, variables, processes) if asked else ""
-    return built(crew, version)
+    asked = getattr(registry.load_extension("agents", crew.adapter), "VERSION_ARGV", ())
+    version = read_version((*crew.argv, *asked), folder, variables, processes) if asked else ""
+    return build_agent(crew, version)
 
 
-def built(crew: Crew, version: str = "") -> Agent:
+def build_agent(crew: AgentCommand, version: str = "") -> Agent:
     """Its adapter, without asking anyone."""
-    made: Agent = registry.load("agents", crew.adapter).build(AgentOptions(crew.words, crew.flags, version))
+    made: Agent = registry.load_extension("agents", crew.adapter).build(AgentOptions(crew.argv, crew.flags, version))
     return made
 
 
-def mode(settings: Settings) -> Mode:
+def choose_output_mode(settings: Settings) -> OutputMode:
     """A budget can only be kept by an agent that streams: its text mode tells no cost."""
     return "stream" if settings.stream_agent_output or settings.budget_usd is not None else "text"
 
 
-def version_of(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
+def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
     """The first line a program prints about itself; empty when it does not."""
     output = Excerpt(4096, 0)
-    exited = processes.run(Command(argv, variables, folder, timeout=VERSION_TIMEOUT), output.write, len)
+    exited = processes.run(Command(argv, variables, folder, timeout=VERSION_TIMEOUT_SECONDS), output.write, len)
     lines = output.text().strip().splitlines()
     return lines[0] if exited.code == 0 and lines else ""
 
 
-def rules(settings: Settings, *, baseline: bool) -> Rules[Standing]:
+def build_rules(settings: Settings, *, baseline: bool) -> Rules[TaggedState]:
     """What the run is judged by."""
-    policy = Tagged(
-        gates=slugs([g.command for g in settings.guardrails]),
+    policy = TagPolicy(
+        gates=slugify_commands([g.command for g in settings.guardrails]),
         signals=settings.until,
         expected=settings.completion_response,
         saves=settings.scm is not None and bool(settings.scm.tasks),
@@ -98,10 +100,10 @@ def rules(settings: Settings, *, baseline: bool) -> Rules[Standing]:
     return Rules(policy, settings.patience)
 
 
-def gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
+def build_gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
     """One gate a guardrail, by the name of its log."""
-    build = registry.load("guardrails", "shell").build
-    names = slugs([g.command for g in settings.guardrails])
+    build = registry.load_extension("guardrails", "shell").build
+    names = slugify_commands([g.command for g in settings.guardrails])
     return {
         name: build(
             GateOptions(g.command, g.fail_action, g.hint, g.timeout_seconds, name, settings.output_truncate_chars),
@@ -111,37 +113,37 @@ def gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
     }
 
 
-def world(
+def build_run_effects(
     run: str,
     settings: Settings,
-    crew: Crew,
-    places: Places,
+    crew: AgentCommand,
+    places: Paths,
     variables: Mapping[str, str],
     prompt: Callable[[], str],
     processes: Processes,
     inbox: Inbox,
     watchers: Sequence[Watcher],
-) -> World:
+) -> RunEffects:
     """All that `ralph run` may touch."""
-    made = agent(crew, places.folder, variables, processes)
-    own = own_variables(run, places.folder, places.state)
-    of_gate = environment.of_gate(variables, own)
-    around = Surroundings(
+    made = prepare_agent(crew, places.folder, variables, processes)
+    own = build_run_variables(run, places.folder, places.state)
+    of_gate = environment.build_gate_env(variables, own)
+    around = RunConfig(
         folder=places.folder,
-        notes=places.notes,
-        records=places.records(run),
+        dot_ralph=places.dot_ralph,
+        run_dir=places.run_dir(run),
         gate_environment=of_gate,
         signals=settings.until,
         count_iterations=settings.include_iteration_count_in_prompt,
-        mode=mode(settings),
+        mode=choose_output_mode(settings),
     )
     wanted = settings.scm
-    records = places.records(run)
-    of_scm = environment.elsewhere(of_gate)
-    scm = Scm(wanted.command, wanted.tasks, processes, places.folder, of_scm, records) if wanted else None
-    keep = snapshots(settings.snapshots, run, places, records, variables, processes)
-    made_caller = caller(made, crew, settings.agent, places.folder, variables, own, processes, keep)
-    return World(around, made_caller, prompt, gates(settings, processes), inbox, watchers, scm)
+    records = places.run_dir(run)
+    of_scm = environment.without_git_vars(of_gate)
+    scm = ScmRunner(wanted.command, wanted.tasks, processes, places.folder, of_scm, records) if wanted else None
+    keep = build_snapshots(settings.snapshots, run, places, records, variables, processes)
+    made_caller = build_agent_runner(made, crew, settings.agent, places.folder, variables, own, processes, keep)
+    return RunEffects(around, made_caller, prompt, build_gates(settings, processes), inbox, watchers, scm)
 
 
 def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, str]) -> None:
@@ -155,32 +157,32 @@ def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, 
         )
 
 
-def refuse_unkept_budget(crew: Crew, budget_usd: float | None) -> None:
+def refuse_unenforceable_budget(crew: AgentCommand, budget_usd: float | None) -> None:
     """A promise about money that nobody can keep is not made; said before a run is on record."""
-    if budget_usd is not None and not built(crew).reports_cost:
+    if budget_usd is not None and not build_agent(crew).reports_cost:
         raise ConfigError(
             f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
             "leave out --budget, and bound the run with its other limits",
         )
 
 
-def caller(
+def build_agent_runner(
     made: Agent,
-    crew: Crew,
+    crew: AgentCommand,
     settings: AgentSettings,
     folder: str,
     variables: Mapping[str, str],
     own: Mapping[str, str],
     processes: Processes,
-    keep: Keep | None = None,
-) -> Caller:
+    keep: TreeKeeper | None = None,
+) -> AgentRunner:
     """What runs the agent once."""
-    its = environment.of_agent(variables, own, crew.adapter, settings.pass_environment, settings.environment)
-    return Caller(made, processes, folder, its, settings.timeout_seconds, settings.idle_timeout_seconds, keep)
+    its = environment.build_agent_env(variables, own, crew.adapter, settings.pass_environment, settings.environment)
+    return AgentRunner(made, processes, folder, its, settings.timeout_seconds, settings.idle_timeout_seconds, keep)
 
 
-def snapshots(
-    wanted: bool, run: str, tree: Places, records: str, variables: Mapping[str, str], processes: Processes
+def build_snapshots(
+    wanted: bool, run: str, tree: Paths, records: str, variables: Mapping[str, str], processes: Processes
 ) -> Snapshots | None:
     """Keeps the work tree that these places are in; None where it is not wanted, or there is no git."""
     git = find_program("git", variables, tree.root) if wanted and tree.in_git else None
@@ -189,12 +191,12 @@ def snapshots(
     return Snapshots(Git(git, tree.root, variables, processes), run, os.path.join(records, "snapshot.index"))
 
 
-def own_variables(run: str, task_folder: str, state: str) -> dict[str, str]:
+def build_run_variables(run: str, task_folder: str, state: str) -> dict[str, str]:
     """What every child of a run can know about it."""
     return {"RALPH_RUN_ID": run, "RALPH_STATE": state, "TASK_FOLDER": task_folder}
 
 
-def _command_words(command: str, folder: str, variables: Mapping[str, str]) -> tuple[str, ...]:
+def _split_command(command: str, folder: str, variables: Mapping[str, str]) -> tuple[str, ...]:
     """A command with spaces is a path if there is such a file, else words."""
     if " " not in command or os.path.exists(os.path.join(folder, command)):
         return (command,)

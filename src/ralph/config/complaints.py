@@ -8,74 +8,81 @@ from typing import Any
 import msgspec
 
 from ralph.config import schema
-from ralph.config.lines import Path, line_and_column, line_of
+from ralph.config.lines import KeyPath, find_line, locate_offset
 from ralph.config.schema import Layer
-from ralph.core.text.secrets import hidden_words
+from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import ConfigError
 
-_PLACE = re.compile(r" - at (`key` in )?`\$(.*)`$")
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
-_MISSING = re.compile(r"missing required field `(.+?)`")
-_MALFORMED = re.compile(r"malformed: (.*) \(byte (\d+)\)$")
-_LONGEST = 60
-_WORDS = {
-    schema.NON_BLANK: "a non-blank string",
-    schema.EMPTY_OR_TEXT: "a program's name",
-    schema.NO_NUL: "a string",
-    schema.VARIABLE: "the name of an environment variable",
-    schema.SIGNAL: '"response", "promise" or "file:PATH"',
+_PLACE_PATTERN = re.compile(r" - at (`key` in )?`\$(.*)`$")
+_STEP_PATTERN = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_MISSING_PATTERN = re.compile(r"missing required field `(.+?)`")
+_MALFORMED_PATTERN = re.compile(r"malformed: (.*) \(byte (\d+)\)$")
+_MAX_VALUE_CHARS = 60
+_EXPECTED_WORDS = {
+    schema.NON_BLANK_PATTERN: "a non-blank string",
+    schema.EMPTY_OR_TEXT_PATTERN: "a program's name",
+    schema.NO_NUL_PATTERN: "a string",
+    schema.VARIABLE_PATTERN: "the name of an environment variable",
+    schema.SIGNAL_PATTERN: '"response", "promise" or "file:PATH"',
     "boolean": "true or false",
     "object": "an object",
     "string": "a string",
     "null": "null",
 }
 
-_TYPES = {dict: "an object", list: "a list", int: "a number", float: "a number", bool: "true or false", str: "a string"}
+_TYPE_WORDS = {
+    dict: "an object",
+    list: "a list",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+}
 
 
-def complaint(reason: str, layer: Layer) -> ConfigError:
+def build_rejection_error(reason: str, layer: Layer) -> ConfigError:
     """The error for what msgspec did not accept in this layer."""
-    path = _path(reason)
-    found = _at(layer.raw, path)
-    if missing := _MISSING.search(reason):
-        return _error(layer, path, (*path, missing[1]), "nothing")
+    path = _parse_path(reason)
+    found = _get_value_at(layer.raw, path)
+    if missing := _MISSING_PATTERN.search(reason):
+        return _build_error(layer, path, (*path, missing[1]), "nothing")
     if isinstance(found, Mapping) and path[-1:] == ("environment",):  # msgspec does not say which entry it means
-        return _odd_entry(layer, path, found)
+        return _build_entry_error(layer, path, found)
     beyond = "<=" in reason or "out of range" in reason
-    return _error(layer, path, path, _described(found), _expected(path, beyond=beyond))
+    return _build_error(layer, path, path, _describe_value(found), _describe_expected(path, beyond=beyond))
 
 
-def open_quotation(layer: Layer, flags: Sequence[str], index: int) -> ConfigError:
+def build_quotation_error(layer: Layer, flags: Sequence[str], index: int) -> ConfigError:
     """The error for a flag that no shell could split."""
-    path: Path = ("agent", "flags", index)
-    error = _error(layer, path, path, _described(hidden_words(flags)[index]), "quotation marks in pairs")
+    path: KeyPath = ("agent", "flags", index)
+    error = _build_error(layer, path, path, _describe_value(redact_argv(flags)[index]), "quotation marks in pairs")
     return ConfigError(error.message, "close the quotation, or put a backslash before a mark that is none")
 
 
-def syntax_error(name: str, text: str, offset: int, problem: str) -> ConfigError:
+def build_syntax_error(name: str, text: str, offset: int, problem: str) -> ConfigError:
     """The error for a file that cannot be read at all, with line and column."""
-    line, column = line_and_column(text, offset)
+    line, column = locate_offset(text, offset)
     return ConfigError(f"{name}:{line}:{column}: {problem}")
 
 
-def malformed(name: str, text: str, reason: str) -> ConfigError:
+def build_malformed_error(name: str, text: str, reason: str) -> ConfigError:
     """The error for text that is not JSON, out of the decoder's own words."""
     if not text.strip():
         return ConfigError(f"{name}: the file is empty", f"an empty settings file is: {{}}; or delete {name}")
-    if found := _MALFORMED.search(reason):
+    if found := _MALFORMED_PATTERN.search(reason):
         before = text.encode()[: int(found[2])].decode(errors="replace")
-        return syntax_error(name, text, len(before), f"not JSON: {found[1]}")
+        return build_syntax_error(name, text, len(before), f"not JSON: {found[1]}")
     if "truncated" in reason:
-        return syntax_error(name, text, len(text.rstrip()), "not JSON: it ends too early")
-    return ConfigError(f"{name}: not JSON: {_PLACE.sub('', reason).lower()}")
+        return build_syntax_error(name, text, len(text.rstrip()), "not JSON: it ends too early")
+    return ConfigError(f"{name}: not JSON: {_PLACE_PATTERN.sub('', reason).lower()}")
 
 
-def not_an_object(name: str, value: object) -> ConfigError:
+def build_not_an_object_error(name: str, value: object) -> ConfigError:
     """The error for a file that holds something else."""
-    return ConfigError(f"{name}: expected an object, got {_described(value)}", "an empty settings file is: {}")
+    return ConfigError(f"{name}: expected an object, got {_describe_value(value)}", "an empty settings file is: {}")
 
 
-def unknown_key(name: str, where: str, key: str, known: Sequence[str]) -> str:
+def describe_unknown_key(name: str, where: str, key: str, known: Sequence[str]) -> str:
     """The warning for a key nobody reads."""
     import difflib
 
@@ -84,32 +91,34 @@ def unknown_key(name: str, where: str, key: str, known: Sequence[str]) -> str:
     return f'unknown key "{where}{key}" in {name}{guess}'
 
 
-def _odd_entry(layer: Layer, path: Path, entries: Mapping[str, object]) -> ConfigError:
+def _build_entry_error(layer: Layer, path: KeyPath, entries: Mapping[str, object]) -> ConfigError:
     """What is wrong with a mapping of variables. Values may be secrets: they are not shown."""
     for name, value in entries.items():
         if not isinstance(value, str) or "\0" in value:
-            got = "text with a NUL in it" if isinstance(value, str) else _TYPES.get(type(value), "null")
-            return _error(layer, (*path, name), (*path, name), got)
-    names = [name for name in entries if not re.search(schema.VARIABLE, name)]
-    return _error(layer, (*path, *names[:1]), path, _described("".join(names[:1])), _WORDS[schema.VARIABLE])
+            got = "text with a NUL in it" if isinstance(value, str) else _TYPE_WORDS.get(type(value), "null")
+            return _build_error(layer, (*path, name), (*path, name), got)
+    names = [name for name in entries if not re.search(schema.VARIABLE_PATTERN, name)]
+    return _build_error(
+        layer, (*path, *names[:1]), path, _describe_value("".join(names[:1])), _EXPECTED_WORDS[schema.VARIABLE_PATTERN]
+    )
 
 
-def _error(layer: Layer, place: Path, key: Path, got: str, expected: str = "") -> ConfigError:
-    def in_file(path: Path) -> Path:
+def _build_error(layer: Layer, place: KeyPath, key: KeyPath, got: str, expected: str = "") -> ConfigError:
+    def in_file(path: KeyPath) -> KeyPath:
         return (layer.root, *path[1:]) if layer.root else path
 
-    line = line_of(layer.text, in_file(place))
+    line = find_line(layer.text, in_file(place))
     where = f"{layer.name}:{line}" if line else layer.name
-    parts = [where, _shown(in_file(key)), f"expected {expected or _expected(key)}, got {got}"]
+    parts = [where, _format_path(in_file(key)), f"expected {expected or _describe_expected(key)}, got {got}"]
     return ConfigError(": ".join(filter(None, parts)))
 
 
-def _path(reason: str) -> Path:
-    place = _PLACE.search(reason)
-    return tuple(name or int(index) for name, index in _STEP.findall(place[2])) if place else ()
+def _parse_path(reason: str) -> KeyPath:
+    place = _PLACE_PATTERN.search(reason)
+    return tuple(name or int(index) for name, index in _STEP_PATTERN.findall(place[2])) if place else ()
 
 
-def _at(raw: object, path: Path) -> object:
+def _get_value_at(raw: object, path: KeyPath) -> object:
     for step in path:
         if isinstance(raw, Mapping):
             raw = raw.get(step)
@@ -118,63 +127,63 @@ def _at(raw: object, path: Path) -> object:
     return raw
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: KeyPath) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _described(value: object) -> str:
+def _describe_value(value: object) -> str:
     if isinstance(value, float) and not isfinite(value):  # JSON has no word for it
         return str(value)
     if isinstance(value, int) and value.bit_length() > 63:
         return str(value) if value.bit_length() < 200 else "a number with over 60 digits"
     if isinstance(value, str | bool | int | float | None):
         text = msgspec.json.encode(value).decode()
-        return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return _TYPES.get(type(value), f"a {type(value).__name__}") if value != [] else "an empty list"
+        return text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 1] + "…"
+    return _TYPE_WORDS.get(type(value), f"a {type(value).__name__}") if value != [] else "an empty list"
 
 
-def _expected(path: Path, *, beyond: bool = False) -> str:
+def _describe_expected(path: KeyPath, *, beyond: bool = False) -> str:
     """What may stand there, in words, from the schema itself; the most of it only for who went beyond."""
     document = msgspec.json.schema(schema.Settings)
-    node = _resolved(document, document)
+    node = _resolve_node(document, document)
     for step in path:
         inner = node.get("items") if isinstance(step, int) else node.get("properties", {}).get(step)
-        node = _resolved(inner or node.get("additionalProperties") or node, document)
+        node = _resolve_node(inner or node.get("additionalProperties") or node, document)
     most = f" and ≤ {node['maximum']:,.0f}" if beyond and "maximum" in node else ""
-    return _phrase(node, document) + most
+    return _describe_node(node, document) + most
 
 
-def _resolved(node: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+def _resolve_node(node: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     """The node itself, behind references and "or null"."""
     if "$ref" in node:
-        return _resolved(document["$defs"][node["$ref"].rsplit("/", 1)[1]], document)
+        return _resolve_node(document["$defs"][node["$ref"].rsplit("/", 1)[1]], document)
     if "anyOf" in node:
-        return _resolved(next(option for option in node["anyOf"] if option.get("type") != "null"), document)
+        return _resolve_node(next(option for option in node["anyOf"] if option.get("type") != "null"), document)
     return node
 
 
-def _phrase(node: dict[str, Any], document: dict[str, Any]) -> str:
+def _describe_node(node: dict[str, Any], document: dict[str, Any]) -> str:
     match node:
         case {"enum": choices}:
             return "one of " + ", ".join(map(str, choices))
         case {"pattern": pattern}:
-            return _WORDS[pattern]
+            return _EXPECTED_WORDS[pattern]
         case {"type": "array", "items": items}:
             least = ", at least one" if "minItems" in node else ""
-            return f"a list of {_plural(_phrase(_resolved(items, document), document))}{least}"
+            return f"a list of {_pluralize_phrase(_describe_node(_resolve_node(items, document), document))}{least}"
         case {"type": "integer" | "number" as kind}:
-            return ("an integer" if kind == "integer" else "a number") + _bound(node)
+            return ("an integer" if kind == "integer" else "a number") + _describe_bound(node)
         case {"type": kind}:
-            return _WORDS[kind]
+            return _EXPECTED_WORDS[kind]
     raise AssertionError(f"no words for {node!r}")
 
 
-def _bound(node: dict[str, Any]) -> str:
+def _describe_bound(node: dict[str, Any]) -> str:
     if "minimum" in node:
         return f" ≥ {node['minimum']}"
     return f" > {node['exclusiveMinimum']:g}" if "exclusiveMinimum" in node else ""
 
 
-def _plural(phrase: str) -> str:
+def _pluralize_phrase(phrase: str) -> str:
     plain = phrase.removeprefix("an ").removeprefix("a ")
     return plain + "s" if plain != phrase else plain

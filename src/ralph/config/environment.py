@@ -8,45 +8,47 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ralph.config.schema import PARTS, Layer, Raw, Scm, Settings, checked
+from ralph.config.schema import SETTINGS_PARTS, Layer, RawSettings, Scm, Settings, check_layer
 
-PREFIX = "RALPH_"
+VARIABLE_PREFIX = "RALPH_"
 RUN_VARIABLES = frozenset(  # told to agents and guardrails; no settings
-    f"{PREFIX}{name}"
+    f"{VARIABLE_PREFIX}{name}"
     for name in "RUN_ID ATTEMPT_ID STATE PROJECT TASK STAGE STORY MODE ITERATION MAX_ITERATIONS TRACEBACK".split()
 )
 
 
-def variables() -> dict[str, tuple[str, ...]]:
+def list_variables() -> dict[str, tuple[str, ...]]:
     """Every variable and the key it sets."""
     names: dict[str, tuple[str, ...]] = {}
     for attribute, key in zip(Settings.__struct_fields__, Settings.__struct_encode_fields__, strict=True):
         if key in ("$schema", "specflow"):
             continue
-        if key in PARTS and key != "guardrails":
-            part = PARTS[key]
+        if key in SETTINGS_PARTS and key != "guardrails":
+            part = SETTINGS_PARTS[key]
             for inner, inner_key in zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True):
-                names[f"{PREFIX}{attribute}_{inner}".upper()] = (key, inner_key)
+                names[f"{VARIABLE_PREFIX}{attribute}_{inner}".upper()] = (key, inner_key)
         else:
-            names[f"{PREFIX}{attribute}".upper()] = (key,)
+            names[f"{VARIABLE_PREFIX}{attribute}".upper()] = (key,)
     return names
 
 
-def layers(environment: Mapping[str, str]) -> Iterator[Layer]:
+def read_variable_layers(environment: Mapping[str, str]) -> Iterator[Layer]:
     """One layer a variable, so that each complaint and each origin names its own."""
-    if not any(name.startswith(PREFIX) for name in environment):
+    if not any(name.startswith(VARIABLE_PREFIX) for name in environment):
         return
     defaults = msgspec.to_builtins(Settings(scm=Scm()))
-    for name, path in variables().items():
+    for name, path in list_variables().items():
         if text := environment.get(name, "").strip():
-            yield _typed(Layer(name, _nested(path, _read(text, path, _at(defaults, path))), lax=True), path)
+            yield _check_types(
+                Layer(name, _nest_value(path, _parse_value(text, path, _get_value_at(defaults, path))), lax=True), path
+            )
 
 
-def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
+def find_misspelt(environment: Mapping[str, str]) -> Iterator[str]:
     """Warnings for variables that look very much like one of ours."""
-    told = RUN_VARIABLES if f"{PREFIX}RUN_ID" in environment else ()  # we are inside a run
-    unknown = [name for name in environment if name.startswith(PREFIX) and name not in told]
-    names = variables() if unknown else {}
+    told = RUN_VARIABLES if f"{VARIABLE_PREFIX}RUN_ID" in environment else ()  # we are inside a run
+    unknown = [name for name in environment if name.startswith(VARIABLE_PREFIX) and name not in told]
+    names = list_variables() if unknown else {}
     for name in unknown:
         if name not in names:
             import difflib
@@ -55,11 +57,11 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
                 yield f"unknown environment variable {name}: did you mean {near}?"
 
 
-def _typed(layer: Layer, path: tuple[str, ...]) -> Layer:
-    return Layer(layer.name, _nested(path, _at(msgspec.to_builtins(checked(layer)), path)))
+def _check_types(layer: Layer, path: tuple[str, ...]) -> Layer:
+    return Layer(layer.name, _nest_value(path, _get_value_at(msgspec.to_builtins(check_layer(layer)), path)))
 
 
-def _read(text: str, path: tuple[str, ...], default: object) -> object:
+def _parse_value(text: str, path: tuple[str, ...], default: object) -> object:
     """Lists and mappings out of text; the rest is left to the schema."""
     if not isinstance(default, (list, tuple, dict)):
         return text
@@ -80,14 +82,14 @@ def _read(text: str, path: tuple[str, ...], default: object) -> object:
         return text
 
 
-def _nested(path: tuple[str, ...], value: object) -> Raw:
+def _nest_value(path: tuple[str, ...], value: object) -> RawSettings:
     for key in reversed(path):
         value = {key: value}
     assert isinstance(value, dict)
     return value
 
 
-def _at(raw: object, path: tuple[str, ...]) -> object:
+def _get_value_at(raw: object, path: tuple[str, ...]) -> object:
     for key in path:
         assert isinstance(raw, dict)
         raw = raw[key]

@@ -5,33 +5,33 @@ from collections.abc import Iterator
 
 import msgspec
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 
 _NO_KEY = "\0"  # inside an object, before its next key
 
 
-def line_of(text: str, path: Path) -> int | None:
+def find_line(text: str, path: KeyPath) -> int | None:
     """The line of this key; in YAML only when no other line has a key of that name."""
     if text.lstrip().startswith("{"):
-        return next((_line(text, offset) for place, offset in _places(text) if place == path), None)
+        return next((_count_line(text, offset) for place, offset in _iterate_keys(text) if place == path), None)
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     key = re.compile(rf"""[\s{{-]*["']?{re.escape(name)}["']?\s*:""")
     found = [number for number, line in enumerate(text.splitlines(), 1) if key.match(line)]
     return found[0] if name and len(found) == 1 else None
 
 
-def line_and_column(text: str, offset: int) -> tuple[int, int]:
+def locate_offset(text: str, offset: int) -> tuple[int, int]:
     """Both counted from one, as editors do."""
-    return _line(text, offset), offset - text.rfind("\n", 0, offset)
+    return _count_line(text, offset), offset - text.rfind("\n", 0, offset)
 
 
-def _line(text: str, offset: int) -> int:
+def _count_line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _places(text: str) -> Iterator[tuple[Path, int]]:
+def _iterate_keys(text: str) -> Iterator[tuple[KeyPath, int]]:
     """Every key and every list item of a JSON text, and where it begins."""
     path: list[str | int] = []
     for token in _TOKEN.finditer(text):
@@ -40,12 +40,12 @@ def _places(text: str) -> Iterator[tuple[Path, int]]:
                 path.append(_NO_KEY)
             case "[":
                 path.append(0)
-                yield tuple(path), _value_after(text, token.end())
+                yield tuple(path), _find_value_after(text, token.end())
             case "}" | "]":
                 path.pop()
             case "," if isinstance(path[-1], int):
                 path[-1] += 1
-                yield tuple(path), _value_after(text, token.end())
+                yield tuple(path), _find_value_after(text, token.end())
             case ",":
                 path[-1] = _NO_KEY
             case string if path[-1] == _NO_KEY and string != ":":
@@ -53,5 +53,5 @@ def _places(text: str) -> Iterator[tuple[Path, int]]:
                 yield tuple(path), token.start()
 
 
-def _value_after(text: str, offset: int) -> int:
+def _find_value_after(text: str, offset: int) -> int:
     return next((i for i in range(offset, len(text)) if not text[i].isspace()), offset)

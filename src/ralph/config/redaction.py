@@ -4,43 +4,45 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ralph.config.schema import Raw, Settings
-from ralph.core.text.secrets import HIDDEN, hidden, hidden_words, is_secret
+from ralph.config.schema import RawSettings, Settings
+from ralph.core.text.secrets import REDACTED, is_secret_name, redact, redact_argv
 
 
-def shown(settings: Settings) -> dict[str, object]:
+def redact_settings(settings: Settings) -> dict[str, object]:
     """All settings as JSON would have them, secrets hidden."""
     raw: dict[str, object] = msgspec.to_builtins(settings)
     del raw["$schema"]
-    return redacted(raw)
+    return redact_mapping(raw)
 
 
-def redacted(raw: Raw) -> dict[str, object]:
+def redact_mapping(raw: RawSettings) -> dict[str, object]:
     """The same, secrets hidden: variables by their name, all else by how it looks."""
-    return {key: _redacted(key, value) for key, value in raw.items()}
+    return {key: _redact_value(key, value) for key, value in raw.items()}
 
 
-def _redacted(key: str, value: object) -> object:
+def _redact_value(key: str, value: object) -> object:
     match value:
         case dict() if key == "environment":
-            return {name: HIDDEN if is_secret(name) else _redacted(name, text) for name, text in value.items()}
+            return {
+                name: REDACTED if is_secret_name(name) else _redact_value(name, text) for name, text in value.items()
+            }
         case dict():
-            return redacted(value)
+            return redact_mapping(value)
         case list() | tuple() if key == "flags":
-            return list(hidden_words([str(item) for item in value]))
+            return list(redact_argv([str(item) for item in value]))
         case list() | tuple():
-            return [_redacted(key, item) for item in value]
+            return [_redact_value(key, item) for item in value]
         case str():
-            return hidden(value)
+            return redact(value)
     return value
 
 
-def flattened(raw: Mapping[str, object], where: str = "") -> dict[str, object]:
+def flatten_keys(raw: Mapping[str, object], where: str = "") -> dict[str, object]:
     """Dotted key → value, for lists of settings."""
     result: dict[str, object] = {}
     for key, value in raw.items():
         if isinstance(value, dict) and value:
-            result |= flattened(value, f"{where}{key}.")
+            result |= flatten_keys(value, f"{where}{key}.")
         else:
             result[f"{where}{key}"] = value
     return result

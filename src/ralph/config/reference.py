@@ -9,7 +9,7 @@ from ralph.config.schema import Settings
 SCHEMA_FILE = ".ralph/settings.schema.json"
 SCHEMA_REFERENCE = "./settings.schema.json"  # as settings.json, beside it, says it
 
-DESCRIPTIONS = {
+SETTING_DESCRIPTIONS = {
     "Settings": {
         "$schema": "Where an editor finds the schema of this file.",
         "maximumIterations": "Agent runs before ralph stops with exit code 1.",
@@ -88,15 +88,15 @@ DESCRIPTIONS = {
         "model": "Its model, as the agent calls it.",
     },
 }
-_STAGES = ("Coder", "Reviewer", "Tester", "Qa")
+_STAGE_NAMES = ("Coder", "Reviewer", "Tester", "Qa")
 
 
-def json_schema() -> dict[str, Any]:
+def build_json_schema() -> dict[str, Any]:
     """The schema of a settings file, for editors: unknown keys are marked, every key is explained."""
     document = msgspec.json.schema(Settings)
     for name, definition in document["$defs"].items():
         definition["additionalProperties"] = False
-        sentences = DESCRIPTIONS["Stage" if name in _STAGES else name]
+        sentences = SETTING_DESCRIPTIONS["Stage" if name in _STAGE_NAMES else name]
         for key, node in definition["properties"].items():
             definition["properties"][key] = {"description": sentences[key], **node}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ralph", **document}

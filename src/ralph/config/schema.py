@@ -6,34 +6,34 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from ralph.model.bounds import LARGEST, MOST
+from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
 
-NON_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
-EMPTY_OR_TEXT = rf"^$|{NON_BLANK}"
-NO_NUL = r"^[^\x00]*$"  # a NUL cannot be handed to a program
-SIGNAL = r"^(response|promise|file:[^\x00]+)$"
-VARIABLE = r"^[^=\x00]+$"
+NON_BLANK_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
+EMPTY_OR_TEXT_PATTERN = rf"^$|{NON_BLANK_PATTERN}"
+NO_NUL_PATTERN = r"^[^\x00]*$"  # a NUL cannot be handed to a program
+SIGNAL_PATTERN = r"^(response|promise|file:[^\x00]+)$"
+VARIABLE_PATTERN = r"^[^=\x00]+$"
 
-Count = Annotated[int, Meta(ge=1, le=MOST)]
-Amount = Annotated[int, Meta(ge=0, le=MOST)]
-Seconds = Annotated[float, Meta(gt=0, le=LARGEST)]
-Dollars = Annotated[float, Meta(gt=0, le=LARGEST)]
-Text = Annotated[str, Meta(pattern=NON_BLANK)]
-Word = Annotated[str, Meta(pattern=NO_NUL)]
-Signal = Annotated[str, Meta(pattern=SIGNAL)]
-Variable = Annotated[str, Meta(pattern=VARIABLE)]
+PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
+Amount = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+Seconds = Annotated[float, Meta(gt=0, le=MAX_AMOUNT)]
+PositiveDollars = Annotated[float, Meta(gt=0, le=MAX_AMOUNT)]
+NonBlankText = Annotated[str, Meta(pattern=NON_BLANK_PATTERN)]
+Word = Annotated[str, Meta(pattern=NO_NUL_PATTERN)]
+Signal = Annotated[str, Meta(pattern=SIGNAL_PATTERN)]
+Variable = Annotated[str, Meta(pattern=VARIABLE_PATTERN)]
 Verification = Literal["string_match", "semantic", "external", "multi_stage"]
 
-Raw = Mapping[str, object]  # settings as a file has them, before they are checked
+RawSettings = Mapping[str, object]  # settings as a file has them, before they are checked
 
 
 class AgentSettings(Struct, frozen=True, rename="camel"):
     """The coding agent and how it is called."""
 
-    command: Annotated[str, Meta(pattern=EMPTY_OR_TEXT)] = ""  # empty: whichever is found
+    command: Annotated[str, Meta(pattern=EMPTY_OR_TEXT_PATTERN)] = ""  # empty: whichever is found
     flags: tuple[Word, ...] = ()
-    adapter: Text | None = None  # None: by the command's name
+    adapter: NonBlankText | None = None  # None: by the command's name
     timeout_seconds: Seconds | None = None
     idle_timeout_seconds: Seconds | None = None
     environment: dict[Variable, Word] = {}
@@ -43,7 +43,7 @@ class AgentSettings(Struct, frozen=True, rename="camel"):
 class Guardrail(Struct, frozen=True, rename="camel"):
     """A command that must succeed before work counts as done."""
 
-    command: Text
+    command: NonBlankText
     fail_action: FailAction = "APPEND"
     hint: str = ""
     timeout_seconds: Seconds | None = None
@@ -52,8 +52,8 @@ class Guardrail(Struct, frozen=True, rename="camel"):
 class Scm(Struct, frozen=True, rename="camel"):
     """What is done with work that passed."""
 
-    command: Text = "git"
-    tasks: tuple[Text, ...] = ()
+    command: NonBlankText = "git"
+    tasks: tuple[NonBlankText, ...] = ()
 
 
 class Retry(Struct, frozen=True, rename="camel"):
@@ -75,63 +75,63 @@ class Display(Struct, frozen=True, rename="camel"):
     max_output_chars: Amount = 300
 
 
-class Stage(Struct, frozen=True):
+class StageSettings(Struct, frozen=True):
     """One agent of the SpecFlow pipeline."""
 
     enabled: bool = True
-    max_iterations: Count | None = None  # None: default_max_iterations
-    completion_promise: Text = "STAGE_COMPLETE"
-    agent: Text | None = None  # None: the agent of `ralph run`
-    model: Text | None = None
+    max_iterations: PositiveCount | None = None  # None: default_max_iterations
+    completion_promise: NonBlankText = "STAGE_COMPLETE"
+    agent: NonBlankText | None = None  # None: the agent of `ralph run`
+    model: NonBlankText | None = None
 
 
-class Coder(Stage, frozen=True):
+class Coder(StageSettings, frozen=True):
     """Writes the code."""
 
-    max_iterations: Count | None = 15
-    completion_promise: Text = "IMPLEMENTATION_COMPLETE"
+    max_iterations: PositiveCount | None = 15
+    completion_promise: NonBlankText = "IMPLEMENTATION_COMPLETE"
 
 
-class Reviewer(Stage, frozen=True):
+class Reviewer(StageSettings, frozen=True):
     """Reads it."""
 
-    max_iterations: Count | None = 5
-    completion_promise: Text = "REVIEW_PASSED"
+    max_iterations: PositiveCount | None = 5
+    completion_promise: NonBlankText = "REVIEW_PASSED"
 
 
-class Tester(Stage, frozen=True):
+class Tester(StageSettings, frozen=True):
     """Tests it."""
 
-    max_iterations: Count | None = 10
-    completion_promise: Text = "TESTS_PASSED"
+    max_iterations: PositiveCount | None = 10
+    completion_promise: NonBlankText = "TESTS_PASSED"
 
 
-class Qa(Stage, frozen=True):
+class Qa(StageSettings, frozen=True):
     """Has the last word."""
 
-    max_iterations: Count | None = 5
-    completion_promise: Text = "QA_PASSED"
+    max_iterations: PositiveCount | None = 5
+    completion_promise: NonBlankText = "QA_PASSED"
 
 
 class Judge(Struct, frozen=True):
     """Who reads a diff and says whether it meets the criteria."""
 
-    agent: Text
-    model: Text = "haiku"
+    agent: NonBlankText
+    model: NonBlankText = "haiku"
 
 
 class Specflow(Struct, frozen=True):
     """The `ralph:` part of `.specflow/config.yaml`, under its own names."""
 
     enabled: bool = True
-    default_max_iterations: Count = 10
+    default_max_iterations: PositiveCount = 10
     verify_promises: bool = True
     default_verification: Verification | None = None  # None: each agent's own, string_match in the end
     promise_match: Literal["strict", "loose"] = "strict"
     max_send_backs: Amount = 3
-    circuit_breaker: Count = 5  # the same failure, or an unchanged tree, so often in a row
+    circuit_breaker: PositiveCount = 5  # the same failure, or an unchanged tree, so often in a row
     adaptive: bool = False  # limits by how long verified tasks took
-    task_budget_usd: Dollars | None = None
+    task_budget_usd: PositiveDollars | None = None
     judge: Judge | None = None
     coder: Coder = Coder()
     reviewer: Reviewer = Reviewer()
@@ -143,8 +143,8 @@ class Settings(Struct, frozen=True, rename="camel"):
     """Everything that can be set."""
 
     schema: str = field(default="", name="$schema")
-    maximum_iterations: Count = 10
-    completion_response: Text = "DONE"
+    maximum_iterations: PositiveCount = 10
+    completion_response: NonBlankText = "DONE"
     output_truncate_chars: Amount = 5000  # 0: all of it
     stream_agent_output: bool = True
     include_iteration_count_in_prompt: bool = False
@@ -153,7 +153,7 @@ class Settings(Struct, frozen=True, rename="camel"):
     scm: Scm | None = None
     until: Annotated[tuple[Signal, ...], Meta(min_length=1)] = ("response",)
     max_time_seconds: Seconds | None = None
-    budget_usd: Dollars | None = None
+    budget_usd: PositiveDollars | None = None
     snapshots: bool = True
     retry: Retry = Retry()
     display: Display = Display()
@@ -164,7 +164,7 @@ class Settings(Struct, frozen=True, rename="camel"):
         """What forbids starting another agent run."""
         return Limits(self.maximum_iterations, self.max_time_seconds, self.budget_usd)
 
-    def under(self, limits: Limits) -> "Settings":
+    def with_limits(self, limits: Limits) -> "Settings":
         """The same, under other limits."""
         return replace(
             self,
@@ -180,7 +180,7 @@ class Settings(Struct, frozen=True, rename="camel"):
         return Patience(retry.attempts, retry.delay_seconds, retry.maximum_delay_seconds, retry.empty_answers)
 
 
-PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of its own
+SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of its own
     "agent": AgentSettings,
     "guardrails": Guardrail,
     "scm": Scm,
@@ -199,66 +199,68 @@ class Layer(Struct, frozen=True):
     """What one source says, and how to speak of it."""
 
     name: str
-    raw: Raw
+    raw: RawSettings
     text: str = ""  # the file's, to find lines in
     root: str = ""  # what the file calls our top-level key, where it has a name of its own
     lax: bool = False  # text may stand for numbers, as in environment variables
 
 
-def checked(layer: Layer) -> Settings:
+def check_layer(layer: Layer) -> Settings:
     """The settings this layer alone gives; ConfigError names the file, the line, the key and what was expected."""
     try:
-        found = settings(layer.raw, strict=not layer.lax)
+        found = convert_settings(layer.raw, strict=not layer.lax)
     except ValidationError as error:
-        from ralph.config.complaints import complaint
+        from ralph.config.complaints import build_rejection_error
 
-        raise complaint(str(error), layer) from None
+        raise build_rejection_error(str(error), layer) from None
     for index, flag in enumerate(found.agent.flags):
-        if _words(flag) is None:
-            from ralph.config.complaints import open_quotation
+        if _split_flag(flag) is None:
+            from ralph.config.complaints import build_quotation_error
 
-            raise open_quotation(layer, found.agent.flags, index)
+            raise build_quotation_error(layer, found.agent.flags, index)
     return found
 
 
-def settings(raw: Raw, *, strict: bool = True) -> Settings:
+def convert_settings(raw: RawSettings, *, strict: bool = True) -> Settings:
     """Raw settings, typed. A failAction may be written in any case."""
-    return convert(_normalised(raw), Settings, strict=strict)
+    return convert(_normalise_guardrails(raw), Settings, strict=strict)
 
 
-def _normalised(raw: Raw) -> Raw:
+def _normalise_guardrails(raw: RawSettings) -> RawSettings:
     rails = raw.get("guardrails")
     if not isinstance(rails, (list, tuple)):
         return raw
-    return {**raw, "guardrails": [_upper(rail) for rail in rails]}
+    return {**raw, "guardrails": [_normalise_fail_action(rail) for rail in rails]}
 
 
-def _upper(rail: object) -> object:
+def _normalise_fail_action(rail: object) -> object:
     if not isinstance(rail, dict) or not isinstance(rail.get("failAction"), str):
         return rail
     return {**rail, "failAction": rail["failAction"].strip().upper()}
 
 
-def unknown_keys(raw: Raw, kind: type[Struct] = Settings, where: str = "") -> Iterator[tuple[str, str, Sequence[str]]]:
+def find_unknown_keys(
+    raw: RawSettings, kind: type[Struct] = Settings, where: str = ""
+) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Keys nobody reads: where, which, and those that are known there."""
     known = kind.__struct_encode_fields__
     for key, value in raw.items():
         if key not in known:
             yield where, str(key), known
-        elif key in PARTS:
+        elif key in SETTINGS_PARTS:
             items = value if isinstance(value, (list, tuple)) else [value]
             for item in items:
                 if isinstance(item, dict):
-                    yield from unknown_keys(item, PARTS[key], f"{where}{key}.")
+                    yield from find_unknown_keys(item, SETTINGS_PARTS[key], f"{where}{key}.")
 
 
-def flag_words(flags: Sequence[str]) -> tuple[str, ...]:
+def split_flags(flags: Sequence[str]) -> tuple[str, ...]:
     """The words of `agent.flags`: an item with spaces is split as a shell would, if a shell could."""
-    split = ((flag, _words(flag)) for flag in flags)
+    split = ((flag, _split_flag(flag)) for flag in flags)
     return tuple(word for flag, words in split for word in ((flag,) if words is None else words))
 
 
-def _words(flag: str) -> Sequence[str] | None:
+def _split_flag(flag: str) -> Sequence[str] | None:
     """None: a quotation in it does not end."""
     if not any(map(str.isspace, flag)):
         return (flag,)

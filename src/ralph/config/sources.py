@@ -7,18 +7,26 @@ import msgspec
 from msgspec import Struct
 
 from ralph.config import environment as variables
-from ralph.config.schema import Layer, Raw, Settings, checked, flag_words, settings, unknown_keys
-from ralph.core.text.secrets import hidden_words
+from ralph.config.schema import (
+    Layer,
+    RawSettings,
+    Settings,
+    check_layer,
+    convert_settings,
+    find_unknown_keys,
+    split_flags,
+)
+from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import ConfigError
 
-SETTINGS = ".ralph/settings.json"
-LOCAL_SETTINGS = ".ralph/settings.local.json"
-SPECFLOW = ".specflow/config.yaml"
-DEFAULT = "default"
-COMMAND_LINE = "command line"
+SETTINGS_FILE = ".ralph/settings.json"
+LOCAL_SETTINGS_FILE = ".ralph/settings.local.json"
+SPECFLOW_FILE = ".specflow/config.yaml"
+DEFAULT_ORIGIN = "default"
+COMMAND_LINE_ORIGIN = "command line"
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSettings(Struct, frozen=True):
     """Settings and where they come from."""
 
     settings: Settings
@@ -27,89 +35,97 @@ class Loaded(Struct, frozen=True):
     files: tuple[str, ...] = ()  # those that were read, the weakest first
 
 
-def load(folder: str, environment: Mapping[str, str], flags: Mapping[str, object] | None = None) -> Loaded:
+def load_settings(
+    folder: str, environment: Mapping[str, str], flags: Mapping[str, object] | None = None
+) -> LoadedSettings:
     """The settings in force here. `flags` are dotted keys; None stands for a flag that was not given."""
-    files = [layer for layer in _files(folder, environment) if layer]
-    layers = [*files, *variables.layers(environment), *_flags(flags or {})]
-    warnings = [warning for layer in layers for warning in _warnings(layer)]
-    raw, origins = combined(layers)
-    return Loaded(
-        settings(raw) if raw else Settings(),
+    files = [layer for layer in _read_files(folder, environment) if layer]
+    layers = [*files, *variables.read_variable_layers(environment), *_build_flag_layer(flags or {})]
+    warnings = [warning for layer in layers for warning in _find_warnings(layer)]
+    raw, origins = combine_layers(layers)
+    return LoadedSettings(
+        convert_settings(raw) if raw else Settings(),
         origins,
-        (*warnings, *variables.misspelt(environment)),
+        (*warnings, *variables.find_misspelt(environment)),
         tuple(layer.name for layer in files),
     )
 
 
-def project(folder: str) -> tuple[Raw, tuple[str, ...]]:
+def load_project_settings(folder: str) -> tuple[RawSettings, tuple[str, ...]]:
     """What the project's own two files say together, and which of them exist."""
-    layers = [layer for name in (SETTINGS, LOCAL_SETTINGS) if (layer := _json(name, os.path.join(folder, name)))]
-    return combined(layers)[0], tuple(layer.name for layer in layers)
+    layers = [
+        layer
+        for name in (SETTINGS_FILE, LOCAL_SETTINGS_FILE)
+        if (layer := _read_json_layer(name, os.path.join(folder, name)))
+    ]
+    return combine_layers(layers)[0], tuple(layer.name for layer in layers)
 
 
-def combined(layers: Iterable[Layer]) -> tuple[Raw, Mapping[str, str]]:
+def combine_layers(layers: Iterable[Layer]) -> tuple[RawSettings, Mapping[str, str]]:
     """All layers in one, the last one strongest, and the origin of each value. Each must stand on its own."""
-    raw: Raw = {}
+    raw: RawSettings = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        checked(layer)
-        for key in leaves(layer.raw):
+        check_layer(layer)
+        for key in list_leaf_keys(layer.raw):
             for hidden in [old for old in origins if old.startswith(f"{key}.") or key.startswith(f"{old}.")]:
                 del origins[hidden]
             origins[key] = layer.name
-        raw = merged(raw, layer.raw)
+        raw = merge_raw(raw, layer.raw)
     return raw, origins
 
 
-def merged(base: Raw, over: Raw) -> dict[str, object]:
+def merge_raw(base: RawSettings, over: RawSettings) -> dict[str, object]:
     """Scalars override, arrays replace, objects recurse."""
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
-        result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        result[key] = merge_raw(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return result
 
 
-def leaves(raw: Raw, where: str = "") -> Iterator[str]:
+def list_leaf_keys(raw: RawSettings, where: str = "") -> Iterator[str]:
     """The dotted keys of all that is not an object."""
     for key, value in raw.items():
         if isinstance(value, dict):
-            yield from leaves(value, f"{where}{key}.")
+            yield from list_leaf_keys(value, f"{where}{key}.")
         else:
             yield f"{where}{key}"
 
 
-def _files(folder: str, environment: Mapping[str, str]) -> Iterator[Layer | None]:
-    yield _of_the_user(environment)
-    yield _specflow(os.path.join(folder, SPECFLOW))
-    yield _json(SETTINGS, os.path.join(folder, SETTINGS))
-    yield _json(LOCAL_SETTINGS, os.path.join(folder, LOCAL_SETTINGS))
+def _read_files(folder: str, environment: Mapping[str, str]) -> Iterator[Layer | None]:
+    yield _read_user_file(environment)
+    yield _read_specflow_layer(os.path.join(folder, SPECFLOW_FILE))
+    yield _read_json_layer(SETTINGS_FILE, os.path.join(folder, SETTINGS_FILE))
+    yield _read_json_layer(LOCAL_SETTINGS_FILE, os.path.join(folder, LOCAL_SETTINGS_FILE))
 
 
-def _of_the_user(environment: Mapping[str, str]) -> Layer | None:
+def _read_user_file(environment: Mapping[str, str]) -> Layer | None:
     home, base = environment.get("HOME", ""), environment.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(base):  # the XDG rule: a relative path is no path
         base = os.path.join(home, ".config") if os.path.isabs(home) else ""
     path = os.path.join(base, "ralph", "settings.json")
     name = "~" + path[len(home) :] if home and path.startswith(home + os.sep) else path
-    return _json(name, path) if base and os.access(path, os.R_OK) else None  # another user's home is no error
+    return (
+        _read_json_layer(name, path) if base and os.access(path, os.R_OK) else None
+    )  # another user's home is no error
 
 
-def _json(name: str, path: str) -> Layer | None:
-    text = _read(name, path)
-    return None if text is None else Layer(name, _decoded(name, text), text)
+def _read_json_layer(name: str, path: str) -> Layer | None:
+    text = _read_text(name, path)
+    return None if text is None else Layer(name, _decode_json(name, text), text)
 
 
-def _specflow(path: str) -> Layer | None:
-    text = _read(SPECFLOW, path)
+def _read_specflow_layer(path: str) -> Layer | None:
+    text = _read_text(SPECFLOW_FILE, path)
     if text is None:
         return None
-    from ralph.config.specflow import layer
+    from ralph.config.specflow import parse_specflow
 
-    return layer(SPECFLOW, text)
+    return parse_specflow(SPECFLOW_FILE, text)
 
 
-def _read(name: str, path: str) -> str | None:
+def _read_text(name: str, path: str) -> str | None:
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -120,27 +136,27 @@ def _read(name: str, path: str) -> str | None:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        from ralph.config.complaints import syntax_error
+        from ralph.config.complaints import build_syntax_error
 
         before = data[: error.start].decode(errors="replace")
-        raise syntax_error(name, before, len(before), "not UTF-8 text") from None
+        raise build_syntax_error(name, before, len(before), "not UTF-8 text") from None
 
 
-def _decoded(name: str, text: str) -> Raw:
+def _decode_json(name: str, text: str) -> RawSettings:
     try:
         raw: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        from ralph.config.complaints import malformed
+        from ralph.config.complaints import build_malformed_error
 
-        raise malformed(name, text, str(error)) from None
+        raise build_malformed_error(name, text, str(error)) from None
     if not isinstance(raw, dict):
-        from ralph.config.complaints import not_an_object
+        from ralph.config.complaints import build_not_an_object_error
 
-        raise not_an_object(name, raw)
+        raise build_not_an_object_error(name, raw)
     return raw
 
 
-def _flags(flags: Mapping[str, object]) -> Iterator[Layer]:
+def _build_flag_layer(flags: Mapping[str, object]) -> Iterator[Layer]:
     raw: dict[str, object] = {}
     for key, value in flags.items():
         if value is not None:
@@ -148,24 +164,26 @@ def _flags(flags: Mapping[str, object]) -> Iterator[Layer]:
             for part in reversed(key.split(".")):
                 nested = {part: nested}
             assert isinstance(nested, dict)
-            raw = merged(raw, nested)
+            raw = merge_raw(raw, nested)
     if raw:
-        yield Layer(COMMAND_LINE, raw)
+        yield Layer(COMMAND_LINE_ORIGIN, raw)
 
 
-def _warnings(layer: Layer) -> Iterator[str]:
-    yield from _split_values(layer)
-    for where, key, known in unknown_keys(layer.raw):
-        from ralph.config.complaints import unknown_key
+def _find_warnings(layer: Layer) -> Iterator[str]:
+    yield from _warn_of_split_values(layer)
+    for where, key, known in find_unknown_keys(layer.raw):
+        from ralph.config.complaints import describe_unknown_key
 
-        yield unknown_key(layer.name, layer.root + where.removeprefix("specflow") if layer.root else where, key, known)
+        yield describe_unknown_key(
+            layer.name, layer.root + where.removeprefix("specflow") if layer.root else where, key, known
+        )
 
 
-def _split_values(layer: Layer) -> Iterator[str]:
+def _warn_of_split_values(layer: Layer) -> Iterator[str]:
     """A flag's value that is about to fall apart at its spaces."""
     match layer.raw:
         case {"agent": {"flags": [*flags]}}:
-            for flag, seen in zip(flags, hidden_words(list(map(str, flags))), strict=False):
-                if isinstance(flag, str) and not flag.startswith("-") and len(flag_words([flag])) > 1:
+            for flag, seen in zip(flags, redact_argv(list(map(str, flags))), strict=False):
+                if isinstance(flag, str) and not flag.startswith("-") and len(split_flags([flag])) > 1:
                     keep = f"to keep it whole write \"'{seen}'\""
                     yield f'agent.flags in {layer.name}: "{seen}" is split at its spaces; {keep}'

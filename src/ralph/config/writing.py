@@ -4,27 +4,27 @@ import os
 
 import msgspec
 
-from ralph.config.reference import SCHEMA_FILE, json_schema
-from ralph.config.schema import Raw
-from ralph.config.sources import SETTINGS
+from ralph.config.reference import SCHEMA_FILE, build_json_schema
+from ralph.config.schema import RawSettings
+from ralph.config.sources import SETTINGS_FILE
 from ralph.model.errors import ConfigError
 
 
-def write_settings(folder: str, raw: Raw) -> None:
+def write_settings(folder: str, raw: RawSettings) -> None:
     """`.ralph/settings.json` and, first, the schema it refers to."""
-    for name, document in ((SCHEMA_FILE, json_schema()), (SETTINGS, raw)):
+    for name, document in ((SCHEMA_FILE, build_json_schema()), (SETTINGS_FILE, raw)):
         try:
-            write_whole(os.path.join(folder, name), pretty(document) + "\n")
+            write_through_links(os.path.join(folder, name), format_json(document) + "\n")
         except OSError as error:
             raise ConfigError(f"{name}: cannot be written: {error.strerror}", "ralph doctor") from None
 
 
-def pretty(document: object) -> str:
+def format_json(document: object) -> str:
     """JSON for people."""
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
-def write_whole(path: str, text: str) -> None:
+def write_through_links(path: str, text: str) -> None:
     """Replaces the file in one step that survives a crash; a link stays a link."""
     path = os.path.realpath(path)
     folder = os.path.dirname(path)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ralph.core.text.fences import marked
+from ralph.core.text.fences import classify_fenced_lines
 from ralph.model.loop import Reported
 
 _RESPONSE = re.compile(r"<response>(.*?)</response>", re.IGNORECASE | re.DOTALL)
@@ -11,45 +11,45 @@ _PROMISE_LINE = re.compile(r"<promise>(.*)</promise>", re.IGNORECASE)
 _PROMISE = re.compile(r"<promise>(.+?)</promise>", re.IGNORECASE | re.DOTALL)
 
 
-def response(text: str) -> str | None:
+def extract_response(text: str) -> str | None:
     """The content of the first `<response>` tag outside code fences; None without one."""
-    found = _RESPONSE.search("\n".join(_unfenced(text)))
+    found = _RESPONSE.search("\n".join(_lines_outside_fences(text)))
     return found.group(1).strip() if found else None
 
 
-def promise(text: str) -> str | None:
+def extract_promise(text: str) -> str | None:
     """The promise that stands alone on the last non-empty line outside code fences: the strict rule."""
     last = ""
-    for line in _unfenced(text):
+    for line in _lines_outside_fences(text):
         last = line.strip() or last
     found = _PROMISE_LINE.fullmatch(last)
     return found.group(1).strip() if found else None
 
 
-def promise_anywhere(text: str) -> str | None:
+def extract_promise_loosely(text: str) -> str | None:
     """The first promise tag wherever it stands: the loose rule."""
     found = _PROMISE.search(text)
     return found.group(1).strip() if found else None
 
 
-def fired(signals: tuple[str, ...], expected: str, seen: Reported) -> str:
+def find_completion_signal(signals: tuple[str, ...], expected: str, seen: Reported) -> str:
     """Which of the configured signals (`response`, `promise`, `file:PATH`) claims completion; empty when none does."""
     if seen.outcome != "finished":
         return ""
     for signal in signals:
-        if signal == "response" and _same(response(seen.text), expected):
+        if signal == "response" and _is_same_answer(extract_response(seen.text), expected):
             return f"<response>{expected}</response>"
-        if signal == "promise" and promise(seen.text) == expected:
+        if signal == "promise" and extract_promise(seen.text) == expected:
             return f"<promise>{expected}</promise>"
         if signal.startswith("file:") and signal[5:] in seen.present:
             return f"file {signal[5:]}"
     return ""
 
 
-def _same(answer: str | None, expected: str) -> bool:
+def _is_same_answer(answer: str | None, expected: str) -> bool:
     return answer is not None and answer.casefold() == expected.strip().casefold()
 
 
-def _unfenced(text: str) -> Iterator[str]:
+def _lines_outside_fences(text: str) -> Iterator[str]:
     """The lines outside code fences. A fence that is never closed swallows the rest: doubt is no claim."""
-    return (line for line, said in marked(text) if said)
+    return (line for line, said in classify_fenced_lines(text) if said)

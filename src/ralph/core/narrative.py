@@ -2,8 +2,8 @@
 
 from typing import TypeVar
 
-from ralph.core.claims import promise, response
-from ralph.core.text.secrets import hidden
+from ralph.core.claims import extract_promise, extract_response
+from ralph.core.text.secrets import redact
 from ralph.model.events import (
     AgentEnded,
     Committed,
@@ -35,20 +35,20 @@ from ralph.model.loop import (
     Wait,
 )
 
-S = TypeVar("S")
+_StateT = TypeVar("_StateT")
 
 
-def told(run: str, agent: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
+def build_events(run: str, agent: str, seen: Observation, state: LoopState[_StateT], decision: Decision) -> list[Event]:
     """What a watcher hears of one transition."""
-    return [*_of_fact(run, agent, seen, state), *_of_decision(run, seen, state, decision)]
+    return [*_build_fact_events(run, agent, seen, state), *_build_decision_events(run, seen, state, decision)]
 
 
-def cut_off(seen: Observation, state: LoopState[S]) -> bool:
+def is_cut_off(seen: Observation, state: LoopState[_StateT]) -> bool:
     """Whether an agent was interrupted: its iteration was begun, and the tally does not count it."""
     return isinstance(seen.fact, Interrupted) and isinstance(state.wanted, RunAgent)
 
 
-def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> list[Event]:
+def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState[_StateT]) -> list[Event]:
     match seen.fact:
         case Began(Limits(iterations=limit)):
             return [RunStarted(run, agent, limit)]
@@ -69,10 +69,13 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
                     it.exit_code,
                     it.unparsed,
                 ),
-                Debugged(f"Completion check: <response> {response(it.text)!r}, <promise> {promise(it.text)!r}"),
+                Debugged(
+                    f"Completion check: <response> {extract_response(it.text)!r}, "
+                    f"<promise> {extract_promise(it.text)!r}"
+                ),
             ]
         case Checked() as checked if checked.failures and state.tally.iterations == 0:
-            names = ", ".join(hidden(f.gate) for f in checked.failures)
+            names = ", ".join(redact(f.gate) for f in checked.failures)
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]
         case Looked(needs=needs) if needs:
             return [Noted(f"Waiting for {', '.join(needs)}: DONE is not there yet")]
@@ -87,10 +90,10 @@ def _of_fact(run: str, agent: str, seen: Observation, state: LoopState[S]) -> li
             return []
 
 
-def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Decision) -> list[Event]:
+def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT], decision: Decision) -> list[Event]:
     match decision:
         case RunAgent(brief):
-            if brief.resolves:
+            if brief.is_conflict_resolution:
                 return [IterationStarted(1, 1, f"{brief.role} (resolves a merge conflict) {brief.story}")]
             about = " ".join(filter(None, (brief.role, brief.story)))
             if brief.turns:
@@ -101,7 +104,7 @@ def _of_decision(run: str, seen: Observation, state: LoopState[S], decision: Dec
         case Wait(seconds, why):
             return [Waiting(seconds, why)]
         case Stop(outcome, why):
-            tally, cut = state.tally, cut_off(seen, state)
+            tally, cut = state.tally, is_cut_off(seen, state)
             return [
                 RunEnded(
                     run,

@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from ralph.model.command import Exited
+from ralph.model.command import CommandExit
 from ralph.model.loop import Reported, RunOutcome
-from ralph.model.ports import Heard
+from ralph.model.ports import ParsedRun
 
-TEXT_LIMIT = 256 << 10  # bytes of the final text that are kept
-TAIL = 4_000  # characters of stderr that may tell why
-BRIEF = 500  # plain output longer than this is an answer, not an error message
-LINE = 300
+MAX_FINAL_TEXT_BYTES = 256 << 10  # bytes of the final text that are kept
+MAX_STDERR_CHARS = 4_000  # characters of stderr that may tell why
+MAX_ERROR_ANSWER_CHARS = 500  # plain output longer than this is an answer, not an error message
+MAX_DETAIL_CHARS = 300
 
 
-class Verdict(Struct, frozen=True):
+class Classification(Struct, frozen=True):
     """An outcome and the sentence for it."""
 
     outcome: RunOutcome
@@ -25,7 +25,7 @@ class Verdict(Struct, frozen=True):
     lasting: bool = False
 
 
-class Sign(Struct, frozen=True):
+class TroubleSign(Struct, frozen=True):
     """What betrays a trouble that is not the agent's: the service's status or its words."""
 
     outcome: RunOutcome
@@ -35,7 +35,7 @@ class Sign(Struct, frozen=True):
     lasting: bool = False  # only other settings or another prompt can mend it
 
 
-LIMITED = Sign(
+ACCOUNT_LIMIT_SIGN = TroubleSign(
     "limited",
     (429,),
     r"usage[ _]limit|rate[ _-]?limit|hit your .{0,20}limit|too many requests|quota (exceeded|exhausted)"
@@ -43,63 +43,63 @@ LIMITED = Sign(
     "The account's limit is reached: {}",
 )
 # The first that fits decides, so the special stand before the general.
-SIGNS = (
-    Sign(
+TROUBLE_SIGNS = (
+    TroubleSign(
         "unusable",
         (402,),
         r"credit balance is too low|insufficient_quota|insufficient (credits?|balance)|billing_error|payment required",
         "The account has no credit: {} Add credit, then start again.",
     ),
-    Sign(
+    TroubleSign(
         "unusable",
         (401, 403),
         r"invalid (x-)?api[ _-]?key|not logged in|please run /login|authentication[_ ](failed|error)|unauthorized"
         r"|api[ _]key (is )?(not (found|set)|missing)|OAuth token (has )?(expired|revoked)|set an auth method",
         "The agent is not logged in or its key is not accepted: {} Log in with the agent's own CLI, or check its key.",
     ),
-    Sign(
+    TroubleSign(
         "unusable",
         (),
         r"cannot be used with root",
         "The agent refuses to run as root: {} Use another user, or set IS_SANDBOX=1 where that is true.",
     ),
-    Sign(
+    TroubleSign(
         "unusable",
         (),
         r"unexpected argument|unknown (option|argument|flag|command)|unrecognized (option|argument)|invalid option",
         "The agent does not know one of its flags: {} Check agent.flags.",
         lasting=True,
     ),
-    Sign(
+    TroubleSign(
         "unusable",
         (),
         r"not inside a trusted directory",
         "The agent does not trust this folder: {} Run ralph in a git repository, or allow it in agent.flags.",
         lasting=True,
     ),
-    Sign(
+    TroubleSign(
         "unusable",
         (413,),
         r"prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|input is too long",
         "The prompt is too long for the model: {} Shorten it, or lower outputTruncateChars.",
         lasting=True,
     ),
-    Sign(
+    TroubleSign(
         "unusable",
         (404,),
         r"model_not_found|no such model|\bmodel\b.{0,60}(does not exist|may not exist)",
         "The model or its address is unknown: {} Check the model in agent.flags.",
         lasting=True,
     ),
-    LIMITED,
-    Sign(
+    ACCOUNT_LIMIT_SIGN,
+    TroubleSign(
         "overloaded",
         (500, 502, 503, 504, 520, 522, 529),
         r"overloaded|high demand|at capacity|internal server error|service (is )?(temporarily )?unavailable|bad gateway"
         r"|gateway time-?out",
         "The model's service is in trouble: {}",
     ),
-    Sign(
+    TroubleSign(
         "offline",
         (408,),
         r"no connection|connection (was )?(refused|reset|error|closed|lost|aborted)|connect(ion)? ?timed? ?out"
@@ -110,18 +110,18 @@ SIGNS = (
     ),
 )
 # What passes by waiting. An agent that already did something is not unusable, whatever stands on its stderr.
-PASSING = tuple(sign for sign in SIGNS if sign.outcome != "unusable")
+TRANSIENT_SIGNS = tuple(sign for sign in TROUBLE_SIGNS if sign.outcome != "unusable")
 # A limit told as the answer itself. Only the whole text counts: a model may well talk about limits.
-LIMIT_ANSWERS = (
+LIMIT_ANSWER_PATTERN = (
     r"Claude( AI)? usage limit reached(\|\d+|\. Your limit will reset at [^\n]{1,60})?"
     r"|You['’]ve hit your ([\w-]+ ){0,2}limit( · resets [^\n]{1,60})?"
     r"|(5-hour|Weekly|Session|Opus( weekly)?) limit reached( [·∙] resets [^\n]{1,60})?"
 )
-RESET = r'(?:\||resets?(?:[ _]at)?"?:? ?)(\d{10})(?:\d{3})?(?!\d)'
-STATUS = r"\bstatus(?: code)?:? (\d{3})\b"
-CONTROL = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|\|\d{10,13}$"
-NOISE = r"Reading (additional input|prompt) from stdin|^[\s{}\[\]()]*$|For more information, try"
-SIGNALS = {
+RESET_TIME_PATTERN = r'(?:\||resets?(?:[ _]at)?"?:? ?)(\d{10})(?:\d{3})?(?!\d)'
+HTTP_STATUS_PATTERN = r"\bstatus(?: code)?:? (\d{3})\b"
+CONTROL_CHARS_PATTERN = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|\|\d{10,13}$"
+STDERR_NOISE_PATTERN = r"Reading (additional input|prompt) from stdin|^[\s{}\[\]()]*$|For more information, try"
+SIGNAL_MEANINGS = {
     1: "SIGHUP: its terminal was closed",
     2: "SIGINT: it was interrupted",
     6: "SIGABRT: it gave up on an error inside it",
@@ -130,21 +130,23 @@ SIGNALS = {
     13: "SIGPIPE: nobody read its output",
     15: "SIGTERM: somebody asked it to end",
 }
-NO_PROGRAM = "No such file|Exec format|Argument list"  # what the system says of a command that will never start
-SHELL_SIGNAL = 128  # a shell, and Node, tell a signal as this and its number
+NEVER_STARTS_PATTERN = (
+    "No such file|Exec format|Argument list"  # what the system says of a command that will never start
+)
+SHELL_SIGNAL_OFFSET = 128  # a shell, and Node, tell a signal as this and its number
 
 
-def judged(heard: Heard, exited: Exited, stderr: str) -> Reported:
+def classify_run(heard: ParsedRun, exited: CommandExit, stderr: str) -> Reported:
     """One outcome, before any policy sees the run."""
-    verdict = _verdict(heard, exited, stderr)
+    verdict = _classify(heard, exited, stderr)
     return Reported(
         verdict.outcome,
-        text=bounded(heard.text),
+        text=truncate_middle(heard.text),
         detail=verdict.detail,
         cost_usd=heard.cost_usd,
         usage=heard.usage,
         seconds=exited.seconds,
-        exit_code=_code(heard, exited),
+        exit_code=_effective_exit_code(heard, exited),
         reset_at=verdict.reset_at,
         tools=heard.tools,
         errors=heard.errors,
@@ -153,55 +155,55 @@ def judged(heard: Heard, exited: Exited, stderr: str) -> Reported:
     )
 
 
-def bounded(text: str) -> str:
+def truncate_middle(text: str) -> str:
     """Its head and its tail, when it is longer than anyone needs."""
-    if len(text) * 4 <= TEXT_LIMIT or len(data := text.encode("utf-8", "replace")) <= TEXT_LIMIT:
+    if len(text) * 4 <= MAX_FINAL_TEXT_BYTES or len(data := text.encode("utf-8", "replace")) <= MAX_FINAL_TEXT_BYTES:
         return text
     mark = "\n... [cut] ...\n"
-    half = (TEXT_LIMIT - len(mark)) // 2
+    half = (MAX_FINAL_TEXT_BYTES - len(mark)) // 2
     return data[:half].decode("utf-8", "ignore") + mark + data[-half:].decode("utf-8", "ignore")
 
 
-def _verdict(heard: Heard, exited: Exited, stderr: str) -> Verdict:
+def _classify(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
     if exited.ending == "not_started":
-        detail = f"The agent could not be started: {_sentence(exited.error)} Check agent.command."
-        return Verdict("unusable", detail, lasting=bool(re.search(NO_PROGRAM, exited.error)))
-    if _succeeded(heard, exited):
-        return _success(heard)
+        detail = f"The agent could not be started: {_as_sentence(exited.error)} Check agent.command."
+        return Classification("unusable", detail, lasting=bool(re.search(NEVER_STARTS_PATTERN, exited.error)))
+    if _is_success(heard, exited):
+        return _classify_success(heard)
     if exited.ending == "stopped":
-        return Verdict("crashed", "The agent was stopped before it had finished.")
+        return Classification("crashed", "The agent was stopped before it had finished.")
     if exited.ending == "enough":
-        return Verdict("cut_short", "The agent was stopped: it had spent what was left of the budget.")
+        return Classification("cut_short", "The agent was stopped: it had spent what was left of the budget.")
     if heard.cut_short:
-        return Verdict("cut_short", f"The agent stopped at a limit of its own: {_sentence(heard.error)}")
-    return _trouble(heard, exited, stderr) or _unfinished(heard, exited, stderr)
+        return Classification("cut_short", f"The agent stopped at a limit of its own: {_as_sentence(heard.error)}")
+    return _find_trouble(heard, exited, stderr) or _classify_unfinished(heard, exited, stderr)
 
 
-def _succeeded(heard: Heard, exited: Exited) -> bool:
+def _is_success(heard: ParsedRun, exited: CommandExit) -> bool:
     """A success event holds even if what the agent left running had to be ended after it."""
     if heard.closing == "unknown":
         return exited.ending == "exited" and exited.code == 0
     return heard.closing == "success"
 
 
-def _code(heard: Heard, exited: Exited) -> int:
+def _effective_exit_code(heard: ParsedRun, exited: CommandExit) -> int:
     """Who was ended by us after a success did not choose its exit code."""
     ours = exited.ending not in ("exited", "not_started")
     return 0 if ours and heard.closing == "success" else exited.code
 
 
-def _success(heard: Heard) -> Verdict:
+def _classify_success(heard: ParsedRun) -> Classification:
     text = heard.text.strip()
     if heard.denials:
-        return Verdict("refused", _refusal(heard.denials))
-    if len(text) <= LINE and re.fullmatch(LIMIT_ANSWERS, text, re.IGNORECASE):
-        return _signed(LIMITED, text, f"{text}\n{heard.error}")
+        return Classification("refused", _describe_refusal(heard.denials))
+    if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
+        return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{heard.error}")
     if not text:
-        return Verdict("empty", "The agent ended without a word.")
-    return Verdict("finished", "The agent finished.")
+        return Classification("empty", "The agent ended without a word.")
+    return Classification("finished", "The agent finished.")
 
 
-def _refusal(denials: tuple[str, ...]) -> str:
+def _describe_refusal(denials: tuple[str, ...]) -> str:
     calls = "1 tool call" if len(denials) == 1 else f"{len(denials)} tool calls"
     return (
         f"The agent was refused {calls} ({', '.join(dict.fromkeys(denials))}). Allow it more in agent.flags; for Claude"
@@ -209,83 +211,87 @@ def _refusal(denials: tuple[str, ...]) -> str:
     )
 
 
-def _trouble(heard: Heard, exited: Exited, stderr: str) -> Verdict | None:
+def _find_trouble(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification | None:
     """The first sign in the agent's own words, then in what it printed besides."""
-    for words, signs in _sources(heard, exited, stderr):
-        told = re.search(STATUS, words, re.IGNORECASE)
+    for words, signs in _evidence_sources(heard, exited, stderr):
+        told = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
         status = heard.status or (int(told[1]) if told else None)
         for sign in signs:
             found = re.search(sign.words, words, re.IGNORECASE)
             if found or status in sign.statuses:
-                return _signed(sign, _line_at(words, found.start() if found else 0), words)
+                return _classify_by_sign(sign, _line_at(words, found.start() if found else 0), words)
     return None
 
 
-def _sources(heard: Heard, exited: Exited, stderr: str) -> Iterator[tuple[str, tuple[Sign, ...]]]:
+def _evidence_sources(
+    heard: ParsedRun, exited: CommandExit, stderr: str
+) -> Iterator[tuple[str, tuple[TroubleSign, ...]]]:
     if heard.error or heard.status is not None:
-        yield heard.error, SIGNS
-    if heard.closing == "unknown" and len(heard.text) <= BRIEF:
-        yield heard.text, SIGNS
+        yield heard.error, TROUBLE_SIGNS
+    if heard.closing == "unknown" and len(heard.text) <= MAX_ERROR_ANSWER_CHARS:
+        yield heard.text, TROUBLE_SIGNS
     if heard.closing == "unknown" or (heard.closing == "none" and not heard.text and not heard.tools):
-        yield _complaint(exited, stderr), SIGNS
+        yield _stderr_evidence(exited, stderr), TROUBLE_SIGNS
     elif heard.closing == "none":
-        yield _complaint(exited, stderr), PASSING
+        yield _stderr_evidence(exited, stderr), TRANSIENT_SIGNS
 
 
-def _complaint(exited: Exited, stderr: str) -> str:
+def _stderr_evidence(exited: CommandExit, stderr: str) -> str:
     """The end of stderr. Of a run we ended only a status counts: its tools may have complained about anything."""
-    tail = stderr[-TAIL:]
+    tail = stderr[-MAX_STDERR_CHARS:]
     if exited.ending == "exited":
         return tail
-    statuses = re.findall(STATUS, tail, re.IGNORECASE)
+    statuses = re.findall(HTTP_STATUS_PATTERN, tail, re.IGNORECASE)
     return f"status {statuses[-1]}" if statuses else ""
 
 
-def _signed(sign: Sign, line: str, words: str) -> Verdict:
-    detail = sign.sentence.format(_sentence(line) or "it did not say why.")
-    reset = re.search(RESET, words, re.IGNORECASE) if sign.outcome == "limited" else None
+def _classify_by_sign(sign: TroubleSign, line: str, words: str) -> Classification:
+    detail = sign.sentence.format(_as_sentence(line) or "it did not say why.")
+    reset = re.search(RESET_TIME_PATTERN, words, re.IGNORECASE) if sign.outcome == "limited" else None
     if reset is None:
-        return Verdict(sign.outcome, detail, lasting=sign.lasting)
+        return Classification(sign.outcome, detail, lasting=sign.lasting)
     until = float(reset[1])
-    return Verdict(sign.outcome, f"{detail} It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC.", until)
+    return Classification(
+        sign.outcome, f"{detail} It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC.", until
+    )
 
 
-def _unfinished(heard: Heard, exited: Exited, stderr: str) -> Verdict:
+def _classify_unfinished(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
     match exited.ending:
         case "timed_out":
-            return Verdict(
+            return Classification(
                 "timed_out",
                 f"The agent was stopped after {exited.seconds:.0f}s, its time limit. Raise agent.timeoutSeconds if the"
                 " work needs longer, or ask for less at once.",
             )
         case "idle":
-            return Verdict(
+            return Classification(
                 "idle",
                 f"The agent was silent for too long and stopped after {exited.seconds:.0f}s. Raise"
                 " agent.idleTimeoutSeconds if its tools take that long.",
             )
         case _:
-            return Verdict("crashed", _crash(heard, exited.code, _last_line(stderr)))
+            return Classification("crashed", _describe_crash(heard, exited.code, _last_line(stderr)))
 
 
-def _crash(heard: Heard, code: int, last: str) -> str:
+def _describe_crash(heard: ParsedRun, code: int, last: str) -> str:
     if heard.closing == "error":
-        return f"The agent ended with an error: {_sentence(heard.error)}"
-    if meaning := SIGNALS.get(-code if code < 0 else code - SHELL_SIGNAL):
-        return _with(f"The agent was ended by {meaning} (exit code {code})", last)
+        return f"The agent ended with an error: {_as_sentence(heard.error)}"
+    if meaning := SIGNAL_MEANINGS.get(-code if code < 0 else code - SHELL_SIGNAL_OFFSET):
+        return _append_reason(f"The agent was ended by {meaning} (exit code {code})", last)
     if code == 0:
-        return _with("The agent ended with exit code 0 but never said that it had finished", last)
-    return _with(f"The agent ended with exit code {code} and no result", last)
+        return _append_reason("The agent ended with exit code 0 but never said that it had finished", last)
+    return _append_reason(f"The agent ended with exit code {code} and no result", last)
 
 
-def _with(sentence: str, last: str) -> str:
-    return f"{sentence}: {_sentence(last)}" if last else f"{sentence}."
+def _append_reason(sentence: str, last: str) -> str:
+    return f"{sentence}: {_as_sentence(last)}" if last else f"{sentence}."
 
 
-def _sentence(words: str) -> str:
+def _as_sentence(words: str) -> str:
     """One line, ended with a full stop."""
-    line = " ".join(re.sub(CONTROL, " ", words).split())
-    line = line if len(line) <= LINE else line[: LINE - 1] + "…"
+    line = " ".join(re.sub(CONTROL_CHARS_PATTERN, " ", words).split())
+    line = line if len(line) <= MAX_DETAIL_CHARS else line[: MAX_DETAIL_CHARS - 1] + "…"
     return line if not line or line[-1] in ".!?…" else f"{line}."
 
 
@@ -295,5 +301,5 @@ def _line_at(words: str, at: int) -> str:
 
 
 def _last_line(stderr: str) -> str:
-    lines = [line for line in stderr[-TAIL:].splitlines() if not re.search(NOISE, line)]
+    lines = [line for line in stderr[-MAX_STDERR_CHARS:].splitlines() if not re.search(STDERR_NOISE_PATTERN, line)]
     return lines[-1] if lines else ""

@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-_VARIES = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+(?:\.\d+)?", re.IGNORECASE)
+_VOLATILE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+(?:\.\d+)?", re.IGNORECASE)
 
 
 class Streak(Struct, frozen=True):
@@ -13,11 +13,11 @@ class Streak(Struct, frozen=True):
     sign: str = ""
     times: int = 0
 
-    def and_then(self, sign: str) -> "Streak":
+    def extend(self, sign: str) -> "Streak":
         """One more of it, or the first of another; an empty sign says nothing."""
         return Streak(sign, self.times + 1 if sign and sign == self.sign else 1)
 
 
-def fingerprint(reason: str) -> str:
+def fingerprint_failure(reason: str) -> str:
     """A failure without what changes from run to run."""
-    return " ".join(_VARIES.sub("#", reason.lower()).split())
+    return " ".join(_VOLATILE.sub("#", reason.lower()).split())

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from ralph.model.loop import Brief, FailAction, Feedback
 
-CUT = "... [truncated]"
+TRUNCATION_MARK = "... [truncated]"
 
 
-def composed(base: str, brief: Brief, *, count_iterations: bool) -> str:
+def compose_prompt(base: str, brief: Brief, *, count_iterations: bool) -> str:
     """What the agent reads."""
-    text = with_feedback(base, brief.feedback)
-    return f"{iteration_line(brief.iteration, brief.limit)}\n\n{text}" if count_iterations else text
+    text = add_feedback(base, brief.feedback)
+    return f"{render_iteration_line(brief.iteration, brief.limit)}\n\n{text}" if count_iterations else text
 
 
-def with_feedback(base: str, feedback: Sequence[Feedback]) -> str:
+def add_feedback(base: str, feedback: Sequence[Feedback]) -> str:
     """Replacements take the place of the base, all of them; the others stand before and behind in their order."""
 
     def texts(action: FailAction) -> list[str]:
@@ -22,11 +22,11 @@ def with_feedback(base: str, feedback: Sequence[Feedback]) -> str:
     return "\n\n".join([*texts("PREPEND"), *(texts("REPLACE") or [base]), *texts("APPEND")])
 
 
-def iteration_line(iteration: int, limit: int) -> str:
+def render_iteration_line(iteration: int, limit: int) -> str:
     """Where in the run this prompt stands."""
     return f"Iteration {iteration} of {limit}, {max(0, limit - iteration)} remaining."
 
 
-def truncated(text: str, limit: int) -> str:
+def truncate_text(text: str, limit: int) -> str:
     """The first `limit` characters and a mark, only when something was cut. No limit: all of it."""
-    return text if limit <= 0 or len(text) <= limit else text[:limit] + CUT
+    return text if limit <= 0 or len(text) <= limit else text[:limit] + TRUNCATION_MARK

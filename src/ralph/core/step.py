@@ -40,30 +40,34 @@ from ralph.model.loop import (
     Waited,
 )
 
-S = TypeVar("S")
-RESET_MARGIN = 5.0  # a told reset time is never quite exact
+_StateT = TypeVar("_StateT")
+RESET_MARGIN_SECONDS = 5.0  # a told reset time is never quite exact
 
 
-class Rules(Struct, Generic[S], frozen=True):
+class Rules(Struct, Generic[_StateT], frozen=True):
     """What one run is judged by."""
 
-    policy: Policy[S]
+    policy: Policy[_StateT]
     patience: Patience | None = Patience()  # None: trouble counts as an iteration, like all else
 
 
-def step(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tuple[LoopState[S], Decision]:
+def step(
+    rules: Rules[_StateT], state: LoopState[_StateT] | None, seen: Observation
+) -> tuple[LoopState[_StateT], Decision]:
     """The next state and the decision. Only Began needs no state before it."""
-    state, decision = _next(rules, state, seen)
+    state, decision = _advance(rules, state, seen)
     if seen.interrupted_by:
         return state, Stop(Outcome.INTERRUPTED, seen.interrupted_by)
     return state, decision
 
 
-def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tuple[LoopState[S], Decision]:
+def _advance(
+    rules: Rules[_StateT], state: LoopState[_StateT] | None, seen: Observation
+) -> tuple[LoopState[_StateT], Decision]:
     fact = seen.fact
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
-        return _bounded(rules, LoopState(inner, wanted, Tally(cost_usd=fact.spent_usd), fact.limits), seen)
+        return _apply_limits(rules, LoopState(inner, wanted, Tally(cost_usd=fact.spent_usd), fact.limits), seen)
     if state is None:
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
     match fact:
@@ -71,27 +75,27 @@ def _next(rules: Rules[S], state: LoopState[S] | None, seen: Observation) -> tup
             return state, Stop(Outcome.INTERRUPTED, by)
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0)
-            return _bounded(rules, replace(state, limits=limits, tally=tally), seen)
+            return _apply_limits(rules, replace(state, limits=limits, tally=tally), seen)
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
-            return _bounded(rules, state, seen)
+            return _apply_limits(rules, state, seen)
         case Reported():
-            state = replace(state, tally=_counted(state.tally, fact, rules.patience))
-            if again := _trouble(rules, state, fact, seen):
+            state = replace(state, tally=_count_run(state.tally, fact, rules.patience))
+            if again := _handle_trouble(rules, state, fact, seen):
                 return again
         case Saved() | Verified():
-            state = replace(state, tally=_paid(state.tally, fact))
+            state = replace(state, tally=_add_cost(state.tally, fact))
         case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Landed():
             pass
         case Waited() | Forbidden():
             pass
         case _:
             assert_never(fact)
-    return _decided(rules, state, seen)
+    return _ask_policy(rules, state, seen)
 
 
-def replay(rules: Rules[S], seen: Iterable[Observation]) -> tuple[LoopState[S] | None, list[Decision]]:
+def replay(rules: Rules[_StateT], seen: Iterable[Observation]) -> tuple[LoopState[_StateT] | None, list[Decision]]:
     """Fold `step` over what a journal holds."""
-    state: LoopState[S] | None = None
+    state: LoopState[_StateT] | None = None
     decisions = []
     for observation in seen:
         state, decision = step(rules, state, observation)
@@ -99,41 +103,47 @@ def replay(rules: Rules[S], seen: Iterable[Observation]) -> tuple[LoopState[S] |
     return state, decisions
 
 
-def _decided(rules: Rules[S], state: LoopState[S], seen: Observation) -> tuple[LoopState[S], Decision]:
+def _ask_policy(
+    rules: Rules[_StateT], state: LoopState[_StateT], seen: Observation
+) -> tuple[LoopState[_StateT], Decision]:
     inner, wanted = rules.policy.decide(state.inner, seen, state.tally, state.limits)
-    return _bounded(rules, replace(state, inner=inner, wanted=wanted), seen)
+    return _apply_limits(rules, replace(state, inner=inner, wanted=wanted), seen)
 
 
-def _bounded(rules: Rules[S], state: LoopState[S], seen: Observation) -> tuple[LoopState[S], Decision]:
+def _apply_limits(
+    rules: Rules[_StateT], state: LoopState[_StateT], seen: Observation
+) -> tuple[LoopState[_StateT], Decision]:
     """A limit forbids starting work, never judging work already done."""
     match state.wanted:
         case RunAgent(brief):
-            return state, _used_up(rules, state, seen.at) or RunAgent(_filled(brief, state))
-        case Save() if stop := _overspent(state.tally, state.limits, seen.at):
-            return _decided(rules, state, replace(seen, fact=Forbidden(stop.why)))
+            return state, _check_limits(rules, state, seen.at) or RunAgent(_fill_brief(brief, state))
+        case Save() if stop := _check_budget_and_time(state.tally, state.limits, seen.at):
+            return _ask_policy(rules, state, replace(seen, fact=Forbidden(stop.why)))
         case Save(iteration):
-            return state, Save(iteration, _left(state))
+            return state, Save(iteration, _budget_left(state))
         case wanted:
             return state, wanted
 
 
-def _filled(brief: Brief, state: LoopState[S]) -> Brief:
-    return replace(brief, iteration=state.tally.iterations + 1, limit=state.limits.iterations, budget_usd=_left(state))
+def _fill_brief(brief: Brief, state: LoopState[_StateT]) -> Brief:
+    return replace(
+        brief, iteration=state.tally.iterations + 1, limit=state.limits.iterations, budget_usd=_budget_left(state)
+    )
 
 
-def _left(state: LoopState[S]) -> float | None:
+def _budget_left(state: LoopState[_StateT]) -> float | None:
     budget = state.limits.cost_usd
     return None if budget is None else budget - (state.tally.cost_usd or 0.0)
 
 
-def _used_up(rules: Rules[S], state: LoopState[S], at: float) -> Stop | None:
+def _check_limits(rules: Rules[_StateT], state: LoopState[_StateT], at: float) -> Stop | None:
     limits, tally = state.limits, state.tally
     if tally.iterations >= limits.iterations:
-        return Stop(Outcome.EXHAUSTED, rules.policy.exhausted(limits))
-    return _overspent(tally, limits, at)
+        return Stop(Outcome.EXHAUSTED, rules.policy.explain_exhaustion(limits))
+    return _check_budget_and_time(tally, limits, at)
 
 
-def _overspent(tally: Tally, limits: Limits, at: float) -> Stop | None:
+def _check_budget_and_time(tally: Tally, limits: Limits, at: float) -> Stop | None:
     if limits.cost_usd is not None and (tally.cost_usd or 0.0) >= limits.cost_usd:
         return Stop(Outcome.OVER_BUDGET, f"${tally.cost_usd or 0.0:.2f} of the ${limits.cost_usd:.2f} budget spent")
     if limits.seconds is not None and at >= limits.seconds:
@@ -141,8 +151,8 @@ def _overspent(tally: Tally, limits: Limits, at: float) -> Stop | None:
     return None
 
 
-def _counted(tally: Tally, fact: Reported, patience: Patience | None) -> Tally:
-    tally = _paid(tally, fact)
+def _count_run(tally: Tally, fact: Reported, patience: Patience | None) -> Tally:
+    tally = _add_cost(tally, fact)
     match fact.outcome:
         case "unusable":
             return tally
@@ -154,33 +164,33 @@ def _counted(tally: Tally, fact: Reported, patience: Patience | None) -> Tally:
             return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0)
 
 
-def _paid(tally: Tally, fact: Reported | Saved | Verified) -> Tally:
+def _add_cost(tally: Tally, fact: Reported | Saved | Verified) -> Tally:
     cost = tally.cost_usd if fact.cost_usd is None else (tally.cost_usd or 0.0) + fact.cost_usd
     return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage)
 
 
-def _trouble(
-    rules: Rules[S], state: LoopState[S], fact: Reported, seen: Observation
-) -> tuple[LoopState[S], Decision] | None:
+def _handle_trouble(
+    rules: Rules[_StateT], state: LoopState[_StateT], fact: Reported, seen: Observation
+) -> tuple[LoopState[_StateT], Decision] | None:
     """What is not the agent's doing spends no iteration: wait, ask again, or give up."""
     match fact.outcome:
         case "unusable":
             return state, Stop(Outcome.UNUSABLE, fact.detail, fact.lasting)
         case "empty" if state.tally.empties:
-            return _bounded(rules, state, seen)
+            return _apply_limits(rules, state, seen)
         case "limited" | "overloaded" | "offline" if rules.patience:
-            return state, _patient(rules.patience, state, fact, seen)
+            return state, _wait_or_give_up(rules.patience, state, fact, seen)
         case _:
             return None
 
 
-def _patient(patience: Patience, state: LoopState[S], fact: Reported, seen: Observation) -> Decision:
+def _wait_or_give_up(patience: Patience, state: LoopState[_StateT], fact: Reported, seen: Observation) -> Decision:
     troubles = state.tally.troubles
     if troubles > patience.retries:
         return Stop(Outcome.FAILED, f"{fact.detail} Gave up after {troubles} tries in a row.")
     seconds = min(patience.longest, patience.delay * 2.0 ** min(troubles - 1, 1000))  # a float ends at 2**1024
     if fact.reset_at is not None and fact.reset_at > seen.wall:
-        seconds = fact.reset_at - seen.wall + RESET_MARGIN
-    if (stop := _overspent(state.tally, state.limits, seen.at + seconds)) is not None:
+        seconds = fact.reset_at - seen.wall + RESET_MARGIN_SECONDS
+    if (stop := _check_budget_and_time(state.tally, state.limits, seen.at + seconds)) is not None:
         return replace(stop, why=f"{fact.detail} Waiting {seconds:.0f}s for it would pass the limit: {stop.why}")
     return Wait(seconds, fact.detail)

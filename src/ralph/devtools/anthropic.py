@@ -4,9 +4,21 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ralph.devtools.conversation import Answer, Break, Call, Event, Failure, NewId, Pause, Piece, Question, Raw, Text
+from ralph.devtools.conversation import (
+    Disconnect,
+    IdFactory,
+    ModelReply,
+    ModelRequest,
+    Pause,
+    RawText,
+    ReplyText,
+    ServiceError,
+    StreamEvent,
+    StreamPiece,
+    ToolCall,
+)
 
-KINDS = {
+ANTHROPIC_ERROR_KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -15,14 +27,14 @@ KINDS = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
-COUNTED = {"input_tokens": 1000}
+ANTHROPIC_TOKEN_COUNT = {"input_tokens": 1000}
 
 
-def question(body: Mapping[str, Any], headers: Mapping[str, str]) -> Question:
+def parse_anthropic_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
     """What is asked."""
     messages = body.get("messages") or []
-    words = [_words(message) for message in messages if message.get("role") == "user"]
-    return Question(
+    words = [_join_text(message) for message in messages if message.get("role") == "user"]
+    return ModelRequest(
         session=headers.get("x-claude-code-session-id", ""),
         model=body.get("model") or "scripted",
         streams=bool(body.get("stream")),
@@ -32,67 +44,69 @@ def question(body: Mapping[str, Any], headers: Mapping[str, str]) -> Question:
     )
 
 
-def whole(asked: Question, answer: Answer, new_id: NewId) -> object:
+def render_anthropic_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
     """One message."""
     return {
         "id": new_id("msg_"),
         "type": "message",
         "role": "assistant",
         "model": asked.model,
-        "content": [block for part in answer.parts if (block := _block(part, new_id))],
-        "stop_reason": "tool_use" if answer.calls_tools else "end_turn",
+        "content": [block for part in answer.parts if (block := _render_block(part, new_id))],
+        "stop_reason": "tool_use" if answer.has_tool_calls else "end_turn",
         "stop_sequence": None,
-        "usage": _usage(answer),
+        "usage": _render_usage(answer),
     }
 
 
-def stream(asked: Question, answer: Answer, new_id: NewId) -> Iterator[Piece]:
+def stream_anthropic_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
     """A message in pieces, words one by one."""
     message = {"id": new_id("msg_"), "type": "message", "role": "assistant", "model": asked.model}
     empty: dict[str, Any] = {"content": [], "stop_reason": None, "stop_sequence": None}
-    yield _event("message_start", message={**message, **empty, "usage": {**_usage(answer), "output_tokens": 1}})
+    yield _build_event(
+        "message_start", message={**message, **empty, "usage": {**_render_usage(answer), "output_tokens": 1}}
+    )
     index = 0
     for part in answer.parts:
-        if isinstance(part, Failure):
-            yield Event(error(part), "error")
+        if isinstance(part, ServiceError):
+            yield StreamEvent(render_anthropic_error(part), "error")
             return
-        if isinstance(part, Pause | Raw | Break):
+        if isinstance(part, Pause | RawText | Disconnect):
             yield part
             continue
-        block = _block(part, new_id)
-        yield _event("content_block_start", index=index, content_block=_opened(block))
-        for delta in _deltas(block):
-            yield _event("content_block_delta", index=index, delta=delta)
-        yield _event("content_block_stop", index=index)
+        block = _render_block(part, new_id)
+        yield _build_event("content_block_start", index=index, content_block=_render_opening(block))
+        for delta in _iterate_deltas(block):
+            yield _build_event("content_block_delta", index=index, delta=delta)
+        yield _build_event("content_block_stop", index=index)
         index += 1
-    stop = "tool_use" if answer.calls_tools else "end_turn"
-    yield _event("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage=_usage(answer))
-    yield _event("message_stop")
+    stop = "tool_use" if answer.has_tool_calls else "end_turn"
+    yield _build_event("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage=_render_usage(answer))
+    yield _build_event("message_stop")
 
 
-def error(failure: Failure) -> object:
+def render_anthropic_error(failure: ServiceError) -> object:
     """What goes with its status."""
-    kind = KINDS.get(failure.status, "api_error")
+    kind = ANTHROPIC_ERROR_KINDS.get(failure.status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": failure.message}}
 
 
-def _event(name: str, **fields: object) -> Event:
-    return Event({"type": name, **fields}, name)
+def _build_event(name: str, **fields: object) -> StreamEvent:
+    return StreamEvent({"type": name, **fields}, name)
 
 
-def _block(part: object, new_id: NewId) -> dict[str, Any]:
+def _render_block(part: object, new_id: IdFactory) -> dict[str, Any]:
     match part:
-        case Text(text, thought=True):
+        case ReplyText(text, thought=True):
             return {"type": "thinking", "thinking": text, "signature": "c2NyaXB0ZWQ="}
-        case Text(text):
+        case ReplyText(text):
             return {"type": "text", "text": text}
-        case Call(tool, given):
+        case ToolCall(tool, given):
             return {"type": "tool_use", "id": new_id("toolu_"), "name": tool, "input": given}
         case _:
             return {}
 
 
-def _opened(block: Mapping[str, Any]) -> dict[str, Any]:
+def _render_opening(block: Mapping[str, Any]) -> dict[str, Any]:
     match block["type"]:
         case "thinking":
             return {**block, "thinking": "", "signature": ""}
@@ -102,7 +116,7 @@ def _opened(block: Mapping[str, Any]) -> dict[str, Any]:
             return {**block, "input": {}}
 
 
-def _deltas(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _iterate_deltas(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     match block["type"]:
         case "text":
             for piece in block["text"].splitlines(keepends=True) or [""]:
@@ -114,7 +128,7 @@ def _deltas(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
 
 
-def _usage(answer: Answer) -> dict[str, int]:
+def _render_usage(answer: ModelReply) -> dict[str, int]:
     tokens = answer.tokens
     return {
         "input_tokens": tokens.input_tokens,
@@ -124,7 +138,7 @@ def _usage(answer: Answer) -> dict[str, int]:
     }
 
 
-def _words(message: Mapping[str, Any]) -> str:
+def _join_text(message: Mapping[str, Any]) -> str:
     content = message.get("content") or ""
     if isinstance(content, str):
         return content

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-Arguments = Mapping[str, object] | str  # a str: a freeform tool's whole input
+ToolArguments = Mapping[str, object] | str  # a str: a freeform tool's whole input
 
 
-class Question(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     """One request for an answer."""
 
     session: str = ""  # the client's own name for the conversation; empty where it sends none
@@ -18,18 +18,18 @@ class Question(Struct, frozen=True):
     fresh: bool = True  # nothing was answered in it so far
 
 
-class Text(Struct, frozen=True):
+class ReplyText(Struct, frozen=True):
     """Words."""
 
     text: str
     thought: bool = False
 
 
-class Call(Struct, frozen=True):
+class ToolCall(Struct, frozen=True):
     """A tool the client shall use."""
 
     tool: str
-    given: Arguments
+    given: ToolArguments
 
 
 class Pause(Struct, frozen=True):
@@ -38,13 +38,13 @@ class Pause(Struct, frozen=True):
     seconds: float
 
 
-class Raw(Struct, frozen=True):
+class RawText(Struct, frozen=True):
     """Bytes no API has."""
 
     text: str
 
 
-class Failure(Struct, frozen=True):
+class ServiceError(Struct, frozen=True):
     """The service's error; told by its status when it comes first, in the stream when it comes later."""
 
     status: int
@@ -53,14 +53,14 @@ class Failure(Struct, frozen=True):
     reset_at: float | None = None
 
 
-class Break(Struct, frozen=True):
+class Disconnect(Struct, frozen=True):
     """The connection is closed in the middle."""
 
 
-Part = Text | Call | Pause | Raw | Failure | Break
+ReplyPart = ReplyText | ToolCall | Pause | RawText | ServiceError | Disconnect
 
 
-class Tokens(Struct, frozen=True):
+class ReplyTokens(Struct, frozen=True):
     """What an answer takes, by Anthropic's names."""
 
     input_tokens: int = 100
@@ -69,30 +69,30 @@ class Tokens(Struct, frozen=True):
     cache_creation_input_tokens: int = 0
 
 
-class Answer(Struct, frozen=True):
+class ModelReply(Struct, frozen=True):
     """What is sent, in order."""
 
-    parts: tuple[Part, ...] = ()
-    tokens: Tokens = Tokens()
+    parts: tuple[ReplyPart, ...] = ()
+    tokens: ReplyTokens = ReplyTokens()
 
     @property
-    def calls_tools(self) -> bool:
+    def has_tool_calls(self) -> bool:
         """Whether the client is to come back with a tool's result."""
-        return any(isinstance(part, Call) for part in self.parts)
+        return any(isinstance(part, ToolCall) for part in self.parts)
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> ServiceError | None:
         """The error that takes the place of an answer."""
         first = next((part for part in self.parts if not isinstance(part, Pause)), None)
-        return first if isinstance(first, Failure) else None
+        return first if isinstance(first, ServiceError) else None
 
 
-class Event(Struct, frozen=True):
+class StreamEvent(Struct, frozen=True):
     """One event of a stream."""
 
     data: object  # a str is sent as it is, anything else as JSON
     name: str = ""
 
 
-Piece = Event | Pause | Raw | Break
-NewId = Callable[[str], str]  # a prefix → a name nobody has
+StreamPiece = StreamEvent | Pause | RawText | Disconnect
+IdFactory = Callable[[str], str]  # a prefix → a name nobody has

@@ -3,9 +3,21 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ralph.devtools.conversation import Answer, Break, Call, Event, Failure, NewId, Pause, Piece, Question, Raw, Text
+from ralph.devtools.conversation import (
+    Disconnect,
+    IdFactory,
+    ModelReply,
+    ModelRequest,
+    Pause,
+    RawText,
+    ReplyText,
+    ServiceError,
+    StreamEvent,
+    StreamPiece,
+    ToolCall,
+)
 
-KINDS = {
+GEMINI_ERROR_KINDS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
@@ -14,44 +26,46 @@ KINDS = {
     500: "INTERNAL",
     503: "UNAVAILABLE",
 }
-COUNTED = {"totalTokens": 1000}
+GEMINI_TOKEN_COUNT = {"totalTokens": 1000}
 
 
-def question(body: Mapping[str, Any], headers: Mapping[str, str]) -> Question:
+def parse_gemini_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
     """What is asked. It has no name for the conversation, and the address tells whether to stream."""
     contents = body.get("contents") or []
     offered = (tool.get("functionDeclarations") or () for tool in body.get("tools") or ())
-    words = [_words(content) for content in contents if content.get("role", "user") == "user"]
-    return Question(
+    words = [_join_text(content) for content in contents if content.get("role", "user") == "user"]
+    return ModelRequest(
         tools=frozenset(function["name"] for functions in offered for function in functions),
         asked=words[-1] if words else "",
         fresh=not any(content.get("role") == "model" for content in contents),
     )
 
 
-def whole(asked: Question, answer: Answer, new_id: NewId) -> object:
+def render_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
     """One response."""
-    parts = [told for part in answer.parts if (told := _part(part, new_id))]
-    return {**_chunk(parts, "STOP"), "usageMetadata": _usage(answer), "modelVersion": asked.model}
+    parts = [told for part in answer.parts if (told := _render_part(part, new_id))]
+    return {**_render_chunk(parts, "STOP"), "usageMetadata": _render_usage(answer), "modelVersion": asked.model}
 
 
-def stream(asked: Question, answer: Answer, new_id: NewId) -> Iterator[Piece]:
+def stream_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
     """A response in pieces."""
     for part in answer.parts:
         match part:
-            case Failure():
-                yield Event(error(part))
+            case ServiceError():
+                yield StreamEvent(render_gemini_error(part))
                 return
-            case Pause() | Raw() | Break():
+            case Pause() | RawText() | Disconnect():
                 yield part
             case _:
-                yield Event({**_chunk([_part(part, new_id)]), "modelVersion": asked.model})
-    yield Event({**_chunk([], "STOP"), "usageMetadata": _usage(answer), "modelVersion": asked.model})
+                yield StreamEvent({**_render_chunk([_render_part(part, new_id)]), "modelVersion": asked.model})
+    yield StreamEvent(
+        {**_render_chunk([], "STOP"), "usageMetadata": _render_usage(answer), "modelVersion": asked.model}
+    )
 
 
-def error(failure: Failure) -> object:
+def render_gemini_error(failure: ServiceError) -> object:
     """What goes with its status."""
-    kind = KINDS.get(failure.status, "INTERNAL" if failure.status >= 500 else "INVALID_ARGUMENT")
+    kind = GEMINI_ERROR_KINDS.get(failure.status, "INTERNAL" if failure.status >= 500 else "INVALID_ARGUMENT")
     told: dict[str, Any] = {"code": failure.status, "message": failure.message, "status": kind}
     if failure.retry_after is not None:
         delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{failure.retry_after:g}s"}
@@ -59,22 +73,22 @@ def error(failure: Failure) -> object:
     return {"error": told}
 
 
-def _chunk(parts: list[dict[str, Any]], reason: str | None = None) -> dict[str, Any]:
+def _render_chunk(parts: list[dict[str, Any]], reason: str | None = None) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
     return {"candidates": [{**candidate, "finishReason": reason} if reason else candidate]}
 
 
-def _part(part: object, new_id: NewId) -> dict[str, Any]:
+def _render_part(part: object, new_id: IdFactory) -> dict[str, Any]:
     match part:
-        case Text(text, thought):
+        case ReplyText(text, thought):
             return {"text": text, "thought": True} if thought else {"text": text}
-        case Call(tool, given):
+        case ToolCall(tool, given):
             return {"functionCall": {"name": tool, "args": given, "id": new_id("")}}
         case _:
             return {}
 
 
-def _usage(answer: Answer) -> dict[str, int]:
+def _render_usage(answer: ModelReply) -> dict[str, int]:
     tokens = answer.tokens
     taken = tokens.input_tokens + tokens.cache_read_input_tokens
     return {
@@ -85,5 +99,5 @@ def _usage(answer: Answer) -> dict[str, int]:
     }
 
 
-def _words(content: Mapping[str, Any]) -> str:
+def _join_text(content: Mapping[str, Any]) -> str:
     return "\n".join(part.get("text") or "" for part in content.get("parts") or ())

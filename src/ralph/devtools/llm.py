@@ -3,16 +3,16 @@
 import json
 from collections.abc import Callable, Mapping
 
-from ralph.agents._script import Fault, loaded
+from ralph.agents._script import ScriptError, load_script
 from ralph.devtools.server import ModelServer
 from ralph.model.errors import MachineError, UsageError
 
 
-def serve(script: str, port: int, once: bool, log: str | None, ready: Callable[[str], object]) -> None:
+def serve_script(script: str, port: int, once: bool, log: str | None, ready: Callable[[str], object]) -> None:
     """Tell `ready` the address, then answer; with `once` until the last run had its last word."""
     try:
-        server = ModelServer(loaded(script), port, _log(log) if log else len)
-    except Fault as wrong:
+        server = ModelServer(load_script(script), port, _open_log(log) if log else len)
+    except ScriptError as wrong:
         raise UsageError(str(wrong), "docs/agents.md tells what a script may say") from wrong
     except OSError as wrong:
         raise MachineError(f"cannot listen on port {port}: {wrong.strerror}", "choose another, or 0 for any") from wrong
@@ -20,14 +20,14 @@ def serve(script: str, port: int, once: bool, log: str | None, ready: Callable[[
     try:
         ready(server.url)
         if once:
-            server.wait_for_the_last_word()
+            server.wait_until_played()
         else:
             server.wait()
     finally:
         server.close()
 
 
-def _log(path: str) -> Callable[[Mapping[str, object]], object]:
+def _open_log(path: str) -> Callable[[Mapping[str, object]], object]:
     """One line a request; appended whole, so that requests at once do not mix."""
     try:
         file = open(path, "ab", buffering=0)  # noqa: SIM115  # as long as the process

@@ -4,88 +4,110 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ralph.devtools.conversation import Answer, Break, Call, Event, Failure, NewId, Pause, Piece, Question, Raw, Text
+from ralph.devtools.conversation import (
+    Disconnect,
+    IdFactory,
+    ModelReply,
+    ModelRequest,
+    Pause,
+    RawText,
+    ReplyText,
+    ServiceError,
+    StreamEvent,
+    StreamPiece,
+    ToolCall,
+)
 
-KINDS = {401: "invalid_api_key", 429: "rate_limit_exceeded", 503: "server_is_overloaded", 529: "server_is_overloaded"}
+OPENAI_ERROR_KINDS = {
+    401: "invalid_api_key",
+    429: "rate_limit_exceeded",
+    503: "server_is_overloaded",
+    529: "server_is_overloaded",
+}
 
 
-def question(body: Mapping[str, Any], headers: Mapping[str, str]) -> Question:
+def parse_responses_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
     """What is asked. Codex may offer its tools inside the input."""
     given = body.get("input") or []
     items = given if isinstance(given, list) else [{"role": "user", "content": given}]
     offered = [*(body.get("tools") or ()), *(tool for item in items for tool in item.get("tools") or ())]
-    words = [_words(item) for item in items if item.get("role") == "user"]
-    return Question(
+    words = [_join_text(item) for item in items if item.get("role") == "user"]
+    return ModelRequest(
         session=headers.get("session-id") or headers.get("session_id", ""),
         model=body.get("model") or "scripted",
         streams=bool(body.get("stream")),
-        tools=frozenset(_names(offered)),
+        tools=frozenset(_iterate_tool_names(offered)),
         asked=words[-1] if words else "",
         fresh=not any(item.get("role") == "assistant" or "call" in (item.get("type") or "") for item in items),
     )
 
 
-def whole(asked: Question, answer: Answer, new_id: NewId) -> object:
+def render_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
     """One response."""
-    items = [item for part in answer.parts if (item := _item(part, new_id))]
-    return _response(asked, new_id("resp_"), answer, "completed", items)
+    items = [item for part in answer.parts if (item := _render_item(part, new_id))]
+    return _render_response(asked, new_id("resp_"), answer, "completed", items)
 
 
-def stream(asked: Question, answer: Answer, new_id: NewId) -> Iterator[Piece]:
+def stream_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
     """A response in pieces."""
     name = new_id("resp_")
-    yield _event("response.created", response=_response(asked, name, answer, "in_progress"))
+    yield _build_event("response.created", response=_render_response(asked, name, answer, "in_progress"))
     items: list[dict[str, Any]] = []
     for part in answer.parts:
-        if isinstance(part, Failure):
-            failed = {"code": _kind(part), "message": part.message}
-            response = _response(asked, name, answer, "failed")
-            yield _event("response.failed", response={**response, "error": failed})
+        if isinstance(part, ServiceError):
+            failed = {"code": _get_error_kind(part), "message": part.message}
+            response = _render_response(asked, name, answer, "failed")
+            yield _build_event("response.failed", response={**response, "error": failed})
             return
-        if isinstance(part, Pause | Raw | Break):
+        if isinstance(part, Pause | RawText | Disconnect):
             yield part
             continue
-        item = _item(part, new_id)
-        yield from _told(item, len(items))
+        item = _render_item(part, new_id)
+        yield from _iterate_item_events(item, len(items))
         items.append(item)
-    yield _event("response.completed", response=_response(asked, name, answer, "completed", items))
+    yield _build_event("response.completed", response=_render_response(asked, name, answer, "completed", items))
 
 
-def error(failure: Failure) -> object:
+def render_openai_error(failure: ServiceError) -> object:
     """What goes with its status; a usage limit of an account has a kind and a time of its own."""
-    told: dict[str, Any] = {"message": failure.message, "type": _kind(failure), "code": _kind(failure), "param": None}
+    told: dict[str, Any] = {
+        "message": failure.message,
+        "type": _get_error_kind(failure),
+        "code": _get_error_kind(failure),
+        "param": None,
+    }
     if failure.reset_at is not None:
         told |= {"type": "usage_limit_reached", "resets_at": int(failure.reset_at)}
     return {"error": told}
 
 
-def _told(item: Mapping[str, Any], index: int) -> Iterator[Event]:
+def _iterate_item_events(item: Mapping[str, Any], index: int) -> Iterator[StreamEvent]:
     if item["type"] != "message":
-        yield _event("response.output_item.added", output_index=index, item=item)
-        yield _event("response.output_item.done", output_index=index, item=item)
+        yield _build_event("response.output_item.added", output_index=index, item=item)
+        yield _build_event("response.output_item.done", output_index=index, item=item)
         return
     where = {"item_id": item["id"], "output_index": index, "content_index": 0}
     part = item["content"][0]
-    yield _event("response.output_item.added", output_index=index, item={**item, "content": []})
-    yield _event("response.content_part.added", **where, part={**part, "text": ""})
+    yield _build_event("response.output_item.added", output_index=index, item={**item, "content": []})
+    yield _build_event("response.content_part.added", **where, part={**part, "text": ""})
     for piece in part["text"].splitlines(keepends=True):
-        yield _event("response.output_text.delta", **where, delta=piece)
-    yield _event("response.output_text.done", **where, text=part["text"])
-    yield _event("response.content_part.done", **where, part=part)
-    yield _event("response.output_item.done", output_index=index, item=item)
+        yield _build_event("response.output_text.delta", **where, delta=piece)
+    yield _build_event("response.output_text.done", **where, text=part["text"])
+    yield _build_event("response.content_part.done", **where, part=part)
+    yield _build_event("response.output_item.done", output_index=index, item=item)
 
 
-def _item(part: object, new_id: NewId) -> dict[str, Any]:
+def _render_item(part: object, new_id: IdFactory) -> dict[str, Any]:
     match part:
-        case Text(text, thought=True):
+        case ReplyText(text, thought=True):
             summary = [{"type": "summary_text", "text": text}]
             return {"type": "reasoning", "id": new_id("rs_"), "summary": summary}
-        case Text(text):
+        case ReplyText(text):
             content = [{"type": "output_text", "text": text, "annotations": []}]
             return {"type": "message", "role": "assistant", "id": new_id("msg_"), "content": content}
-        case Call(tool, str(given)):
+        case ToolCall(tool, str(given)):
             return {"type": "custom_tool_call", "call_id": new_id("call_"), "name": tool, "input": given}
-        case Call(tool, given):
+        case ToolCall(tool, given):
             name = new_id("call_")
             arguments = json.dumps(given)
             return {"type": "function_call", "id": f"fc_{name}", "call_id": name, "name": tool, "arguments": arguments}
@@ -93,14 +115,14 @@ def _item(part: object, new_id: NewId) -> dict[str, Any]:
             return {}
 
 
-def _response(
-    asked: Question, name: str, answer: Answer, status: str, items: list[dict[str, Any]] | None = None
+def _render_response(
+    asked: ModelRequest, name: str, answer: ModelReply, status: str, items: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
     told = {"id": name, "object": "response", "model": asked.model, "status": status, "output": items or []}
-    return {**told, "usage": _usage(answer)} if status == "completed" else told
+    return {**told, "usage": _render_usage(answer)} if status == "completed" else told
 
 
-def _usage(answer: Answer) -> dict[str, Any]:
+def _render_usage(answer: ModelReply) -> dict[str, Any]:
     tokens = answer.tokens
     cached, written = tokens.cache_read_input_tokens, tokens.cache_creation_input_tokens
     taken = tokens.input_tokens + cached + written  # OpenAI counts what was cached as input too
@@ -113,23 +135,23 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _kind(failure: Failure) -> str:
-    return KINDS.get(failure.status, "server_error" if failure.status >= 500 else "invalid_request_error")
+def _get_error_kind(failure: ServiceError) -> str:
+    return OPENAI_ERROR_KINDS.get(failure.status, "server_error" if failure.status >= 500 else "invalid_request_error")
 
 
-def _event(name: str, **fields: object) -> Event:
-    return Event({"type": name, **fields}, name)
+def _build_event(name: str, **fields: object) -> StreamEvent:
+    return StreamEvent({"type": name, **fields}, name)
 
 
-def _names(tools: list[Mapping[str, Any]]) -> Iterator[str]:
+def _iterate_tool_names(tools: list[Mapping[str, Any]]) -> Iterator[str]:
     for tool in tools:
         if "tools" in tool:  # a namespace
-            yield from _names(tool["tools"])
+            yield from _iterate_tool_names(tool["tools"])
         elif "name" in tool:
             yield tool["name"]
 
 
-def _words(item: Mapping[str, Any]) -> str:
+def _join_text(item: Mapping[str, Any]) -> str:
     content = item.get("content") or ""
     if isinstance(content, str):
         return content

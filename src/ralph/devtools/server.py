@@ -12,46 +12,72 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.agents._script import Fault, Run
+from ralph.agents._script import ScriptError, ScriptRun
 from ralph.devtools import anthropic, gemini, openai_chat, openai_responses
-from ralph.devtools.conversation import Answer, Break, Call, Event, Failure, NewId, Pause, Piece, Question, Raw
-from ralph.devtools.playing import Playing, checked
+from ralph.devtools.conversation import (
+    Disconnect,
+    IdFactory,
+    ModelReply,
+    ModelRequest,
+    Pause,
+    RawText,
+    ServiceError,
+    StreamEvent,
+    StreamPiece,
+    ToolCall,
+)
+from ralph.devtools.playing import ScriptPlayback, check_script
 
 HOST = "127.0.0.1"
-SECRETS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie"})
-MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
-Log = Callable[[Mapping[str, object]], object]
+SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie"})
+MODELS_REPLY = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
+RequestLog = Callable[[Mapping[str, object]], object]
 
 
 class Api(Struct, frozen=True):
     """How one service is spoken to."""
 
-    question: Callable[[Mapping[str, Any], Mapping[str, str]], Question]
-    whole: Callable[[Question, Answer, NewId], object]
-    stream: Callable[[Question, Answer, NewId], Iterator[Piece]]
-    error: Callable[[Failure], object]
+    parse_request: Callable[[Mapping[str, Any], Mapping[str, str]], ModelRequest]
+    render_reply: Callable[[ModelRequest, ModelReply, IdFactory], object]
+    stream_reply: Callable[[ModelRequest, ModelReply, IdFactory], Iterator[StreamPiece]]
+    render_error: Callable[[ServiceError], object]
 
 
-GEMINI = Api(gemini.question, gemini.whole, gemini.stream, gemini.error)
+GEMINI_API = Api(
+    gemini.parse_gemini_request, gemini.render_gemini_reply, gemini.stream_gemini_reply, gemini.render_gemini_error
+)
 APIS = {  # by the end of the path
-    "/messages": Api(anthropic.question, anthropic.whole, anthropic.stream, anthropic.error),
-    "/responses": Api(
-        openai_responses.question, openai_responses.whole, openai_responses.stream, openai_responses.error
+    "/messages": Api(
+        anthropic.parse_anthropic_request,
+        anthropic.render_anthropic_reply,
+        anthropic.stream_anthropic_reply,
+        anthropic.render_anthropic_error,
     ),
-    "/chat/completions": Api(openai_chat.question, openai_chat.whole, openai_chat.stream, openai_chat.error),
-    ":streamGenerateContent": GEMINI,
-    ":generateContent": GEMINI,
+    "/responses": Api(
+        openai_responses.parse_responses_request,
+        openai_responses.render_responses_reply,
+        openai_responses.stream_responses_reply,
+        openai_responses.render_openai_error,
+    ),
+    "/chat/completions": Api(
+        openai_chat.parse_chat_request,
+        openai_chat.render_chat_reply,
+        openai_chat.stream_chat_reply,
+        openai_chat.render_openai_error,
+    ),
+    ":streamGenerateContent": GEMINI_API,
+    ":generateContent": GEMINI_API,
 }
-COUNTS = {"/messages/count_tokens": anthropic.COUNTED, ":countTokens": gemini.COUNTED}
+TOKEN_COUNTS = {"/messages/count_tokens": anthropic.ANTHROPIC_TOKEN_COUNT, ":countTokens": gemini.GEMINI_TOKEN_COUNT}
 
 
 class ModelServer:
     """Listens from the start, answers between `start` and `close`."""
 
-    def __init__(self, runs: Sequence[Run], port: int = 0, log: Log = len) -> None:
-        checked(runs)
-        self._http = _Http((HOST, port), _Requests)
-        self._http.playing = Playing(runs)
+    def __init__(self, runs: Sequence[ScriptRun], port: int = 0, log: RequestLog = len) -> None:
+        check_script(runs)
+        self._http = _HttpServer((HOST, port), _RequestHandler)
+        self._http.playback = ScriptPlayback(runs)
         self._http.log = log
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
@@ -64,7 +90,7 @@ class ModelServer:
         """Answer, beside whoever called."""
         self._thread.start()
 
-    def wait_for_the_last_word(self) -> None:
+    def wait_until_played(self) -> None:
         """Until the last run had it."""
         self._http.over.wait()
 
@@ -79,11 +105,11 @@ class ModelServer:
         self._http.server_close()
 
 
-class _Http(ThreadingHTTPServer):
+class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    playing: Playing
-    log: Log
+    playback: ScriptPlayback
+    log: RequestLog
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__(address, handler)
@@ -94,61 +120,65 @@ class _Http(ThreadingHTTPServer):
         """A client that went away is no news."""
 
 
-class _Requests(BaseHTTPRequestHandler):
+class _RequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Http
+    server: _HttpServer
 
     def log_message(self, *_: object) -> None:
         """Our own log tells more."""
 
     def do_HEAD(self) -> None:
         """Claude looks whether anyone is there."""
-        self._note()
+        self._log_question()
         self.send_response(200)
         self.send_header("content-length", "0")
         self.end_headers()
 
     def do_GET(self) -> None:
         """Which models there are."""
-        self._note()
+        self._log_question()
         found = self._path.endswith("/models")
-        self._send(MODELS if found else _not_found(self._path), 200 if found else 404)
+        self._send(MODELS_REPLY if found else _build_not_found(self._path), 200 if found else 404)
 
     def do_POST(self) -> None:
         """A question."""
-        body = self._body()
+        body = self._read_body()
         path = self._path
-        if counted := next((told for end, told in COUNTS.items() if path.endswith(end)), None):
-            self._note(body)
+        if counted := next((told for end, told in TOKEN_COUNTS.items() if path.endswith(end)), None):
+            self._log_question(body)
             return self._send(counted)
         api = next((api for end, api in APIS.items() if path.endswith(end)), None)
         if api is None:
-            self._note(body)
-            return self._send(_not_found(path), 404)
-        return self._answer(api, body)
+            self._log_question(body)
+            return self._send(_build_not_found(path), 404)
+        return self._answer_request(api, body)
 
-    def _answer(self, api: Api, body: Mapping[str, Any]) -> None:
+    def _answer_request(self, api: Api, body: Mapping[str, Any]) -> None:
         try:
-            asked = api.question(body, {name.lower(): value for name, value in self.headers.items()})
+            asked = api.parse_request(body, {name.lower(): value for name, value in self.headers.items()})
         except (AttributeError, KeyError, TypeError) as wrong:
-            self._note(body)
-            return self._send(api.error(Failure(400, f"not what this API is asked: {wrong!r}")), 400)
+            self._log_question(body)
+            return self._send(api.render_error(ServiceError(400, f"not what this API is asked: {wrong!r}")), 400)
         if self._path.endswith(":streamGenerateContent"):
             asked = replace(asked, streams=True)
         try:
-            run, answer = self.server.playing.answer(asked)
-        except Fault as wrong:
-            run, answer = 0, Answer((Failure(400, f"the script: {wrong}"),))
-        self._note(body, session=asked.session, run=run, tools=sorted(asked.tools), answer=_told(answer))
+            run, answer = self.server.playback.answer_request(asked)
+        except ScriptError as wrong:
+            run, answer = 0, ModelReply((ServiceError(400, f"the script: {wrong}"),))
+        self._log_question(
+            body, session=asked.session, run=run, tools=sorted(asked.tools), answer=_describe_reply(answer)
+        )
         if failure := answer.failure:
-            self._pause(answer)
-            self._send(api.error(failure), failure.status, _limits(failure))
+            self._wait_out_pauses(answer)
+            self._send(api.render_error(failure), failure.status, _build_limit_headers(failure))
         elif asked.streams:
-            self._stream(api.stream(asked, answer, _new_id))
+            self._send_stream(api.stream_reply(asked, answer, _make_id))
         else:
-            self._pause(answer)
-            self._send(api.whole(asked, answer, _new_id), broken=any(isinstance(p, Break) for p in answer.parts))
-        if self.server.playing.over:
+            self._wait_out_pauses(answer)
+            self._send(
+                api.render_reply(asked, answer, _make_id), broken=any(isinstance(p, Disconnect) for p in answer.parts)
+            )
+        if self.server.playback.is_over:
             self.server.over.set()
         return None
 
@@ -166,7 +196,7 @@ class _Requests(BaseHTTPRequestHandler):
         self.wfile.write(data[: len(data) // 2] if broken else data)
         self.close_connection = self.close_connection or broken
 
-    def _stream(self, pieces: Iterator[Piece]) -> None:
+    def _send_stream(self, pieces: Iterator[StreamPiece]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
@@ -175,22 +205,22 @@ class _Requests(BaseHTTPRequestHandler):
             match piece:
                 case Pause(seconds):
                     self.server.closing.wait(seconds)
-                case Raw(text):
-                    self._chunk(text.encode("utf-8", "surrogateescape"))
-                case Break():
+                case RawText(text):
+                    self._send_chunk(text.encode("utf-8", "surrogateescape"))
+                case Disconnect():
                     self.close_connection = True
                     return  # without the chunk that tells the end
-                case Event(data, name):
+                case StreamEvent(data, name):
                     head = f"event: {name}\n" if name else ""
                     text = data if isinstance(data, str) else json.dumps(data)
-                    self._chunk(f"{head}data: {text}\n\n".encode())
-        self._chunk(b"")
+                    self._send_chunk(f"{head}data: {text}\n\n".encode())
+        self._send_chunk(b"")
 
-    def _chunk(self, data: bytes) -> None:
+    def _send_chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
         self.wfile.flush()
 
-    def _pause(self, answer: Answer) -> None:
+    def _wait_out_pauses(self, answer: ModelReply) -> None:
         self.server.closing.wait(sum(part.seconds for part in answer.parts if isinstance(part, Pause)))
 
     # -- receiving ---------------------------------------------------------------------------------
@@ -198,8 +228,8 @@ class _Requests(BaseHTTPRequestHandler):
     def _path(self) -> str:
         return self.path.partition("?")[0]
 
-    def _body(self) -> Mapping[str, Any]:
-        data = self._chunks() if "chunked" in self.headers.get("transfer-encoding", "") else self._sized()
+    def _read_body(self) -> Mapping[str, Any]:
+        data = self._read_chunks() if "chunked" in self.headers.get("transfer-encoding", "") else self._read_sized()
         try:
             if self.headers.get("content-encoding") == "gzip":
                 data = gzip.decompress(data)
@@ -208,10 +238,10 @@ class _Requests(BaseHTTPRequestHandler):
             body = None
         return body if isinstance(body, dict) else {"unreadable": data[:2000].decode("utf-8", "replace")}
 
-    def _sized(self) -> bytes:
+    def _read_sized(self) -> bytes:
         return self.rfile.read(int(self.headers.get("content-length") or 0))
 
-    def _chunks(self) -> bytes:
+    def _read_chunks(self) -> bytes:
         data = b""
         while size := int(self.rfile.readline().split(b";")[0], 16):
             data += self.rfile.read(size)
@@ -219,13 +249,13 @@ class _Requests(BaseHTTPRequestHandler):
         self.rfile.readline()
         return data
 
-    def _note(self, body: Mapping[str, Any] | None = None, **more: object) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items() if name.lower() not in SECRETS}
+    def _log_question(self, body: Mapping[str, Any] | None = None, **more: object) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items() if name.lower() not in SECRET_HEADERS}
         asked = {"at": time.time(), "method": self.command, "path": self.path, "headers": headers}
         self.server.log({**asked, **more, "body": body})
 
 
-def _limits(failure: Failure) -> dict[str, str]:
+def _build_limit_headers(failure: ServiceError) -> dict[str, str]:
     """How services tell when to come back."""
     headers = {}
     if failure.retry_after is not None:
@@ -237,21 +267,25 @@ def _limits(failure: Failure) -> dict[str, str]:
     return headers
 
 
-def _told(answer: Answer) -> list[str]:
+def _describe_reply(answer: ModelReply) -> list[str]:
     """An answer in words, for the log."""
     return [
-        f"error {part.status}" if isinstance(part, Failure) else part.tool if isinstance(part, Call) else _name(part)
+        f"error {part.status}"
+        if isinstance(part, ServiceError)
+        else part.tool
+        if isinstance(part, ToolCall)
+        else _get_part_name(part)
         for part in answer.parts
     ]
 
 
-def _name(part: object) -> str:
+def _get_part_name(part: object) -> str:
     return type(part).__name__.lower()
 
 
-def _not_found(path: str) -> object:
+def _build_not_found(path: str) -> object:
     return {"type": "error", "error": {"type": "not_found_error", "message": f"the scripted model has no {path}"}}
 
 
-def _new_id(prefix: str) -> str:
+def _make_id(prefix: str) -> str:
     return f"{prefix}{uuid.uuid4().hex[:20]}"

@@ -5,21 +5,21 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 
-from ralph.agents._script import Fault, todo
-from ralph.devtools.conversation import Arguments, Call
+from ralph.agents._script import ScriptError, parse_todo
+from ralph.devtools.conversation import ToolArguments, ToolCall
 
-Batch = tuple[Call, ...]  # calls of one answer
-ABOUT = "scripted"
-SHELL: Mapping[str, Callable[[str], Arguments]] = {
-    "Bash": lambda command: {"command": command, "description": ABOUT},  # Claude Code
+CallBatch = tuple[ToolCall, ...]  # calls of one answer
+CALL_DESCRIPTION = "scripted"
+SHELL_TOOLS: Mapping[str, Callable[[str], ToolArguments]] = {
+    "Bash": lambda command: {"command": command, "description": CALL_DESCRIPTION},  # Claude Code
     "exec_command": lambda command: {"cmd": command},  # Codex
     "exec": lambda command: f"text((await tools.exec_command({json.dumps({'cmd': command})})).output)",  # in JavaScript
     "shell_command": lambda command: {"command": command},
     "shell": lambda command: {"command": ["bash", "-lc", command]},
-    "run_shell_command": lambda command: {"command": command, "description": ABOUT},  # Gemini
-    "bash": lambda command: {"command": command, "description": ABOUT},  # opencode
+    "run_shell_command": lambda command: {"command": command, "description": CALL_DESCRIPTION},  # Gemini
+    "bash": lambda command: {"command": command, "description": CALL_DESCRIPTION},  # opencode
 }
-PLANS: Mapping[str, Callable[[list[dict[str, str]]], Arguments]] = {
+TODO_TOOLS: Mapping[str, Callable[[list[dict[str, str]]], ToolArguments]] = {
     "TodoWrite": lambda items: {"todos": items},
     "todowrite": lambda items: {"todos": [{**item, "priority": "medium"} for item in items]},
     "write_todos": lambda items: {
@@ -35,75 +35,77 @@ class Toolbox:
     def __init__(self, offered: Iterable[str]) -> None:
         self._offered = frozenset(offered)
 
-    def bash(self, command: str) -> tuple[Batch, ...]:
+    def run_command(self, command: str) -> tuple[CallBatch, ...]:
         """A shell command."""
-        for name, given in SHELL.items():
+        for name, given in SHELL_TOOLS.items():
             if name in self._offered:
-                return ((Call(name, given(command)),),)
-        raise Fault(f"the client offers no tool to run a command: {', '.join(sorted(self._offered)) or 'none at all'}")
+                return ((ToolCall(name, given(command)),),)
+        raise ScriptError(
+            f"the client offers no tool to run a command: {', '.join(sorted(self._offered)) or 'none at all'}"
+        )
 
-    def write(self, given: Mapping[str, str]) -> tuple[Batch, ...]:
+    def write_file(self, given: Mapping[str, str]) -> tuple[CallBatch, ...]:
         """A new file."""
         path, content = given["path"], given["content"]
         if "Write" in self._offered:
-            return ((Call("Write", {"file_path": path, "content": content}),),)
+            return ((ToolCall("Write", {"file_path": path, "content": content}),),)
         if "write" in self._offered:
-            return ((Call("write", {"filePath": path, "content": content}),),)
+            return ((ToolCall("write", {"filePath": path, "content": content}),),)
         if "write_file" in self._offered:
-            return ((Call("write_file", {"file_path": path, "content": content}),),)
-        if self._patches:
-            return self._patch(f"*** Add File: {path}", [f"+{line}" for line in content.splitlines()])
+            return ((ToolCall("write_file", {"file_path": path, "content": content}),),)
+        if self._has_patch_tool:
+            return self._call_patch(f"*** Add File: {path}", [f"+{line}" for line in content.splitlines()])
         coded = base64.b64encode(content.encode()).decode()
         folder = shlex.quote(path.rpartition("/")[0] or ".")
-        return self.bash(f"mkdir -p {folder} && echo {coded} | base64 -d > {shlex.quote(path)}")
+        return self.run_command(f"mkdir -p {folder} && echo {coded} | base64 -d > {shlex.quote(path)}")
 
-    def edit(self, given: Mapping[str, str]) -> tuple[Batch, ...]:
+    def edit_file(self, given: Mapping[str, str]) -> tuple[CallBatch, ...]:
         """One place in a file; who must read a file before changing it does so."""
         path, old, new = given["path"], given["old"], given["new"]
         if "Edit" in self._offered:
-            change = Call("Edit", {"file_path": path, "old_string": old, "new_string": new})
-            return ((Call("Read", {"file_path": path}),), (change,))
+            change = ToolCall("Edit", {"file_path": path, "old_string": old, "new_string": new})
+            return ((ToolCall("Read", {"file_path": path}),), (change,))
         if "edit" in self._offered:
-            change = Call("edit", {"filePath": path, "oldString": old, "newString": new})
-            return ((Call("read", {"filePath": path}),), (change,))
+            change = ToolCall("edit", {"filePath": path, "oldString": old, "newString": new})
+            return ((ToolCall("read", {"filePath": path}),), (change,))
         if "replace" in self._offered:
-            names = {"file_path": path, "instruction": ABOUT, "old_string": old, "new_string": new}
-            return ((Call("replace", names),),)
-        return self.bash(
+            names = {"file_path": path, "instruction": CALL_DESCRIPTION, "old_string": old, "new_string": new}
+            return ((ToolCall("replace", names),),)
+        return self.run_command(
             f"OLD={shlex.quote(old)} NEW={shlex.quote(new)} "
             f"perl -0777 -pi -e 's/\\Q$ENV{{OLD}}\\E/$ENV{{NEW}}/ or die' {shlex.quote(path)}"
         )
 
-    def todo(self, items: Iterable[str], known: dict[str, str]) -> tuple[Batch, ...]:
+    def write_plan(self, items: Iterable[str], known: dict[str, str]) -> tuple[CallBatch, ...]:
         """The plan; nothing for a client without one. `known` are Claude's tasks and their state, kept up to date."""
-        wanted = [todo(item) for item in items]
-        for name, given in PLANS.items():
+        wanted = [parse_todo(item) for item in items]
+        for name, given in TODO_TOOLS.items():
             if name in self._offered:
-                return ((Call(name, given(wanted)),),)
-        return _tasks(wanted, known) if "TaskCreate" in self._offered else ()
+                return ((ToolCall(name, given(wanted)),),)
+        return _build_task_calls(wanted, known) if "TaskCreate" in self._offered else ()
 
     @property
-    def _patches(self) -> bool:
+    def _has_patch_tool(self) -> bool:
         return bool(self._offered & {"apply_patch", "exec_command", "exec"})
 
-    def _patch(self, head: str, lines: list[str]) -> tuple[Batch, ...]:
+    def _call_patch(self, head: str, lines: list[str]) -> tuple[CallBatch, ...]:
         patch = "\n".join(["*** Begin Patch", head, *lines, "*** End Patch"])
         if "apply_patch" in self._offered:
-            return ((Call("apply_patch", patch),),)
+            return ((ToolCall("apply_patch", patch),),)
         if "exec" in self._offered:
-            return ((Call("exec", f"text(await tools.apply_patch({json.dumps(patch)}))"),),)
-        return self.bash(f"apply_patch <<'PATCH'\n{patch}\nPATCH")  # which Codex understands itself
+            return ((ToolCall("exec", f"text(await tools.apply_patch({json.dumps(patch)}))"),),)
+        return self.run_command(f"apply_patch <<'PATCH'\n{patch}\nPATCH")  # which Codex understands itself
 
 
-def _tasks(wanted: list[dict[str, str]], known: dict[str, str]) -> tuple[Batch, ...]:
+def _build_task_calls(wanted: list[dict[str, str]], known: dict[str, str]) -> tuple[CallBatch, ...]:
     """Claude's tasks are made and changed one by one; they are numbered as they come."""
     new = [item["content"] for item in wanted if item["content"] not in known]
     known.update(dict.fromkeys(new, "pending"))
     numbers = {subject: str(number) for number, subject in enumerate(known, 1)}
     changed = [item for item in wanted if known[item["content"]] != item["status"]]
     known.update({item["content"]: item["status"] for item in changed})
-    made = tuple(Call("TaskCreate", {"subject": text, "description": text, "activeForm": text}) for text in new)
+    made = tuple(ToolCall("TaskCreate", {"subject": text, "description": text, "activeForm": text}) for text in new)
     moved = tuple(
-        Call("TaskUpdate", {"taskId": numbers[item["content"]], "status": item["status"]}) for item in changed
+        ToolCall("TaskUpdate", {"taskId": numbers[item["content"]], "status": item["status"]}) for item in changed
     )
     return tuple(batch for batch in (made, moved) if batch)

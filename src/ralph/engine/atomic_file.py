@@ -4,10 +4,10 @@ import errno
 import os
 import stat
 
-LARGEST = 4 << 20  # characters: more than any list of stories, little enough to keep
+MAX_FILE_CHARS = 4 << 20  # characters: more than any list of stories, little enough to keep
 
 
-def read_whole(path: str, largest: int = LARGEST, errors: str = "replace") -> str:
+def read_regular_file(path: str, largest: int = MAX_FILE_CHARS, errors: str = "replace") -> str:
     """Its text. OSError when there is none, when it is no regular file (a pipe would have us wait) or too large."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -22,7 +22,7 @@ def read_whole(path: str, largest: int = LARGEST, errors: str = "replace") -> st
     return text
 
 
-def write_whole(path: str, text: str) -> None:
+def write_atomic(path: str, text: str) -> None:
     """All of it or nothing, on disk when this returns. A folder in its place is moved aside, with all it holds."""
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
@@ -43,7 +43,7 @@ def write_whole(path: str, text: str) -> None:
         raise
 
 
-def remove(path: str) -> None:
+def remove_path(path: str) -> None:
     """So that nothing is there. A folder is moved aside, with all it holds."""
     if os.path.isdir(path) and not os.path.islink(path):
         _move_aside(path)

@@ -13,6 +13,6 @@ class Clock:
         self._inbox = inbox
         self._began = time.monotonic() - already
 
-    def look(self, fact: Fact) -> Observation:
+    def observe(self, fact: Fact) -> Observation:
         """The fact, with the clocks and interruptions of now."""
-        return Observation(fact, time.monotonic() - self._began, time.time(), self._inbox.interruption())
+        return Observation(fact, time.monotonic() - self._began, time.time(), self._inbox.poll_interruption())

@@ -7,22 +7,22 @@ import msgspec
 
 from ralph.model.events import Event
 
-ROTATE_AT = 8 << 20
+MAX_EVENT_LOG_BYTES = 8 << 20
 _encoder = msgspec.json.Encoder()
 
 
-def _moments(at: float, iteration: int, events: Sequence[Event]) -> bytes:
+def _encode_events(at: float, iteration: int, events: Sequence[Event]) -> bytes:
     """A line each, as of a `Moment`: what they have in common is encoded once, for a flood has a hundred thousand."""
     start = b'{"at":%b,"iteration":%d,"event":' % (_encoder.encode(at), iteration)
     return start + _encoder.encode_lines(events)[:-1].replace(b"\n", b"}\n" + start) + b"}\n"
 
 
-class Chronicle:
+class EventLog:
     """A Watcher that appends. The file before the current one is kept as `events.1.ndjson`."""
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "events.ndjson")
-        self._older = os.path.join(folder, "events.1.ndjson")
+        self._rotated_path = os.path.join(folder, "events.1.ndjson")
         self._fd = self._open()
         self._size = os.fstat(self._fd).st_size
 
@@ -30,9 +30,9 @@ class Chronicle:
         """One write for all of them."""
         if not events or self._fd < 0:
             return
-        data = _moments(at, iteration, events)
+        data = _encode_events(at, iteration, events)
         try:
-            if self._size + len(data) > ROTATE_AT:
+            if self._size + len(data) > MAX_EVENT_LOG_BYTES:
                 self._rotate()
             self._size += os.write(self._fd, data)
         except OSError:
@@ -47,7 +47,7 @@ class Chronicle:
     def _rotate(self) -> None:
         os.close(self._fd)
         self._fd = -1
-        os.replace(self._path, self._older)
+        os.replace(self._path, self._rotated_path)
         self._fd, self._size = self._open(), 0
 
     def _open(self) -> int:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ralph.core.narrative import cut_off, told
+from ralph.core.narrative import build_events, is_cut_off
 from ralph.core.step import Rules, replay
 from ralph.model.errors import CorruptState, StateGone
 from ralph.model.loop import (
@@ -19,9 +19,9 @@ from ralph.model.loop import (
     RunAgent,
     Stop,
 )
-from ralph.model.ports import JournalStore, Row, Watcher
+from ralph.model.ports import JournalRow, JournalStore, Watcher
 
-S = TypeVar("S")
+_StateT = TypeVar("_StateT")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,11 +36,11 @@ class Journal:
         self._watchers = watchers
         self._written = written
 
-    def append(self, seen: Observation, state: LoopState[S], decision: Decision) -> Decision:
+    def append(self, seen: Observation, state: LoopState[_StateT], decision: Decision) -> Decision:
         """On disk first, then told. What holds: the decision, or a Stop where it would be on no record."""
         self._written += 1
-        iteration = state.tally.iterations + _in_an_agent_run(seen, state, decision)
-        row: Row = (
+        iteration = state.tally.iterations + _is_in_agent_run(seen, state, decision)
+        row: JournalRow = (
             self._run,
             self._written,
             seen.wall,
@@ -59,18 +59,18 @@ class Journal:
                 self._store.append(row)
         except StateGone as gone:
             decision = Stop(Outcome.FAILED, gone.message)
-        events = told(self._run, self._agent, seen, state, decision)
+        events = build_events(self._run, self._agent, seen, state, decision)
         for watch in self._watchers:
             watch(seen.wall, iteration, events)
         return decision
 
 
-def _in_an_agent_run(seen: Observation, state: LoopState[S], decision: Decision) -> bool:
+def _is_in_agent_run(seen: Observation, state: LoopState[_StateT], decision: Decision) -> bool:
     """Whether an iteration is under way that the tally does not count yet: one that starts, or was cut short."""
-    return cut_off(seen, state) or isinstance(decision, RunAgent)
+    return is_cut_off(seen, state) or isinstance(decision, RunAgent)
 
 
-def last_limits(rows: Sequence[tuple[bytes, bytes]]) -> Limits | None:
+def read_last_limits(rows: Sequence[tuple[bytes, bytes]]) -> Limits | None:
     """Those its last life began with; None where that cannot be read."""
     try:
         for observation, _ in reversed(rows):
@@ -82,7 +82,9 @@ def last_limits(rows: Sequence[tuple[bytes, bytes]]) -> Limits | None:
     return None
 
 
-def replayed(rules: Rules[S], rows: Iterable[tuple[bytes, bytes]]) -> tuple[LoopState[S], list[Observation]]:
+def replay_journal(
+    rules: Rules[_StateT], rows: Iterable[tuple[bytes, bytes]]
+) -> tuple[LoopState[_StateT], list[Observation]]:
     """The state a journal leads to. Every decision is made again and must come out the same."""
     seen, decided = [], []
     try:

@@ -6,16 +6,16 @@ from typing import TypeVar
 from ralph.core.step import Rules, step
 from ralph.model.loop import Decision, Fact, LoopState, Observation, Stop
 
-S = TypeVar("S")
+_StateT = TypeVar("_StateT")
 
 
-def run(
-    rules: Rules[S],
-    state: LoopState[S] | None,
+def run_loop(
+    rules: Rules[_StateT],
+    state: LoopState[_StateT] | None,
     fact: Fact,
     look: Callable[[Fact], Observation],
     perform: Callable[[Decision], Fact],
-    journal: Callable[[Observation, LoopState[S], Decision], Decision],
+    journal: Callable[[Observation, LoopState[_StateT], Decision], Decision],
 ) -> Stop:
     """Journal first, act second: a crash repeats the last decision and loses none. `journal` gives what is to be done:
     a Stop, where nothing can be written any more. `perform` carries a decision out; a step that was cut short gives

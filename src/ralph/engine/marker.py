@@ -5,61 +5,61 @@ import os
 import time
 from typing import Any
 
-from ralph.core.stories.review import mode_for, read, snapshot, snapshot_record
-from ralph.engine.atomic_file import read_whole, remove, write_whole
+from ralph.core.stories.review import choose_mode, parse_story_file, render_review_snapshot, take_review_snapshot
+from ralph.engine.atomic_file import read_regular_file, remove_path, write_atomic
 from ralph.model.loop import Brief
-from ralph.model.story import StoryPlace, StoryRules
-from ralph.process.identity import Identity, of_process, own, pid_namespace
+from ralph.model.story import StoryPaths, StoryRules
+from ralph.process.identity import ProcessIdentity, identify_process, identify_self, read_pid_namespace
 
 
-class Marker:
+class MarkerFile:
     """Written before each iteration, removed at the end, by its owner only."""
 
-    def __init__(self, place: StoryPlace, rules: StoryRules) -> None:
+    def __init__(self, place: StoryPaths, rules: StoryRules) -> None:
         self._place = place
         self._rules = rules
 
     def write(self, brief: Brief) -> None:
         """For the iteration that is about to start."""
-        stories = read(brief.tasks).stories
-        me = own()
+        stories = parse_story_file(brief.tasks).stories
+        me = identify_self()
         content = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "pid": me.pid,
             "ticks": me.ticks,
             "boot": me.boot,
-            "pidNamespace": pid_namespace(),
+            "pidNamespace": read_pid_namespace(),
             "max_iterations": brief.limit,
             "mode": self._rules.run_mode,
             "skipReview": self._rules.skip_review,
             "reviewCap": self._rules.cap,
-            "iterationMode": brief.role or mode_for(stories, self._rules.skip_review),
-            "preIterationSnapshot": snapshot_record(snapshot(stories)),
+            "iterationMode": brief.role or choose_mode(stories, self._rules.skip_review),
+            "preIterationSnapshot": render_review_snapshot(take_review_snapshot(stories)),
             "ralphDir": os.path.relpath(self._place.folder, self._place.project),
         }
-        write_whole(self._place.marker, json.dumps(content, indent=2) + "\n")
+        write_atomic(self._place.marker, json.dumps(content, indent=2) + "\n")
 
     def remove(self) -> None:
         """Unless it is another's: what an agent made of ours would hold back every session to come."""
-        if not owner(self._place.marker):
-            remove(self._place.marker)
+        if not find_owner_pid(self._place.marker):
+            remove_path(self._place.marker)
 
 
-def owner(path: str) -> int:
+def find_owner_pid(path: str) -> int:
     """The other living process that a marker names; 0 when there is none."""
-    content = _content(path)
+    content = _read_content(path)
     pid = content.get("pid")
-    living = of_process(pid) if isinstance(pid, int) and pid > 0 and pid != os.getpid() else None
+    living = identify_process(pid) if isinstance(pid, int) and pid > 0 and pid != os.getpid() else None
     if living is None:
         return 0
     # A pid alone, as other tools write it, has to do; with more we know whether it is someone else's by now.
-    told = Identity(living.pid, content.get("ticks", living.ticks), content.get("boot", living.boot))
+    told = ProcessIdentity(living.pid, content.get("ticks", living.ticks), content.get("boot", living.boot))
     return living.pid if told == living else 0
 
 
-def _content(path: str) -> dict[str, Any]:
+def _read_content(path: str) -> dict[str, Any]:
     try:
-        found = json.loads(read_whole(path))
+        found = json.loads(read_regular_file(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

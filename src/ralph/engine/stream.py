@@ -4,15 +4,15 @@ import time
 from collections.abc import Sequence
 from math import inf
 
-from ralph.model.command import ENOUGH, LAST_WORD
+from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
 from ralph.model.events import AgentEvent, Finished, Noted, Spent, Unparsed
 from ralph.model.ports import LineParser, Watcher
-from ralph.process.output import BoundedLog, Lines
+from ralph.process.output import BoundedLog, LineSplitter
 
-ASIDE = (Noted, Spent, Unparsed)  # events that say nothing of whether the agent is at work
+BACKGROUND_EVENTS = (Noted, Spent, Unparsed)  # events that say nothing of whether the agent is at work
 
 
-class Conversation:
+class OutputStream:
     """One agent run, heard once."""
 
     def __init__(
@@ -27,34 +27,34 @@ class Conversation:
         self._log = log
         self._watchers = watchers
         self._iteration = iteration
-        self._left = inf if budget_usd is None else budget_usd
-        self._lines = Lines()
+        self._budget_left = inf if budget_usd is None else budget_usd
+        self._lines = LineSplitter()
         self._closed = False
 
-    def hear(self, data: bytes) -> str | None:
+    def feed(self, data: bytes) -> str | None:
         """Take a block as it comes. ENOUGH, once the agent told that it spent what it may; LAST_WORD, while its closing
         event is the last it did."""
         self._log.write(data)
         if block := self._lines.feed(data):
-            self._tell(self._parser.feed(block))
-            if self._lines.oversize:
-                self._tell([Unparsed(size) for size in self._lines.oversize])
-                self._lines.oversize.clear()
+            self._emit(self._parser.feed(block))
+            if self._lines.oversize_sizes:
+                self._emit([Unparsed(size) for size in self._lines.oversize_sizes])
+                self._lines.oversize_sizes.clear()
             if self._closed:  # what some begin anew with is no event
-                self._closed = self._parser.heard().closing != "none"
-        return ENOUGH if self._left <= 0 else LAST_WORD if self._closed else None
+                self._closed = self._parser.summarize_run().closing != "none"
+        return ENOUGH_OUTPUT if self._budget_left <= 0 else FINAL_OUTPUT if self._closed else None
 
     def finish(self) -> None:
         """The rest, even without its newline."""
         if block := self._lines.finish():
-            self._tell(self._parser.feed(block))
-        self._tell([Unparsed(size) for size in self._lines.oversize])
+            self._emit(self._parser.feed(block))
+        self._emit([Unparsed(size) for size in self._lines.oversize_sizes])
         self._log.close()
 
-    def _tell(self, events: Sequence[AgentEvent]) -> None:
+    def _emit(self, events: Sequence[AgentEvent]) -> None:
         if events:
-            if self._left != inf:
-                self._left -= sum(event.cost_usd or 0.0 for event in events if isinstance(event, Spent))
+            if self._budget_left != inf:
+                self._budget_left -= sum(event.cost_usd or 0.0 for event in events if isinstance(event, Spent))
             self._closed = _is_closed(events, self._closed)
             now = time.time()
             for watch in self._watchers:
@@ -64,6 +64,6 @@ class Conversation:
 def _is_closed(events: Sequence[AgentEvent], before: bool) -> bool:
     """Whether nothing is under way: an agent may go on after its closing event, and close again."""
     for event in reversed(events):  # the last or the one before it tells
-        if type(event) not in ASIDE:
+        if type(event) not in BACKGROUND_EVENTS:
             return type(event) is Finished
     return before

@@ -5,62 +5,62 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import counted, money, spaced_duration
+from ralph.core.text.quantities import format_money, format_spaced_duration, pluralize
 from ralph.faces.glyphs import Glyphs
-from ralph.model.board import Card
+from ralph.model.board import TaskCard
 
 if TYPE_CHECKING:
-    from ralph.app.board.active import Loop
-    from ralph.app.board.view import Slot, View
+    from ralph.app.board.active import ActiveTask
+    from ralph.app.board.view import BoardView, WorkerSlot
     from ralph.stores.runs import RunRecord
 
-Tone = Literal["running", "ready", "waiting", "trouble", "done", "cancelled"]
+CardTone = Literal["running", "ready", "waiting", "trouble", "done", "cancelled"]
 
-LANE_NAMES = {"todo": "Todo", "coder": "Coder", "reviewer": "Reviewer", "tester": "Tester", "qa": "QA", "done": "Done"}
-EMPTY = "No tasks here yet. Make one with `ralph task create` or `ralph task import FILE.yaml`."
-REASON = 200  # cells of it
-PLACE = 60
+LANE_TITLES = {"todo": "Todo", "coder": "Coder", "reviewer": "Reviewer", "tester": "Tester", "qa": "QA", "done": "Done"}
+NO_TASKS_MESSAGE = "No tasks here yet. Make one with `ralph task create` or `ralph task import FILE.yaml`."
+MAX_REASON_CELLS = 200  # cells of it
+MAX_PLACE_CELLS = 60
 
 
-class State(Struct, frozen=True):
+class CardState(Struct, frozen=True):
     """How a task stands, in a few words."""
 
-    tone: Tone
+    tone: CardTone
     text: str
-    why: str = ""  # where that needs a line of its own
-    short: str = ""  # where there is no room for the text
+    reason: str = ""  # where that needs a line of its own
+    short_text: str = ""  # where there is no room for the text
 
 
-def state_of(card: Card, view: "View", glyphs: Glyphs) -> State:
+def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> CardState:
     """🔄 Coder (3/15), after TASK-001, blocked …"""
-    why = one_line(view.remarks.get(card.id, ""), REASON, glyphs.ellipsis)
+    why = one_line(view.reasons.get(card.id, ""), MAX_REASON_CELLS, glyphs.ellipsis)
     match card.status:
-        case "in_progress" if card.id in view.cut_off:
-            where = f"at {loop_of(card)}; `ralph execute --resume` goes on"
-            return State("trouble", f"{glyphs.warn} cut off", where, glyphs.warn)
+        case "in_progress" if card.id in view.orphaned:
+            where = f"at {format_stage_progress(card)}; `ralph execute --resume` goes on"
+            return CardState("trouble", f"{glyphs.warn} cut off", where, glyphs.warn)
         case "in_progress":
-            return State("running", f"{glyphs.running} {loop_of(card)}")
+            return CardState("running", f"{glyphs.running} {format_stage_progress(card)}")
         case "blocked":
-            return State("trouble", f"{glyphs.warn} blocked", why, glyphs.warn)
+            return CardState("trouble", f"{glyphs.warn} blocked", why, glyphs.warn)
         case "cancelled":
-            return State("cancelled", f"{glyphs.bad} cancelled", short=glyphs.bad)
+            return CardState("cancelled", f"{glyphs.bad} cancelled", short_text=glyphs.bad)
         case "done":
-            return State("done", f"{glyphs.ok} done", short=glyphs.ok)
+            return CardState("done", f"{glyphs.ok} done", short_text=glyphs.ok)
         case "todo" if why:
-            return State("trouble", f"{glyphs.warn} failed", why, glyphs.warn)
-        case "todo" if needs := view.waits.get(card.id):
+            return CardState("trouble", f"{glyphs.warn} failed", why, glyphs.warn)
+        case "todo" if needs := view.waits_for.get(card.id):
             more = f" +{len(needs) - 1}" if len(needs) > 1 else ""
-            return State("waiting", f"after {needs[0]}{more}", short="waits")
+            return CardState("waiting", f"after {needs[0]}{more}", short_text="waits")
         case "todo":
-            return State("ready", "ready")
+            return CardState("ready", "ready")
 
 
-def loop_of(card: Card) -> str:
+def format_stage_progress(card: TaskCard) -> str:
     """Coder (3/15)"""
-    return f"{LANE_NAMES[card.stage or 'coder']} ({card.iteration}/{card.max_iterations or '?'})"
+    return f"{LANE_TITLES[card.stage or 'coder']} ({card.iteration}/{card.max_iterations or '?'})"
 
 
-def slot_lines(slot: "Slot", now: float) -> list[str]:
+def render_slot_lines(slot: "WorkerSlot", now: float) -> list[str]:
     """Slot 1: coder, and below it task, iteration and time."""
     if not slot.run:
         return [f"Slot {slot.number}: idle"]
@@ -68,30 +68,30 @@ def slot_lines(slot: "Slot", now: float) -> list[str]:
         f"Slot {slot.number}: {slot.role}",
         f"  Task: {slot.task}" if slot.task else f"  Run: {slot.run}",
         f"  Ralph: iteration {slot.iteration}/{slot.max_iterations or '?'}",
-        f"  Running: {spaced_duration(now - slot.started_at)}",
+        f"  Running: {format_spaced_duration(now - slot.started_at)}",
     ]
 
 
-def headline(view: "View", now: float) -> list[str]:
+def format_headline_parts(view: "BoardView", now: float) -> list[str]:
     """Where, what runs, how much is done, what it cost, how long."""
-    running = len(view.running)
-    blocked, cancelled = view.count("blocked"), view.count("cancelled")
+    running = len(view.running_slots)
+    blocked, cancelled = view.count_status("blocked"), view.count_status("cancelled")
     return [
-        one_line(view.place, PLACE),
+        one_line(view.place, MAX_PLACE_CELLS),
         f"{running} running" if running else "nothing runs",
-        f"{view.count('done')}/{counted(len(view.cards) - cancelled, 'task')} done",
-        *([] if view.spent_usd is None else [money(view.spent_usd)]),
-        *([] if view.since is None else [spaced_duration(now - view.since)]),
+        f"{view.count_status('done')}/{pluralize(len(view.cards) - cancelled, 'task')} done",
+        *([] if view.spent_usd is None else [format_money(view.spent_usd)]),
+        *([] if view.since is None else [format_spaced_duration(now - view.since)]),
         *([f"{blocked} blocked"] if blocked else []),
         *([f"{cancelled} cancelled"] if cancelled else []),
     ]
 
 
-def loop_cancelled(loop: "Loop") -> str:
+def format_cancelled_loop(loop: "ActiveTask") -> str:
     """Cancelled Ralph loop for TASK-001 at iteration 3/15"""
     return f"Cancelled Ralph loop for {loop.task} at iteration {loop.iteration}/{loop.max_iterations}"
 
 
-def run_cancelled(run: "RunRecord") -> str:
+def format_cancelled_run(run: "RunRecord") -> str:
     """The same of a run without a task."""
     return f"Cancelled run {run.id} at iteration {run.iteration}/{run.limit}"

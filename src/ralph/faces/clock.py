@@ -2,10 +2,10 @@
 
 import time
 
-DAY = 86400
+SECONDS_PER_DAY = 86400
 
 
-def clock(form: str, at: float) -> str:
+def format_local_time(form: str, at: float) -> str:
     """A time no calendar reaches is shown as unknown: a stored event may hold any number."""
     try:
         return time.strftime(form, time.localtime(at))
@@ -13,6 +13,6 @@ def clock(form: str, at: float) -> str:
         return "?"
 
 
-def until(at: float, seconds: float) -> str:
+def format_end_time(at: float, seconds: float) -> str:
     """The hour so many seconds from then; with the day, where that is not soon."""
-    return clock("%H:%M" if seconds < DAY else "%Y-%m-%d %H:%M", at + seconds)
+    return format_local_time("%H:%M" if seconds < SECONDS_PER_DAY else "%Y-%m-%d %H:%M", at + seconds)

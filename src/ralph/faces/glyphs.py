@@ -15,8 +15,8 @@ class Glyphs(Struct, frozen=True):
     ok: str
     bad: str
     branch: str  # before the first line of a tool's output
-    back: str  # from a result to its tool
-    leads: str  # from a failure to what it does
+    left_arrow: str  # from a result to its tool
+    right_arrow: str  # from a failure to what it does
     plan: str
     done: str
     active: str
@@ -32,13 +32,13 @@ class Glyphs(Struct, frozen=True):
     unknown: str
 
 
-EMOJI = Glyphs(
+EMOJI_GLYPHS = Glyphs(
     tool="⏺",
     ok="✅",
     bad="❌",
     branch="  ⎿  ",
-    back="←",
-    leads="→",
+    left_arrow="←",
+    right_arrow="→",
     plan="📋 ",
     done="✅",
     active="🔄",
@@ -53,13 +53,13 @@ EMOJI = Glyphs(
     ellipsis="…",
     unknown="—",
 )
-UNICODE = Glyphs(
+UNICODE_GLYPHS = Glyphs(
     tool="●",
     ok="✓",
     bad="✗",
     branch="  └ ",
-    back="←",
-    leads="→",
+    left_arrow="←",
+    right_arrow="→",
     plan="▸ ",
     done="☑",
     active="▸",
@@ -74,13 +74,13 @@ UNICODE = Glyphs(
     ellipsis="…",
     unknown="—",
 )
-ASCII = Glyphs(
+ASCII_GLYPHS = Glyphs(
     tool="*",
     ok="[OK]",
     bad="[ERR]",
     branch="  `- ",
-    back="<-",
-    leads="->",
+    left_arrow="<-",
+    right_arrow="->",
     plan="",
     done="[x]",
     active="[>]",
@@ -97,21 +97,21 @@ ASCII = Glyphs(
 )
 
 
-def glyphs_for(choice: GlyphChoice, environment: Mapping[str, str], encoding: str | None) -> Glyphs:
+def resolve_glyphs(choice: GlyphChoice, environment: Mapping[str, str], encoding: str | None) -> Glyphs:
     """The set asked for, or the best this terminal can draw. The console of Linux has no more than 512 signs."""
     match choice:
         case "emoji":
-            return EMOJI
+            return EMOJI_GLYPHS
         case "unicode":
-            return UNICODE
+            return UNICODE_GLYPHS
         case "ascii":
-            return ASCII
+            return ASCII_GLYPHS
         case "auto":
-            drawable = environment.get("TERM") not in ("dumb", "linux") and _carries(encoding or "ascii")
-            return UNICODE if drawable else ASCII
+            drawable = environment.get("TERM") not in ("dumb", "linux") and _can_encode_glyphs(encoding or "ascii")
+            return UNICODE_GLYPHS if drawable else ASCII_GLYPHS
 
 
-def _carries(encoding: str) -> bool:
+def _can_encode_glyphs(encoding: str) -> bool:
     try:
         "●└✓✗▸↻☐☑━…·—←→".encode(encoding)
     except (UnicodeEncodeError, LookupError):

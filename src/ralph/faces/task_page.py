@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ralph.core.tasks.task_rules import FAILURE, SENT_BACK
-from ralph.core.text.plain import plain
-from ralph.core.text.quantities import counted, money, timing
+from ralph.core.tasks.task_rules import FAILURE_KEY, SEND_BACKS_KEY
+from ralph.core.text.plain import sanitize
+from ralph.core.text.quantities import format_money, format_timing, pluralize
 from ralph.model.board import Entry
 from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
 
 if TYPE_CHECKING:
-    from ralph.app.board.tasks import Shown
-    from ralph.app.pipeline.stages import Limit
+    from ralph.app.board.tasks import TaskDetails
+    from ralph.app.pipeline.stages import IterationLimit
 
 
-def record(entry: Entry) -> dict[str, object]:
+def task_to_dict(entry: Entry) -> dict[str, object]:
     """A task for programs, with the seeds' names."""
     task = entry.task
     spec = task.completion_spec
@@ -30,12 +30,12 @@ def record(entry: Entry) -> dict[str, object]:
     }
 
 
-def shown_json(shown: "Shown") -> str:
+def render_task_json(shown: "TaskDetails") -> str:
     """Everything, for programs."""
     criteria = {role: found.criteria.to_dict() for role, found in shown.criteria.items()}
     return msgspec.json.encode(
         {
-            "task": record(shown.entry),
+            "task": task_to_dict(shown.entry),
             "criteria": criteria,
             "limits": shown.limits,
             "attempts": [msgspec.structs.asdict(attempt) for attempt in shown.attempts],
@@ -45,27 +45,31 @@ def shown_json(shown: "Shown") -> str:
     ).decode()
 
 
-def shown_text(shown: "Shown") -> str:
+def render_task_text(shown: "TaskDetails") -> str:
     """Everything, for people."""
     task = shown.entry.task
-    lines = [f"{task.id}  {task.title}", f"  {_facts(shown.entry)}"]
+    lines = [f"{task.id}  {task.title}", f"  {_format_facts(shown.entry)}"]
     if task.description:
-        lines += ["", *_indented(task.description)]
-    lines += ["", *_completion(task)]
+        lines += ["", *_indent_lines(task.description)]
+    lines += ["", *_render_completion(task)]
     for role in ROLES:
         own = task.completion_spec is not None and task.completion_spec.get_criteria_for_agent(role) is not None
-        lines += ["", *_criteria(role, shown.criteria[role].criteria, shown.limits[role], own)]
-    lines += _story(task.metadata)
+        lines += ["", *_render_criteria(role, shown.criteria[role].criteria, shown.limits[role], own)]
+    lines += _render_history(task.metadata)
     if shown.attempts:
-        lines += ["", "Verification attempts", *(line for attempt in shown.attempts for line in _attempt(attempt))]
+        lines += [
+            "",
+            "Verification attempts",
+            *(line for attempt in shown.attempts for line in _render_attempt(attempt)),
+        ]
     if shown.log:
-        lines += ["", "Iterations", *map(_iteration, shown.log)]
+        lines += ["", "Iterations", *map(_format_iteration, shown.log)]
     if shown.spent.cost_usd is not None or shown.log:
-        lines += ["", f"Spent {money(shown.spent.cost_usd)} in {counted(len(shown.log), 'iteration')}"]
-    return plain("\n".join(lines))
+        lines += ["", f"Spent {format_money(shown.spent.cost_usd)} in {pluralize(len(shown.log), 'iteration')}"]
+    return sanitize("\n".join(lines))
 
 
-def _facts(entry: Entry) -> str:
+def _format_facts(entry: Entry) -> str:
     task = entry.task
     state = task.status.replace("_", " ") + (f" ({task.stage}, iteration {task.iteration})" if entry.worker else "")
     parts = [f"spec {task.spec_id}", f"priority {task.priority}", state]
@@ -76,7 +80,7 @@ def _facts(entry: Entry) -> str:
     return " · ".join(parts)
 
 
-def _completion(task: Task) -> list[str]:
+def _render_completion(task: Task) -> list[str]:
     spec = task.completion_spec
     if spec is None:
         return [
@@ -85,21 +89,21 @@ def _completion(task: Task) -> list[str]:
         ]
     return [
         "Outcome",
-        *_indented(spec.outcome),
+        *_indent_lines(spec.outcome),
         "",
         "Acceptance criteria",
         *(f"  - [ ] {c}" for c in spec.acceptance_criteria),
     ]
 
 
-def _criteria(role: str, criteria: CompletionCriteria, limit: "Limit", own: bool) -> list[str]:
-    most = f"at most {counted(limit.iterations, 'iteration')} ({limit.why})"
+def _render_criteria(role: str, criteria: CompletionCriteria, limit: "IterationLimit", own: bool) -> list[str]:
+    most = f"at most {pluralize(limit.iterations, 'iteration')} ({limit.why})"
     default = "" if own else " (default)"
     head = f"{role}: {criteria.promise}{default} · verified by {criteria.verification_method.value} · {most}"
-    return [head, *_indented(criteria.description), *_config(criteria.verification_config)]
+    return [head, *_indent_lines(criteria.description), *_render_config(criteria.verification_config)]
 
 
-def _config(config: Mapping[str, object]) -> list[str]:
+def _render_config(config: Mapping[str, object]) -> list[str]:
     lines: list[str] = []
     for key, value in config.items():
         if isinstance(value, str):
@@ -114,15 +118,15 @@ def _config(config: Mapping[str, object]) -> list[str]:
     return lines
 
 
-def _story(metadata: Mapping[str, object]) -> list[str]:
+def _render_history(metadata: Mapping[str, object]) -> list[str]:
     """What happened to it, as far as its metadata tells."""
     lines: list[str] = []
-    if isinstance(failure := metadata.get(FAILURE), dict):
-        used = f"{failure.get('stage')}, {counted(failure.get('iterations_used', 0), 'iteration')}"
+    if isinstance(failure := metadata.get(FAILURE_KEY), dict):
+        used = f"{failure.get('stage')}, {pluralize(failure.get('iterations_used', 0), 'iteration')}"
         lines += ["", f"Last failure ({used}): {failure.get('reason')}"]
-    sent_back = metadata.get(SENT_BACK)
+    sent_back = metadata.get(SEND_BACKS_KEY)
     for back in sent_back if isinstance(sent_back, list) else ():
-        lines += ["", f"Sent back by {back.get('stage')} at {back.get('at')}", *_indented(str(back.get("changes")))]
+        lines += ["", f"Sent back by {back.get('stage')} at {back.get('at')}", *_indent_lines(str(back.get("changes")))]
     for key in ("blocked", "cancelled"):
         if isinstance(why := metadata.get(key), dict) and why.get("reason"):
             lines += ["", f"{key.capitalize()}: {why['reason']}"]
@@ -131,7 +135,7 @@ def _story(metadata: Mapping[str, object]) -> list[str]:
     return lines
 
 
-def _attempt(attempt: VerificationAttempt) -> list[str]:
+def _render_attempt(attempt: VerificationAttempt) -> list[str]:
     mark = "✓" if attempt.verified else "✗" if attempt.promise_found else "·"
     who = f"{attempt.agent} {attempt.iteration or 'by hand'}"
     told = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
@@ -139,7 +143,7 @@ def _attempt(attempt: VerificationAttempt) -> list[str]:
     return [told + digest, *(f"      {note}" for note in attempt.notes)]
 
 
-def _iteration(record: Mapping[str, object]) -> str:
+def _format_iteration(record: Mapping[str, object]) -> str:
     """One line of the execution log: how it ended, and why its stage was, or was not, complete with it."""
     cost, took = record["cost_usd"], record["duration_ms"]
     reason = str(record["reason"]).partition("\n")[0]
@@ -147,11 +151,11 @@ def _iteration(record: Mapping[str, object]) -> str:
     parts = [
         f"{record['stage']}{turn}  {record['outcome'] or 'ended'}",
         reason or ("promised" if record["promise_found"] else "no promise"),
-        timing(took / 1000 if isinstance(took, int) else 0.0),
-        *([money(cost)] if isinstance(cost, float) else []),
+        format_timing(took / 1000 if isinstance(took, int) else 0.0),
+        *([format_money(cost)] if isinstance(cost, float) else []),
     ]
     return f"  {' · '.join(parts)}"
 
 
-def _indented(text: str) -> list[str]:
+def _indent_lines(text: str) -> list[str]:
     return [f"  {line}" for line in text.strip().split("\n")]

@@ -2,15 +2,15 @@
 
 import os
 
-from ralph.core.guardrail import failure, log_name
-from ralph.model.command import Command, Exited
+from ralph.core.guardrail import format_log_name, render_failure
+from ralph.model.command import Command, CommandExit
 from ralph.model.loop import Feedback, GateResult
 from ralph.model.ports import Evidence, Gate, GateOptions, Processes
 from ralph.process.output import BoundedLog, Excerpt
-from ralph.process.shell import argv_of
+from ralph.process.shell import build_shell_argv
 
-NOTES = ".ralph"
-HEAD, TAIL = 1 << 20, 1 << 16
+GUARDRAIL_LOG_FOLDER = ".ralph"
+OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES = 1 << 20, 1 << 16
 
 
 def build(options: GateOptions, processes: Processes) -> Gate:
@@ -33,35 +33,35 @@ class ShellGate:
     def check(self, evidence: Evidence) -> GateResult:
         """Run it once."""
         options = self._options
-        name = f"{NOTES}/{log_name(evidence.iteration, options.log_name)}"
+        name = f"{GUARDRAIL_LOG_FOLDER}/{format_log_name(evidence.iteration, options.log_name)}"
         log = BoundedLog(os.path.join(evidence.folder, name))
-        output = Excerpt(HEAD, TAIL)
+        output = Excerpt(OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES)
 
         def keep(data: bytes) -> None:
             log.write(data)
             output.write(data)
 
-        argv = argv_of(options.command, evidence.environment)
+        argv = build_shell_argv(options.command, evidence.environment)
         command = Command(argv, evidence.environment, evidence.folder, merged=True, timeout=options.timeout)
         exited = self._processes.run(command, keep, keep)
         log.close()
-        kept, trouble = (name if log.is_there else ""), _trouble(name, log)
+        kept, trouble = (name if log.is_there else ""), _describe_log_trouble(name, log)
         if exited.ending == "exited" and exited.code == 0:
             return GateResult(options.command, passed=True, seconds=exited.seconds, log=kept, trouble=trouble)
-        reason = _reason(exited, command)
+        reason = _describe_ending(exited, command)
         text = "\n".join(part for part in (reason, output.text()) if part)
-        message = failure(options.command, exited.code, options.hint, kept, text, options.output_limit)
+        message = render_failure(options.command, exited.code, options.hint, kept, text, options.output_limit)
         feedback = Feedback(message, options.action)
         return GateResult(options.command, False, exited.code, exited.seconds, kept, feedback, reason, trouble)
 
 
-def _trouble(name: str, log: BoundedLog) -> str:
-    if log.failed:
-        return f"cannot write {name}: {log.failed}"
+def _describe_log_trouble(name: str, log: BoundedLog) -> str:
+    if log.failure:
+        return f"cannot write {name}: {log.failure}"
     return "" if log.is_there else f"{name} was deleted while it was written"
 
 
-def _reason(exited: Exited, command: Command) -> str:
+def _describe_ending(exited: CommandExit, command: Command) -> str:
     match exited.ending:
         case "timed_out":
             return f"It was ended after its time limit of {command.timeout:g}s."

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 
-class Traits(Struct, frozen=True):
+class AgentCard(Struct, frozen=True):
     """What its adapter can tell about a run, and how we know."""
 
     title: str
@@ -17,7 +17,7 @@ class Traits(Struct, frozen=True):
     verified: str = "not verified"  # which version, and against what
 
 
-class Pointing(Struct, frozen=True):
+class EndpointConfig(Struct, frozen=True):
     """How to make the CLI talk to a model server at some address, with keys that are none, and to no one else."""
 
     environment: Mapping[str, str] = {}

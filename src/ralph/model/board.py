@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ralph.model.errors import RalphError
-from ralph.model.spec import Role, Status, Task, TaskCompletionSpec, VerificationAttempt
+from ralph.model.spec import Role, Task, TaskCompletionSpec, TaskStatus, VerificationAttempt
 
 
 class Spec(Struct, frozen=True):
@@ -28,13 +28,13 @@ class Entry(Struct, frozen=True):
     target: str = ""  # the branch it is to land on
 
 
-class Card(Struct, frozen=True, gc=False):  # thousands of them, none in a cycle
+class TaskCard(Struct, frozen=True, gc=False):  # thousands of them, none in a cycle
     """As much of a task as a list shows."""
 
     id: str
     spec_id: str
     title: str
-    status: Status
+    status: TaskStatus
     stage: Role | None
     priority: int
     iteration: int
@@ -59,7 +59,7 @@ class TakenOver(Struct, frozen=True, tag=True):
     of: str  # the worker that is gone
 
 
-class Housed(Struct, frozen=True, tag=True):
+class BranchAssigned(Struct, frozen=True, tag="Housed"):
     """It has a branch of its own."""
 
     task: str
@@ -109,7 +109,7 @@ class Attempted(Struct, frozen=True, tag=True):
     run: str = ""
 
 
-class Spent(Struct, frozen=True, tag=True):
+class CostRecorded(Struct, frozen=True, tag="Spent"):
     """Money and tokens went."""
 
     task: str
@@ -172,7 +172,7 @@ class Reopened(Struct, frozen=True, tag=True):
     task: str
 
 
-class Landed(Struct, frozen=True, tag=True):
+class TaskLanded(Struct, frozen=True, tag="Landed"):
     """Its last stage has passed and the target has its commits: done."""
 
     task: str
@@ -191,10 +191,10 @@ class Edited(Struct, frozen=True, tag=True):
     completion_spec: TaskCompletionSpec | None = None
 
 
-Move = (
+TaskMove = (
     Claimed
     | TakenOver
-    | Housed
+    | BranchAssigned
     | StageEntered
     | IterationBegun
     | StagePassed
@@ -204,11 +204,11 @@ Move = (
     | Blocked
     | Cancelled
     | Reopened
-    | Landed
+    | TaskLanded
     | Edited
 )
-Note = IterationEnded | Attempted | Spent  # kept beside the task, which stays as it is
-Change = Move | Note
+HistoryNote = IterationEnded | Attempted | CostRecorded  # kept beside the task, which stays as it is
+Change = TaskMove | HistoryNote
 
 
 class IllegalMove(RalphError):
@@ -237,7 +237,7 @@ class Problem(Struct, frozen=True):
     hint: str = ""
 
 
-class Refused(RalphError):
+class InvalidInput(RalphError):
     """Tasks or specs that cannot be taken; nothing was."""
 
     code = "refused"

@@ -5,10 +5,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-Ending = Literal["exited", "timed_out", "idle", "lingered", "enough", "stopped", "not_started"]
+CommandEnding = Literal["exited", "timed_out", "idle", "lingered", "enough", "stopped", "not_started"]
 # What a reader of output may return:
-ENOUGH = "enough"  # the command shall end
-LAST_WORD = "last word"  # the command has nothing more to do, unless it goes on by itself
+ENOUGH_OUTPUT = "enough"  # the command shall end
+FINAL_OUTPUT = "last word"  # the command has nothing more to do, unless it goes on by itself
 
 
 class Command(Struct, frozen=True):
@@ -24,12 +24,12 @@ class Command(Struct, frozen=True):
     linger: float | None = None  # the same, after its last word
 
 
-class Exited(Struct, frozen=True):
+class CommandExit(Struct, frozen=True):
     """How a command ended. When this is known, it and all it started are gone."""
 
     code: int  # negative: ended by that signal
     seconds: float
-    ending: Ending = "exited"
+    ending: CommandEnding = "exited"
     error: str = ""  # why it could not be started
     pipes_held: bool = False  # something it left behind kept its output open
 

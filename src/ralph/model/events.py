@@ -215,7 +215,7 @@ LoopEvent = (
 Event = AgentEvent | LoopEvent
 
 
-class Moment(Struct, frozen=True, gc=False):
+class EventRecord(Struct, frozen=True, gc=False):
     """Events that became known at one time: the line format of events.ndjson and of --json."""
 
     at: float  # unix time

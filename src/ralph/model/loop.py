@@ -47,7 +47,7 @@ class Brief(Struct, frozen=True, omit_defaults=True):
     changes: str = ""  # what a later part wants changed
 
     @property
-    def resolves(self) -> bool:
+    def is_conflict_resolution(self) -> bool:
         """Whether it is a merge conflict of a task, and no turn of a part."""
         return bool(self.story) and not self.turns and not self.tasks
 
@@ -344,30 +344,30 @@ class Tally(Struct, frozen=True):
     empties: int = 0
 
 
-S = TypeVar("S")
+_StateT = TypeVar("_StateT")
 
 
-class LoopState(Struct, Generic[S], frozen=True):
+class LoopState(Struct, Generic[_StateT], frozen=True):
     """`wanted` is the policy's own last decision: what a resume carries out."""
 
-    inner: S
+    inner: _StateT
     wanted: Decision
     tally: Tally = Tally()
     limits: Limits = Limits()
 
 
-class Policy(Protocol[S]):
+class Policy(Protocol[_StateT]):
     """A completion rule: a pure machine over observations. It never sees Began, Resumed or Interrupted, and Waited
     only for a Wait of its own."""
 
-    def begin(self, limits: Limits) -> tuple[S, Decision]:
+    def begin(self, limits: Limits) -> tuple[_StateT, Decision]:
         """The first state and decision."""
         ...
 
-    def decide(self, state: S, seen: Observation, tally: Tally, limits: Limits) -> tuple[S, Decision]:
+    def decide(self, state: _StateT, seen: Observation, tally: Tally, limits: Limits) -> tuple[_StateT, Decision]:
         """The next state and decision."""
         ...
 
-    def exhausted(self, limits: Limits) -> str:
+    def explain_exhaustion(self, limits: Limits) -> str:
         """What to say when the agent may not be started any more."""
         ...

@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from ralph.model.errors import RalphError
 
-TASK_BUS = "TASK-MESSAGE-BUS.md"
-PROJECT_BUS = "PROJECT-MESSAGE-BUS.md"
+TASK_BUS_FILE = "TASK-MESSAGE-BUS.md"
+PROJECT_BUS_FILE = "PROJECT-MESSAGE-BUS.md"
 
-WAIT_WITHOUT_RESTART = "wait_without_restart"
-KNOWN_TYPES: Mapping[str, str] = {
+WAIT_MESSAGE_TYPE = "wait_without_restart"
+MESSAGE_TYPES: Mapping[str, str] = {
     "FACT": "something found out or finished, true for everybody",
     "PROGRESS": "how far the work is",
     "DECISION": "what was chosen, and why",
@@ -23,7 +23,7 @@ KNOWN_TYPES: Mapping[str, str] = {
     "RUN_START": "an agent run began",
     "RUN_STOP": "an agent run ended",
     "RUN_CRASH": "an agent run ended badly",
-    WAIT_WITHOUT_RESTART: "the agent waits for an event: end it, do not restart it",
+    WAIT_MESSAGE_TYPE: "the agent waits for an event: end it, do not restart it",
 }
 
 

@@ -5,28 +5,28 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ralph.model.command import Command, Exited, Invocation
+from ralph.model.command import Command, CommandExit, Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Event, Usage
 from ralph.model.loop import FailAction, GateResult
 
 # run, seq, wall, at, iteration, limit, cost, doing, seen, decision
-Row = tuple[str, int, float, float, int, int, float | None, str, bytes, bytes]
-Mode = Literal["stream", "text"]  # text: one plain answer, no events
+JournalRow = tuple[str, int, float, float, int, int, float | None, str, bytes, bytes]
+OutputMode = Literal["stream", "text"]  # text: one plain answer, no events
 
 
 class JournalStore(Protocol):
     """Keeps a run's transitions. When a call returns, it is on disk; StateGone, where nobody will find it."""
 
-    def append(self, row: Row) -> None:
+    def append(self, row: JournalRow) -> None:
         """One transition."""
         ...
 
-    def append_last(self, row: Row, outcome: str, why: str) -> None:
+    def append_last(self, row: JournalRow, outcome: str, why: str) -> None:
         """The transition that ends the run, and the end itself, in one transaction."""
         ...
 
 
-class Heard(Struct, frozen=True):
+class ParsedRun(Struct, frozen=True):
     """What a parser made of all it was fed: the evidence `core.outcome` judges."""
 
     closing: Literal["success", "error", "none", "unknown"]  # the terminal event; unknown: this agent has none
@@ -49,7 +49,7 @@ class LineParser(Protocol):
         """The events of these whole lines, in order."""
         ...
 
-    def heard(self) -> Heard:
+    def summarize_run(self) -> ParsedRun:
         """What it all amounts to; called at the end, and maybe before, which changes nothing."""
         ...
 
@@ -67,11 +67,11 @@ class Agent(Protocol):
 
     reports_cost: bool  # whether a budget can be kept
 
-    def invocation(self, prompt: str, mode: Mode, budget_usd: float | None) -> Invocation:
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """How to run one prompt."""
         ...
 
-    def parser(self, mode: Mode) -> LineParser:
+    def parser(self, mode: OutputMode) -> LineParser:
         """A fresh parser for one run's stdout."""
         ...
 
@@ -113,21 +113,21 @@ class Processes(Protocol):
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
-    ) -> Exited:
+    ) -> CommandExit:
         """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`, a reader that
         returns ENOUGH with `ending="enough"`, too long a silence after one that returned LAST_WORD with
         `ending="lingered"`."""
         ...
 
 
-class Keep(Protocol):
+class TreeKeeper(Protocol):
     """Keeps the work tree around agent runs. Both tell in words what could not be kept, each thing once."""
 
-    def before(self) -> str:
+    def save_initial_tree(self) -> str:
         """As it is before the first agent."""
         ...
 
-    def after(self, iteration: int) -> str:
+    def save_tree_after(self, iteration: int) -> str:
         """As an agent left it."""
         ...
 
@@ -139,11 +139,11 @@ class Inbox(Protocol):
         """Readable when there may be news."""
         ...
 
-    def interruption(self) -> str:
+    def poll_interruption(self) -> str:
         """Who wants the loop to end; empty while nobody does. Asking is cheap."""
         ...
 
-    def stop_now(self) -> float | None:
+    def poll_stop_grace(self) -> float | None:
         """Seconds of grace when the current step must not be finished; None: let it finish."""
         ...
 

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Status = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
+TaskStatus = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
 Role = Literal["coder", "reviewer", "tester", "qa"]
 
-STATUSES: tuple[Status, ...] = ("todo", "in_progress", "blocked", "done", "cancelled")
+TASK_STATUSES: tuple[TaskStatus, ...] = ("todo", "in_progress", "blocked", "done", "cancelled")
 ROLES: tuple[Role, ...] = ("coder", "reviewer", "tester", "qa")  # in the order of the pipeline
 
 
@@ -91,7 +91,7 @@ class Task(Struct, frozen=True):
     spec_id: str
     title: str
     description: str = ""
-    status: Status = "todo"
+    status: TaskStatus = "todo"
     stage: Role | None = None  # the stage it is in, or stopped in
     priority: int = 0  # lower comes first
     depends_on: tuple[str, ...] = ()
@@ -113,13 +113,13 @@ class AgentDefaults(Struct, frozen=True):
     enabled: bool = True  # False: one single pass
 
 
-DEFAULTS: Mapping[str, AgentDefaults] = {
+AGENT_DEFAULTS: Mapping[str, AgentDefaults] = {
     "coder": AgentDefaults("IMPLEMENTATION_COMPLETE", 15, VerificationMethod.EXTERNAL),
     "reviewer": AgentDefaults("REVIEW_PASSED", 5, VerificationMethod.SEMANTIC),
     "tester": AgentDefaults("TESTS_PASSED", 10, VerificationMethod.EXTERNAL),
     "qa": AgentDefaults("QA_PASSED", 5, VerificationMethod.MULTI_STAGE),
 }
-ALIASES: Mapping[str, tuple[str, ...]] = {  # what SpecFlow's first version called the same promise
+PROMISE_ALIASES: Mapping[str, tuple[str, ...]] = {  # what SpecFlow's first version called the same promise
     "REVIEW_PASSED": ("REVIEW_COMPLETE",),
     "TESTS_PASSED": ("TESTS_COMPLETE",),
 }

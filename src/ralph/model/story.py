@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-MARKER = ".ralph-active"
+MARKER_NAME = ".ralph-active"
 
 
-class StoryPlace(Struct, frozen=True):
+class StoryPaths(Struct, frozen=True):
     """The project, and the folder with prd.md, tasks.json, progress.txt and prompt.md."""
 
     project: str
@@ -24,12 +24,12 @@ class StoryPlace(Struct, frozen=True):
     @property
     def marker(self) -> str:
         """What tells hooks that a loop is active."""
-        return f"{self.project}/{MARKER}"
+        return f"{self.project}/{MARKER_NAME}"
 
     @property
     def markers(self) -> tuple[str, str]:
         """Ours, and where other tools put theirs."""
-        return self.marker, f"{self.project}/.ralph/{MARKER}"
+        return self.marker, f"{self.project}/.ralph/{MARKER_NAME}"
 
 
 class StoryRules(Struct, frozen=True):

@@ -2,13 +2,13 @@
 
 from msgspec import Struct
 
-DONE = "DONE"
-WAIT_WITHOUT_RESTART = "WAIT_WITHOUT_RESTART"
-TASK_TEXT = "TASK.md"
-TASK_CONFIG = "TASK-CONFIG.yaml"
+DONE_FILE = "DONE"
+WAIT_FILE = "WAIT_WITHOUT_RESTART"
+TASK_FILE = "TASK.md"
+TASK_CONFIG_FILE = "TASK-CONFIG.yaml"
 
 
-class TaskPlace(Struct, frozen=True):
+class TaskPaths(Struct, frozen=True):
     """`<root>/<project>/<task>/`."""
 
     folder: str
@@ -20,7 +20,7 @@ class TaskPlace(Struct, frozen=True):
         return f"{self.folder}/{name}"
 
 
-class Attempt(Struct, frozen=True):
+class AttemptRecord(Struct, frozen=True):
     """One agent run of a task."""
 
     id: str
@@ -37,7 +37,7 @@ class Attempt(Struct, frozen=True):
     error: str = ""
 
 
-class Child(Struct, frozen=True):
+class ChildRun(Struct, frozen=True):
     """A run that an agent of ours started."""
 
     parent: str

@@ -42,7 +42,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     stages: tuple["Verdict", ...] = ()
 
 
-class Opinion(Struct, frozen=True):
+class JudgeAnswer(Struct, frozen=True):
     """What a judge answered; `problem` says why there is no answer."""
 
     text: str = ""
@@ -50,8 +50,8 @@ class Opinion(Struct, frozen=True):
     problem: str = ""
 
 
-Config = Mapping[str, object]  # a method's options as the task has them, before the method has checked them
-Judge = Callable[[str, str], Opinion | None]  # prompt and model → answer; None: interrupted
+VerifierConfig = Mapping[str, object]  # a method's options as the task has them, before the method has checked them
+AskJudge = Callable[[str, str], JudgeAnswer | None]  # prompt and model → answer; None: interrupted
 
 
 class Verifier(Protocol):
@@ -62,7 +62,7 @@ class Verifier(Protocol):
         ...
 
 
-class Memory(Protocol):
+class VerdictCache(Protocol):
     """What has been found in this iteration, by what was looked at."""
 
     def recall(self, key: str) -> Verdict | None:
@@ -74,10 +74,10 @@ class Memory(Protocol):
         ...
 
 
-class Tools(Struct, frozen=True):
+class VerifierTools(Struct, frozen=True):
     """What verification methods work with."""
 
     processes: Callable[[], AbstractContextManager[Processes]]  # each runs one command at a time
-    memory: Memory
-    build: Callable[[str, Config, "Tools"], Verifier | None]  # another method by name; None: unknown
-    judge: Judge | None = None
+    memory: VerdictCache
+    build: Callable[[str, VerifierConfig, "VerifierTools"], Verifier | None]  # another method by name; None: unknown
+    judge: AskJudge | None = None

@@ -25,31 +25,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-STRAGGLER_GRACE = 0.4  # between TERM and KILL for what a child left behind
-STANDARD_STREAMS = 3
+STRAGGLER_GRACE_SECONDS = 0.4  # between TERM and KILL for what a child left behind
+STANDARD_STREAM_COUNT = 3
 PR_SET_CHILD_SUBREAPER = 36
 CLOSE_ON_EXEC: int = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
-RESTORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGCHLD)
+RESTORED_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGCHLD)
 
 
-LINUX = sys.platform.startswith("linux")
+IS_LINUX = sys.platform.startswith("linux")
 
 
 def become_subreaper() -> bool:
     """Have orphans below us become our children. Only Linux can; elsewhere stopping is best effort."""
-    if not LINUX:
+    if not IS_LINUX:
         return False
     import ctypes
 
     return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def children_of(pid: int) -> list[int]:
+def list_children(pid: int) -> list[int]:
     """Direct children of all its threads, those that ended unwaited-for included."""
-    return children_by_proc(pid) if LINUX else children_by_ps(pid)
+    return list_children_by_proc(pid) if IS_LINUX else list_children_by_ps(pid)
 
 
-def children_by_ps(pid: int) -> list[int]:
+def list_children_by_ps(pid: int) -> list[int]:
     """As a snapshot of all processes shows them, where there is no /proc."""
     heard, says = os.pipe()
     onto = [(os.POSIX_SPAWN_DUP2, says, 1)]
@@ -64,7 +64,7 @@ def children_by_ps(pid: int) -> list[int]:
     return [int(row[0]) for row in rows if len(row) == 2 and int(row[1]) == pid and int(row[0]) != lister]
 
 
-def children_by_proc(pid: int) -> list[int]:
+def list_children_by_proc(pid: int) -> list[int]:
     """As the kernel lists them."""
     found: list[int] = []
     try:
@@ -76,11 +76,11 @@ def children_by_proc(pid: int) -> list[int]:
     return found
 
 
-def descendants_of(pid: int, spared: "Container[int]" = ()) -> list[int]:
+def list_descendants(pid: int, spared: "Container[int]" = ()) -> list[int]:
     """Everything below, parents before children; what is spared is left out with all below it."""
-    found = [child for child in children_of(pid) if child not in spared]
+    found = [child for child in list_children(pid) if child not in spared]
     for child in found:
-        found += [below for below in children_of(child) if below not in spared]
+        found += [below for below in list_children(child) if below not in spared]
     return found
 
 
@@ -97,7 +97,7 @@ def end_children(nothing_left: "Callable[[], bool]", spared: "Container[int]" = 
     what hides deeper or keeps forking surfaces as a direct child when its parent dies."""
     rounds, me = 0, os.getpid()
     while not nothing_left():
-        for pid in children_of(me):
+        for pid in list_children(me):
             if pid not in spared:
                 send_signal(pid, _signal.SIGKILL)
         rounds += 1
@@ -127,7 +127,7 @@ class Guardian:
         woken, wakes = os.pipe()
         os.set_blocking(woken, False)
         os.set_blocking(wakes, False)
-        _signal.signal(_signal.SIGCHLD, _ignored)
+        _signal.signal(_signal.SIGCHLD, _ignore_signal)
         _signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
@@ -140,14 +140,14 @@ class Guardian:
             if 0 in ready and not self.receive():
                 poll.unregister(self.control)
                 self.orphaned, self.spared, self.swept = True, frozenset(), True
-                self.occupied = self.occupied or not self.nothing_left()  # what was spared goes too
+                self.occupied = self.occupied or not self.reap_children()  # what was spared goes too
                 self.terminate(self.orphan_grace)
             self.settle()
             self.report()
 
     def receive(self) -> bool:
         """Take what has come; false at the end of the life line."""
-        space = _socket.CMSG_SPACE(4 * STANDARD_STREAMS)
+        space = _socket.CMSG_SPACE(4 * STANDARD_STREAM_COUNT)
         try:
             data, ancillary, _, _ = self.control.recvmsg(1 << 16, space, CLOSE_ON_EXEC)
         except ConnectionError:
@@ -173,14 +173,14 @@ class Guardian:
         """Start a child in a session of its own."""
         folder, count, words = fields[0], int(fields[1]), fields[2:]
         argv, environment = words[:count], dict(pair.split(b"=", 1) for pair in words[count:])
-        streams, self.streams = self.streams[:STANDARD_STREAMS], self.streams[STANDARD_STREAMS:]
+        streams, self.streams = self.streams[:STANDARD_STREAM_COUNT], self.streams[STANDARD_STREAM_COUNT:]
         onto = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(streams)]
         if not self.occupied:
             self.kill_at = None  # a stop that came too late for the last child is not meant for this one
         try:
             os.chdir(folder)
             pid = os.posix_spawn(
-                argv[0], argv, environment, file_actions=onto, setsid=True, setsigmask=(), setsigdef=RESTORED
+                argv[0], argv, environment, file_actions=onto, setsid=True, setsigmask=(), setsigdef=RESTORED_SIGNALS
             )
         except OSError as error:
             self.news.append(f"failed {error.errno}")
@@ -197,9 +197,9 @@ class Guardian:
     def terminate(self, grace: float) -> None:
         """TERM to all, the deepest first: who loses its parent in between would slip out of the walk."""
         self.kill_at = time.monotonic() + grace
-        for pid in reversed(descendants_of(os.getpid(), self.spared)):
+        for pid in reversed(list_descendants(os.getpid(), self.spared)):
             send_signal(pid, _signal.SIGTERM)
-        if not LINUX:
+        if not IS_LINUX:
             self.signal_groups(_signal.SIGTERM)
 
     def signal_groups(self, number: int) -> None:
@@ -210,7 +210,7 @@ class Guardian:
             except OSError:
                 pass  # nobody of it is left
 
-    def nothing_left(self) -> bool:
+    def reap_children(self) -> bool:
         """Collect what has ended. True when the kernel says that no child is left."""
         while True:
             try:
@@ -223,23 +223,23 @@ class Guardian:
                 self.running.remove(pid)
                 self.news.append(f"exited {os.waitstatus_to_exitcode(status)}")
 
-    def nothing_unspared(self) -> bool:
+    def reap_unspared(self) -> bool:
         """As `nothing_left`; where something is spared the kernel cannot say so, and we look twice."""
-        if self.nothing_left():
+        if self.reap_children():
             return True
         me = os.getpid()
-        return bool(self.spared) and all(self.spared.issuperset(children_of(me)) for _ in range(2))
+        return bool(self.spared) and all(self.spared.issuperset(list_children(me)) for _ in range(2))
 
     def settle(self) -> None:
         """End what a finished child left behind, KILL what outlived its grace, say when all is gone."""
-        empty = self.nothing_unspared()
+        empty = self.reap_unspared()
         if not empty and not self.running and self.kill_at is None and self.swept:
-            self.terminate(STRAGGLER_GRACE)
+            self.terminate(STRAGGLER_GRACE_SECONDS)
         if not empty and self.kill_at is not None and time.monotonic() >= self.kill_at:
             self.report()
-            if not LINUX:
+            if not IS_LINUX:
                 self.signal_groups(_signal.SIGKILL)
-            end_children(self.nothing_unspared, self.spared)
+            end_children(self.reap_unspared, self.spared)
             empty = True
         if empty:
             self.kill_at = None
@@ -258,7 +258,7 @@ class Guardian:
             self.news.clear()
 
 
-def _ignored(number: int, frame: object) -> None:
+def _ignore_signal(number: int, frame: object) -> None:
     """A handler, so that the signal wakes the poll."""
 
 

@@ -6,7 +6,7 @@ import sys
 from msgspec import Struct
 
 
-class Identity(Struct, frozen=True):
+class ProcessIdentity(Struct, frozen=True):
     """A pid, when it started (clock ticks since boot) and which boot that was."""
 
     pid: int
@@ -14,10 +14,10 @@ class Identity(Struct, frozen=True):
     boot: str
 
 
-def of_process(pid: int) -> Identity | None:
+def identify_process(pid: int) -> ProcessIdentity | None:
     """Its identity; None when there is no such process, or only its unburied remains."""
     if sys.platform != "linux":
-        return Identity(pid, 0, "") if _signalable(pid) else None
+        return ProcessIdentity(pid, 0, "") if _is_signalable(pid) else None
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -25,15 +25,15 @@ def of_process(pid: int) -> Identity | None:
             boot = file.read().strip()
     except OSError:
         return None
-    return None if fields[0] in (b"Z", b"X") else Identity(pid, int(fields[19]), boot)
+    return None if fields[0] in (b"Z", b"X") else ProcessIdentity(pid, int(fields[19]), boot)
 
 
-def own() -> Identity:
+def identify_self() -> ProcessIdentity:
     """Ours."""
-    return of_process(os.getpid()) or Identity(os.getpid(), 0, "")
+    return identify_process(os.getpid()) or ProcessIdentity(os.getpid(), 0, "")
 
 
-def pid_namespace() -> int:
+def read_pid_namespace() -> int:
     """Where our pids mean something; 0 where there is no telling."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
@@ -41,12 +41,12 @@ def pid_namespace() -> int:
         return 0
 
 
-def is_alive(identity: Identity) -> bool:
+def is_alive(identity: ProcessIdentity) -> bool:
     """Whether that very process still runs."""
-    return of_process(identity.pid) == identity
+    return identify_process(identity.pid) == identity
 
 
-def _signalable(pid: int) -> bool:
+def _is_signalable(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -5,27 +5,27 @@ import signal
 import time
 from collections.abc import Collection
 
-from ralph.process.identity import Identity, is_alive
+from ralph.process.identity import ProcessIdentity, is_alive
 
-GUARDIAN_PATIENCE = 8.0  # its own grace is five seconds
-GRACE = 2.0
+GUARDIAN_WAIT_SECONDS = 8.0  # its own grace is five seconds
+LEFTOVER_GRACE_SECONDS = 2.0
 
 
-def end_leftovers(run: str, guardian: Identity) -> int:
+def end_leftovers(run: str, guardian: ProcessIdentity) -> int:
     """Wait for the guardian to finish its work, then end every process that still carries the run's id. How many."""
-    deadline = time.monotonic() + GUARDIAN_PATIENCE
+    deadline = time.monotonic() + GUARDIAN_WAIT_SECONDS
     while is_alive(guardian) and time.monotonic() < deadline:
         time.sleep(0.02)
     ended: set[int] = set()
-    deadline = time.monotonic() + GRACE
-    while (found := carriers(run)) and time.monotonic() < deadline + GRACE:
+    deadline = time.monotonic() + LEFTOVER_GRACE_SECONDS
+    while (found := find_processes_of_run(run)) and time.monotonic() < deadline + LEFTOVER_GRACE_SECONDS:
         ended |= found
-        _signal(found, signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL)
+        _send_signal(found, signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL)
         time.sleep(0.05)
     return len(ended)
 
 
-def carriers(run: str) -> set[int]:
+def find_processes_of_run(run: str) -> set[int]:
     """Processes with this run's id in the environment they were started with."""
     mark = f"RALPH_RUN_ID={run}".encode()
     found = set()
@@ -40,7 +40,7 @@ def carriers(run: str) -> set[int]:
     return found
 
 
-def _signal(pids: Collection[int], number: int) -> None:
+def _send_signal(pids: Collection[int], number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)

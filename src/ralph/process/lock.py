@@ -6,24 +6,24 @@ from contextlib import suppress
 
 import msgspec
 
-from ralph.process.identity import Identity, is_alive, own
+from ralph.process.identity import ProcessIdentity, identify_self, is_alive
 
 
-class Holder(msgspec.Struct, frozen=True):
+class LockHolder(msgspec.Struct, frozen=True):
     """Who has the lock."""
 
     run: str
-    identity: Identity
+    identity: ProcessIdentity
 
 
-class Lock:
+class WorkTreeLock:
     """Held from `acquire` until `release` or the end of the process."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._fd: int | None = None
 
-    def acquire(self, run: str) -> Holder | None:
+    def acquire(self, run: str) -> LockHolder | None:
         """None when it is ours now; else who holds it. OSError where there is no place for it."""
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -31,11 +31,11 @@ class Lock:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             with open(fd, "rb") as file:
-                return _holder(file.read())
+                return _decode_holder(file.read())
         self._fd = fd
         try:
             os.ftruncate(fd, 0)
-            os.pwrite(fd, msgspec.json.encode(Holder(run, own())), 0)
+            os.pwrite(fd, msgspec.json.encode(LockHolder(run, identify_self())), 0)
         except OSError:
             self.release()
             raise
@@ -50,18 +50,18 @@ class Lock:
             os.close(fd)
 
 
-def holder_of(path: str) -> Holder | None:
+def find_lock_holder(path: str) -> LockHolder | None:
     """Who has it, found out without trying to take it."""
     try:
         with open(path, "rb") as file:
-            holder = _holder(file.read())
+            holder = _decode_holder(file.read())
     except OSError:
         return None
     return holder if is_alive(holder.identity) else None
 
 
-def _holder(content: bytes) -> Holder:
+def _decode_holder(content: bytes) -> LockHolder:
     try:
-        return msgspec.json.decode(content, type=Holder)
+        return msgspec.json.decode(content, type=LockHolder)
     except msgspec.DecodeError:  # it is being written this very moment
-        return Holder("", Identity(0, 0, ""))
+        return LockHolder("", ProcessIdentity(0, 0, ""))

@@ -2,10 +2,10 @@
 
 import os
 
-LINE_LIMIT = 16 << 20
-LOG_HEAD = 8 << 20
-LOG_TAIL = 8 << 20
-_COPY = 1 << 20
+MAX_LINE_BYTES = 16 << 20
+LOG_HEAD_BYTES = 8 << 20
+LOG_TAIL_BYTES = 8 << 20
+_COPY_BLOCK_BYTES = 1 << 20
 
 
 class BoundedLog:
@@ -13,18 +13,18 @@ class BoundedLog:
     (the same pages again: three times as fast as rotating files); at close it is put behind the head, with a
     mark where bytes were cut. A full disk or a folder that is gone costs the log, never the run."""
 
-    def __init__(self, path: str, head: int = LOG_HEAD, tail: int = LOG_TAIL) -> None:
+    def __init__(self, path: str, head: int = LOG_HEAD_BYTES, tail: int = LOG_TAIL_BYTES) -> None:
         self.path = path
         self.size = 0
         self._head, self._tail = head, tail
-        self.failed = ""
+        self.failure = ""
         self.is_there = False  # known at close: whether the path leads to what was written
-        self._fd = self._begin()
+        self._fd = self._open_log()
         self._ring: int | None = None
 
     def write(self, data: bytes) -> None:
         """All of it, somewhere, or none of it and a note in `failed`."""
-        if self.failed:
+        if self.failure:
             return
         try:
             if self.size + len(data) <= self._head:
@@ -35,22 +35,22 @@ class BoundedLog:
                 data = data[written:]
             self._spill(memoryview(data))
         except OSError as error:
-            self.failed = error.strerror or str(error)
+            self.failure = error.strerror or str(error)
 
     def close(self) -> None:
         """Put the tail behind the head."""
         try:
             if self._ring is not None:
-                self._join(self._ring)
+                self._append_tail(self._ring)
         except OSError as error:
-            self.failed = error.strerror or str(error)
+            self.failure = error.strerror or str(error)
         finally:
-            self.is_there = _leads_to(self.path, self._fd)
+            self.is_there = _is_file_at(self.path, self._fd)
             os.close(self._fd)
             if self._ring is not None:
                 os.close(self._ring)
 
-    def _begin(self) -> int:
+    def _open_log(self) -> int:
         try:
             try:
                 return self._open(self.path)
@@ -58,7 +58,7 @@ class BoundedLog:
                 os.mkdir(os.path.dirname(self.path))
                 return self._open(self.path)
         except OSError as error:
-            self.failed = error.strerror or str(error)
+            self.failure = error.strerror or str(error)
             return self._open(os.devnull)
 
     def _spill(self, view: memoryview) -> None:
@@ -73,15 +73,15 @@ class BoundedLog:
             self.size += done
             view = view[done:]
 
-    def _join(self, ring: int) -> None:
+    def _append_tail(self, ring: int) -> None:
         beyond = self.size - self._head
         start = beyond % self._tail if beyond > self._tail else 0
         if beyond > self._tail:
             os.write(self._fd, b"\n... [%d bytes cut] ...\n" % (beyond - self._tail))
         kept = min(beyond, self._tail)
         for begin, end in ((start, kept), (0, start)):
-            for at in range(begin, end, _COPY):
-                os.write(self._fd, os.pread(ring, min(_COPY, end - at), at))
+            for at in range(begin, end, _COPY_BLOCK_BYTES):
+                os.write(self._fd, os.pread(ring, min(_COPY_BLOCK_BYTES, end - at), at))
         os.unlink(f"{self.path}.tail")
 
     @staticmethod
@@ -89,7 +89,7 @@ class BoundedLog:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
 
 
-def _leads_to(path: str, fd: int) -> bool:
+def _is_file_at(path: str, fd: int) -> bool:
     """Not where the file could not be made, nor where it was deleted since."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(fd))
@@ -97,24 +97,24 @@ def _leads_to(path: str, fd: int) -> bool:
         return False
 
 
-class Lines:
+class LineSplitter:
     """Cuts a byte stream into blocks of whole lines. A line over the limit is dropped; its size is kept."""
 
-    def __init__(self, limit: int = LINE_LIMIT) -> None:
+    def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
         self._limit = limit
         self._rest = bytearray()
         self._dropping = 0
-        self.oversize: list[int] = []
+        self.oversize_sizes: list[int] = []
 
     def feed(self, data: bytes) -> bytes | bytearray:
         """Every line that `data` completes, as one block with its newlines."""
         end = data.rfind(b"\n") + 1
         if not end:
-            self._keep(data)
+            self._keep_rest(data)
             return b""
         if self._dropping:
             first = data.index(b"\n") + 1
-            self.oversize.append(self._dropping + first)
+            self.oversize_sizes.append(self._dropping + first)
             self._dropping = 0
             block: bytes | bytearray = data[first:end]
         elif self._rest:
@@ -129,12 +129,12 @@ class Lines:
     def finish(self) -> bytes | bytearray:
         """What came after the last newline."""
         if self._dropping:
-            self.oversize.append(self._dropping)
+            self.oversize_sizes.append(self._dropping)
             self._dropping = 0
         rest, self._rest = self._rest, bytearray()
         return rest
 
-    def _keep(self, data: bytes) -> None:
+    def _keep_rest(self, data: bytes) -> None:
         if self._dropping:
             self._dropping += len(data)
         elif len(self._rest) + len(data) > self._limit:

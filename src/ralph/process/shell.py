@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./- ")
+_PLAIN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./- ")
 _SHELL_WORDS = frozenset(
     ". : [ alias bg break builtin case cd command continue coproc declare do done echo elif else enable esac eval exec"
     " exit export false fc fg fi for function getopts hash help history if in jobs kill let local logout mapfile popd"
@@ -12,16 +12,16 @@ _SHELL_WORDS = frozenset(
 )
 
 
-def argv_of(command: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+def build_shell_argv(command: str, environment: Mapping[str, str]) -> tuple[str, ...]:
     """What runs `command` exactly as `sh -c` would, without the shell where that is certain."""
     words = command.split(" ")
     if (
-        _PLAIN.issuperset(command)
+        _PLAIN_CHARS.issuperset(command)
         and all(words)
         and words[0] not in _SHELL_WORDS
         and not any(name.startswith("BASH_FUNC_") for name in environment)
         and (program := find_program(words[0], environment))
-        and _starts_by_itself(program)
+        and _is_directly_executable(program)
     ):
         return (program, *words[1:])
     return ("/bin/sh", "-c", command)
@@ -45,7 +45,7 @@ def _is_program(path: str) -> bool:
     return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
-def _starts_by_itself(path: str) -> bool:
+def _is_directly_executable(path: str) -> bool:
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read(4).startswith((b"#!", b"\x7fELF"))  # else ENOEXEC, which a shell would interpret

@@ -4,17 +4,17 @@ import _socket
 import os
 import sys
 
-ORPHAN_GRACE = 5.0
+ORPHAN_GRACE_SECONDS = 5.0
 # `-c` and an import: a script file would be compiled anew each time.
-_BOOT = "import sys; sys.path.append(sys.argv[1]); import guardian; guardian.main()"
+_BOOT_SCRIPT = "import sys; sys.path.append(sys.argv[1]); import guardian; guardian.main()"
 
-Handle = tuple[int, "_socket.socket"]
+GuardianHandle = tuple[int, "_socket.socket"]
 
 
-def start_guardian(orphan_grace: float = ORPHAN_GRACE) -> Handle:
+def start_guardian(orphan_grace: float = ORPHAN_GRACE_SECONDS) -> GuardianHandle:
     """Its process id and our end of the control socket."""
     ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    argv = [sys.executable, "-I", "-S", "-c", _BOOT, os.path.dirname(__file__), str(orphan_grace)]
+    argv = [sys.executable, "-I", "-S", "-c", _BOOT_SCRIPT, os.path.dirname(__file__), str(orphan_grace)]
     onto = [
         (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable
 from errno import EPIPE
 from math import inf
 
-from ralph.model.command import ENOUGH, LAST_WORD, Command, Ending, Exited
+from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandEnding, CommandExit
 from ralph.model.ports import Inbox
-from ralph.process.guardian import become_subreaper, children_of, end_children
-from ralph.process.spawner import Handle, start_guardian
+from ralph.process.guardian import become_subreaper, end_children, list_children
+from ralph.process.spawner import GuardianHandle, start_guardian
 
-BLOCK = 1 << 20
-PIPE_SIZE = 1 << 20
-KEPT_MEMORY = 4 << 20
-HELD_PIPE = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
-GRACE = 5.0
-NEWS_EVERY = 0.5  # how often the inbox is asked while a child is silent
+READ_BLOCK_BYTES = 1 << 20
+PIPE_BUFFER_BYTES = 1 << 20
+RESERVED_HEAP_BYTES = 4 << 20
+HELD_PIPE_SECONDS = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
+STOP_GRACE_SECONDS = 5.0
+INBOX_POLL_SECONDS = 0.5  # how often the inbox is asked while a child is silent
 
-Sink = Callable[[bytes], object]
+OutputSink = Callable[[bytes], object]
 
 
 class GuardianLost(Exception):
@@ -36,20 +36,24 @@ class Supervisor:
     def __init__(
         self,
         inbox: Inbox,
-        guardian: Handle | None = None,
+        guardian: GuardianHandle | None = None,
         on_tick: Callable[[], object] = int,
         spared: Callable[[], Iterable[int]] | None = None,
         kin: set[int] | None = None,
     ) -> None:
-        self._kin = set() if kin is None else kin  # guardians of all loops in this process, shared between them
-        bytes(KEPT_MEMORY)  # freed at once: from now on glibc keeps so much, or each block's pages would be made anew
+        self._sibling_guardians = (
+            set() if kin is None else kin
+        )  # guardians of all loops in this process, shared between them
+        bytes(
+            RESERVED_HEAP_BYTES
+        )  # freed at once: from now on glibc keeps so much, or each block's pages would be made anew
         self._guardian, self._control = guardian or start_guardian()
-        self._kin.add(self._guardian)
+        self._sibling_guardians.add(self._guardian)
         self._inbox = inbox
         self._on_tick = on_tick  # while a child runs, at least every NEWS_EVERY seconds
         self._spared = spared  # which processes may outlive the child that started them
-        self._told = b""
-        self._adopts = False
+        self._partial_reply = b""
+        self._is_subreaper = False
         if spared:
             self._send([b"hold"])
 
@@ -58,77 +62,77 @@ class Supervisor:
         """For the run record: who holds this loop's children."""
         return self._guardian
 
-    def run(self, command: Command, on_output: Sink, on_error: Sink) -> Exited:
+    def run(self, command: Command, on_output: OutputSink, on_error: OutputSink) -> CommandExit:
         """Start the command, hand on what it prints, return once it and all it started are gone."""
         began = time.monotonic()
-        if self._inbox.stop_now() is not None:  # what came before it was cut short: this need not begin
-            return Exited(-1, 0.0, "stopped")
+        if self._inbox.poll_stop_grace() is not None:  # what came before it was cut short: this need not begin
+            return CommandExit(-1, 0.0, "stopped")
         try:
-            out, err = self._start(command)
+            out, err = self._spawn(command)
         except GuardianLost:  # between two commands: nothing of this one was lost
-            self._renew()
-            out, err = self._start(command)
-        watch = _Watch(command, began, {out: on_output} if err is None else {out: on_output, err: on_error})
+            self._restart_guardian()
+            out, err = self._spawn(command)
+        watch = _ChildState(command, began, {out: on_output} if err is None else {out: on_output, err: on_error})
         try:
-            self._pump(watch)
+            self._pump_output(watch)
         except GuardianLost:
-            self._renew()
-            return Exited(-9, time.monotonic() - began, "exited", "its guardian was killed")
+            self._restart_guardian()
+            return CommandExit(-9, time.monotonic() - began, "exited", "its guardian was killed")
         finally:
-            watch.hang_up()
-        return Exited(watch.code, time.monotonic() - began, watch.ending, watch.error, watch.held)
+            watch.close_pipes()
+        return CommandExit(watch.code, time.monotonic() - began, watch.ending, watch.error, watch.held)
 
     def close(self) -> None:
         """End the guardian. Nothing is running: run() never leaves anything."""
         self._control.close()
         os.waitpid(self._guardian, 0)
-        self._kin.discard(self._guardian)
+        self._sibling_guardians.discard(self._guardian)
 
-    def _renew(self) -> None:
+    def _restart_guardian(self) -> None:
         self._guardian, self._control = start_guardian()
-        self._kin.add(self._guardian)
+        self._sibling_guardians.add(self._guardian)
         if self._spared:
             self._send([b"hold"])
 
-    def _pump(self, watch: "_Watch") -> None:
+    def _pump_output(self, watch: "_ChildState") -> None:
         control, inbox = self._control.fileno(), self._inbox.fileno()
         poll = watch.poll
         poll.register(control, select.POLLIN)
         poll.register(inbox, select.POLLIN)
-        self._adopt()
+        self._adopt_orphans()
         while watch.sinks or not watch.empty:
-            for fd, _ in poll.poll(watch.patience() * 1000):
+            for fd, _ in poll.poll(watch.compute_poll_seconds() * 1000):
                 if fd in watch.sinks:
                     watch.read(fd)
                 elif fd == control:
-                    for word, *values in self._news():
-                        watch.told(word, values)
+                    for word, *values in self._receive_replies():
+                        watch.apply_reply(word, values)
                         if word == "exited" and self._spared:
                             self._send([b"sweep", *(b"%d" % pid for pid in self._spared())])
-            self._end_early(watch)
-            watch.let_go()
+            self._stop_if_due(watch)
+            watch.drop_held_pipes()
             self._on_tick()
 
-    def _end_early(self, watch: "_Watch") -> None:
+    def _stop_if_due(self, watch: "_ChildState") -> None:
         """By the user's wish, by a time limit, or because the reader has enough."""
-        grace = self._inbox.stop_now()
-        if grace is not None and watch.begin_stop("stopped"):
+        grace = self._inbox.poll_stop_grace()
+        if grace is not None and watch.mark_stopping("stopped"):
             self._send([b"stop", str(grace).encode()])
-        elif (ending := watch.overdue()) and watch.begin_stop(ending):
-            self._send([b"stop", str(GRACE).encode()])
+        elif (ending := watch.find_passed_limit()) and watch.mark_stopping(ending):
+            self._send([b"stop", str(STOP_GRACE_SECONDS).encode()])
 
-    def _adopt(self) -> None:
+    def _adopt_orphans(self) -> None:
         """Become a subreaper, so that losing the guardian loses no child; done while the first child starts."""
-        if not self._adopts:
-            self._adopts = become_subreaper() or True
+        if not self._is_subreaper:
+            self._is_subreaper = become_subreaper() or True
 
-    def _start(self, command: Command) -> tuple[int, int | None]:
-        stdin = _readable(command.stdin)
+    def _spawn(self, command: Command) -> tuple[int, int | None]:
+        stdin = _open_stdin(command.stdin)
         out, out_child = os.pipe()
         err, err_child = (None, out_child) if command.merged else os.pipe()
         if sys.platform == "linux":
             try:
-                fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+                fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_BUFFER_BYTES)
             except OSError:
                 pass  # the user's pipe quota is used up: slower, not wrong
         fields = [b"spawn", os.fsencode(command.cwd), b"%d" % len(command.argv), *map(os.fsencode, command.argv)]
@@ -154,37 +158,37 @@ class Supervisor:
         except OSError as error:
             if error.errno != EPIPE and not isinstance(error, ConnectionError):
                 raise
-            self._lost()
+            self._handle_lost_guardian()
 
-    def _news(self) -> list[list[str]]:
+    def _receive_replies(self) -> list[list[str]]:
         try:
             data = self._control.recv(1 << 12)
         except ConnectionError:
             data = b""
         if not data:
-            self._lost()
-        *lines, self._told = (self._told + data).split(b"\n")
+            self._handle_lost_guardian()
+        *lines, self._partial_reply = (self._partial_reply + data).split(b"\n")
         return [line.decode().split() for line in lines]
 
-    def _lost(self) -> None:
+    def _handle_lost_guardian(self) -> None:
         """Its children are ours now: end them all, then say so. The guardians of other loops are none of them."""
         self._control.close()
-        self._told = b""
-        self._kin.discard(self._guardian)
-        end_children(lambda: _nothing_left(self._kin), self._kin)
+        self._partial_reply = b""
+        self._sibling_guardians.discard(self._guardian)
+        end_children(lambda: _reap_children(self._sibling_guardians), self._sibling_guardians)
         raise GuardianLost
 
 
-class _Watch:
+class _ChildState:
     """What is known of one running child."""
 
-    def __init__(self, command: Command, began: float, sinks: dict[int, Sink]) -> None:
+    def __init__(self, command: Command, began: float, sinks: dict[int, OutputSink]) -> None:
         self.sinks = sinks
         self.poll = select.poll()
         for fd in sinks:
             self.poll.register(fd, select.POLLIN)
         self.code = -1
-        self.ending: Ending = "exited"
+        self.ending: CommandEnding = "exited"
         self.error = ""
         self.empty = False
         self.held = False
@@ -194,29 +198,29 @@ class _Watch:
         self._linger = min(self._idle_timeout, command.linger or inf)
         self._last_word_on: int | None = None  # the stream whose reader heard it
         self._deadline = began + command.timeout if command.timeout else inf
-        self._heard_at = began
-        self._deaf_at = inf  # when we stop listening to a dead child's pipes
+        self._last_output_at = began
+        self._stop_listening_at = inf  # when we stop listening to a dead child's pipes
 
     def read(self, fd: int) -> None:
         """Hand on a block, or take note of the end of the stream."""
-        if data := os.read(fd, BLOCK):
+        if data := os.read(fd, READ_BLOCK_BYTES):
             word = self.sinks[fd](data)
-            if word == LAST_WORD:
+            if word == FINAL_OUTPUT:
                 self._last_word_on = fd
             elif self._last_word_on == fd:
                 self._last_word_on = None
-            self.enough |= word == ENOUGH
-            if self._silence() != inf:
-                self._heard_at = time.monotonic()
+            self.enough |= word == ENOUGH_OUTPUT
+            if self._max_silence() != inf:
+                self._last_output_at = time.monotonic()
         else:
             self._close(fd)
 
-    def told(self, word: str, values: list[str]) -> None:
+    def apply_reply(self, word: str, values: list[str]) -> None:
         """News from the guardian."""
         match word:
             case "exited":
                 self.code, self._ended = int(values[0]), True
-                self._deaf_at = time.monotonic() + HELD_PIPE
+                self._stop_listening_at = time.monotonic() + HELD_PIPE_SECONDS
             case "failed":
                 number = int(values[0])
                 self.code, self.ending, self.error = 127, "not_started", os.strerror(number)
@@ -224,36 +228,36 @@ class _Watch:
             case "empty":
                 self.empty = True
 
-    def patience(self) -> float:
+    def compute_poll_seconds(self) -> float:
         """Seconds until something is due even if nothing happens."""
         quiet = self._ended or self.ending != "exited"
-        due = min(self._deaf_at if self.sinks else inf, inf if quiet else self._due())
-        return max(0.0, min(NEWS_EVERY, due - time.monotonic()))
+        due = min(self._stop_listening_at if self.sinks else inf, inf if quiet else self._next_deadline())
+        return max(0.0, min(INBOX_POLL_SECONDS, due - time.monotonic()))
 
-    def overdue(self) -> Ending | None:
+    def find_passed_limit(self) -> CommandEnding | None:
         """Which limit has passed."""
         if self._ended or self.ending != "exited":
             return None
         if self.enough:
             return "enough"
-        if (now := time.monotonic()) < self._due():
+        if (now := time.monotonic()) < self._next_deadline():
             return None
         return "timed_out" if now >= self._deadline else "idle" if self._last_word_on is None else "lingered"
 
-    def begin_stop(self, ending: Ending) -> bool:
+    def mark_stopping(self, ending: CommandEnding) -> bool:
         """Remember why; false when the child is already on its way out."""
         if self._ended or self.ending == ending or self.ending == "stopped":
             return False
         self.ending = ending
         return True
 
-    def let_go(self) -> None:
+    def drop_held_pipes(self) -> None:
         """Stop listening to a pipe that outlives its child."""
-        if self.sinks and time.monotonic() >= self._deaf_at:
+        if self.sinks and time.monotonic() >= self._stop_listening_at:
             self.held = True
-            self.hang_up()
+            self.close_pipes()
 
-    def hang_up(self) -> None:
+    def close_pipes(self) -> None:
         """Close every pipe."""
         for fd in tuple(self.sinks):
             self._close(fd)
@@ -263,15 +267,15 @@ class _Watch:
         os.close(fd)
         del self.sinks[fd]
 
-    def _due(self) -> float:
-        return min(self._deadline, self._heard_at + self._silence())
+    def _next_deadline(self) -> float:
+        return min(self._deadline, self._last_output_at + self._max_silence())
 
-    def _silence(self) -> float:
+    def _max_silence(self) -> float:
         """How long it may last."""
         return self._idle_timeout if self._last_word_on is None else self._linger
 
 
-def _readable(data: bytes) -> int:
+def _open_stdin(data: bytes) -> int:
     """A descriptor to read `data` from: a file, so that nobody has to write while others wait."""
     if not data:
         return os.open(os.devnull, os.O_RDONLY)
@@ -289,12 +293,12 @@ def _readable(data: bytes) -> int:
     return fd
 
 
-def _nothing_left(kin: set[int]) -> bool:
+def _reap_children(kin: set[int]) -> bool:
     """Whether no child but the guardians is left. With other loops about, only what is listed can be waited for."""
     if kin:
-        others = [pid for pid in children_of(os.getpid()) if pid not in kin]
+        others = [pid for pid in list_children(os.getpid()) if pid not in kin]
         for pid in others:
-            _reap(pid)
+            _reap_process(pid)
         return not others  # whoever was reaped may have left children to us: look again
     while True:
         try:
@@ -304,7 +308,7 @@ def _nothing_left(kin: set[int]) -> bool:
             return True
 
 
-def _reap(pid: int) -> None:
+def _reap_process(pid: int) -> None:
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

@@ -7,37 +7,37 @@ from collections.abc import Iterator
 
 from msgspec.structs import astuple
 
-from ralph.model.supervised import Attempt, Child
+from ralph.model.supervised import AttemptRecord, ChildRun
 
 _COLUMNS = "id, run, number, previous, project, folder, pid, started_at, ended_at, exit_code, status, error"
 
 
-class Attempts:
+class AttemptStore:
     """Every change is one committed transaction; files come after."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def put(self, attempt: Attempt) -> None:
+    def save(self, attempt: AttemptRecord) -> None:
         """As it is now."""
         marks = ", ".join("?" * 12)
         self._database.execute(f"INSERT OR REPLACE INTO attempt({_COLUMNS}) VALUES({marks})", astuple(attempt))
 
-    def of(self, run: str) -> Iterator[Attempt]:
+    def list_for_run(self, run: str) -> Iterator[AttemptRecord]:
         """All of a run, in order."""
         rows = self._database.execute(f"SELECT {_COLUMNS} FROM attempt WHERE run=? ORDER BY number", (run,))
-        return (Attempt(*row) for row in rows)
+        return (AttemptRecord(*row) for row in rows)
 
-    def add_child(self, child: Child) -> None:
+    def add_child(self, child: ChildRun) -> None:
         """A run says whose child it is."""
         self._database.execute("INSERT OR REPLACE INTO child VALUES(?, ?, ?, ?, ?, ?)", astuple(child))
 
-    def children(self, parent: str) -> list[Child]:
+    def list_children(self, parent: str) -> list[ChildRun]:
         """All that were ever started by a run's agents."""
-        return [Child(*row) for row in self._database.execute("SELECT * FROM child WHERE parent=?", (parent,))]
+        return [ChildRun(*row) for row in self._database.execute("SELECT * FROM child WHERE parent=?", (parent,))]
 
 
-def project(attempt: Attempt, task: str, agent: str, parent: str) -> None:
+def write_run_info(attempt: AttemptRecord, task: str, agent: str, parent: str) -> None:
     """Write `run-info.yaml` anew; a full disk costs the file, never the run."""
     fields: dict[str, object] = {
         "run_id": attempt.id,
@@ -49,8 +49,8 @@ def project(attempt: Attempt, task: str, agent: str, parent: str) -> None:
         "agent": agent,
         "pid": attempt.pid,
         "pgid": attempt.pid,
-        "start_time": _iso(attempt.started_at),
-        "end_time": _iso(attempt.ended_at) if attempt.ended_at else "",
+        "start_time": _format_iso_time(attempt.started_at),
+        "end_time": _format_iso_time(attempt.ended_at) if attempt.ended_at else "",
         "exit_code": -1 if attempt.exit_code is None else attempt.exit_code,
         "status": attempt.status,
         "error_summary": attempt.error,
@@ -58,18 +58,18 @@ def project(attempt: Attempt, task: str, agent: str, parent: str) -> None:
     path = os.path.join(attempt.folder, "run-info.yaml")
     try:
         with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.writelines(f"{name}: {_scalar(value)}\n" for name, value in fields.items())
+            file.writelines(f"{name}: {_format_yaml_scalar(value)}\n" for name, value in fields.items())
         os.replace(f"{path}.new", path)
     except OSError:
         pass
 
 
-def _scalar(value: object) -> str:
+def _format_yaml_scalar(value: object) -> str:
     """Numbers as they are, text as JSON writes it: that is YAML too."""
     import json
 
     return str(value) if isinstance(value, int) else json.dumps(value, ensure_ascii=False)
 
 
-def _iso(at: float) -> str:
+def _format_iso_time(at: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from ralph.model.ports import Row
+from ralph.model.ports import JournalRow
 from ralph.stores import sqlite
 
 
@@ -36,7 +36,7 @@ class RunRecord(Struct, frozen=True):
     changed_at: float
 
 
-_RECORD = """
+_RECORD_QUERY = """
 SELECT run.id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
        started_at, ended_at, outcome, why,
        coalesce(iteration, 0), coalesce(limit_, 0), cost_usd, coalesce(doing, 'starting'), coalesce(at, 0.0),
@@ -54,13 +54,13 @@ class NewRun(Struct, frozen=True):
     folder: str
     agent: str
     request: bytes
-    keeper: "Keeper"
+    owner: "RunOwner"
     started_at: float
     parent: str | None = None
     task: str = ""
 
 
-class Keeper(Struct, frozen=True):
+class RunOwner(Struct, frozen=True):
     """The processes that run it: harness and guardian, by pid and start time."""
 
     pid: int
@@ -70,29 +70,29 @@ class Keeper(Struct, frozen=True):
     guardian_ticks: int
 
 
-class Runs:
+class RunStore:
     """All runs of one repository. Every change is one committed transaction."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._home: sqlite.Home | None = None  # of a run of our own
+        self._database_file: sqlite.DatabaseFile | None = None  # of a run of our own
 
     def begin(self, run: NewRun) -> None:
         """On disk before anything of it starts."""
-        self._own()
+        self._take_ownership()
         self._database.execute(
             "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, started_at,"
             " parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(run.id, run.kind, run.folder, run.agent, run.request),
-                *astuple(run.keeper),
+                *astuple(run.owner),
                 *(run.started_at, run.parent, run.task),
             ),
         )
 
-    def take_over(self, run: str, keeper: Keeper) -> None:
+    def take_over(self, run: str, keeper: RunOwner) -> None:
         """A run goes on in this process; wishes about its last life are void."""
-        self._own()
+        self._take_ownership()
         with self._database:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute(
@@ -102,15 +102,15 @@ class Runs:
             )
             self._database.execute("DELETE FROM wish WHERE run=?", (run,))
 
-    def append(self, row: Row) -> None:
+    def append(self, row: JournalRow) -> None:
         """One transition: run, seq, wall, at, iteration, limit, cost, doing, seen, decision."""
         try:
             self._database.execute("INSERT INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         finally:
-            if self._home is not None:
-                self._home.expect()  # after the write: what is there now will be read
+            if self._database_file is not None:
+                self._database_file.ensure_exists()  # after the write: what is there now will be read
 
-    def append_last(self, row: Row, outcome: str, why: str) -> None:
+    def append_last(self, row: JournalRow, outcome: str, why: str) -> None:
         """The transition that ends the run, and the end itself, together."""
         with self._database:
             self._database.execute("BEGIN IMMEDIATE")
@@ -121,25 +121,25 @@ class Runs:
         """How it ended."""
         self._database.execute("UPDATE run SET ended_at=?, outcome=?, why=? WHERE id=?", (at, outcome, why, run))
 
-    def transitions(self, run: str) -> list[tuple[bytes, bytes]]:
+    def list_transitions(self, run: str) -> list[tuple[bytes, bytes]]:
         """(seen, decision) in order."""
         return self._database.execute(
             "SELECT seen, decision FROM transition WHERE run=? ORDER BY seq", (run,)
         ).fetchall()
 
-    def request(self, run: str) -> bytes:
+    def read_request(self, run: str) -> bytes:
         """What it was asked to do."""
         found: tuple[bytes] = self._database.execute("SELECT request FROM run WHERE id=?", (run,)).fetchone()
         return found[0]
 
-    def record(self, run: str) -> RunRecord | None:
+    def find_record(self, run: str) -> RunRecord | None:
         """One run, by its id or an unambiguous beginning of it."""
         pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        found = list(self._records("WHERE run.id LIKE ? ESCAPE '\\' ORDER BY started_at DESC LIMIT 2", pattern))
+        found = list(self._select_records("WHERE run.id LIKE ? ESCAPE '\\' ORDER BY started_at DESC LIMIT 2", pattern))
         exact = [record for record in found if record.id == run]
         return exact[0] if exact else found[0] if len(found) == 1 else None
 
-    def last_of(self, kind: str, task: str, since: float) -> str | None:
+    def find_last_of_task(self, kind: str, task: str, since: float) -> str | None:
         """The newest of a task; those before are of another that had its name."""
         found = self._database.execute(
             "SELECT id FROM run WHERE kind=? AND task=? AND started_at >= ?"
@@ -148,41 +148,41 @@ class Runs:
         ).fetchone()
         return None if found is None else str(found[0])
 
-    def latest(self, count: int) -> list[RunRecord]:
+    def list_latest(self, count: int) -> list[RunRecord]:
         """The newest first."""
-        return list(self._records("ORDER BY started_at DESC, run.rowid DESC LIMIT ?", count))
+        return list(self._select_records("ORDER BY started_at DESC, run.rowid DESC LIMIT ?", count))
 
-    def unfinished(self) -> list[RunRecord]:
+    def list_unfinished(self) -> list[RunRecord]:
         """Those without an end: running, or cut off."""
-        return list(self._records("WHERE ended_at IS NULL ORDER BY started_at DESC"))
+        return list(self._select_records("WHERE ended_at IS NULL ORDER BY started_at DESC"))
 
-    def began(self, run: RunRecord) -> float:
+    def find_process_start(self, run: RunRecord) -> float:
         """When its process started its first run: `ralph execute` has one for each task."""
         same = (run.pid, run.ticks, run.boot)
         found = self._database.execute("SELECT min(started_at) FROM run WHERE pid=? AND ticks=? AND boot=?", same)
         return float(found.fetchone()[0])
 
-    def unswept(self) -> list[RunRecord]:
+    def list_unswept(self) -> list[RunRecord]:
         """Those that may have left processes behind: without an end, or lost and not swept since."""
-        return list(self._records("WHERE guardian != 0 AND (ended_at IS NULL OR outcome = 'lost')"))
+        return list(self._select_records("WHERE guardian != 0 AND (ended_at IS NULL OR outcome = 'lost')"))
 
-    def swept(self, run: str) -> None:
+    def mark_swept(self, run: str) -> None:
         """Nothing of it is left."""
         self._database.execute("UPDATE run SET guardian=0 WHERE id=?", (run,))
 
-    def wish(self, run: str, kind: str, at: float) -> None:
+    def add_wish(self, run: str, kind: str, at: float) -> None:
         """Leave a note for the process that runs it."""
         self._database.execute("INSERT INTO wish(run, kind, at) VALUES(?, ?, ?)", (run, kind, at))
 
-    def wished(self, run: str, kind: str) -> bool:
+    def has_wish(self, run: str, kind: str) -> bool:
         """Whether such a note is there."""
         found = self._database.execute("SELECT 1 FROM wish WHERE run=? AND kind=? LIMIT 1", (run, kind)).fetchone()
         return found is not None
 
-    def _own(self) -> None:
+    def _take_ownership(self) -> None:
         """It is a run of this process from now on."""
-        self._home = sqlite.home_of(self._database)
-        sqlite.be_patient(self._database)
+        self._database_file = sqlite.identify_connection(self._database)
+        sqlite.wait_longer(self._database)
 
-    def _records(self, rest: str, *values: object) -> Iterator[RunRecord]:
-        return (RunRecord(*row) for row in self._database.execute(_RECORD + rest, values))
+    def _select_records(self, rest: str, *values: object) -> Iterator[RunRecord]:
+        return (RunRecord(*row) for row in self._database.execute(_RECORD_QUERY + rest, values))

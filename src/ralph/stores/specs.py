@@ -4,18 +4,18 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable
 
-from ralph.model.board import NoSuchSpec, Problem, Refused, Spec
+from ralph.model.board import InvalidInput, NoSuchSpec, Problem, Spec
 from ralph.stores.task_rows import transaction
 
 
-class Specs:
+class SpecStore:
     """All specs of one repository. Every change is one committed transaction."""
 
     def __init__(self, database: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
-    def all(self) -> list[tuple[Spec, int]]:
+    def list_all(self) -> list[tuple[Spec, int]]:
         """In the order of their making, each with the number of its tasks."""
         rows = self._database.execute(
             "SELECT id, title, text, created_at, updated_at, (SELECT count(*) FROM task WHERE spec_id=spec.id)"
@@ -29,15 +29,15 @@ class Specs:
             "SELECT id, title, text, created_at, updated_at FROM spec WHERE id=?", (id_,)
         ).fetchone()
         if row is None:
-            raise unknown_spec(id_)
+            raise build_unknown_spec_error(id_)
         return Spec(*row)
 
-    def put_new(self, spec: Spec) -> None:
+    def add_new(self, spec: Spec) -> None:
         """Refuses a name that is taken."""
         with transaction(self._database):
-            if not self.make_known([spec]):
+            if not self.add_missing([spec]):
                 taken = f"there is a spec {spec.id!r} already"
-                raise Refused([Problem(("id",), taken, f"change it with `ralph spec edit {spec.id}`")])
+                raise InvalidInput([Problem(("id",), taken, f"change it with `ralph spec edit {spec.id}`")])
 
     def edit(self, id_: str, title: str | None = None, text: str | None = None) -> None:
         """None: that stays."""
@@ -46,20 +46,20 @@ class Specs:
             (title, text, self._clock(), id_),
         )
         if not changed.rowcount:
-            raise unknown_spec(id_)
+            raise build_unknown_spec_error(id_)
 
-    def make_known(self, specs: Iterable[Spec]) -> int:
+    def add_missing(self, specs: Iterable[Spec]) -> int:
         """Part of a transaction: those that are not there yet; how many that were."""
         now = self._clock()
         rows = [(spec.id, spec.title, spec.text, now, now) for spec in specs]
         return self._database.executemany("INSERT OR IGNORE INTO spec VALUES(?, ?, ?, ?, ?)", rows).rowcount
 
 
-def unknown_spec(id_: str) -> NoSuchSpec:
+def build_unknown_spec_error(id_: str) -> NoSuchSpec:
     """What to say and do about it."""
-    return NoSuchSpec(f"no spec {id_!r}", spec_advice(id_))
+    return NoSuchSpec(f"no spec {id_!r}", suggest_spec_fix(id_))
 
 
-def spec_advice(id_: str) -> str:
+def suggest_spec_fix(id_: str) -> str:
     """How there will be one."""
     return f"make it with `ralph spec create {id_}`; see `ralph spec list`"

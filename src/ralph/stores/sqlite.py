@@ -7,94 +7,96 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from ralph.core.text.write_error import unwritable
+from ralph.core.text.write_error import explain_write_error
 from ralph.model.errors import CorruptState, MachineError, StateGone
 
-BUSY_MS = 10_000
-LOOP_MS = 60_000  # a backup may hold the database; what a loop cannot write was paid for, and would be done again
-WATCH_MS = 50  # who watches looks again soon
-_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
-LATEST = 4  # the highest number in migrations/
+BUSY_TIMEOUT_MS = 10_000
+LOOP_BUSY_TIMEOUT_MS = (
+    60_000  # a backup may hold the database; what a loop cannot write was paid for, and would be done again
+)
+WATCH_BUSY_TIMEOUT_MS = 50  # who watches looks again soon
+_MIGRATIONS_DIR = os.path.join(os.path.dirname(__file__), "migrations")
+LATEST_SCHEMA_VERSION = 4  # the highest number in migrations/
 
 
-class Home(Struct, frozen=True):
+class DatabaseFile(Struct, frozen=True):
     """The file a connection is open on. One that was deleted can still be written to, and nobody will ever read it."""
 
     path: str
     file: tuple[int, int] | None  # device and inode; None: it was gone before it was looked at
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """Whether its path leads to another file by now, or nowhere."""
         try:
-            return self.file is None or _identity(self.path) != self.file
+            return self.file is None or _read_inode(self.path) != self.file
         except OSError:
             return False  # where nobody may look, it may well be
 
-    def expect(self) -> None:
+    def ensure_exists(self) -> None:
         """For before anything is done that must be on record."""
-        if self.gone:
+        if self.is_gone:
             raise StateGone(
                 f"{os.path.dirname(self.path)} was deleted while the run went on, with all ralph knew of runs and"
                 " tasks. The work tree is as the agent left it; a new run can be started"
             )
 
 
-def be_patient(database: sqlite3.Connection) -> None:
+def wait_longer(database: sqlite3.Connection) -> None:
     """From now on it waits as long as a loop can; a person who asks is told sooner."""
-    database.execute(f"PRAGMA busy_timeout={LOOP_MS}")
+    database.execute(f"PRAGMA busy_timeout={LOOP_BUSY_TIMEOUT_MS}")
 
 
-def home_of(database: sqlite3.Connection) -> Home:
+def identify_connection(database: sqlite3.Connection) -> DatabaseFile:
     """Asked right after it was opened."""
-    return home_at(str(database.execute("PRAGMA database_list").fetchone()[2]))
+    return identify_database(str(database.execute("PRAGMA database_list").fetchone()[2]))
 
 
-def home_at(path: str) -> Home:
+def identify_database(path: str) -> DatabaseFile:
     """The same, by its path."""
-    return Home(path, _identity(path))
+    return DatabaseFile(path, _read_inode(path))
 
 
-def opened(path: str, *, shared: bool = False) -> sqlite3.Connection:
+def open_database(path: str, *, shared: bool = False) -> sqlite3.Connection:
     """A connection to an up-to-date database, made if it is not there. One that threads share, they take turns with."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
-        raise unwritable(os.path.dirname(path), error) from error
-    with explained(path):
-        database = _connected(path, shared)
-        if (version := _version(database)) != LATEST:
+        raise explain_write_error(os.path.dirname(path), error) from error
+    with translate_errors(path):
+        database = _connect(path, shared)
+        if (version := _read_version(database)) != LATEST_SCHEMA_VERSION:
             _migrate(database, version, path)
     return database
 
 
 @contextmanager
-def explained(path: str) -> Iterator[None]:
+def translate_errors(path: str) -> Iterator[None]:
     """Turns the database's errors inside the block into ones a user can act on."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise _explained(error, path) from error
+        raise _translate_error(error, path) from error
 
 
-def opened_to_read(path: str) -> sqlite3.Connection | None:
+def open_existing(path: str) -> sqlite3.Connection | None:
     """A connection that creates nothing; None when there is no database yet."""
-    return opened(path) if os.path.exists(path) else None
+    return open_database(path) if os.path.exists(path) else None
 
 
-def opened_to_watch(path: str) -> sqlite3.Connection | None:
+def open_read_only(path: str) -> sqlite3.Connection | None:
     """A connection that cannot write and hardly waits; None while there is nothing to read yet."""
     if not os.path.exists(path):
         return None
-    database = _watching(path)
-    version = _version(database)
-    if version == LATEST:
+    database = _connect_read_only(path)
+    version = _read_version(database)
+    if version == LATEST_SCHEMA_VERSION:
         return database
     database.close()
     if version == 0:  # someone is about to make it
         return None
-    opened(path).close()  # an older one is brought up to date, as by every command
-    return _watching(path)
+    open_database(path).close()  # an older one is brought up to date, as by every command
+    return _connect_read_only(path)
 
 
 def is_busy(error: sqlite3.DatabaseError) -> bool:
@@ -102,7 +104,7 @@ def is_busy(error: sqlite3.DatabaseError) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _read_inode(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -110,13 +112,15 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _watching(path: str) -> sqlite3.Connection:
+def _connect_read_only(path: str) -> sqlite3.Connection:
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return sqlite3.connect(f"file:{escaped}?mode=ro", uri=True, isolation_level=None, timeout=WATCH_MS / 1000)
+    return sqlite3.connect(
+        f"file:{escaped}?mode=ro", uri=True, isolation_level=None, timeout=WATCH_BUSY_TIMEOUT_MS / 1000
+    )
 
 
-def _connected(path: str, shared: bool) -> sqlite3.Connection:
-    database = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=not shared)
+def _connect(path: str, shared: bool) -> sqlite3.Connection:
+    database = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000, check_same_thread=not shared)
     database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA foreign_keys=ON")
     database.execute("PRAGMA cache_size=-256")  # kB; a loop only appends, and pages it won't see again are memory
@@ -125,20 +129,22 @@ def _connected(path: str, shared: bool) -> sqlite3.Connection:
     return database
 
 
-def _version(database: sqlite3.Connection) -> int:
+def _read_version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _migrate(database: sqlite3.Connection, version: int, path: str) -> None:
-    if version > LATEST:
-        raise CorruptState(f"{path} was written by a newer ralph (schema {version}, known: {LATEST})", "update ralph")
+    if version > LATEST_SCHEMA_VERSION:
+        raise CorruptState(
+            f"{path} was written by a newer ralph (schema {version}, known: {LATEST_SCHEMA_VERSION})", "update ralph"
+        )
     if version == 0:
         database.execute("PRAGMA journal_mode=WAL")
     database.execute("BEGIN IMMEDIATE")
     try:
-        for number, script in _scripts():
-            if number > _version(database):  # asked again: another process may have been first
-                for statement in _statements(script):
+        for number, script in _read_migrations():
+            if number > _read_version(database):  # asked again: another process may have been first
+                for statement in _split_statements(script):
                     database.execute(statement)
                 database.execute(f"PRAGMA user_version={number}")
         database.execute("COMMIT")
@@ -147,16 +153,16 @@ def _migrate(database: sqlite3.Connection, version: int, path: str) -> None:
         raise
 
 
-def _scripts() -> list[tuple[int, str]]:
+def _read_migrations() -> list[tuple[int, str]]:
     found = []
-    for name in sorted(os.listdir(_MIGRATIONS)):
+    for name in sorted(os.listdir(_MIGRATIONS_DIR)):
         if name.endswith(".sql"):
-            with open(os.path.join(_MIGRATIONS, name), encoding="utf-8") as file:
+            with open(os.path.join(_MIGRATIONS_DIR, name), encoding="utf-8") as file:
                 found.append((int(name[:4]), file.read()))
     return found
 
 
-def _statements(script: str) -> list[str]:
+def _split_statements(script: str) -> list[str]:
     found, statement = [], ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -166,7 +172,7 @@ def _statements(script: str) -> list[str]:
     return found
 
 
-def _explained(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
+def _translate_error(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
     text = str(error)
     if isinstance(error, sqlite3.OperationalError) and "full" in text:
         return MachineError(f"the disk is full: {path}", "free some space, then try again; a run goes on with --resume")

@@ -6,18 +6,20 @@ from contextlib import contextmanager
 
 import msgspec
 
-from ralph.core.tasks.task_rules import LOOP
-from ralph.model.board import Card, Entry
+from ralph.core.tasks.task_rules import LOOP_KEY
+from ralph.model.board import Entry, TaskCard
 from ralph.model.errors import CorruptState
 from ralph.model.spec import Task
 
-COLUMNS = (
+TASK_COLUMNS = (
     "id, spec_id, title, status, stage, priority, iteration, limit_, worker, assignee, passed, branch, target,"
     " created_at, updated_at, metadata, description, completion_spec"
 )
-_NAMES = COLUMNS.split(", ")
-_MARKS = ", ".join("?" * len(_NAMES))
-_NEEDS = "(SELECT json_group_array(needs) FROM (SELECT needs FROM task_dependency WHERE task=task.id ORDER BY place))"
+_COLUMN_NAMES = TASK_COLUMNS.split(", ")
+_PLACEHOLDERS = ", ".join("?" * len(_COLUMN_NAMES))
+_NEEDS_QUERY = (
+    "(SELECT json_group_array(needs) FROM (SELECT needs FROM task_dependency WHERE task=task.id ORDER BY place))"
+)
 
 
 @contextmanager
@@ -28,30 +30,32 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
         yield
 
 
-def read(database: sqlite3.Connection, id_: str) -> Entry | None:
+def read_entry(database: sqlite3.Connection, id_: str) -> Entry | None:
     """One task with everything."""
-    row = database.execute(f"SELECT {COLUMNS}, {_NEEDS} FROM task WHERE id=?", (id_,)).fetchone()
-    return None if row is None else _entry(row)
+    row = database.execute(f"SELECT {TASK_COLUMNS}, {_NEEDS_QUERY} FROM task WHERE id=?", (id_,)).fetchone()
+    return None if row is None else _decode_entry(row)
 
 
-def insert(database: sqlite3.Connection, entry: Entry) -> None:
+def insert_entry(database: sqlite3.Connection, entry: Entry) -> None:
     """A new one; its dependencies come once all new ones are there."""
-    database.execute(f"INSERT INTO task({COLUMNS}) VALUES({_MARKS})", _row(entry))
+    database.execute(f"INSERT INTO task({TASK_COLUMNS}) VALUES({_PLACEHOLDERS})", _encode_entry(entry))
 
 
-def update(database: sqlite3.Connection, entry: Entry) -> None:
+def update_entry(database: sqlite3.Connection, entry: Entry) -> None:
     """As it is now, dependencies apart."""
-    database.execute(f"UPDATE task SET ({COLUMNS}) = ({_MARKS}) WHERE id=?", (*_row(entry), entry.task.id))
+    database.execute(
+        f"UPDATE task SET ({TASK_COLUMNS}) = ({_PLACEHOLDERS}) WHERE id=?", (*_encode_entry(entry), entry.task.id)
+    )
 
 
-def put_needs(database: sqlite3.Connection, task: Task) -> None:
+def write_dependencies(database: sqlite3.Connection, task: Task) -> None:
     """In the order they were given, each once."""
     database.execute("DELETE FROM task_dependency WHERE task=?", (task.id,))
     rows = [(task.id, place, need) for place, need in enumerate(dict.fromkeys(task.depends_on))]
     database.executemany("INSERT INTO task_dependency VALUES(?, ?, ?)", rows)
 
 
-def graph(database: sqlite3.Connection) -> dict[str, list[str]]:
+def read_dependencies(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Each task that waits, and for what."""
     needs: dict[str, list[str]] = {}
     for task, need in database.execute("SELECT task, needs FROM task_dependency ORDER BY task, place"):
@@ -59,17 +63,17 @@ def graph(database: sqlite3.Connection) -> dict[str, list[str]]:
     return needs
 
 
-def cards(database: sqlite3.Connection) -> list[Card]:
+def read_cards(database: sqlite3.Connection) -> list[TaskCard]:
     """Every task, the most urgent first."""
     rows = database.execute(
         "SELECT id, spec_id, title, status, stage, priority, iteration, limit_, worker FROM task INDEXED BY task_list"
         " ORDER BY priority, number"
     )
-    needs = {task: tuple(needed) for task, needed in graph(database).items()}
-    return [Card(*(*row, needs.get(row[0], ()))) for row in rows]
+    needs = {task: tuple(needed) for task, needed in read_dependencies(database).items()}
+    return [TaskCard(*(*row, needs.get(row[0], ()))) for row in rows]
 
 
-def remarks(database: sqlite3.Connection) -> dict[str, str]:
+def read_reasons(database: sqlite3.Connection) -> dict[str, str]:
     """Why tasks rest that are not simply waiting for their turn: what blocks them, or how they failed."""
     rows = database.execute(
         "SELECT id, json_extract(metadata, iif(status='blocked', '$.blocked.reason', '$.ralph_failure.reason')) why"
@@ -79,9 +83,9 @@ def remarks(database: sqlite3.Connection) -> dict[str, str]:
     return {task: str(why) for task, why in rows}
 
 
-def _row(entry: Entry) -> Sequence[object]:
+def _encode_entry(entry: Entry) -> Sequence[object]:
     task = entry.task
-    loop = task.metadata.get(LOOP)
+    loop = task.metadata.get(LOOP_KEY)
     spec = task.completion_spec
     return (
         *(task.id, task.spec_id, task.title, task.status, task.stage, task.priority, task.iteration),
@@ -92,8 +96,8 @@ def _row(entry: Entry) -> Sequence[object]:
     )
 
 
-def _entry(row: Sequence[object]) -> Entry:
-    fields = dict(zip(_NAMES, row[:-1], strict=True))
+def _decode_entry(row: Sequence[object]) -> Entry:
+    fields = dict(zip(_COLUMN_NAMES, row[:-1], strict=True))
     spec = fields["completion_spec"]
     try:
         fields |= {

@@ -7,31 +7,31 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ralph.core.tasks.graph import cycle, named
-from ralph.core.tasks.task_rules import moved
+from ralph.core.tasks.graph import find_cycle, format_cycle
+from ralph.core.tasks.task_rules import apply_change
 from ralph.model.board import (
     Attempted,
-    Card,
     Change,
     Claimed,
+    CostRecorded,
     Edited,
     Entry,
     IllegalMove,
+    InvalidInput,
     IterationEnded,
     NoSuchTask,
     Problem,
-    Refused,
     Spec,
-    Spent,
+    TaskCard,
 )
 from ralph.model.spec import Role, Task
 from ralph.stores import task_rows
-from ralph.stores.specs import Specs, spec_advice
+from ralph.stores.specs import SpecStore, suggest_spec_fix
 from ralph.stores.task_history import TaskHistory
 from ralph.stores.task_rows import transaction
 
-_SEE_LIST = "see `ralph task list`"
-_READY = """
+_SEE_LIST_HINT = "see `ralph task list`"
+_READY_QUERY = """
 SELECT id FROM task WHERE status='todo'
  AND NOT EXISTS (SELECT 1 FROM task_dependency JOIN task needed ON needed.id = needs
                  WHERE task_dependency.task = task.id AND needed.status != 'done')
@@ -40,42 +40,42 @@ ORDER BY priority, number LIMIT 1
 """
 
 
-class Tasks:
+class TaskStore:
     """All tasks of one repository. A connection belongs to one thread: each worker opens its own."""
 
     def __init__(self, database: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
-        self.specs = Specs(database, clock)
+        self.specs = SpecStore(database, clock)
         self.history = TaskHistory(database)
 
-    def board(self) -> list[Card]:
+    def list_cards(self) -> list[TaskCard]:
         """Every task, the most urgent first."""
-        return task_rows.cards(self._database)
+        return task_rows.read_cards(self._database)
 
-    def remarks(self) -> dict[str, str]:
+    def list_reasons(self) -> dict[str, str]:
         """Of each task that is blocked, or open again after a failure: the reason."""
-        return task_rows.remarks(self._database)
+        return task_rows.read_reasons(self._database)
 
     def get(self, id_: str) -> Entry:
         """One task with everything."""
-        entry = task_rows.read(self._database, id_)
+        entry = task_rows.read_entry(self._database, id_)
         if entry is None:
-            raise NoSuchTask(f"no task {id_!r}", _SEE_LIST)
+            raise NoSuchTask(f"no task {id_!r}", _SEE_LIST_HINT)
         return entry
 
-    def put_new(self, tasks: Sequence[Task], specs: Iterable[Spec] = ()) -> None:
+    def add_new(self, tasks: Sequence[Task], specs: Iterable[Spec] = ()) -> None:
         """All of them or none: names that are taken, unknown specs, unknown dependencies and cycles are refused."""
         now = self._clock()
         with transaction(self._database):
-            self.specs.make_known(specs)
-            if problems := self._problems(tasks):
-                raise Refused(problems)
+            self.specs.add_missing(specs)
+            if problems := self._find_problems(tasks):
+                raise InvalidInput(problems)
             for task in tasks:
                 new = replace(task, created_at=task.created_at or now, updated_at=now)
-                task_rows.insert(self._database, Entry(new))
+                task_rows.insert_entry(self._database, Entry(new))
             for task in tasks:
-                task_rows.put_needs(self._database, task)
+                task_rows.write_dependencies(self._database, task)
 
     def claim(
         self,
@@ -88,11 +88,11 @@ class Tasks:
         where it is to begin."""
         ids = None if among is None else msgspec.json.encode([*among]).decode()
         with transaction(self._database):
-            row = self._database.execute(_READY, (ids, msgspec.json.encode([*besides]).decode())).fetchone()
+            row = self._database.execute(_READY_QUERY, (ids, msgspec.json.encode([*besides]).decode())).fetchone()
             if row is None:
                 return None
             self._database.execute("DELETE FROM task_wish WHERE task=?", row)  # they were about its last worker
-            return self._carry_out(Claimed(row[0], worker, stage(self.get(row[0]).task)))
+            return self._apply_change(Claimed(row[0], worker, stage(self.get(row[0]).task)))
 
     def apply(self, changes: Sequence[Change], key: str, worker: str = "") -> bool:
         """All of them or none, in order; a repeat with the same key does nothing (False).
@@ -103,9 +103,9 @@ class Tasks:
             if not self._database.execute("INSERT OR IGNORE INTO applied VALUES(?)", (key,)).rowcount:
                 return False
             for task in {change.task for change in changes} if worker else ():
-                self._demand_hands(task, worker)
+                self._require_worker(task, worker)
             for change in changes:
-                self._carry_out(change)
+                self._apply_change(change)
             return True
 
     def delete(self, id_: str) -> None:
@@ -113,77 +113,77 @@ class Tasks:
         with transaction(self._database):
             entry = self._database.execute("SELECT status FROM task WHERE id=?", (id_,)).fetchone()
             if entry is None:
-                raise NoSuchTask(f"no task {id_!r}", _SEE_LIST)
+                raise NoSuchTask(f"no task {id_!r}", _SEE_LIST_HINT)
             if entry[0] == "in_progress":
                 raise IllegalMove(f"task {id_!r} is in progress", f"`ralph task cancel {id_}` ends the work on it")
             rows = self._database.execute("SELECT task FROM task_dependency WHERE needs=? ORDER BY task", (id_,))
             if waiting := [row[0] for row in rows]:
                 needed = f"task {id_!r} is needed by {', '.join(waiting)}"
-                raise Refused([Problem(("id",), needed, f"first `ralph task edit {waiting[0]} --no-depends-on`")])
+                raise InvalidInput([Problem(("id",), needed, f"first `ralph task edit {waiting[0]} --no-depends-on`")])
             self._database.execute("DELETE FROM task WHERE id=?", (id_,))
 
-    def wish(self, task: str, kind: str) -> None:
+    def add_wish(self, task: str, kind: str) -> None:
         """Leave a note for the run that works on it."""
         self._database.execute("INSERT OR REPLACE INTO task_wish VALUES(?, ?, ?)", (task, kind, self._clock()))
 
-    def wished(self, task: str, kind: str) -> bool:
+    def has_wish(self, task: str, kind: str) -> bool:
         """Whether such a note is there; claiming the task removes it."""
         row = self._database.execute("SELECT 1 FROM task_wish WHERE task=? AND kind=?", (task, kind)).fetchone()
         return row is not None
 
-    def _demand_hands(self, task: str, worker: str) -> None:
+    def _require_worker(self, task: str, worker: str) -> None:
         if (holder := self.get(task).worker) != worker:
             raise IllegalMove(f"task {task!r} is in the hands of {holder or 'nobody'}, not of {worker}", "let it go")
 
-    def _carry_out(self, change: Change) -> Entry:
-        after = moved(self.get(change.task), change)
-        if isinstance(change, Attempted | IterationEnded | Spent):
+    def _apply_change(self, change: Change) -> Entry:
+        after = apply_change(self.get(change.task), change)
+        if isinstance(change, Attempted | IterationEnded | CostRecorded):
             self.history.add(change)
             return after
         after = replace(after, task=replace(after.task, updated_at=self._clock()))
-        task_rows.update(self._database, after)
+        task_rows.update_entry(self._database, after)
         if isinstance(change, Edited) and change.depends_on is not None:
-            self._check_edited(after.task)
-            task_rows.put_needs(self._database, after.task)
+            self._check_dependencies(after.task)
+            task_rows.write_dependencies(self._database, after.task)
         return after
 
-    def _check_edited(self, task: Task) -> None:
-        known = self._known("task")
-        others = {id_: needs for id_, needs in task_rows.graph(self._database).items() if id_ != task.id}
+    def _check_dependencies(self, task: Task) -> None:
+        known = self._list_ids("task")
+        others = {id_: needs for id_, needs in task_rows.read_dependencies(self._database).items() if id_ != task.id}
         graph: dict[str, Collection[str]] = {task.id: task.depends_on, **others}  # a cycle is told from here
-        problems = [*_unknown_needs(task, known), *_circular(graph)]
+        problems = [*_find_unknown_needs(task, known), *_find_cycle_problems(graph)]
         if problems:
-            raise Refused(problems)
+            raise InvalidInput(problems)
 
-    def _problems(self, tasks: Sequence[Task]) -> list[Problem]:
-        there, specs = self._known("task"), self._known("spec")
+    def _find_problems(self, tasks: Sequence[Task]) -> list[Problem]:
+        there, specs = self._list_ids("task"), self._list_ids("spec")
         known = {*there, *(task.id for task in tasks)}
         problems: list[Problem] = []
         seen: set[str] = set()
         for task in tasks:
             if task.id in there or task.id in seen:
-                problems.append(Problem((task.id, "id"), f"there is a task {task.id!r} already", _SEE_LIST))
+                problems.append(Problem((task.id, "id"), f"there is a task {task.id!r} already", _SEE_LIST_HINT))
             if task.spec_id not in specs:
                 missing = f"task {task.id!r}: no spec {task.spec_id!r}"
-                problems.append(Problem((task.id, "spec_id"), missing, spec_advice(task.spec_id)))
-            problems += _unknown_needs(task, known)
+                problems.append(Problem((task.id, "spec_id"), missing, suggest_spec_fix(task.spec_id)))
+            problems += _find_unknown_needs(task, known)
             seen.add(task.id)
         # Tasks that are there cannot need new ones: only the new can go round.
-        return [*problems, *_circular({task.id: task.depends_on for task in tasks})]
+        return [*problems, *_find_cycle_problems({task.id: task.depends_on for task in tasks})]
 
-    def _known(self, table: str) -> set[str]:
+    def _list_ids(self, table: str) -> set[str]:
         return {row[0] for row in self._database.execute(f"SELECT id FROM {table}")}
 
 
-def _unknown_needs(task: Task, known: Collection[str]) -> list[Problem]:
+def _find_unknown_needs(task: Task, known: Collection[str]) -> list[Problem]:
     return [
-        Problem((task.id, "dependencies"), f"task {task.id!r} depends on {need!r}, which is not there", _SEE_LIST)
+        Problem((task.id, "dependencies"), f"task {task.id!r} depends on {need!r}, which is not there", _SEE_LIST_HINT)
         for need in task.depends_on
         if need not in known
     ]
 
 
-def _circular(needs: Mapping[str, Collection[str]]) -> list[Problem]:
-    found = cycle(needs)
-    told = f"tasks wait for each other: {named(found)}"
+def _find_cycle_problems(needs: Mapping[str, Collection[str]]) -> list[Problem]:
+    found = find_cycle(needs)
+    told = f"tasks wait for each other: {format_cycle(found)}"
     return [Problem((found[0], "dependencies"), told, "see `ralph task graph`")] if found else []

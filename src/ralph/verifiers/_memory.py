@@ -4,26 +4,26 @@ import hashlib
 
 from msgspec.json import encode
 
-from ralph.model.verdict import Claim, Config, Verdict
+from ralph.model.verdict import Claim, Verdict, VerifierConfig
 
 
 class IterationMemory:
     """Lives as long as one iteration; empty at its start."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Verdict] = {}
+        self._verdicts: dict[str, Verdict] = {}
 
     def recall(self, key: str) -> Verdict | None:
         """The verdict found before."""
-        return self._found.get(key) if key else None
+        return self._verdicts.get(key) if key else None
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """For the rest of the iteration."""
         if key:
-            self._found[key] = verdict
+            self._verdicts[key] = verdict
 
 
-def key(method: str, config: Config, claim: Claim, *seen: str) -> str:
+def build_cache_key(method: str, config: VerifierConfig, claim: Claim, *seen: str) -> str:
     """The method, its options, the tree and whatever else is looked at; empty, so never kept, without a tree's hash."""
     if not claim.tree:
         return ""

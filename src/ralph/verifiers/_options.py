@@ -5,12 +5,12 @@ from typing import TypeVar
 from msgspec import ValidationError, convert
 
 from ralph.model.errors import ConfigError
-from ralph.model.verdict import Config
+from ralph.model.verdict import VerifierConfig
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def parsed(method: str, kind: type[T], config: Config) -> T:
+def parse_options(method: str, kind: type[_T], config: VerifierConfig) -> _T:
     """The typed options. ConfigError's message is the reason the verification fails with."""
     try:
         return convert(config, kind)

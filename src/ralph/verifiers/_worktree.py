@@ -3,7 +3,7 @@
 import os
 
 
-def inside(folder: str, path: str) -> str | None:
+def resolve_inside(folder: str, path: str) -> str | None:
     """The real path, symbolic links followed; None when it leads out."""
     if "\0" in path:
         return None

@@ -1,24 +1,28 @@
 """SpecFlow's first rule: no contradictions in the message, and the sign its stage must show."""
 
-from ralph.core.claims import promise_anywhere
-from ralph.core.tasks.contradictions import examined
-from ralph.core.tasks.criteria import accepted, made
-from ralph.model.verdict import Claim, Config, Tools, Verdict, Verifier
+from ralph.core.claims import extract_promise_loosely
+from ralph.core.tasks.contradictions import check_promise
+from ralph.core.tasks.criteria import is_promise_made, list_accepted_promises
+from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 
 VERIFIES = "that the message does not contradict the promise and shows what its stage must show"
-NAME = "contradictions"
+CONTRADICTIONS_METHOD = "contradictions"
 
 
-def build(config: Config, tools: Tools) -> Verifier:
+def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
     """It has no options."""
-    return Contradictions()
+    return ContradictionsVerifier()
 
 
-class Contradictions:
+class ContradictionsVerifier:
     """Looks at words only."""
 
     def verify(self, claim: Claim) -> Verdict:
         """Form, contradictions, stage rule."""
         promise, output = claim.promise, claim.output
-        promised = promise_anywhere(output) in accepted(promise) if claim.loose else made(promise, output)
-        return Verdict(NAME, *examined(promised, output, claim.agent))
+        promised = (
+            extract_promise_loosely(output) in list_accepted_promises(promise)
+            if claim.loose
+            else is_promise_made(promise, output)
+        )
+        return Verdict(CONTRADICTIONS_METHOD, *check_promise(promised, output, claim.agent))

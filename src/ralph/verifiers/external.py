@@ -7,24 +7,24 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ralph.model.command import Command, Exited
+from ralph.model.command import Command, CommandExit
 from ralph.model.errors import ConfigError
-from ralph.model.verdict import Claim, Config, Tools, Verdict, Verifier
+from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.process.output import Excerpt
-from ralph.process.shell import argv_of
-from ralph.verifiers._memory import key
-from ralph.verifiers._options import parsed
-from ralph.verifiers._worktree import inside
+from ralph.process.shell import build_shell_argv
+from ralph.verifiers._memory import build_cache_key
+from ralph.verifiers._options import parse_options
+from ralph.verifiers._worktree import resolve_inside
 
 VERIFIES = "that a command succeeds in the worktree"
-NAME = "external"
-NO_COMMAND = "No command specified for external verification"
-PASSED = "External verification passed"
-OUTSIDE = "is outside the worktree"
-HEAD, TAIL = 4 << 10, 12 << 10  # bytes of each stream that are kept
+EXTERNAL_METHOD = "external"
+NO_COMMAND_MESSAGE = "No command specified for external verification"
+EXTERNAL_PASSED_REASON = "External verification passed"
+OUTSIDE_WORKTREE = "is outside the worktree"
+STREAM_HEAD_BYTES, STREAM_TAIL_BYTES = 4 << 10, 12 << 10  # bytes of each stream that are kept
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True):
+class ExternalOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """As the task has them."""
 
     command: str = ""
@@ -35,103 +35,103 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
     working_dir: str = "."
 
 
-def build(config: Config, tools: Tools) -> Verifier:
+def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
     """`command` must be given."""
-    options = parsed(NAME, Options, config)
+    options = parse_options(EXTERNAL_METHOD, ExternalOptions, config)
     if not options.command.strip():
-        raise ConfigError(NO_COMMAND, 'add "command": "…" to its verification_config')
+        raise ConfigError(NO_COMMAND_MESSAGE, 'add "command": "…" to its verification_config')
     if "\0" in options.command:
         raise ConfigError("Command failed: it contains a NUL character")
     if os.path.normpath(options.working_dir).split(os.sep)[0] == os.pardir:
-        raise ConfigError(f"Command failed: working_dir {options.working_dir!r} {OUTSIDE}")
-    return External(options, config, tools)
+        raise ConfigError(f"Command failed: working_dir {options.working_dir!r} {OUTSIDE_WORKTREE}")
+    return ExternalVerifier(options, config, tools)
 
 
-class External:
+class ExternalVerifier:
     """What cannot run, runs too long or ends otherwise than expected is a failure with its reason."""
 
-    def __init__(self, options: Options, config: Config, tools: Tools) -> None:
+    def __init__(self, options: ExternalOptions, config: VerifierConfig, tools: VerifierTools) -> None:
         self._options, self._config, self._tools = options, config, tools
 
     def verify(self, claim: Claim) -> Verdict:
         """Run it once a tree."""
-        memory, known = self._tools.memory, key(NAME, self._config, claim)
+        memory, known = self._tools.memory, build_cache_key(EXTERNAL_METHOD, self._config, claim)
         if found := memory.recall(known):
             return replace(found, cached=True)
-        folder = inside(claim.folder, self._options.working_dir)
+        folder = resolve_inside(claim.folder, self._options.working_dir)
         if folder is None or not os.path.isdir(folder):
-            where = OUTSIDE if folder is None else "is no folder of the worktree"
-            return self._failed(f"working_dir {self._options.working_dir!r} {where}")
+            where = OUTSIDE_WORKTREE if folder is None else "is no folder of the worktree"
+            return self._build_failure(f"working_dir {self._options.working_dir!r} {where}")
         return self._run(claim, folder, known)
 
     def _run(self, claim: Claim, folder: str, known: str) -> Verdict:
-        options, ears = self._options, _Ears(self._options)
-        argv = argv_of(options.command, claim.environment)
+        options, ears = self._options, _OutputScanner(self._options)
+        argv = build_shell_argv(options.command, claim.environment)
         command = Command(argv, claim.environment, folder, timeout=options.timeout)
         with self._tools.processes() as processes:
-            exited = processes.run(command, ears.output, ears.error)
-        verdict = self._verdict(exited, ears)
+            exited = processes.run(command, ears.feed_output, ears.feed_error)
+        verdict = self._judge_exit(exited, ears)
         if exited.ending == "exited" and not exited.error:
             self._tools.memory.keep(known, verdict)  # what the machine was too slow or too full for may yet work
         return verdict
 
-    def _verdict(self, exited: Exited, ears: "_Ears") -> Verdict:
+    def _judge_exit(self, exited: CommandExit, ears: "_OutputScanner") -> Verdict:
         options = self._options
-        printed = ears.verdict(exited.seconds)
+        printed = ears.build_verdict(exited.seconds)
         if exited.ending == "timed_out":
             return replace(printed, reason=f"Command timed out after {options.timeout:g}s")
         if exited.ending == "stopped":
             return replace(printed, reason="Command failed: it was interrupted", interrupted=True)
         if exited.ending != "exited" or exited.error:
-            failed = self._failed(exited.error or exited.ending)
+            failed = self._build_failure(exited.error or exited.ending)
             return replace(printed, reason=failed.reason, notes=failed.notes)
         if exited.code != options.success_exit_code:
             reason = f"Command exited with {exited.code}, expected {options.success_exit_code}"
             return replace(printed, reason=reason)
-        reason = ears.objection()
-        return replace(printed, verified=not reason, reason=reason or PASSED)
+        reason = ears.find_objection()
+        return replace(printed, verified=not reason, reason=reason or EXTERNAL_PASSED_REASON)
 
-    def _failed(self, error: str) -> Verdict:
+    def _build_failure(self, error: str) -> Verdict:
         note = f"{self._options.command!r} could not be run: {error}"
-        return Verdict(NAME, False, f"Command failed: {error}", notes=(note,))
+        return Verdict(EXTERNAL_METHOD, False, f"Command failed: {error}", notes=(note,))
 
 
-class _Ears:
+class _OutputScanner:
     """Hears all a command prints, keeps little of it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ExternalOptions) -> None:
         self._wanted, self._forbidden = options.output_contains or "", options.output_not_contains or ""
         self._streams = (_Stream(self._wanted, self._forbidden), _Stream(self._wanted, self._forbidden))
 
-    def output(self, data: bytes) -> None:
-        self._streams[0].hear(data)
+    def feed_output(self, data: bytes) -> None:
+        self._streams[0].feed(data)
 
-    def error(self, data: bytes) -> None:
-        self._streams[1].hear(data)
+    def feed_error(self, data: bytes) -> None:
+        self._streams[1].feed(data)
 
-    def objection(self) -> str:
+    def find_objection(self) -> str:
         if self._wanted and not any(stream.wanted.found for stream in self._streams):
             return f"Output doesn't contain: {self._wanted}"
         if self._forbidden and any(stream.forbidden.found for stream in self._streams):
             return f"Output contains forbidden: {self._forbidden}"
         return ""
 
-    def verdict(self, seconds: float) -> Verdict:
+    def build_verdict(self, seconds: float) -> Verdict:
         """What it comes to before anything is judged."""
         texts = [text for stream in self._streams if (text := stream.kept.text().rstrip())]
         digest = hashlib.sha256(b"".join(stream.digest.digest() for stream in self._streams)).hexdigest()
-        return Verdict(NAME, False, "", "\n".join(texts), digest, seconds)
+        return Verdict(EXTERNAL_METHOD, False, "", "\n".join(texts), digest, seconds)
 
 
 class _Stream:
     """One of the two streams. They are searched apart: mixed, the one would tear the words of the other."""
 
     def __init__(self, wanted: str, forbidden: str) -> None:
-        self.kept = Excerpt(HEAD, TAIL)
+        self.kept = Excerpt(STREAM_HEAD_BYTES, STREAM_TAIL_BYTES)
         self.digest = hashlib.sha256()
         self.wanted, self.forbidden = _Search(wanted), _Search(forbidden)
 
-    def hear(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
         self.kept.write(data)
         self.digest.update(data)
         self.wanted.feed(data)

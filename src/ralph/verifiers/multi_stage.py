@@ -9,66 +9,68 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.model.errors import ConfigError
-from ralph.model.verdict import Claim, Config, Tools, Verdict, Verifier
+from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import external, string_match
-from ralph.verifiers._options import parsed
-from ralph.verifiers.templates import applied
+from ralph.verifiers._options import parse_options
+from ralph.verifiers.templates import apply_template
 
 VERIFIES = "that every one of several stages passes"
-NAME = "multi_stage"
-AT_ONCE = 4
-SKIPPED = frozenset({string_match.NAME, NAME})  # the promise was looked at before; a stage has no stages
+MULTI_STAGE_METHOD = "multi_stage"
+MAX_PARALLEL_STAGES = 4
+SKIPPED_METHODS = frozenset(
+    {string_match.STRING_MATCH_METHOD, MULTI_STAGE_METHOD}
+)  # the promise was looked at before; a stage has no stages
 
 
-class Stage(Struct, frozen=True, forbid_unknown_fields=True):
+class VerificationStage(Struct, frozen=True, forbid_unknown_fields=True):
     """One of them; `method` may be a template or a gate of the user's own."""
 
     name: str = "unnamed"
-    method: str = string_match.NAME
+    method: str = string_match.STRING_MATCH_METHOD
     config: dict[str, object] = {}
     required: bool = True
     parallel: bool | None = None  # None: as all of them
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True):
+class MultiStageOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """As the task has them."""
 
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[VerificationStage, ...] = ()
     require_all: bool = True
     parallel: bool = False
 
 
-def build(config: Config, tools: Tools) -> Verifier:
+def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
     """`stages` must be given: nothing to verify verifies nothing."""
-    options = parsed(NAME, Options, config)
+    options = parse_options(MULTI_STAGE_METHOD, MultiStageOptions, config)
     if not options.stages:
         raise ConfigError("No stages specified for multi_stage verification", 'add "stages": [{"name": …}]')
-    return MultiStage(options, tools)
+    return MultiStageVerifier(options, tools)
 
 
-class MultiStage:
+class MultiStageVerifier:
     """The first required stage that fails ends it, unless `require_all` is false: then all are run and told. A failed
     stage that is not required is a warning. Neighbouring external stages that are `parallel` run at the same time."""
 
-    def __init__(self, options: Options, tools: Tools) -> None:
+    def __init__(self, options: MultiStageOptions, tools: VerifierTools) -> None:
         self._options, self._tools = options, tools
 
     def verify(self, claim: Claim) -> Verdict:
         """Run them."""
         began = time.monotonic()
         found: list[Verdict] = []
-        for group in self._groups():
-            found += self._run(group, claim)
+        for group in self._group_stages():
+            found += self._run_group(group, claim)
             if any(verdict.interrupted for verdict in found):
                 break
-            if self._options.require_all and any(_fails(verdict) for verdict in found):
+            if self._options.require_all and any(_is_failure(verdict) for verdict in found):
                 break
-        return replace(self._summed(found), seconds=time.monotonic() - began)
+        return replace(self._combine_verdicts(found), seconds=time.monotonic() - began)
 
-    def _groups(self) -> Iterator[Sequence[Stage]]:
-        def at_once(stage: Stage) -> bool:
+    def _group_stages(self) -> Iterator[Sequence[VerificationStage]]:
+        def at_once(stage: VerificationStage) -> bool:
             wished = self._options.parallel if stage.parallel is None else stage.parallel
-            return wished and applied(stage.method, stage.config)[0] == external.NAME
+            return wished and apply_template(stage.method, stage.config)[0] == external.EXTERNAL_METHOD
 
         for together, stages in groupby(self._options.stages, at_once):
             if together:
@@ -76,45 +78,49 @@ class MultiStage:
             else:
                 yield from ((stage,) for stage in stages)
 
-    def _run(self, group: Sequence[Stage], claim: Claim) -> list[Verdict]:
+    def _run_group(self, group: Sequence[VerificationStage], claim: Claim) -> list[Verdict]:
         if len(group) == 1:
-            return [self._stage(group[0], claim)]
+            return [self._run_stage(group[0], claim)]
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(AT_ONCE, len(group))) as pool:
-            return list(pool.map(lambda stage: self._stage(stage, claim), group))
+        with ThreadPoolExecutor(min(MAX_PARALLEL_STAGES, len(group))) as pool:
+            return list(pool.map(lambda stage: self._run_stage(stage, claim), group))
 
-    def _stage(self, stage: Stage, claim: Claim) -> Verdict:
-        verdict = Verdict(stage.method, True, "Skipped") if stage.method in SKIPPED else self._verdict(stage, claim)
+    def _run_stage(self, stage: VerificationStage, claim: Claim) -> Verdict:
+        verdict = (
+            Verdict(stage.method, True, "Skipped")
+            if stage.method in SKIPPED_METHODS
+            else self._verify_stage(stage, claim)
+        )
         return replace(verdict, name=stage.name, required=stage.required)
 
-    def _verdict(self, stage: Stage, claim: Claim) -> Verdict:
+    def _verify_stage(self, stage: VerificationStage, claim: Claim) -> Verdict:
         try:
             verifier = self._tools.build(stage.method, stage.config, self._tools)
         except ConfigError as error:
             return Verdict(stage.method, False, error.message)
         if verifier is None:
-            unknown = applied(stage.method, stage.config)[0]
+            unknown = apply_template(stage.method, stage.config)[0]
             return Verdict(stage.method, False, f"Unknown verification method: {unknown}")
         return verifier.verify(claim)
 
-    def _summed(self, found: Sequence[Verdict]) -> Verdict:
-        failed = [verdict for verdict in found if _fails(verdict)]
+    def _combine_verdicts(self, found: Sequence[Verdict]) -> Verdict:
+        failed = [verdict for verdict in found if _is_failure(verdict)]
         interrupted = next((verdict for verdict in found if verdict.interrupted), None)
         costs = [verdict.cost_usd for verdict in found if verdict.cost_usd is not None]
         return Verdict(
-            NAME,
+            MULTI_STAGE_METHOD,
             not failed and interrupted is None,
-            self._reason(interrupted, failed),
+            self._describe_outcome(interrupted, failed),
             detail="\n".join(verdict.detail for verdict in failed if verdict.detail),
             digest=hashlib.sha256("\n".join(verdict.digest for verdict in found).encode()).hexdigest(),
             cost_usd=sum(costs) if costs else None,
-            notes=tuple(_notes(found)),
+            notes=tuple(_collect_notes(found)),
             interrupted=interrupted is not None,
             stages=tuple(found),
         )
 
-    def _reason(self, interrupted: Verdict | None, failed: Sequence[Verdict]) -> str:
+    def _describe_outcome(self, interrupted: Verdict | None, failed: Sequence[Verdict]) -> str:
         if stage := interrupted or (failed[0] if failed and self._options.require_all else None):
             return f"Stage '{stage.name}' failed: {stage.reason}"
         if failed:
@@ -122,11 +128,11 @@ class MultiStage:
         return f"All {len(self._options.stages)} verification stages passed"
 
 
-def _fails(verdict: Verdict) -> bool:
+def _is_failure(verdict: Verdict) -> bool:
     return verdict.required and not verdict.verified
 
 
-def _notes(found: Sequence[Verdict]) -> Iterator[str]:
+def _collect_notes(found: Sequence[Verdict]) -> Iterator[str]:
     for verdict in found:
         yield from (f"{verdict.name}: {note}" for note in verdict.notes)
         if not verdict.verified and not verdict.required:

@@ -1,23 +1,23 @@
 """The promise, and nothing but the promise."""
 
-from ralph.core.tasks.criteria import made
-from ralph.model.verdict import Claim, Config, Tools, Verdict, Verifier
+from ralph.core.tasks.criteria import is_promise_made
+from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 
 VERIFIES = "the agent's promise alone"
-NAME = "string_match"
+STRING_MATCH_METHOD = "string_match"
 
 
-def build(config: Config, tools: Tools) -> Verifier:
+def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
     """It has no options."""
-    return StringMatch()
+    return StringMatchVerifier()
 
 
-class StringMatch:
+class StringMatchVerifier:
     """Strict: the tag with exactly that text ends the message. Loose: the words stand anywhere, in any case."""
 
     def verify(self, claim: Claim) -> Verdict:
         """Look at the final message."""
         promise, output = claim.promise, claim.output
-        found = promise.upper() in output.upper() if claim.loose else made(promise, output)
+        found = promise.upper() in output.upper() if claim.loose else is_promise_made(promise, output)
         reason = "Promise found in output" if found else f"Promise '{promise}' not found in output"
-        return Verdict(NAME, found, reason)
+        return Verdict(STRING_MATCH_METHOD, found, reason)

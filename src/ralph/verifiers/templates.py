@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ralph.core.tasks.contradictions import PATTERNS
+from ralph.core.tasks.contradictions import CONTRADICTION_PATTERNS
 from ralph.model.spec import VerificationMethod
-from ralph.model.verdict import Config
+from ralph.model.verdict import VerifierConfig
 
-_METHODS = {method.value: method for method in VerificationMethod}
+_METHODS_BY_NAME = {method.value: method for method in VerificationMethod}
 
 
 class Template(Struct, frozen=True):
@@ -16,11 +16,11 @@ class Template(Struct, frozen=True):
 
     description: str
     method: str
-    config: Config = {}
+    config: VerifierConfig = {}
     needs: tuple[str, ...] = ()  # options that have to be given
 
 
-def _command(description: str, command: str) -> Template:
+def _build_command_template(description: str, command: str) -> Template:
     return Template(description, "external", {"command": command})
 
 
@@ -28,29 +28,29 @@ TEMPLATES: Mapping[str, Template] = {
     "acceptance": Template(
         "every acceptance criterion of the task is met", "semantic", {"check_for": "{{acceptance_criteria}}"}
     ),
-    "cargo-test": _command("the tests of a Rust crate pass", "cargo test"),
-    "clean-tree": _command("everything is committed", 'test -z "$(git status --porcelain)"'),
+    "cargo-test": _build_command_template("the tests of a Rust crate pass", "cargo test"),
+    "clean-tree": _build_command_template("everything is committed", 'test -z "$(git status --porcelain)"'),
     "contradictions": Template(
-        f"the message has none of: {', '.join(PATTERNS)}; a coder tells of a commit, a tester of passed tests, "
-        "a reviewer of approval",
+        f"the message has none of: {', '.join(CONTRADICTION_PATTERNS)}; "
+        "a coder tells of a commit, a tester of passed tests, a reviewer of approval",
         "contradictions",
     ),
     "files-exist": Template("files are there", "files_exist", needs=("paths",)),
-    "go-test": _command("the tests of a Go module pass", "go test ./..."),
+    "go-test": _build_command_template("the tests of a Go module pass", "go test ./..."),
     "http-health": Template("a URL answers with 200", "http_health", needs=("url",)),
-    "make-test": _command("make test succeeds", "make test"),
-    "mypy": _command("mypy finds no error", "mypy ."),
+    "make-test": _build_command_template("make test succeeds", "make test"),
+    "mypy": _build_command_template("mypy finds no error", "mypy ."),
     "no-todos": Template(
         "the message leaves nothing to do", "semantic", {"negative_patterns": ["TODO", "FIXME", "not yet implemented"]}
     ),
-    "npm-test": _command("npm test succeeds", "npm test"),
-    "pytest": _command("the Python tests pass", "pytest"),
-    "ruff": _command("ruff finds no fault", "ruff check ."),
-    "tsc": _command("TypeScript compiles", "npx --no-install tsc --noEmit"),
+    "npm-test": _build_command_template("npm test succeeds", "npm test"),
+    "pytest": _build_command_template("the Python tests pass", "pytest"),
+    "ruff": _build_command_template("ruff finds no fault", "ruff check ."),
+    "tsc": _build_command_template("TypeScript compiles", "npx --no-install tsc --noEmit"),
 }
 
 
-def applied(name: str, config: Config) -> tuple[str, Config]:
+def apply_template(name: str, config: VerifierConfig) -> tuple[str, VerifierConfig]:
     """The method and options a name stands for; `template` among the options names another. A name that is no template
     stands for itself."""
     if isinstance(named := config.get("template"), str):
@@ -59,9 +59,9 @@ def applied(name: str, config: Config) -> tuple[str, Config]:
     return (template.method, {**template.config, **config}) if template else (name, config)
 
 
-def resolved(name: str, config: Config) -> tuple[VerificationMethod, Config]:
+def resolve_method(name: str, config: VerifierConfig) -> tuple[VerificationMethod, VerifierConfig]:
     """The same in terms of a task: what is none of the four methods becomes the one stage of a multi_stage."""
-    method, options = applied(name, config)
-    if method in _METHODS:
-        return _METHODS[method], options
+    method, options = apply_template(name, config)
+    if method in _METHODS_BY_NAME:
+        return _METHODS_BY_NAME[method], options
     return VerificationMethod.MULTI_STAGE, {"stages": [{"name": name, "method": method, "config": {**options}}]}

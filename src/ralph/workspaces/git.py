@@ -7,19 +7,19 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from ralph.core.environment import elsewhere
+from ralph.core.environment import without_git_vars
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
 from ralph.process.output import Excerpt
 
-TIMEOUT = 300.0
-_QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
-_OURS = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-_TOLD = 300  # characters of a complaint
+GIT_TIMEOUT_SECONDS = 300.0
+_QUIET_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
+_RALPH_IDENTITY = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+_MAX_COMPLAINT_CHARS = 300  # characters of a complaint
 
 
-class Said(Struct, frozen=True):
+class GitResult(Struct, frozen=True):
     """What git answered."""
 
     code: int
@@ -40,7 +40,7 @@ class Said(Struct, frozen=True):
     def problem(self) -> str:
         """Why it did not, in one line."""
         lines = [line.strip() for line in (self.complaint or self.output).splitlines() if line.strip()]
-        return "; ".join(lines)[:_TOLD] or f"exit code {self.code}"
+        return "; ".join(lines)[:_MAX_COMPLAINT_CHARS] or f"exit code {self.code}"
 
 
 class Git:
@@ -51,102 +51,102 @@ class Git:
     ) -> None:
         self._program, self.folder = program, folder
         self._common = common or folder
-        self._environment = {**elsewhere(environment), **_QUIET}
+        self._environment = {**without_git_vars(environment), **_QUIET_VARIABLES}
         self._processes = processes
 
-    def at(self, folder: str) -> "Git":
+    def in_folder(self, folder: str) -> "Git":
         """The same, from another folder."""
         return Git(self._program, folder, self._environment, self._processes, self._common)
 
-    def named(self) -> "Git":
+    def with_identity(self) -> "Git":
         """The same, under a name of our own where the user has told git none: nobody else could commit."""
-        return self if self.try_("var", "GIT_COMMITTER_IDENT").ok else self.ours()
+        return self if self.run("var", "GIT_COMMITTER_IDENT").ok else self.as_ralph()
 
-    def ours(self) -> "Git":
+    def as_ralph(self) -> "Git":
         """The same, under a name of our own."""
-        return Git(self._program, self.folder, {**self._environment, **_OURS}, self._processes, self._common)
+        return Git(self._program, self.folder, {**self._environment, **_RALPH_IDENTITY}, self._processes, self._common)
 
-    def try_(self, *words: str, **variables: str) -> Said:
+    def run(self, *words: str, **variables: str) -> GitResult:
         """Run it; failing is an answer too."""
         output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
         environment = {**self._environment, **variables}
-        command = Command((self._program, *words), environment, self.folder, timeout=TIMEOUT)
+        command = Command((self._program, *words), environment, self.folder, timeout=GIT_TIMEOUT_SECONDS)
         exited = self._processes.run(command, output.write, errors.write)
-        return Said(exited.code, output.text(), exited.error or errors.text())
+        return GitResult(exited.code, output.text(), exited.error or errors.text())
 
-    def do(self, *words: str) -> str:
+    def check(self, *words: str) -> str:
         """Run what must succeed; what it printed."""
-        return self._expected(self.try_(*words), words)
+        return self._require_ok(self.run(*words), words)
 
-    def try_alone(self, *words: str) -> Said:
+    def run_locked(self, *words: str) -> GitResult:
         """The same as `try_`, for work trees and branches come and go: git trips over another of itself that removes
         a folder or locks a file it needs. Whoever else does this waits, in this process or another."""
-        with _turn(self._common):
-            return self.try_(*words)
+        with _repo_lock(self._common):
+            return self.run(*words)
 
     def add_worktree(self, folder: str, *words: str) -> None:
         """A checkout of its own. A hook of the user's may fail after it is there; that does not undo it."""
-        said = self.try_alone("worktree", "add", "--quiet", *words)
+        said = self.run_locked("worktree", "add", "--quiet", *words)
         if not said.ok and not os.path.exists(os.path.join(folder, ".git")):
-            self._expected(said, ("worktree", "add"))
+            self._require_ok(said, ("worktree", "add"))
 
     def drop_worktree(self, folder: str) -> None:
         """A checkout nobody needs, whatever state it is in; also one that was never finished."""
-        self.try_alone("worktree", "remove", "--force", "--force", folder)  # twice: even if it is locked
+        self.run_locked("worktree", "remove", "--force", "--force", folder)  # twice: even if it is locked
         if os.path.lexists(folder):
             import shutil  # a run that only keeps snapshots does without
 
             shutil.rmtree(folder, ignore_errors=True)
-            self.try_alone("worktree", "prune")
+            self.run_locked("worktree", "prune")
 
-    def _expected(self, said: Said, words: tuple[str, ...]) -> str:
+    def _require_ok(self, said: GitResult, words: tuple[str, ...]) -> str:
         if not said.ok:
             raise MachineError(f"git {' '.join(words[:2])} failed: {said.problem}", f"look at it in {self.folder}")
         return said.text
 
-    def commit_of(self, name: str) -> str:
+    def find_commit(self, name: str) -> str:
         """The commit a name stands for; empty when there is none."""
-        said = self.try_("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        said = self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return said.text if said.ok else ""
 
-    def branch(self) -> str:
+    def read_branch(self) -> str:
         """The branch that is checked out; empty when none is."""
-        said = self.try_("symbolic-ref", "--quiet", "--short", "HEAD")
+        said = self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         return said.text if said.ok else ""
 
     def contains(self, target: str, commit: str) -> bool:
         """Whether the commit is reachable from the target."""
-        return self.try_("merge-base", "--is-ancestor", commit, target).ok
+        return self.run("merge-base", "--is-ancestor", commit, target).ok
 
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether there is anything that is not committed, new files included."""
-        said = self.try_("status", "--porcelain", "--untracked-files=normal")
+        said = self.run("status", "--porcelain", "--untracked-files=normal")
         return not said.ok or bool(said.text)
 
     def diff(self, base: str, index: str) -> str:
         """What has changed since a commit, committed or not, new files included."""
-        now = self.tree(index)
-        return self.try_("diff", base, *((now,) if now else ())).output
+        now = self.hash_tree(index)
+        return self.run("diff", base, *((now,) if now else ())).output
 
-    def tree(self, index: str) -> str:
+    def hash_tree(self, index: str) -> str:
         """The hash of all files as they are now, new ones included. `index` is a file of ours to work with."""
-        return self.written(index) if self.add(index, "--all").ok else ""
+        return self.write_tree(index) if self.add_to_index(index, "--all").ok else ""
 
-    def add(self, index: str, *words: str) -> Said:
+    def add_to_index(self, index: str, *words: str) -> GitResult:
         """Take files into an index of ours; the user's own stays as it is."""
         if not os.path.exists(index):
-            own = self.try_("rev-parse", "--path-format=absolute", "--git-path", "index")
+            own = self.run("rev-parse", "--path-format=absolute", "--git-path", "index")
             if own.ok:
-                _copied(own.text, index)  # what has not changed need not be read again
-        return self.try_("add", *words, GIT_INDEX_FILE=index)
+                _copy_file(own.text, index)  # what has not changed need not be read again
+        return self.run("add", *words, GIT_INDEX_FILE=index)
 
-    def written(self, index: str) -> str:
+    def write_tree(self, index: str) -> str:
         """The hash of what is in it; empty when that cannot be."""
-        said = self.try_("write-tree", GIT_INDEX_FILE=index)
+        said = self.run("write-tree", GIT_INDEX_FILE=index)
         return said.text if said.ok else ""
 
 
-def _copied(source: str, target: str) -> None:
+def _copy_file(source: str, target: str) -> None:
     try:
         with open(source, "rb") as file, open(target, "wb") as copy:
             copy.write(file.read())
@@ -155,7 +155,7 @@ def _copied(source: str, target: str) -> None:
 
 
 @contextmanager
-def _turn(folder: str) -> Iterator[None]:
+def _repo_lock(folder: str) -> Iterator[None]:
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

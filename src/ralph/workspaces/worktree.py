@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from ralph.workspaces.git import Git
 
-FOLDER = ".ralph/worktrees"
-BRANCHES = "ralph"  # they are below it
+WORKTREES_FOLDER = ".ralph/worktrees"
+BRANCH_PREFIX = "ralph"  # they are below it
 
 
 class Worktree(Struct, frozen=True):
@@ -36,71 +36,71 @@ class Worktrees:
     def __init__(self, git: Git, root: str, common: str) -> None:
         self.git, self._root, self._common = git, root, common
 
-    def folder_of(self, task: str) -> str:
+    def get_folder(self, task: str) -> str:
         """Where it is, if there is one."""
-        return os.path.join(self._root, FOLDER, task)
+        return os.path.join(self._root, WORKTREES_FOLDER, task)
 
     def open(self, task: str, target: str) -> Worktree:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
-        self._hide()
-        folder = self.folder_of(task)
-        tree, known = Worktree(folder, f"{BRANCHES}/{task}", target, ""), True
+        self._exclude_from_status()
+        folder = self.get_folder(task)
+        tree, known = Worktree(folder, f"{BRANCH_PREFIX}/{task}", target, ""), True
         if _is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted
             self.git.drop_worktree(folder)
         if not os.path.exists(os.path.join(folder, ".git")):  # without it, git would take the repository around it
-            self.git.try_alone("worktree", "prune")
-            known = bool(self.git.commit_of(tree.ref))
+            self.git.run_locked("worktree", "prune")
+            known = bool(self.git.find_commit(tree.ref))
             words = (folder, tree.branch) if known else ("-b", tree.branch, folder, tree.target_ref)
             self.git.add_worktree(folder, *words)
         if known and self.git.contains(tree.target_ref, tree.ref):  # nothing of its own yet
-            self.git.at(folder).try_("merge", "--ff-only", "--quiet", tree.target_ref)
-        base = self.git.try_("merge-base", tree.target_ref, tree.ref).text or self.git.commit_of(tree.target_ref)
+            self.git.in_folder(folder).run("merge", "--ff-only", "--quiet", tree.target_ref)
+        base = self.git.run("merge-base", tree.target_ref, tree.ref).text or self.git.find_commit(tree.target_ref)
         return replace(tree, base=base)
 
-    def keep(self, tree: Worktree, message: str) -> str:
+    def commit_leftovers(self, tree: Worktree, message: str) -> str:
         """Commit on its branch what an agent left lying about; why that cannot be, otherwise."""
-        git = self.git.at(tree.folder)
-        _unlock(tree.folder)
-        if unmerged := git.try_("diff", "--name-only", "--diff-filter=U").text:
+        git = self.git.in_folder(tree.folder)
+        _remove_stale_lock(tree.folder)
+        if unmerged := git.run("diff", "--name-only", "--diff-filter=U").text:
             return f"a merge in its work tree is not resolved: {unmerged.replace(chr(10), ', ')}"
-        if problem := _brought_home(git, tree):
+        if problem := _return_to_branch(git, tree):
             return problem
-        if not git.changed() and not git.commit_of("MERGE_HEAD"):
+        if not git.has_changes() and not git.find_commit("MERGE_HEAD"):
             return ""
-        git.do("add", "--all")
+        git.check("add", "--all")
         # Whoever left it there has been verified; the user's hooks are for commits that are meant.
-        said = git.try_("-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "-m", message)
+        said = git.run("-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "-m", message)
         return "" if said.ok else f"what is in its work tree cannot be committed: {said.problem}"
 
-    def close(self, tree: Worktree) -> bool:
+    def remove_if_landed(self, tree: Worktree) -> bool:
         """Remove it and its branch, only when all it holds is reachable from the target."""
-        git = self.git.at(tree.folder)
+        git = self.git.in_folder(tree.folder)
         there = os.path.exists(tree.folder)
-        held = (tree.ref, git.commit_of("HEAD")) if there else (tree.ref,)
-        if (there and git.changed()) or not all(self.git.contains(tree.target_ref, commit) for commit in held):
+        held = (tree.ref, git.find_commit("HEAD")) if there else (tree.ref,)
+        if (there and git.has_changes()) or not all(self.git.contains(tree.target_ref, commit) for commit in held):
             return False
-        removed = not there or self.git.try_alone("worktree", "remove", tree.folder).ok
-        return removed and self.git.try_alone("branch", "--delete", "--force", "--quiet", tree.branch).ok
+        removed = not there or self.git.run_locked("worktree", "remove", tree.folder).ok
+        return removed and self.git.run_locked("branch", "--delete", "--force", "--quiet", tree.branch).ok
 
-    def left(self) -> list[str]:
+    def list_tasks(self) -> list[str]:
         """The tasks that have a branch."""
-        said = self.git.try_("for-each-ref", "--format=%(refname)", f"refs/heads/{BRANCHES}/")
-        return [name.removeprefix(f"refs/heads/{BRANCHES}/") for name in said.text.splitlines()]
+        said = self.git.run("for-each-ref", "--format=%(refname)", f"refs/heads/{BRANCH_PREFIX}/")
+        return [name.removeprefix(f"refs/heads/{BRANCH_PREFIX}/") for name in said.text.splitlines()]
 
-    def _hide(self) -> None:
+    def _exclude_from_status(self) -> None:
         """Git need not see our folder in the user's status, and .gitignore is the user's."""
         path = os.path.join(self._common, "info", "exclude")
         try:
             with open(path, encoding="utf-8") as file:
-                if f"/{FOLDER}/" in file.read().splitlines():
+                if f"/{WORKTREES_FOLDER}/" in file.read().splitlines():
                     return
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "a", encoding="utf-8") as file:
-            file.write(f"/{FOLDER}/\n")
+            file.write(f"/{WORKTREES_FOLDER}/\n")
 
 
-def _private(folder: str) -> str:
+def _find_git_dir(folder: str) -> str:
     """Where git keeps what is the work tree's own; a folder that is not there when it is none."""
     path = os.path.join(folder, ".git")
     try:
@@ -113,25 +113,25 @@ def _private(folder: str) -> str:
 def _is_half_made(folder: str) -> bool:
     """Git locks a work tree while it makes it: a lock that stayed is of one that was killed."""
     try:
-        with open(os.path.join(_private(folder), "locked"), encoding="utf-8") as file:
+        with open(os.path.join(_find_git_dir(folder), "locked"), encoding="utf-8") as file:
             return file.read().strip() == "initializing"
     except OSError:
         return False
 
 
-def _unlock(folder: str) -> None:
+def _remove_stale_lock(folder: str) -> None:
     """Whoever worked here is gone, with all it had started: a lock that an agent's git left is nobody's."""
-    path = os.path.join(_private(folder), "index.lock")
+    path = os.path.join(_find_git_dir(folder), "index.lock")
     if os.path.exists(path):
         os.unlink(path)
 
 
-def _brought_home(git: Git, tree: Worktree) -> str:
+def _return_to_branch(git: Git, tree: Worktree) -> str:
     """An agent may have made a branch of its own: what it did there belongs on the task's."""
-    elsewhere = git.branch()
+    elsewhere = git.read_branch()
     if elsewhere == tree.branch:
         return ""
     if not git.contains("HEAD", tree.ref):
         return f"its work tree is on {elsewhere or 'no branch'}, which lacks what {tree.branch} has"
-    said = git.try_("checkout", "--quiet", "-B", tree.branch)
+    said = git.run("checkout", "--quiet", "-B", tree.branch)
     return "" if said.ok else f"its work tree is on {elsewhere or 'no branch'}: {said.problem}"

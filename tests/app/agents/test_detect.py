@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app.agents.detect import IGNORED, agent, default_flags, guardrails, missing_ignores
+from ralph.app.agents.detect import (
+    GITIGNORE_LINES,
+    choose_default_flags,
+    detect_agent,
+    find_missing_ignores,
+    suggest_guardrails,
+)
 
 
 def program(folder: Path, name: str, mode: int = 0o755) -> None:
@@ -15,14 +21,14 @@ def program(folder: Path, name: str, mode: int = 0o755) -> None:
 
 def test_the_first_known_agent_on_path_is_found(tmp_path: Path) -> None:
     path = {"PATH": f"{tmp_path / 'a'}:{tmp_path / 'b'}"}
-    assert agent(path) is None
+    assert detect_agent(path) is None
     program(tmp_path / "a", "opencode")
     program(tmp_path / "a", "codex")
-    found = agent(path)
+    found = detect_agent(path)
     assert found is not None
     assert (found.name, found.path) == ("codex", str(tmp_path / "a/codex"))
     program(tmp_path / "b", "claude")
-    found = agent(path)
+    found = detect_agent(path)
     assert found is not None
     assert found.name == "claude"
 
@@ -30,12 +36,12 @@ def test_the_first_known_agent_on_path_is_found(tmp_path: Path) -> None:
 def test_what_cannot_be_started_is_no_agent(tmp_path: Path) -> None:
     program(tmp_path, "claude", mode=0o644)
     (tmp_path / "codex").mkdir()
-    assert agent({"PATH": str(tmp_path)}) is None
+    assert detect_agent({"PATH": str(tmp_path)}) is None
 
 
 def test_only_claude_needs_flags_to_work_unattended() -> None:
-    assert default_flags("claude") == ("--permission-mode", "acceptEdits")
-    assert default_flags("codex") == default_flags("anything") == ()
+    assert choose_default_flags("claude") == ("--permission-mode", "acceptEdits")
+    assert choose_default_flags("codex") == choose_default_flags("anything") == ()
 
 
 MAKEFILE = """\
@@ -89,27 +95,27 @@ def test_the_repository_suggests_its_guardrails(tmp_path: Path, files: dict[str,
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert [found.command for found in guardrails(str(tmp_path))] == commands
+    assert [found.command for found in suggest_guardrails(str(tmp_path))] == commands
 
 
 def test_a_build_file_that_is_no_text_suggests_nothing(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_bytes(b"\xff\xfe\x00" * 1000)
     (tmp_path / "package.json").mkdir()
-    assert guardrails(str(tmp_path)) == ()
+    assert suggest_guardrails(str(tmp_path)) == ()
 
 
 @pytest.mark.parametrize(  # 001-33
     ("text", "missing"),
     [
-        (None, IGNORED),
-        ("*.pyc\n", IGNORED),
-        (".ralph/*.log\n", IGNORED[1:]),
-        ("\r\n".join(f" /{line} " for line in IGNORED), ()),
+        (None, GITIGNORE_LINES),
+        ("*.pyc\n", GITIGNORE_LINES),
+        (".ralph/*.log\n", GITIGNORE_LINES[1:]),
+        ("\r\n".join(f" /{line} " for line in GITIGNORE_LINES), ()),
         (".ralph/\n", ()),
-        ("# .ralph/\n", IGNORED),
+        ("# .ralph/\n", GITIGNORE_LINES),
     ],
 )
 def test_what_gitignore_lacks(tmp_path: Path, text: str | None, missing: tuple[str, ...]) -> None:
     if text is not None:
         (tmp_path / ".gitignore").write_bytes(text.encode())
-    assert missing_ignores(str(tmp_path)) == missing
+    assert find_missing_ignores(str(tmp_path)) == missing

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ralph.app.board import tasks as use_cases
-from ralph.app.board.yaml_import import Imported, ImportRefused, import_tasks
-from ralph.app.paths import Places, find
+from ralph.app.board.yaml_import import ImportedTasks, ImportRefused, import_tasks
+from ralph.app.paths import Paths, find_paths
 from ralph.model.spec import TaskCompletionSpec, VerificationMethod
 
 JWT = """\
@@ -146,33 +146,33 @@ def small(id_: str, more: str = "", completion: str = "{outcome: It works, accep
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Places:
-    return find(str(tmp_path))
+def here(tmp_path: Path) -> Paths:
+    return find_paths(str(tmp_path))
 
 
-def imported(here: Places, text: str, spec: str = "auth") -> Imported:
+def imported(here: Paths, text: str, spec: str = "auth") -> ImportedTasks:
     return import_tasks(here, text, "tasks.yaml", spec)
 
 
-def refused(here: Places, text: str, spec: str = "auth") -> str:
+def refused(here: Paths, text: str, spec: str = "auth") -> str:
     """What is said; and that nothing was imported."""
     with pytest.raises(ImportRefused) as error:
         imported(here, text, spec)
     assert error.value.exit_code == 2
     assert error.value.hint
-    assert [card.id for card in use_cases.cards(here)] == []
+    assert [card.id for card in use_cases.list_cards(here)] == []
     return error.value.message
 
 
-def completion(here: Places, id_: str = "TASK-001") -> TaskCompletionSpec:
-    found = use_cases.show(here, id_).entry.task.completion_spec
+def completion(here: Paths, id_: str = "TASK-001") -> TaskCompletionSpec:
+    found = use_cases.load_task_details(here, id_).entry.task.completion_spec
     assert found
     return found
 
 
-def test_the_seeds_task_is_imported_as_written(here: Places) -> None:  # 002-02, 002-03, 002-04
+def test_the_seeds_task_is_imported_as_written(here: Paths) -> None:  # 002-02, 002-03, 002-04
     imported(here, JWT, spec="")
-    task = use_cases.show(here, "TASK-001").entry.task
+    task = use_cases.load_task_details(here, "TASK-001").entry.task
     spec = completion(here)
     assert (task.spec_id, task.title, task.priority, task.depends_on) == (
         "auth-feature",
@@ -199,7 +199,7 @@ def test_the_seeds_task_is_imported_as_written(here: Places) -> None:  # 002-02,
     assert [stage["name"] for stage in stages] == ["all_tests_pass", "no_security_issues", "acceptance_verified"]
 
 
-def test_the_slash_commands_list_is_imported_too(here: Places) -> None:  # 002-14
+def test_the_slash_commands_list_is_imported_too(here: Paths) -> None:  # 002-14
     found = import_tasks(here, LISTED, "auth.yaml", "", or_else="auth")
     assert (found.tasks[0].spec_id, [spec.id for spec in found.specs]) == ("auth", ["auth"])
     assert completion(here).reviewer is None
@@ -208,35 +208,35 @@ def test_the_slash_commands_list_is_imported_too(here: Places) -> None:  # 002-1
 @pytest.mark.parametrize(
     "text", [f"tasks:\n{small('T-1')}", small("T-1")[2:], f"task: {small('T-1')[2:]}", small("T-1")]
 )
-def test_every_form_will_do(here: Places, text: str) -> None:
+def test_every_form_will_do(here: Paths, text: str) -> None:
     assert [task.id for task in imported(here, text).tasks] == ["T-1"]
 
 
-def test_an_import_makes_its_specs_known(here: Places) -> None:
+def test_an_import_makes_its_specs_known(here: Paths) -> None:
     specs = "specs:\n  auth: Tokens!\n  pay: {title: Pay, text: Money}\n"
     imported(here, f"{specs}tasks:\n{small('T-1')}{small('T-2', 'spec: new')}")
-    with use_cases.board(here) as tasks:
-        found = {spec.id: (spec.title, spec.text, count) for spec, count in tasks.specs.all()}
+    with use_cases.open_board(here) as tasks:
+        found = {spec.id: (spec.title, spec.text, count) for spec, count in tasks.specs.list_all()}
     assert found == {"auth": ("auth", "Tokens!", 1), "new": ("new", "", 1), "pay": ("Pay", "Money", 0)}
 
 
-def test_which_spec_is_meant(here: Places) -> None:
+def test_which_spec_is_meant(here: Paths) -> None:
     text = f"spec: theirs\ntasks:\n{small('T-1')}{small('T-2', 'spec_id: own')}"
     assert [task.spec_id for task in import_tasks(here, text, "f", "", "stem").tasks] == ["theirs", "own"]
     text = text.replace("T-", "U-")
     assert [task.spec_id for task in import_tasks(here, text, "f", "given", "stem").tasks] == ["given", "own"]
-    assert "needs a spec_id" in refused(find(here.folder + "/x"), small("T-1"), spec="")
+    assert "needs a spec_id" in refused(find_paths(here.folder + "/x"), small("T-1"), spec="")
 
 
-def test_a_task_without_criteria_is_warned_of(here: Places) -> None:  # C15
+def test_a_task_without_criteria_is_warned_of(here: Paths) -> None:  # C15
     found = imported(here, "- id: T-1\n  title: Old\n")
     (warning,) = found.warnings
     assert warning.startswith("tasks.yaml:1: task 'T-1' has no completion criteria")
-    criteria = use_cases.show(here, "T-1").criteria["coder"].criteria
+    criteria = use_cases.load_task_details(here, "T-1").criteria["coder"].criteria
     assert criteria.verification_method is VerificationMethod.STRING_MATCH
 
 
-def test_gaps_in_an_agents_criteria_are_filled(here: Places) -> None:  # 002-21, 002-23
+def test_gaps_in_an_agents_criteria_are_filled(here: Paths) -> None:  # 002-21, 002-23
     agents = (
         "coder: {verification_config: {command: make}}, reviewer: {promise: R}, tester: {verification_method: pytest}"
     )
@@ -294,7 +294,7 @@ def test_gaps_in_an_agents_criteria_are_filled(here: Places) -> None:  # 002-21,
     ids=lambda value: str(value)[:30],
 )
 def test_what_is_wrong_is_told_with_its_line(
-    here: Places, before: str, after: str, at: str, told: str
+    here: Paths, before: str, after: str, at: str, told: str
 ) -> None:  # 002-13
     text = JWT.replace(before, after, 1)
     assert text != JWT
@@ -304,13 +304,13 @@ def test_what_is_wrong_is_told_with_its_line(
     assert f"tasks.yaml:{line}:" in message, message
 
 
-def test_a_quote_that_is_never_closed_is_told_with_the_line_it_began_in(here: Places) -> None:  # 002-13
+def test_a_quote_that_is_never_closed_is_told_with_the_line_it_began_in(here: Paths) -> None:  # 002-13
     text = JWT.replace('"AUTH_QA_COMPLETE"', '"AUTH_QA_COMPLETE', 1)
     line = text[: text.index('"AUTH_QA_COMPLETE')].count("\n") + 1
     assert f"that began in line {line}" in refused(here, text, spec="")
 
 
-def test_all_problems_are_told_at_once_in_the_files_order(here: Places) -> None:
+def test_all_problems_are_told_at_once_in_the_files_order(here: Paths) -> None:
     text = small("T-1", "priority: x") + small("T-1 2") + small("T-3", "dependencies: 3")
     message = refused(here, text)
     assert message.splitlines()[0] == "3 problems, nothing was imported"
@@ -319,7 +319,7 @@ def test_all_problems_are_told_at_once_in_the_files_order(here: Places) -> None:
     assert many.splitlines()[-1] == "  … and 10 more"
 
 
-def test_what_the_board_refuses_is_told_with_its_line(here: Places) -> None:
+def test_what_the_board_refuses_is_told_with_its_line(here: Paths) -> None:
     ring = (
         small("T-1", "dependencies: [T-3]") + small("T-2", "dependencies: [T-1]") + small("T-3", "dependencies: [T-2]")
     )
@@ -327,24 +327,24 @@ def test_what_the_board_refuses_is_told_with_its_line(here: Places) -> None:
     assert refused(here, small("T-1") * 2) == "tasks.yaml:2: there is a task 'T-1' already"
 
 
-def test_an_import_is_all_or_nothing(here: Places) -> None:
+def test_an_import_is_all_or_nothing(here: Paths) -> None:
     imported(here, small("T-1"))
     with pytest.raises(ImportRefused, match="yaml:2: there is a task 'T-1' already"):
         imported(here, small("T-0") + small("T-1", "spec: unheard"))
-    assert [card.id for card in use_cases.cards(here)] == ["T-1"]
-    with use_cases.board(here) as tasks:
-        assert [spec.id for spec, _ in tasks.specs.all()] == ["auth"]
+    assert [card.id for card in use_cases.list_cards(here)] == ["T-1"]
+    with use_cases.open_board(here) as tasks:
+        assert [spec.id for spec, _ in tasks.specs.list_all()] == ["auth"]
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "# nothing\n", "[]", "tasks: []", "tasks: 3", "just text", "a: 1\n---\nb: 2", "- !!python/name:os.system x"],
 )
-def test_a_file_without_tasks_is_refused(here: Places, text: str) -> None:
+def test_a_file_without_tasks_is_refused(here: Paths, text: str) -> None:
     assert "tasks.yaml" in refused(here, text)
 
 
-def test_merged_keys_are_no_repetition(here: Places) -> None:
+def test_merged_keys_are_no_repetition(here: Paths) -> None:
     base = "{outcome: o, acceptance_criteria: [a]}"
     text = f"- &one {{id: T-1, title: One, completion: {base}}}\n- {{<<: *one, id: T-2}}\n"
     assert [(task.id, task.title) for task in imported(here, text).tasks] == [("T-1", "One"), ("T-2", "One")]

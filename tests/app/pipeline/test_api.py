@@ -16,7 +16,7 @@ import pytest
 from ralph.app.pipeline.api_loop import RalphLoop, RalphLoopConfig, RalphLoopState
 from ralph.app.pipeline.api_verifier import PromiseVerifier
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationMethod
-from support.processes import eventually
+from support.processes import wait_until
 
 STRING_MATCH, EXTERNAL = VerificationMethod.STRING_MATCH, VerificationMethod.EXTERNAL
 SEMANTIC, MULTI_STAGE = VerificationMethod.SEMANTIC, VerificationMethod.MULTI_STAGE
@@ -259,7 +259,7 @@ def test_cancel_ends_a_verification_that_is_running(tmp_path: Path) -> None:  # 
     answers: list[tuple[bool, str]] = []
     thread = threading.Thread(target=lambda: answers.append(loop.should_continue(DONE, tmp_path)))
     thread.start()
-    assert eventually((tmp_path / "started").exists)
+    assert wait_until((tmp_path / "started").exists)
     loop.cancel()
     thread.join(10)
     assert answers == [(False, "Cancelled")]

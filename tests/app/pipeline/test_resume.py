@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ralph.app.pipeline.resume import Life, begins, resumed
-from ralph.core.policies.staged import Staged, StagePlan, Standing
+from ralph.app.pipeline.resume import TaskPlan, resume_plan, start_from_board
+from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan
 from ralph.core.progress import Streak
 from ralph.core.step import Rules, step
 from ralph.engine.journal import Journal
@@ -34,12 +34,12 @@ from ralph.model.loop import (
 )
 from ralph.model.spec import Role, Task
 from ralph.stores import sqlite
-from ralph.stores.runs import Keeper, NewRun, Runs
+from ralph.stores.runs import NewRun, RunOwner, RunStore
 from ralph.stores.task_history import TaskHistory
 
 PLANS = (StagePlan("coder", "C", 15), StagePlan("reviewer", "R", 5), StagePlan("qa", "Q", 1))
 BACK = {"ralph_send_backs": [{"changes": "first", "given_up": True}, {"changes": "louder"}]}
-POLICY = Staged("T", PLANS)
+POLICY = PipelinePolicy("T", PLANS)
 
 
 def entry(stage: Role | None, iteration: int = 0, *passed: Role, **metadata: Any) -> Entry:
@@ -54,18 +54,18 @@ def logged(stage: str, iteration: int) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("left", "log", "begun"),
     [
-        (entry(None), [], Standing()),
-        (entry("coder", 3), logged("coder", 2), Standing(0, 2)),  # cut short in its third run
-        (entry("coder", 3), logged("coder", 3), Standing(0, 3)),  # stopped after it
-        (entry("reviewer"), logged("coder", 3), Standing(1)),
-        (entry("coder", 1, **BACK), logged("reviewer", 1), Standing(0, 0, 1, changes="louder")),
-        (entry("reviewer", 1, **BACK), logged("coder", 1), Standing(1, sends=1)),
-        (entry("qa", 1), logged("qa", 1), Standing(2)),  # the last run allowed: it gets another
-        (entry("tester", 4), [], Standing()),  # not among the stages
+        (entry(None), [], StagedState()),
+        (entry("coder", 3), logged("coder", 2), StagedState(0, 2)),  # cut short in its third run
+        (entry("coder", 3), logged("coder", 3), StagedState(0, 3)),  # stopped after it
+        (entry("reviewer"), logged("coder", 3), StagedState(1)),
+        (entry("coder", 1, **BACK), logged("reviewer", 1), StagedState(0, 0, 1, changes="louder")),
+        (entry("reviewer", 1, **BACK), logged("coder", 1), StagedState(1, sends=1)),
+        (entry("qa", 1), logged("qa", 1), StagedState(2)),  # the last run allowed: it gets another
+        (entry("tester", 4), [], StagedState()),  # not among the stages
     ],
 )
-def test_it_goes_on_where_it_stopped(left: Entry, log: list[dict[str, object]], begun: Standing) -> None:  # 000-24
-    assert begins(left, PLANS, log) == begun
+def test_it_goes_on_where_it_stopped(left: Entry, log: list[dict[str, object]], begun: StagedState) -> None:  # 000-24
+    assert start_from_board(left, PLANS, log) == begun
 
 
 def said(text: str, tree: str = "") -> Reported:
@@ -74,33 +74,33 @@ def said(text: str, tree: str = "") -> Reported:
 
 CODED, REVIEWED, PROVEN = (said(f"<promise>{plan.promise}</promise>", plan.role) for plan in PLANS)
 MINDS, YES, NO = said("<changes>Louder.</changes>"), Verified(True, "fine"), Verified(False, "red")
-BEGINNING = Life(POLICY)
+BEGINNING = TaskPlan(POLICY)
 
 
 class Lives:
     """Runs of one task, journalled as the kernel does."""
 
     def __init__(self, folder: Path) -> None:
-        database = sqlite.opened(str(folder / "ralph.db"))
-        self.runs, self.history = Runs(database), TaskHistory(database)
+        database = sqlite.open_database(str(folder / "ralph.db"))
+        self.runs, self.history = RunStore(database), TaskHistory(database)
         self._count = 0
 
-    def lived(self, facts: Sequence[Fact], life: Life = BEGINNING, signal: str = "received SIGTERM") -> Life:
+    def lived(self, facts: Sequence[Fact], life: TaskPlan = BEGINNING, signal: str = "received SIGTERM") -> TaskPlan:
         """One of them. The last fact is seen with the signal pending."""
         self._count += 1
-        run, keeper = f"run-{self._count}", Keeper(1, 1, "boot", 0, 0)
+        run, keeper = f"run-{self._count}", RunOwner(1, 1, "boot", 0, 0)
         request = msgspec.json.encode({"request": {}, **msgspec.structs.asdict(life)})
         self.runs.begin(NewRun(run, "execute", "/", "a", request, keeper, time.time(), task="T"))
         journal = Journal(self.runs, run, "a", ())
-        state: LoopState[Standing] | None = None
+        state: LoopState[StagedState] | None = None
         for fact in [Began(Limits(99), life.spent_usd), *facts] if facts else []:
             seen = Observation(fact, interrupted_by=signal if fact is facts[-1] else "")
             state, decision = step(Rules(life.policy, life.patience), state, seen)
             journal.append(seen, state, decision)
         return life
 
-    def next(self, left: Entry, policy: Staged = POLICY) -> Life:
-        return resumed(Life(policy), "execute", left, self.runs, self.history)
+    def next(self, left: Entry, policy: PipelinePolicy = POLICY) -> TaskPlan:
+        return resume_plan(TaskPlan(policy), "execute", left, self.runs, self.history)
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def lives(tmp_path: Path) -> Lives:
     return Lives(tmp_path)
 
 
-def wanted(life: Life) -> Decision:
+def wanted(life: TaskPlan) -> Decision:
     return life.policy.begin(Limits())[1]
 
 
@@ -181,21 +181,21 @@ def test_a_limit_that_was_reached_stays_reached(lives: Lives) -> None:
 @pytest.mark.parametrize("plans", [PLANS[:2], (StagePlan("coder", "C", 3), *PLANS[1:])])
 def test_with_other_stages_or_limits_it_goes_by_the_board(lives: Lives, plans: tuple[StagePlan, ...]) -> None:
     lives.lived([CODED])
-    assert lives.next(entry("coder", 1), Staged("T", plans)).policy.wanted is None
+    assert lives.next(entry("coder", 1), PipelinePolicy("T", plans)).policy.wanted is None
 
 
 def test_what_ended_for_good_is_begun_anew(lives: Lives) -> None:
     lives.lived([CODED, YES, *[said("Hm.", str(n)) for n in range(5)]], signal="")
     life = lives.next(entry("reviewer", 0, "coder"))
-    assert (life.policy.begins, life.policy.wanted, life.spent_usd) == (Standing(1), None, None)
+    assert (life.policy.begins, life.policy.wanted, life.spent_usd) == (StagedState(1), None, None)
 
 
 def test_without_an_earlier_life_it_begins(lives: Lives) -> None:
-    assert lives.next(entry("coder")) == Life(POLICY)
+    assert lives.next(entry("coder")) == TaskPlan(POLICY)
 
 
 def test_another_task_that_had_its_name_is_none_of_its_lives(lives: Lives) -> None:
     lives.lived([CODED])
     young = entry("coder")
     young = msgspec.structs.replace(young, task=msgspec.structs.replace(young.task, created_at=time.time()))
-    assert lives.next(young) == Life(POLICY)
+    assert lives.next(young) == TaskPlan(POLICY)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ralph.app.pipeline.stages import Limit, adapted, applicable, limit_of, with_one_agent
-from ralph.config.schema import Settings, settings
+from ralph.app.pipeline.stages import IterationLimit, adapt_limit, resolve_limit, resolve_stage_criteria, use_one_agent
+from ralph.config.schema import Settings, convert_settings
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationMethod
 
 OWN = CompletionCriteria("MINE", "d", VerificationMethod.EXTERNAL, {"command": "true"}, 7)
@@ -13,7 +13,7 @@ TASK = Task("T", "s", "Title", completion_spec=TaskCompletionSpec("o", ["a"], co
 
 
 def given(**flow: object) -> Settings:
-    return settings({"specflow": flow})
+    return convert_settings({"specflow": flow})
 
 
 def took(*iterations: int) -> Callable[[str], list[int]]:
@@ -23,50 +23,52 @@ def took(*iterations: int) -> Callable[[str], list[int]]:
 @pytest.mark.parametrize(
     ("role", "flow", "limit"),
     [
-        ("coder", {}, Limit(7, "by the task")),
-        ("reviewer", {}, Limit(5, "by settings")),
-        ("tester", {"tester": {"max_iterations": 3}}, Limit(3, "by settings")),
-        ("coder", {"enabled": False}, Limit(1, "a single pass: its loop is switched off")),
-        ("qa", {"qa": {"enabled": False}}, Limit(1, "a single pass: its loop is switched off")),
+        ("coder", {}, IterationLimit(7, "by the task")),
+        ("reviewer", {}, IterationLimit(5, "by settings")),
+        ("tester", {"tester": {"max_iterations": 3}}, IterationLimit(3, "by settings")),
+        ("coder", {"enabled": False}, IterationLimit(1, "a single pass: its loop is switched off")),
+        ("qa", {"qa": {"enabled": False}}, IterationLimit(1, "a single pass: its loop is switched off")),
     ],
 )
-def test_who_decides_on_a_limit(role: str, flow: dict[str, object], limit: Limit) -> None:  # 000-08, 002-16, 002-23
-    assert limit_of(TASK, role, given(**flow), took(1, 1, 1, 1, 1, 1)) == limit
+def test_who_decides_on_a_limit(
+    role: str, flow: dict[str, object], limit: IterationLimit
+) -> None:  # 000-08, 002-16, 002-23
+    assert resolve_limit(TASK, role, given(**flow), took(1, 1, 1, 1, 1, 1)) == limit
 
 
 def test_limits_follow_history_and_say_so() -> None:  # 000-24, 002-26
     history = took(1, 2, 1, 2, 1, 1, 1, 2, 1, 1)
-    limit = limit_of(TASK, "tester", given(adaptive=True), history)
+    limit = resolve_limit(TASK, "tester", given(adaptive=True), history)
     told = "adaptive: 90% of the last 10 verified promises took 2 or less; by settings 10"
-    assert limit == Limit(3, told)
+    assert limit == IterationLimit(3, told)
 
 
 def test_what_a_task_says_itself_stays() -> None:
-    assert limit_of(TASK, "coder", given(adaptive=True), took(*[1] * 9)) == Limit(7, "by the task")
+    assert resolve_limit(TASK, "coder", given(adaptive=True), took(*[1] * 9)) == IterationLimit(7, "by the task")
 
 
 def test_little_history_changes_nothing_but_is_told() -> None:
-    limit = limit_of(TASK, "qa", given(adaptive=True), took(1, 1))
-    assert limit == Limit(5, "by settings; adaptive from 5 verified promises on, there are 2")
+    limit = resolve_limit(TASK, "qa", given(adaptive=True), took(1, 1))
+    assert limit == IterationLimit(5, "by settings; adaptive from 5 verified promises on, there are 2")
 
 
 def test_history_never_raises_a_limit() -> None:
-    assert adapted(4, [9, 9, 9, 9, 9, 9]).iterations == 4
+    assert adapt_limit(4, [9, 9, 9, 9, 9, 9]).iterations == 4
 
 
 def test_an_agent_without_criteria_of_its_own_has_the_configured_promise() -> None:  # 000-09, 002-21
-    found = applicable(TASK, "qa", given(qa={"completion_promise": "SHIP_IT"})).criteria
+    found = resolve_stage_criteria(TASK, "qa", given(qa={"completion_promise": "SHIP_IT"})).criteria
     assert (found.promise, found.verification_method) == ("SHIP_IT", VerificationMethod.SEMANTIC)
     assert found.verification_config == {"check_for": ["a"]}
 
 
 def test_unverified_promises_are_believed() -> None:  # 000-08
-    found = applicable(TASK, "coder", given(verify_promises=False)).criteria
+    found = resolve_stage_criteria(TASK, "coder", given(verify_promises=False)).criteria
     assert (found.promise, found.verification_method) == ("MINE", VerificationMethod.STRING_MATCH)
 
 
 def test_one_agent_for_all_stages() -> None:
-    chosen = with_one_agent(given(reviewer={"agent": "codex", "model": "o9", "max_iterations": 2})).specflow.reviewer
+    chosen = use_one_agent(given(reviewer={"agent": "codex", "model": "o9", "max_iterations": 2})).specflow.reviewer
     assert (chosen.agent, chosen.model, chosen.max_iterations) == (None, None, 2)
 
 
@@ -84,7 +86,7 @@ def test_the_default_verification_is_for_agents_a_task_says_nothing_of(
     wanted: str | None, method: str
 ) -> None:  # 002-21, 002-23, C16
     chosen = given(default_verification=wanted)
-    assert applicable(TASK, "coder", chosen).criteria == OWN
-    assert applicable(TASK, "qa", chosen).criteria.verification_method.value == method
-    bare = applicable(Task("T", "s", "Title"), "qa", chosen)
+    assert resolve_stage_criteria(TASK, "coder", chosen).criteria == OWN
+    assert resolve_stage_criteria(TASK, "qa", chosen).criteria.verification_method.value == method
+    bare = resolve_stage_criteria(Task("T", "s", "Title"), "qa", chosen)
     assert (bare.criteria.verification_method.value, bool(bare.warning)) == ("string_match", True)

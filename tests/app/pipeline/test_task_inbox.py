@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from ralph.app.pipeline import task_inbox
-from ralph.app.pipeline.task_inbox import CANCELLED, Purse, TaskInbox
-from ralph.app.pipeline.task_processes import Hands, Untorn
+from ralph.app.pipeline.task_inbox import TASK_CANCELLED, SharedBudget, TaskInbox
+from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
 from ralph.model.command import Command
 from support.quiet_inbox import QuietInbox
 
@@ -31,7 +31,7 @@ def wish() -> Wish:
 
 @pytest.fixture
 def inbox(wish: Wish, monkeypatch: pytest.MonkeyPatch) -> Iterator[TaskInbox]:
-    monkeypatch.setattr(task_inbox, "ASK_EVERY", 0.0)
+    monkeypatch.setattr(task_inbox, "TASK_CANCEL_POLL_SECONDS", 0.0)
     signals = QuietInbox()
     made = TaskInbox(signals, wish)
     yield made
@@ -44,9 +44,9 @@ def shell(script: str) -> Command:
 
 
 def test_a_cancel_ends_this_task(inbox: TaskInbox, wish: Wish) -> None:
-    assert (inbox.interruption(), inbox.stop_now()) == ("", None)
+    assert (inbox.poll_interruption(), inbox.poll_stop_grace()) == ("", None)
     wish.there = True
-    assert (inbox.interruption(), inbox.stop_now()) == (CANCELLED, 1.0)
+    assert (inbox.poll_interruption(), inbox.poll_stop_grace()) == (TASK_CANCELLED, 1.0)
 
 
 def test_a_wait_ends_with_it(inbox: TaskInbox, wish: Wish) -> None:
@@ -57,10 +57,10 @@ def test_a_wait_ends_with_it(inbox: TaskInbox, wish: Wish) -> None:
 
 
 def test_what_must_not_be_torn_is_finished(inbox: TaskInbox, wish: Wish) -> None:
-    hands = Hands(inbox, set())
+    hands = TaskProcesses(inbox, set())
     wish.there = True
     try:
-        assert Untorn(hands, inbox).run(shell("sleep 0.2"), len, len).ending == "exited"
+        assert Uninterruptible(hands, inbox).run(shell("sleep 0.2"), len, len).ending == "exited"
         assert hands.run(shell("sleep 30"), len, len).ending == "stopped"
     finally:
         hands.close()
@@ -68,63 +68,63 @@ def test_what_must_not_be_torn_is_finished(inbox: TaskInbox, wish: Wish) -> None
 
 def test_two_at_once_have_a_guardian_each(inbox: TaskInbox) -> None:
     kin: set[int] = set()
-    hands = Hands(inbox, kin)
-    with hands.lent() as one, hands.lent() as other:
+    hands = TaskProcesses(inbox, kin)
+    with hands.borrow() as one, hands.borrow() as other:
         assert one is not other
         assert len(kin) == 2
         assert other.run(shell("exit 7"), len, len).code == 7
     assert kin == {hands.guardian_pid}
-    with hands.lent() as again:
+    with hands.borrow() as again:
         assert again is one
     hands.close()
     assert kin == set()
 
 
 def test_a_purse_is_shared() -> None:  # 000-22
-    purse = Purse(1.0)
+    purse = SharedBudget(1.0)
 
     def pay() -> None:
         for _ in range(100):
-            purse.pay(0.001)
+            purse.add_cost(0.001)
 
     payers = [threading.Thread(target=pay) for _ in range(4)]
     for payer in payers:
         payer.start()
     for payer in payers:
         payer.join()
-    purse.pay(None)
-    left = purse.left()
+    purse.add_cost(None)
+    left = purse.remaining_usd()
     assert left is not None
     assert abs(left - 0.6) < 1e-9
-    assert Purse(None).left() is None
+    assert SharedBudget(None).remaining_usd() is None
 
 
 def test_several_at_once_have_no_more_than_there_is(inbox: TaskInbox) -> None:  # 000-22
-    purse = Purse(1.0)
-    with purse.shared(), purse.shared(), purse.shared():
-        with purse.lent(inbox) as one, purse.lent(inbox) as other:
+    purse = SharedBudget(1.0)
+    with purse.join(), purse.join(), purse.join():
+        with purse.reserve(inbox) as one, purse.reserve(inbox) as other:
             assert one == pytest.approx(1 / 3)
             assert other == pytest.approx(1 / 3)
-            purse.pay(0.1)
-        with purse.lent(inbox) as again:  # what was not spent is there for all
+            purse.add_cost(0.1)
+        with purse.reserve(inbox) as again:  # what was not spent is there for all
             assert again == pytest.approx(0.3)
-    with purse.shared(), purse.lent(inbox) as alone:
+    with purse.join(), purse.reserve(inbox) as alone:
         assert alone == pytest.approx(0.9)
-        purse.pay(alone)
-    with purse.shared(), purse.lent(inbox) as nothing:
+        purse.add_cost(alone)
+    with purse.join(), purse.reserve(inbox) as nothing:
         assert nothing == 0
 
 
 def test_money_somebody_has_in_hand_is_waited_for(inbox: TaskInbox, wish: Wish) -> None:
-    purse = Purse(1.0)
-    with purse.shared(), purse.lent(inbox) as first:
+    purse = SharedBudget(1.0)
+    with purse.join(), purse.reserve(inbox) as first:
         assert first == 1.0
         threading.Timer(0.3, lambda: setattr(wish, "there", True)).start()
-        with purse.shared(), purse.lent(inbox) as late:
-            assert (late, inbox.interruption()) == (0, CANCELLED)  # nobody waits longer than wanted
+        with purse.join(), purse.reserve(inbox) as late:
+            assert (late, inbox.poll_interruption()) == (0, TASK_CANCELLED)  # nobody waits longer than wanted
 
 
 def test_without_a_limit_nobody_waits(inbox: TaskInbox) -> None:
-    purse = Purse(None)
-    with purse.shared(), purse.lent(inbox) as one, purse.lent(inbox) as other:
+    purse = SharedBudget(None)
+    with purse.join(), purse.reserve(inbox) as one, purse.reserve(inbox) as other:
         assert (one, other) == (None, None)

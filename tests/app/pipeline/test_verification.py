@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.app import registry
-from ralph.app.pipeline.verification import attempt, judges, of_files, problems, verdict_on
+from ralph.app.pipeline.verification import (
+    build_attempt,
+    find_criteria_problems,
+    is_judge_needed,
+    select_file_criteria,
+    verify_claim,
+)
 from ralph.model.spec import CompletionCriteria, VerificationAttempt, VerificationMethod
 from ralph.model.verdict import Verdict
-from support.claimed import PROMISE, claim, tools
+from support.claimed import PROMISE, make_claim, make_tools
 
 EXTERNAL = VerificationMethod.EXTERNAL
 LOOSELY = f"I will say <promise>{PROMISE}</promise> soon"
@@ -32,7 +38,7 @@ def criteria(method: VerificationMethod = EXTERNAL, promise: str = PROMISE, **co
 
 
 def test_a_made_promise_and_a_passed_command_verify(tmp_path: Path) -> None:
-    found = verdict_on(claim(tmp_path), criteria(command="touch ran"), tools())
+    found = verify_claim(make_claim(tmp_path), criteria(command="touch ran"), make_tools())
     assert (found.method, found.verified, found.reason) == ("external", True, "External verification passed")
     assert (tmp_path / "ran").exists()
     assert found.seconds > 0
@@ -58,28 +64,28 @@ def test_without_the_very_promise_no_method_is_asked(
         EXTERNAL: run,
         VerificationMethod.MULTI_STAGE: {"stages": [{"method": "external", "config": run}]},
     }
-    found = verdict_on(claim(tmp_path, said), criteria(method, **configs.get(method, {})), tools())
+    found = verify_claim(make_claim(tmp_path, said), criteria(method, **configs.get(method, {})), make_tools())
     assert (found.verified, found.reason) == (False, f"Promise '{PROMISE}' not found in output")
     assert not (tmp_path / "ran").exists()
 
 
 def test_loose_matching_compares_only_where_the_specification_did(tmp_path: Path) -> None:  # C2
-    wrong = claim(tmp_path, "<promise>SOMETHING_ELSE</promise>", loose=True)
-    assert verdict_on(wrong, criteria(command="true"), tools()).verified
-    matched = verdict_on(wrong, criteria(VerificationMethod.STRING_MATCH), tools())
+    wrong = make_claim(tmp_path, "<promise>SOMETHING_ELSE</promise>", loose=True)
+    assert verify_claim(wrong, criteria(command="true"), make_tools()).verified
+    matched = verify_claim(wrong, criteria(VerificationMethod.STRING_MATCH), make_tools())
     assert matched.reason == f"Promise '{PROMISE}' not found in output"
-    anywhere = claim(tmp_path, LOOSELY.lower(), loose=True)
-    assert verdict_on(anywhere, criteria(VerificationMethod.STRING_MATCH), tools()).verified
+    anywhere = make_claim(tmp_path, LOOSELY.lower(), loose=True)
+    assert verify_claim(anywhere, criteria(VerificationMethod.STRING_MATCH), make_tools()).verified
 
 
 def test_the_promise_asked_for_is_the_criterias(tmp_path: Path) -> None:
     other = criteria(VerificationMethod.STRING_MATCH, "OTHER")
-    assert not verdict_on(claim(tmp_path), other, tools()).verified
+    assert not verify_claim(make_claim(tmp_path), other, make_tools()).verified
 
 
 @given(st.text(), st.sampled_from(VerificationMethod))
 def test_no_text_without_the_promise_is_ever_verified(said: str, method: VerificationMethod) -> None:  # C1, C2
-    assert not verdict_on(claim(output=said), criteria(method, command="true"), tools()).verified
+    assert not verify_claim(make_claim(output=said), criteria(method, command="true"), make_tools()).verified
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,7 @@ def test_no_text_without_the_promise_is_ever_verified(said: str, method: Verific
     ],
 )
 def test_what_cannot_be_verified_is_not(wanted: CompletionCriteria, reason: str) -> None:  # 002-08, 002-12, C16
-    found = verdict_on(claim(), wanted, tools())
+    found = verify_claim(make_claim(), wanted, make_tools())
     assert (found.verified, found.reason) == (False, reason)
 
 
@@ -103,14 +109,14 @@ def test_users_bring_methods_of_their_own(tmp_path: Path, monkeypatch: pytest.Mo
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moon\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[ralph.gates]\nmoon = moon_gate\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert "moon" in registry.names("verifiers")
+    assert "moon" in registry.list_extensions("verifiers")
     for full in (True, False):
         stage = {"name": "night", "method": "moon", "config": {"full": full}}
         wanted = criteria(VerificationMethod.MULTI_STAGE, stages=[stage])
-        assert problems(wanted) == ()
-        assert verdict_on(claim(tmp_path), wanted, tools()).verified is full
+        assert find_criteria_problems(wanted) == ()
+        assert verify_claim(make_claim(tmp_path), wanted, make_tools()).verified is full
     by_template = criteria(template="moon", full=True)
-    assert verdict_on(claim(tmp_path), by_template, tools()).reason == "Moon looked at"
+    assert verify_claim(make_claim(tmp_path), by_template, make_tools()).reason == "Moon looked at"
     del sys.modules["moon_gate"]
 
 
@@ -153,12 +159,12 @@ def test_users_bring_methods_of_their_own(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_problems_are_told_before_anything_runs(wanted: CompletionCriteria, told: tuple[str, ...]) -> None:  # 002-13
-    assert problems(wanted) == told
+    assert find_criteria_problems(wanted) == told
 
 
 def test_a_verdict_is_kept_whole() -> None:  # 002-18
     found = Verdict("external", False, "r", "printed", "d1g3st", 1.5, 0.1, ("noted",))
-    assert attempt(found, 3, "coder", "2026-01-01T00:00:00Z") == VerificationAttempt(
+    assert build_attempt(found, 3, "coder", "2026-01-01T00:00:00Z") == VerificationAttempt(
         iteration=3,
         promise_found=True,
         verified=False,
@@ -192,7 +198,7 @@ def several(*methods: str) -> CompletionCriteria:
     ],
 )
 def test_what_looks_at_files_can_be_asked_again_without_a_message(asked: CompletionCriteria, left: list[str]) -> None:
-    found = of_files(asked)
+    found = select_file_criteria(asked)
     if found is None:
         assert left == []
     elif found.verification_method is EXTERNAL:
@@ -200,7 +206,7 @@ def test_what_looks_at_files_can_be_asked_again_without_a_message(asked: Complet
     else:
         config: Any = found.verification_config
         assert ([stage["method"] for stage in config["stages"]], config["require_all"]) == (left, False)
-        assert problems(found) == ()
+        assert find_criteria_problems(found) == ()
 
 
 @pytest.mark.parametrize(
@@ -213,4 +219,4 @@ def test_what_looks_at_files_can_be_asked_again_without_a_message(asked: Complet
     ],
 )
 def test_whether_a_judge_is_needed(asked: CompletionCriteria, judged: bool) -> None:  # 002-07
-    assert judges(asked) is judged
+    assert is_judge_needed(asked) is judged

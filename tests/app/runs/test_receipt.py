@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from ralph.app import paths as places
-from ralph.app.runs.journal_reader import CheckLine, LandedLine, Remark, ReviewLine, SavedLine, ledger
-from ralph.app.runs.receipt import Receipt, receipt
+from ralph.app.runs.journal_reader import CheckLine, LandedLine, Remark, ReviewLine, SavedLine, read_journal
+from ralph.app.runs.receipt import Receipt, build_receipt
 from ralph.model.errors import NoSuchRun
 from ralph.model.events import Usage
 from ralph.model.loop import (
@@ -47,15 +47,15 @@ from ralph.model.loop import (
     Wait,
     Waited,
 )
-from ralph.process.identity import own
+from ralph.process.identity import identify_self
 from ralph.stores import sqlite
-from ralph.stores.runs import Keeper, NewRun, Runs
-from support.stories import approve, story
+from ralph.stores.runs import NewRun, RunOwner, RunStore
+from support.stories import make_approval, make_story
 
 FIRST = RunAgent(Brief(1, 10))
 FINISHED = Reported("finished", cost_usd=0.5, usage=Usage(100, 20), seconds=4.0, tools=3)
 TWO_GATES = Check(("lint", "test"), 1)
-GONE = Keeper(1, 1, "", 0, 0)
+GONE = RunOwner(1, 1, "", 0, 0)
 
 Step = tuple[Fact, Decision]
 
@@ -73,9 +73,9 @@ class Office:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.git("init", "-q", "-b", "main")
-        self.places = places.find(str(folder))
+        self.places = places.find_paths(str(folder))
         Path(self.places.state).mkdir()
-        self.runs = Runs(sqlite.opened(self.places.database))
+        self.runs = RunStore(sqlite.open_database(self.places.database))
 
     def git(self, *words: str, **variables: str) -> str:
         argv = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost", *words]
@@ -83,7 +83,7 @@ class Office:
         done = subprocess.run(argv, cwd=self.folder, env=environment, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def run(self, name: str, *journal: tuple[bytes, bytes], keeper: Keeper = GONE, doing: str = "check") -> None:
+    def run(self, name: str, *journal: tuple[bytes, bytes], keeper: RunOwner = GONE, doing: str = "check") -> None:
         self.runs.begin(NewRun(name, "run", str(self.folder), "claude", b"{}", keeper, 1000.0))
         for number, row in enumerate(journal):
             self.runs.append((name, number, 1000.0 + number, float(number), 1, 10, 0.5, doing, *row))
@@ -102,7 +102,7 @@ class Office:
         return commit
 
     def receipt(self, name: str = "", **variables: str) -> Receipt:
-        return receipt(self.places, name, {**os.environ, **variables}, time.time())
+        return build_receipt(self.places, name, {**os.environ, **variables}, time.time())
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def office(tmp_path: Path) -> Office:
 def test_what_was_checked_and_saved_belongs_to_the_agent_before_it() -> None:
     red = GateResult("test", False, 2, 1.5, ".ralph/test.log", reason="It was ended.")
     saved = Saved(("commit",), "Do it", ("push: no remote",), 0.1, Usage(7, 1))
-    book = ledger(
+    book = read_journal(
         rows(
             (Began(Limits(10)), Check(("test",), 0)),
             (Checked((red,)), FIRST),
@@ -140,7 +140,7 @@ def test_what_was_checked_and_saved_belongs_to_the_agent_before_it() -> None:
 
 def test_a_retry_is_a_row_of_its_own_and_its_wait_is_told() -> None:
     limited = Reported("limited", detail="Limit reached.")
-    book = ledger(
+    book = read_journal(
         rows((Began(), FIRST), (limited, Wait(300, "Limit reached.")), (Waited(), FIRST), (FINISHED, Save(1)))
     )
     assert [(each.iteration, each.outcome) for each in book.iterations[1:]] == [(1, "limited"), (1, "finished")]
@@ -149,7 +149,7 @@ def test_a_retry_is_a_row_of_its_own_and_its_wait_is_told() -> None:
 
 def test_an_agent_that_was_cut_off_an_interruption_and_a_new_life() -> None:
     stop = Stop(Outcome.INTERRUPTED, "SIGINT")
-    book = ledger(
+    book = read_journal(
         rows(
             (Began(Limits(3)), FIRST),
             (Interrupted("SIGINT"), stop),
@@ -168,7 +168,7 @@ def test_an_agent_that_was_cut_off_an_interruption_and_a_new_life() -> None:
 
 
 def test_an_interruption_that_let_the_step_finish_is_told_too() -> None:
-    book = ledger(rows((Began(), FIRST), (FINISHED, Stop(Outcome.INTERRUPTED, "SIGINT")), by="SIGINT"))
+    book = read_journal(rows((Began(), FIRST), (FINISHED, Stop(Outcome.INTERRUPTED, "SIGINT")), by="SIGINT"))
     assert book.iterations[1].outcome == "finished"
     assert book.iterations[1].remarks == (Remark("interrupted", "SIGINT", 1010.0),)
 
@@ -177,7 +177,7 @@ def test_the_part_of_a_task_its_promise_what_was_sent_back_and_how_it_landed() -
     def part(iteration: int, role: str, changes: str = "") -> RunAgent:
         return RunAgent(Brief(iteration, 40, role=role, story="TASK-001", turn=1, turns=15, changes=changes))
 
-    book = ledger(
+    book = read_journal(
         rows(
             (Began(spent_usd=0.25), part(1, "coder")),
             (FINISHED, Verify("coder", 1, 15, "…")),
@@ -205,18 +205,20 @@ def test_the_part_of_a_task_its_promise_what_was_sent_back_and_how_it_landed() -
 def test_a_story_stands_where_the_list_that_counts_says() -> None:
     def plan(**fields: object) -> str:
         document = {"project": "demo", "branchName": "b", "description": "d", "verifyCommands": []}
-        return msgspec.json.encode({**document, "userStories": [story("US-001", notes="did it", **fields)]}).decode()
+        return msgspec.json.encode(
+            {**document, "userStories": [make_story("US-001", notes="did it", **fields)]}
+        ).decode()
 
     brief = Brief(1, 10, role="review", story="US-001", tasks=plan())
     again = RunAgent(msgspec.structs.replace(brief, iteration=2))
-    book = ledger(
+    book = read_journal(
         rows(
             (Began(), Survey()),
             (Surveyed(plan()), RunAgent(brief)),
             (FINISHED, Survey()),
-            (Surveyed(plan(**approve(1))), again),
+            (Surveyed(plan(**make_approval(1))), again),
             (FINISHED, Survey()),
-            (Surveyed(plan(**approve(9))), Restore(plan(reviewStatus="needs_review"), ("Undone: count",))),
+            (Surveyed(plan(**make_approval(9))), Restore(plan(reviewStatus="needs_review"), ("Undone: count",))),
             (Restored(), again),
             (FINISHED, Survey()),
             (Surveyed("no JSON"), Stop(Outcome.STUCK, "")),
@@ -232,7 +234,7 @@ def test_a_story_stands_where_the_list_that_counts_says() -> None:
 
 def test_the_mark_of_a_supervised_task_is_its_check() -> None:
     pause = Wait(1.0, "before the restart")
-    book = ledger(
+    book = read_journal(
         rows(
             (Began(), Look()),
             (Looked(), Await("dependencies")),
@@ -255,7 +257,7 @@ def test_the_mark_of_a_supervised_task_is_its_check() -> None:
 
 
 def test_an_agent_that_was_not_paid_for_did_not_start() -> None:
-    book = ledger(rows((Began(), FIRST), (Forbidden("spent"), Stop(Outcome.OVER_BUDGET, "spent"))))
+    book = read_journal(rows((Began(), FIRST), (Forbidden("spent"), Stop(Outcome.OVER_BUDGET, "spent"))))
     assert (book.iterations[1].outcome, book.iterations[1].detail) == ("not_started", "spent")
 
 
@@ -275,15 +277,15 @@ def test_an_agent_that_was_not_paid_for_did_not_start() -> None:
 def test_rows_nobody_can_read_are_counted_and_passed_over(spoiled: tuple[bytes, bytes], place: int) -> None:
     journal = rows((Began(), FIRST), (FINISHED, Save(1)), (Saved(("commit",)), Stop(Outcome.COMPLETED, "")))
     journal.insert(place, spoiled)
-    book = ledger(journal)
-    assert book.unread == 1
+    book = read_journal(journal)
+    assert book.unreadable_rows == 1
     assert [each.outcome for each in book.iterations if each.outcome] == ["finished"]
 
 
 def test_a_report_without_a_beginning_does_not_overwrite_the_one_before() -> None:
     journal = rows((Began(), FIRST), (FINISHED, RunAgent(Brief(2, 10))), (Reported("empty"), Stop(Outcome.FAILED, "")))
     journal[1:2] = [journal[1], (b"", b""), journal[2]]  # the agent that reports now is another
-    book = ledger(journal[:-1])
+    book = read_journal(journal[:-1])
     assert [(each.iteration, each.outcome) for each in book.iterations[1:]] == [
         (1, "finished"),
         (2, None),
@@ -295,8 +297,8 @@ def test_a_journal_of_an_older_ralph_has_fewer_fields() -> None:
     began, agent = b'{"fact":{"type":"began"}}', b'{"type":"run_agent","brief":{"iteration":1,"limit":3}}'
     ended, check = b'{"fact":{"type":"reported","outcome":"finished"}}', b'{"type":"check","gates":["a"],"iteration":1}'
     checked = b'{"fact":{"type":"checked","results":[{"gate":"a","passed":true,"of_old":1}]}}'
-    book = ledger([(began, agent), (ended, check), (checked, b'{"type":"stop","outcome":"completed","why":"x"}')])
-    assert book.unread == 0
+    book = read_journal([(began, agent), (ended, check), (checked, b'{"type":"stop","outcome":"completed","why":"x"}')])
+    assert book.unreadable_rows == 0
     assert book.iterations[1].checks == (CheckLine("a", True, 0),)
     assert book.iterations[1].started_at is None
 
@@ -332,8 +334,8 @@ def test_how_it_ended(office: Office, outcome: str, code: int) -> None:
 
 
 def test_a_run_that_goes_on_says_what_it_does(office: Office) -> None:
-    me = own()
-    alive = Keeper(me.pid, me.ticks, me.boot, 0, 0)
+    me = identify_self()
+    alive = RunOwner(me.pid, me.ticks, me.boot, 0, 0)
     office.run("r", *rows((Began(), FIRST)), keeper=alive, doing="run_agent")
     found = office.receipt()
     assert (found.active, found.doing, found.outcome, found.exit_code) == (True, "run_agent", None, None)
@@ -347,7 +349,9 @@ def test_ten_thousand_rows_take_a_moment(office: Office) -> None:
     loops: list[Step] = [(FINISHED, TWO_GATES), (gates, Save(1)), (Saved(("commit",), "m"), FIRST)]
     office.runs.begin(NewRun("r", "run", str(office.folder), "claude", b"{}", GONE, 1000.0))
     table = [("r", n, 0.0, 0.0, 1, 9, 0.5, "", *row) for n, row in enumerate(rows((Began(), FIRST), *loops * 3333))]
-    sqlite.opened(office.places.database).executemany("INSERT INTO transition VALUES(?,?,?,?,?,?,?,?,?,?)", table)
+    sqlite.open_database(office.places.database).executemany(
+        "INSERT INTO transition VALUES(?,?,?,?,?,?,?,?,?,?)", table
+    )
     began = time.process_time()
     assert len(office.receipt().iterations) == 3334
     assert time.process_time() - began < 1.0
@@ -416,8 +420,8 @@ def test_without_git_nothing_is_said_of_trees(office: Office, tmp_path: Path) ->
 
 
 def test_outside_git_there_is_a_receipt_all_the_same(tmp_path: Path) -> None:
-    here = places.find(str(tmp_path))
-    runs = Runs(sqlite.opened(here.database))
+    here = places.find_paths(str(tmp_path))
+    runs = RunStore(sqlite.open_database(here.database))
     runs.begin(NewRun("r", "run", str(tmp_path), "claude", b"{}", GONE, 1000.0))
-    found = receipt(here, "", os.environ, time.time())
+    found = build_receipt(here, "", os.environ, time.time())
     assert (found.snapshots, found.iterations, found.before, found.limits) == ((), (), None, None)

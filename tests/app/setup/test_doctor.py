@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from ralph.app.agents.detect import IGNORED
-from ralph.app.setup.doctor import Finding, Patient, examined, first_program
+from ralph.app.agents.detect import GITIGNORE_LINES
+from ralph.app.setup.doctor import DoctorContext, DoctorFinding, extract_program, run_checks
 from ralph.model.errors import CorruptState
 
 SETTINGS = '{"agent": {"command": "claude"}, "guardrails": [{"command": "make test"}]}'
-Look = Callable[..., dict[str, Finding]]
+Look = Callable[..., dict[str, DoctorFinding]]
 
 
 def program(folder: Path, name: str) -> None:
@@ -28,14 +28,14 @@ def home(tmp_path: Path) -> Path:
     for name in ("git", "claude", "make"):
         program(tmp_path / "bin", name)
     (tmp_path / "repo/.git/HEAD").write_text("ref: refs/heads/main\n")
-    (tmp_path / "repo/.gitignore").write_text("\n".join(IGNORED))
+    (tmp_path / "repo/.gitignore").write_text("\n".join(GITIGNORE_LINES))
     (tmp_path / "repo/.ralph/settings.json").write_text(SETTINGS)
     return tmp_path
 
 
-def look(home: Path, **changes: Any) -> tuple[Finding, ...]:
-    patient = Patient(str(home / "repo"), {"PATH": str(home / "bin")}, free_bytes=lambda folder: 10**12)
-    return examined(msgspec.structs.replace(patient, **changes))
+def look(home: Path, **changes: Any) -> tuple[DoctorFinding, ...]:
+    patient = DoctorContext(str(home / "repo"), {"PATH": str(home / "bin")}, free_bytes=lambda folder: 10**12)
+    return run_checks(msgspec.structs.replace(patient, **changes))
 
 
 def bad(home: Path, **changes: Any) -> list[tuple[str, str, str]]:
@@ -131,7 +131,7 @@ def test_a_guardrail_that_could_never_pass_fails(home: Path) -> None:
 
 
 def test_logs_that_git_would_keep(home: Path) -> None:  # 001-33
-    (home / "repo/.gitignore").write_text("\n".join(IGNORED[1:]))
+    (home / "repo/.gitignore").write_text("\n".join(GITIGNORE_LINES[1:]))
     assert bad(home) == [("WARN", ".gitignore lacks .ralph/*.log", "printf '%s\\n' '.ralph/*.log' >> .gitignore")]
 
 
@@ -163,7 +163,7 @@ def test_a_file_where_a_folder_must_be(home: Path) -> None:
     ],
 )
 def test_only_what_is_certain_counts_as_a_guardrails_program(command: str, program_: str) -> None:
-    assert first_program(command) == program_
+    assert extract_program(command) == program_
 
 
 @pytest.mark.parametrize(("judge", "verdicts"), [("claude -p", []), ("nope", ["FAIL"])])

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app.agents.detect import IGNORED
-from ralph.app.setup.init import detected, document, ignore_logs
-from ralph.config.schema import settings
+from ralph.app.agents.detect import GITIGNORE_LINES
+from ralph.app.setup.init import build_settings_document, detect_settings, ignore_logs
+from ralph.config.schema import convert_settings
 from ralph.model.errors import MachineError
 
-LINES = "".join(f"{line}\n" for line in IGNORED).encode()
+LINES = "".join(f"{line}\n" for line in GITIGNORE_LINES).encode()
 
 
 def repository(folder: Path) -> None:
@@ -21,18 +21,18 @@ def test_what_is_detected_becomes_settings(tmp_path: Path) -> None:
     (tmp_path / "claude").write_text("#!/bin/sh\n")
     (tmp_path / "claude").chmod(0o755)
     (tmp_path / "Makefile").write_text("test:\n\ttrue\nlint:\n\ttrue\n")
-    read = settings(detected(str(tmp_path), {"PATH": str(tmp_path)}))
+    read = convert_settings(detect_settings(str(tmp_path), {"PATH": str(tmp_path)}))
     assert (read.agent.command, read.agent.flags) == ("claude", ("--permission-mode", "acceptEdits"))
     assert [(g.command, g.fail_action) for g in read.guardrails] == [("make lint", "APPEND"), ("make test", "APPEND")]
 
 
 def test_without_an_agent_nothing_is_made_up(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="no agent on PATH"):
-        detected(str(tmp_path), {"PATH": str(tmp_path)})
+        detect_settings(str(tmp_path), {"PATH": str(tmp_path)})
 
 
 def test_a_document_has_the_basics_and_no_empty_extras() -> None:  # 001-11
-    raw = document("x", (), ())
+    raw = build_settings_document("x", (), ())
     assert (raw["outputTruncateChars"], raw["streamAgentOutput"]) == (5000, True)
     assert "scm" not in raw
 
@@ -64,4 +64,4 @@ def test_gitignore_is_completed_once(tmp_path: Path, before: bytes | None, after
 def test_a_gitignore_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / ".gitignore").mkdir()
-    assert ignore_logs(str(tmp_path)).startswith(f"Could not add {' and '.join(IGNORED)} to .gitignore: ")
+    assert ignore_logs(str(tmp_path)).startswith(f"Could not add {' and '.join(GITIGNORE_LINES)} to .gitignore: ")

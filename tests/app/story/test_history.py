@@ -6,7 +6,13 @@ import msgspec
 import pytest
 
 from ralph.app import paths as places
-from ralph.app.story.history import current, efforts, observed, put_away, unjudged
+from ralph.app.story.history import (
+    average_iterations,
+    close_story_list,
+    find_unjudged_iteration,
+    list_current_loops,
+    read_agent_runs,
+)
 from ralph.model.loop import (
     Began,
     Brief,
@@ -26,7 +32,7 @@ from ralph.model.loop import (
     Waited,
 )
 from ralph.stores import sqlite
-from ralph.stores.runs import Keeper, NewRun, Runs
+from ralph.stores.runs import NewRun, RunOwner, RunStore
 
 Rows = list[tuple[Observation, Decision]]
 BRIEF = Brief(1, 15, role="implement", story="US-001", tasks="before")
@@ -42,16 +48,16 @@ class Past:
     def __init__(self, folder: Path) -> None:
         (folder / ".git").mkdir()
         (folder / ".git/HEAD").touch()
-        self.places = places.find(str(folder))
+        self.places = places.find_paths(str(folder))
         Path(self.places.state).mkdir()
-        self.runs = Runs(sqlite.opened(self.places.database))
+        self.runs = RunStore(sqlite.open_database(self.places.database))
         self._count = 0
 
     def loop(self, *rows: tuple[Observation, Decision], folder: str = "ralph", skip_review: bool = False) -> None:
         self._count += 1
         name = f"run-{self._count}"
         asked = msgspec.json.encode({"rules": {"skip_review": skip_review}})
-        self.runs.begin(NewRun(name, "story", folder, "claude", asked, Keeper(1, 1, "", 0, 0), float(self._count)))
+        self.runs.begin(NewRun(name, "story", folder, "claude", asked, RunOwner(1, 1, "", 0, 0), float(self._count)))
         for number, (seen, decision) in enumerate(rows):
             encoded = msgspec.json.encode(seen), msgspec.json.encode(decision)
             self.runs.append((name, number, 0.0, 0.0, 0, 15, None, "", *encoded))
@@ -82,9 +88,9 @@ def seen(fact: Fact, decision: Decision, by: str = "") -> tuple[Observation, Dec
 )
 def test_an_iteration_nobody_judged_is_found_wherever_its_loop_ended(past: Past, rest: Rows) -> None:  # C18
     past.loop(*RAN, *rest)
-    assert unjudged(past.runs, "ralph") == BRIEF
+    assert find_unjudged_iteration(past.runs, "ralph") == BRIEF
     past.loop((Observation(Began()), Survey()))  # a loop that ended before it looked leaves it as it is
-    assert unjudged(past.runs, "ralph") == BRIEF
+    assert find_unjudged_iteration(past.runs, "ralph") == BRIEF
 
 
 @pytest.mark.parametrize(
@@ -97,21 +103,21 @@ def test_an_iteration_nobody_judged_is_found_wherever_its_loop_ended(past: Past,
 def test_what_was_judged_is_not_judged_again(past: Past, rest: Rows) -> None:
     past.loop(*RAN)
     past.loop(*RAN, *rest)
-    assert unjudged(past.runs, "ralph") is None
+    assert find_unjudged_iteration(past.runs, "ralph") is None
 
 
 def test_another_folder_and_a_list_put_away_do_not_matter(past: Past) -> None:
     past.loop(*RAN, folder="plans")
-    assert unjudged(past.runs, "ralph") is None
-    put_away(past.places, "plans")
-    assert unjudged(past.runs, "plans") is None
+    assert find_unjudged_iteration(past.runs, "ralph") is None
+    close_story_list(past.places, "plans")
+    assert find_unjudged_iteration(past.runs, "plans") is None
     past.loop(*RAN, folder="plans")
-    assert [loop.id for loop in current(past.runs, "plans")] == ["run-2"]
-    assert unjudged(past.runs, "plans") == BRIEF
+    assert [loop.id for loop in list_current_loops(past.runs, "plans")] == ["run-2"]
+    assert find_unjudged_iteration(past.runs, "plans") == BRIEF
 
 
 def test_putting_away_needs_no_database(tmp_path: Path) -> None:
-    put_away(places.find(str(tmp_path)), "ralph")
+    close_story_list(places.find_paths(str(tmp_path)), "ralph")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -122,8 +128,8 @@ def test_what_is_tried_again_is_no_iteration_but_counts(past: Past) -> None:
         seen(Waited(), RunAgent(BRIEF)),
         seen(ENDED, Survey()),
     )
-    found = list(efforts(past.runs.transitions("run-1")))
-    assert [(effort.story, effort.told.seconds, effort.is_iteration) for effort in found] == [
+    found = list(read_agent_runs(past.runs.list_transitions("run-1")))
+    assert [(effort.story, effort.reported.seconds, effort.is_iteration) for effort in found] == [
         ("US-001", 1.0, False),
         ("US-001", 2.0, True),
     ]
@@ -131,4 +137,4 @@ def test_what_is_tried_again_is_no_iteration_but_counts(past: Past) -> None:
 
 def test_nothing_was_observed_until_a_story_is_done(past: Past) -> None:
     past.loop(*RAN, seen(ENDED, Survey()), seen(SURVEYED, Stop(Outcome.EXHAUSTED, "1")))
-    assert observed(past.runs, skip_review=False) is None
+    assert average_iterations(past.runs, skip_review=False) is None

@@ -8,7 +8,7 @@ import pytest
 
 from ralph import Canceled, Context, FatalError, MaxRestartsExceeded, RootAgentLoop
 from ralph.app.supervise.api import RootRunner
-from ralph.stores.bus import Bus
+from ralph.stores.bus import FileMessageBus
 
 
 class Notes:
@@ -146,7 +146,7 @@ def test_the_defaults(tmp_path: Path) -> None:  # 003-01
 
 
 def test_it_speaks_on_a_real_bus(tmp_path: Path) -> None:  # 003-05
-    bus = Bus(tmp_path / "TASK-MESSAGE-BUS.md")
+    bus = FileMessageBus(tmp_path / "TASK-MESSAGE-BUS.md")
 
     def runner(ctx: Context, attempt: int) -> None:
         (tmp_path / "DONE").touch()

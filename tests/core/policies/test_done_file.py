@@ -1,6 +1,6 @@
 """The order of the restart loop, step by step."""
 
-from ralph.core.policies.done_file import COMPLETED, DoneFile, Standing
+from ralph.core.policies.done_file import COMPLETED_REASON, DoneFilePolicy, DoneFileState
 from ralph.core.step import Rules, step
 from ralph.model.loop import (
     Await,
@@ -23,14 +23,14 @@ from ralph.model.loop import (
     Waited,
 )
 
-RULES = Rules(DoneFile(restart_delay=2.0, wait_timeout=30.0), None)
+RULES = Rules(DoneFilePolicy(restart_delay=2.0, wait_timeout=30.0), None)
 OPEN, DONE = Looked(), Looked(done=True)
 FAILED = Reported("crashed", exit_code=1)
 WELL = Reported("finished", exit_code=0)
 
 
 def decided(*facts: Fact, limit: int = 5) -> list[Decision]:
-    state: LoopState[Standing] | None = None
+    state: LoopState[DoneFileState] | None = None
     decisions = []
     for number, fact in enumerate((Began(Limits(limit)), *facts)):
         state, decision = step(RULES, state, Observation(fact, float(number)))
@@ -43,7 +43,7 @@ def kinds(decisions: list[Decision]) -> list[type]:
 
 
 def test_done_before_the_first_run_runs_nothing() -> None:  # 003-02, 003-04
-    assert decided(DONE, Awaited()) == [Look(), Await("children", 30.0), Stop(Outcome.COMPLETED, COMPLETED)]
+    assert decided(DONE, Awaited()) == [Look(), Await("children", 30.0), Stop(Outcome.COMPLETED, COMPLETED_REASON)]
 
 
 def test_the_order_is_done_run_done_delay_and_again() -> None:  # 003-02, 003-03

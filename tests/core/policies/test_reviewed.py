@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.core.policies.reviewed import Reviewed
+from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules, step
 from ralph.model.loop import (
     Began,
@@ -98,11 +98,11 @@ class Project:
                 raise AssertionError(decision)
 
 
-def play(project: Project, policy: Reviewed | None = None, limit: int = 15) -> Stop:
+def play(project: Project, policy: ReviewPolicy | None = None, limit: int = 15) -> Stop:
     state: LoopState[Any] | None = None
     fact: Fact = Began(Limits(limit))
     for at in range(500):
-        state, decision = step(Rules(policy or Reviewed()), state, Observation(fact, float(at)))
+        state, decision = step(Rules(policy or ReviewPolicy()), state, Observation(fact, float(at)))
         if isinstance(decision, Stop):
             return decision
         fact = project.perform(decision)
@@ -169,7 +169,7 @@ def test_a_broken_list_is_put_back(broken: str | None) -> None:
 
 def test_at_the_cap_the_runner_approves() -> None:  # 004-25
     project = Project(document(story()), submit, reject)
-    stop = play(project, Reviewed(cap=1))
+    stop = play(project, ReviewPolicy(cap=1))
     assert stop.outcome is Outcome.COMPLETED
     first = project.tasks["userStories"][0]
     assert first["passes"] is True
@@ -181,7 +181,7 @@ def test_without_reviews_implementing_is_enough() -> None:  # 004-26
         tasks["userStories"][0].update(passes=True, notes="done")
 
     project = Project(document(story()), finish)
-    assert play(project, Reviewed(skip_review=True)) == Stop(Outcome.COMPLETED, "every story passes without review")
+    assert play(project, ReviewPolicy(skip_review=True)) == Stop(Outcome.COMPLETED, "every story passes without review")
     assert [b.role for b in project.briefs] == ["implement"]
 
 
@@ -200,7 +200,7 @@ def test_the_file_alone_completes_and_the_tag_is_recorded() -> None:  # 004-08
 
 def test_red_verify_commands_keep_it_from_completing() -> None:
     project = Project(document(story()), submit, approve, red=True)
-    stop = play(project, Reviewed(gates=("make_test",)))
+    stop = play(project, ReviewPolicy(gates=("make_test",)))
     assert stop == Stop(Outcome.FAILED, "every story is approved, but not every verifyCommand passes: make_test")
 
 
@@ -257,7 +257,7 @@ def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     after = document(story(passes=True, reviewStatus="approved", notes="mine"))
     project = Project(after, submit, approve)
     earlier = Brief(1, 15, role="implement", story="US-001", tasks=json.dumps(before))
-    assert play(project, Reviewed(earlier=earlier)).outcome is Outcome.COMPLETED
+    assert play(project, ReviewPolicy(earlier=earlier)).outcome is Outcome.COMPLETED
     assert json.loads(project.restored[0])["userStories"][0]["passes"] is False
     assert [b.role for b in project.briefs] == ["implement", "review"]
 
@@ -271,7 +271,7 @@ def test_a_plan_is_looked_at_again_when_a_loop_goes_on(change: dict[str, Any], s
     cheats: list[dict[str, Any]] = [{}, {"passes": True, "notes": "mine"}]  # also when something has to be undone first
     for cheat in cheats:
         project = Project(document(story(**change, **cheat)))
-        stop = play(project, Reviewed(earlier=earlier))
+        stop = play(project, ReviewPolicy(earlier=earlier))
         assert (stop.outcome, project.briefs) == (Outcome.UNUSABLE, [])
         assert says in stop.why
 

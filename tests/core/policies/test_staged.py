@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.policies.staged import Staged, StagePlan, Standing
+from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan
 from ralph.core.step import Rules, replay, step
 from ralph.model.loop import (
     Began,
@@ -46,7 +46,7 @@ def plans(*roles: str, limit: int | None = None, loops: bool = True) -> tuple[St
 class Play:
     """A pipeline whose agents, verifications and landings follow a script; at its end all goes well."""
 
-    def __init__(self, policy: Staged, runs: Sequence[Any] = (), landings: Sequence[Landed] = ()) -> None:
+    def __init__(self, policy: PipelinePolicy, runs: Sequence[Any] = (), landings: Sequence[Landed] = ()) -> None:
         self.policy = policy
         self._runs, self._landings = [*runs], [*landings]
         self._verdict = Verified(True, "fine")
@@ -64,7 +64,7 @@ class Play:
         return [item.text for brief in self.briefs for item in brief.feedback]
 
     def _play(self) -> Stop:
-        state: LoopState[Standing] | None = None
+        state: LoopState[StagedState] | None = None
         fact: Fact = Began(Limits(1000))
         for at in range(3000):
             self.seen.append(Observation(fact, float(at)))
@@ -102,8 +102,8 @@ class Play:
                 return Reported("finished", "Still at it.", tree=tree)
 
 
-def whole(**more: Any) -> Staged:
-    return Staged("TASK-001", plans(), **more)
+def whole(**more: Any) -> PipelinePolicy:
+    return PipelinePolicy("TASK-001", plans(), **more)
 
 
 def test_four_stages_in_their_order_then_it_lands() -> None:
@@ -147,20 +147,20 @@ def test_matched_loosely_any_promise_anywhere_is_looked_at() -> None:  # C1, 002
 
 
 def test_without_a_promise_until_the_limit() -> None:  # 000-07, 000-20, 002-17
-    play = Play(Staged("T", plans(limit=3)), [SILENT] * 9)
+    play = Play(PipelinePolicy("T", plans(limit=3)), [SILENT] * 9)
     assert play.roles == ["coder"] * 3
     why = "coder: Ralph loop exceeded 3 iterations. Max iterations reached without completion promise"
     assert play.stop == Stop(Outcome.EXHAUSTED, why)
 
 
 def test_with_broken_promises_until_the_limit() -> None:  # 002-17
-    play = Play(Staged("T", plans(limit=2)), [BROKEN] * 9)
+    play = Play(PipelinePolicy("T", plans(limit=2)), [BROKEN] * 9)
     why = "coder: Ralph loop exceeded 2 iterations. Max iterations reached. Last verification: no xx"
     assert play.stop == Stop(Outcome.EXHAUSTED, why)
 
 
 def test_the_last_permitted_run_is_still_judged() -> None:
-    assert Play(Staged("T", plans(limit=2)), [SILENT, KEPT]).stop.outcome is Outcome.COMPLETED
+    assert Play(PipelinePolicy("T", plans(limit=2)), [SILENT, KEPT]).stop.outcome is Outcome.COMPLETED
 
 
 def test_each_stage_has_its_own_limit() -> None:  # 000-09, 002-23
@@ -171,7 +171,7 @@ def test_each_stage_has_its_own_limit() -> None:  # 000-09, 002-23
 
 def test_a_timeout_is_an_iteration_that_failed() -> None:  # 000-21
     late = Reported("timed_out", detail="The agent ran longer than 60s.")
-    play = Play(Staged("T", plans(limit=2)), [late, KEPT])
+    play = Play(PipelinePolicy("T", plans(limit=2)), [late, KEPT])
     assert play.reasons[0] == "The agent ran longer than 60s."
     assert (play.briefs[1].turn, play.stop.outcome) == (2, Outcome.COMPLETED)
 
@@ -262,7 +262,7 @@ def test_a_tree_that_stays_red_is_given_up() -> None:
 
 
 def test_a_single_pass_still_needs_its_gate() -> None:  # 000-06, 002-20
-    once = Staged("T", plans(limit=1, loops=False))
+    once = PipelinePolicy("T", plans(limit=1, loops=False))
     assert Play(once).stop.outcome is Outcome.COMPLETED
     assert Play(once, [BROKEN]).stop == Stop(
         Outcome.EXHAUSTED, "coder: its single pass was not enough: Verification failed: no x"
@@ -271,31 +271,33 @@ def test_a_single_pass_still_needs_its_gate() -> None:  # 000-06, 002-20
 
 
 def test_some_stages_only_do_not_land() -> None:
-    play = Play(Staged("T", plans("coder", "reviewer"), lands=False))
+    play = Play(PipelinePolicy("T", plans("coder", "reviewer"), lands=False))
     assert Land() not in play.decisions
     assert play.stop == Stop(Outcome.COMPLETED, "T passed coder, reviewer")
 
 
 def test_without_a_coder_nothing_is_sent_back() -> None:
-    stop = Play(Staged("T", plans("reviewer", "tester")), [MINDS]).stop
+    stop = Play(PipelinePolicy("T", plans("reviewer", "tester")), [MINDS]).stop
     assert stop.outcome is Outcome.STUCK
     assert "coder is not among the stages: Say it louder." in stop.why
 
 
 def test_it_goes_on_where_an_earlier_life_stopped() -> None:  # 000-24
-    play = Play(whole(begins=Standing(2, turn=4)))
+    play = Play(whole(begins=StagedState(2, turn=4)))
     assert play.roles == ["tester", "qa"]
     assert play.briefs[0].turn == 5
 
 
 def test_what_an_earlier_life_left_undone_comes_first() -> None:  # 000-24
     promise = Verify("tester", 4, 10, "<promise>TESTS_PASSED</promise>")
-    play = Play(whole(begins=Standing(2, turn=4), wanted=promise))
+    play = Play(whole(begins=StagedState(2, turn=4), wanted=promise))
     assert (play.decisions[0], play.roles) == (promise, ["qa"])
 
 
 def test_a_tree_that_changed_since_it_was_proven_is_proven_again() -> None:
-    play = Play(whole(begins=Standing(3, turn=2, sends=1), wanted=Land("tree")), landings=[Landed(False, stale=True)])
+    play = Play(
+        whole(begins=StagedState(3, turn=2, sends=1), wanted=Land("tree")), landings=[Landed(False, stale=True)]
+    )
     assert (play.roles, play.reasons) == (["qa"], ["The tree has changed since it was verified."])
     assert play.stop.outcome is Outcome.COMPLETED
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.stories.repair import Redress, redress, written
+from ralph.core.stories.repair import Repair, render_story_file, repair_story_file
 from ralph.core.stories.review import (
-    MODES,
-    Mode,
-    Tasks,
-    checked,
-    invariant_problems,
-    read,
-    snapshot,
-    transition_problems,
+    ITERATION_MODES,
+    IterationMode,
+    StoryFile,
+    find_invariant_problems,
+    find_transition_problems,
+    parse_story_file,
+    take_review_snapshot,
+    validate_document,
 )
 
 CAP = 5
@@ -41,14 +41,14 @@ def document(*stories: Any) -> dict[str, Any]:
     return {"project": "demo", "branchName": "ralph/demo", "description": "", "userStories": list(stories)}
 
 
-def tasks(*stories: Any) -> Tasks:
-    found = checked(document(*stories))
+def tasks(*stories: Any) -> StoryFile:
+    found = validate_document(document(*stories))
     assert not found.problems
     return found
 
 
-def after(before: Tasks, mode: Mode, *stories: Any, cap: int = CAP, skip_review: bool = False) -> Redress:
-    return redress(before, json.dumps(document(*stories)), mode, cap, skip_review)
+def after(before: StoryFile, mode: IterationMode, *stories: Any, cap: int = CAP, skip_review: bool = False) -> Repair:
+    return repair_story_file(before, json.dumps(document(*stories)), mode, cap, skip_review)
 
 
 def needs_review(count: int = 0) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def test_the_priorities_of_before_say_which_review_was_due() -> None:
 
 
 # -- stories that come and go ---------------------------------------------------------------------
-@pytest.mark.parametrize("mode", MODES)
-def test_a_new_story_begins_at_the_beginning(mode: Mode) -> None:  # 004-17
+@pytest.mark.parametrize("mode", ITERATION_MODES)
+def test_a_new_story_begins_at_the_beginning(mode: IterationMode) -> None:  # 004-17
     before = tasks(raw("A", 1, **changes_requested()))
     found = after(before, mode, raw("A", 1, **changes_requested()), raw("N", 2, **approved(), notes="sure"))
     assert found.tasks.document["userStories"][1] == raw("N", 2, notes="sure")
@@ -159,7 +159,7 @@ def test_a_new_story_begins_at_the_beginning(mode: Mode) -> None:  # 004-17
         ("review-fix", INITIAL, False),
     ],
 )
-def test_a_removed_story_comes_back_to_its_place(mode: Mode, gone: dict[str, Any], stays_gone: bool) -> None:
+def test_a_removed_story_comes_back_to_its_place(mode: IterationMode, gone: dict[str, Any], stays_gone: bool) -> None:
     stories = [raw("A", 1), raw("B", 2, **gone), raw("C", 3)]
     found = after(tasks(*stories), mode, stories[0], stories[2])
     assert [story.id for story in found.tasks.stories] == (["A", "C"] if stays_gone else ["A", "B", "C"])
@@ -206,7 +206,7 @@ def test_an_approval_at_the_cap_needs_no_second_prefix_and_no_notes_of_the_agent
 @pytest.mark.parametrize("skip_review", [False, True])
 def test_a_missing_or_broken_file_is_put_back_whole(text: str | None, skip_review: bool) -> None:  # C18
     before = tasks(raw(**needs_review()), raw("B", 2, **approved()))
-    found = redress(before, text, "review", CAP, skip_review)
+    found = repair_story_file(before, text, "review", CAP, skip_review)
     assert found.tasks is before
     assert found.problems
     assert found.is_needed
@@ -234,13 +234,13 @@ def test_a_new_story_that_lacks_something_is_completed_not_lost() -> None:
 def test_what_only_looks_like_the_value_is_put_right(field: str, value: object, good: object) -> None:  # 004-15
     found = after(tasks(raw()), "implement", raw() | {field: value})
     assert found.is_needed
-    written_back = read(written(found.tasks))
+    written_back = parse_story_file(render_story_file(found.tasks))
     assert written_back.problems == ()
     assert repr(written_back.document["userStories"][0][field]) == repr(good)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_list_without_stories_is_put_back(mode: Mode) -> None:  # C18
+@pytest.mark.parametrize("mode", ITERATION_MODES)
+def test_a_list_without_stories_is_put_back(mode: IterationMode) -> None:  # C18
     before = tasks(raw())
     found = after(before, mode)
     assert found.tasks is before
@@ -261,16 +261,16 @@ def test_a_list_without_stories_is_put_back(mode: Mode) -> None:  # C18
 )
 @pytest.mark.parametrize("skip_review", [False, True])
 def test_checks_may_be_added_and_none_taken_away(now: object, then: object, skip_review: bool) -> None:  # C18
-    before = checked(document(raw()) | {"verifyCommands": ["make test"]})
+    before = validate_document(document(raw()) | {"verifyCommands": ["make test"]})
     text = json.dumps(document(raw()) | {"verifyCommands": now})
-    found = redress(before, text, "implement", CAP, skip_review)
+    found = repair_story_file(before, text, "implement", CAP, skip_review)
     assert found.tasks.document["verifyCommands"] == (now if then is None else then)
     assert found.is_needed is (then is not None)
     assert bool(found.problems) is found.is_needed
 
 
 def test_the_head_of_the_file_is_put_back() -> None:
-    found = redress(tasks(raw()), json.dumps({"userStories": [raw()]}), "implement", CAP, skip_review=False)
+    found = repair_story_file(tasks(raw()), json.dumps({"userStories": [raw()]}), "implement", CAP, skip_review=False)
     assert found.tasks.document["project"] == "demo"
     assert found.undone == ("tasks.json: project put back", "tasks.json: description put back")
 
@@ -309,9 +309,9 @@ def test_without_reviews_what_is_done_stays_on_the_list() -> None:  # 004-26
 @pytest.mark.parametrize(("title", "shown"), [("Größe ändern", "Größe ändern"), ("\ud800", r"\ud800")])
 def test_what_is_written_can_be_read_again(title: str, shown: str) -> None:
     found = tasks(raw() | {"title": title})
-    text = written(found)
+    text = render_story_file(found)
     assert shown in text
-    assert read(text.encode().decode()).document == found.document
+    assert parse_story_file(text.encode().decode()).document == found.document
 
 
 # -- properties -----------------------------------------------------------------------------------
@@ -324,14 +324,14 @@ ANY: list[dict[str, Any]] = [
 ]
 
 
-def holds(before: Tasks, mode: Mode, found: Redress, cap: int) -> None:
+def holds(before: StoryFile, mode: IterationMode, found: Repair, cap: int) -> None:
     """What is left is legal (a review that was none is all that may be missing), and setting it right again is idle."""
-    again = redress(before, json.dumps(found.tasks.document), mode, cap, skip_review=False)
-    states, stories = snapshot(before.stories), found.tasks.stories
+    again = repair_story_file(before, json.dumps(found.tasks.document), mode, cap, skip_review=False)
+    states, stories = take_review_snapshot(before.stories), found.tasks.stories
     priorities = {story.id: story.priority for story in before.stories}
     assert not found.tasks.problems
-    assert not [*invariant_problems(stories, cap)]
-    left = [] if found.approved else [*transition_problems(states, stories, mode, priorities)]
+    assert not [*find_invariant_problems(stories, cap)]
+    left = [] if found.approved else [*find_transition_problems(states, stories, mode, priorities)]
     assert not left or (mode == "review" and "review must increment" in left[0] and len(left) == 1)
     if found.approved:
         assert [problem for problem in again.problems if "feedback" in problem.casefold()] == []
@@ -344,9 +344,9 @@ def pairs(options: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield [raw(id_, n, **f) for id_, n, f in (("A", 1, first), ("B", 2, second)) if f is not None]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ITERATION_MODES)
 @pytest.mark.parametrize("was", VALID, ids=str)
-def test_every_change_of_one_story_is_set_right(mode: Mode, was: dict[str, Any]) -> None:
+def test_every_change_of_one_story_is_set_right(mode: IterationMode, was: dict[str, Any]) -> None:
     before = tasks(raw(**was))
     for now in [None, *ANY]:
         stories = [] if now is None else [raw(**now)]
@@ -360,11 +360,11 @@ def test_every_change_of_one_story_is_set_right(mode: Mode, was: dict[str, Any])
     st.sampled_from([*pairs(VALID)]),
     st.lists(st.sampled_from(ANY), max_size=3),
     st.permutations("ABN"),
-    st.sampled_from(MODES),
+    st.sampled_from(ITERATION_MODES),
     st.integers(1, 3),
 )
 def test_every_change_of_many_stories_is_set_right(
-    was: list[dict[str, Any]], now: list[dict[str, Any]], ids: list[str], mode: Mode, cap: int
+    was: list[dict[str, Any]], now: list[dict[str, Any]], ids: list[str], mode: IterationMode, cap: int
 ) -> None:
     before = tasks(*was)
     stories = [raw(id_, n, **fields) for n, (id_, fields) in enumerate(zip(ids, now, strict=False), 1)]

@@ -12,24 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.core.stories.review import (
-    DEFAULT_CAP,
-    MODES,
-    Marker,
-    Mode,
-    Snapshot,
-    State,
+    DEFAULT_REVIEW_CAP,
+    ITERATION_MODES,
+    ActiveMarker,
+    IterationMode,
+    ReviewSnapshot,
+    ReviewState,
     Story,
-    Tasks,
-    checked,
-    invariant_problems,
-    is_complete,
-    judged,
-    mode_for,
-    read,
-    read_marker,
-    snapshot,
-    snapshot_record,
-    transition_problems,
+    StoryFile,
+    choose_mode,
+    find_invariant_problems,
+    find_transition_problems,
+    is_list_done,
+    judge_story_file,
+    parse_marker,
+    parse_story_file,
+    render_review_snapshot,
+    take_review_snapshot,
+    validate_document,
 )
 
 STATUSES = (None, "needs_review", "changes_requested", "approved")
@@ -64,8 +64,8 @@ def document(*stories: Any, **fields: Any) -> dict[str, Any]:
     }
 
 
-def tasks(*stories: Any) -> Tasks:
-    found = checked(document(*stories))
+def tasks(*stories: Any) -> StoryFile:
+    found = validate_document(document(*stories))
     assert not found.problems
     return found
 
@@ -74,8 +74,8 @@ def story(passes: bool, status: str | None, count: int = 0, feedback: str = "", 
     return raw(id_, passes=passes, reviewStatus=status, reviewCount=count, reviewFeedback=feedback)
 
 
-def marker(mode: str | None = None, before: dict[str, State] | None = None, **fields: Any) -> Marker:
-    return Marker(
+def marker(mode: str | None = None, before: dict[str, ReviewState] | None = None, **fields: Any) -> ActiveMarker:
+    return ActiveMarker(
         {
             "timestamp": "2025-06-15T10:30:00Z",
             "pid": 12345,
@@ -84,27 +84,27 @@ def marker(mode: str | None = None, before: dict[str, State] | None = None, **fi
             "skipReview": False,
             "reviewCap": 5,
             **({} if mode is None else {"iterationMode": mode}),
-            **({} if before is None else {"preIterationSnapshot": snapshot_record(before)}),
+            **({} if before is None else {"preIterationSnapshot": render_review_snapshot(before)}),
             **fields,
         }
     )
 
 
 def transitions(
-    before: Snapshot, after: Sequence[Story], mode: Mode, priorities: dict[str, float] | None = None
+    before: ReviewSnapshot, after: Sequence[Story], mode: IterationMode, priorities: dict[str, float] | None = None
 ) -> list[str]:
-    return [*transition_problems(before, after, mode, priorities)]
+    return [*find_transition_problems(before, after, mode, priorities)]
 
 
 def invariants(stories: Sequence[Story], cap: int) -> list[str]:
-    return [*invariant_problems(stories, cap)]
+    return [*find_invariant_problems(stories, cap)]
 
 
 ASKS_FOR_CHANGES = "main.py:3 divides by zero"
 ONE, TWO = "US-001", "US-002"
 
 # The verification plan of the seed, in its order: marker, stories after, the words of the reason (None: it passes).
-SEED_CASES: dict[str, tuple[Marker, list[dict[str, Any]], str | None]] = {
+SEED_CASES: dict[str, tuple[ActiveMarker, list[dict[str, Any]], str | None]] = {
     # Review integrity enforcement (check 2), 004-16
     "1 passes, null": (marker(), [story(True, None)], "not 'approved'"),
     "2 passes, needs_review": (marker(), [story(True, "needs_review")], "not 'approved'"),
@@ -181,8 +181,10 @@ SEED_CASES: dict[str, tuple[Marker, list[dict[str, Any]], str | None]] = {
 
 
 @pytest.mark.parametrize(("active", "stories", "reason"), SEED_CASES.values(), ids=SEED_CASES)
-def test_the_22_cases_of_the_seed(active: Marker, stories: list[dict[str, Any]], reason: str | None) -> None:  # 004-31
-    problems, _ = judged(checked(document(*stories)), active)
+def test_the_22_cases_of_the_seed(
+    active: ActiveMarker, stories: list[dict[str, Any]], reason: str | None
+) -> None:  # 004-31
+    problems, _ = judge_story_file(validate_document(document(*stories)), active)
     if reason is None:
         assert problems == []
     else:
@@ -190,16 +192,16 @@ def test_the_22_cases_of_the_seed(active: Marker, stories: list[dict[str, Any]],
 
 
 def test_without_a_snapshot_or_a_mode_transitions_are_skipped_with_a_warning() -> None:  # 004-20
-    valid = checked(document(story(True, "approved", 1)))
+    valid = validate_document(document(story(True, "approved", 1)))
     for active in (marker(), marker("implement"), marker(None, {ONE: (False, None, 0)}), marker("dance", {})):
-        problems, warnings = judged(valid, active)
+        problems, warnings = judge_story_file(valid, active)
         assert problems == []
         assert "transitions not checked" in warnings[0]
-    assert judged(valid, marker("review", {ONE: (False, "needs_review", 0)})) == ([], [])
+    assert judge_story_file(valid, marker("review", {ONE: (False, "needs_review", 0)})) == ([], [])
 
 
 def test_skip_review_skips_both_checks_without_a_warning() -> None:  # 004-20
-    assert judged(checked(document(story(True, None))), marker(skipReview=True)) == ([], [])
+    assert judge_story_file(validate_document(document(story(True, None))), marker(skipReview=True)) == ([], [])
 
 
 # -- the exact words of the seed ------------------------------------------------------------------
@@ -243,7 +245,7 @@ def test_transitions_are_told_in_the_words_of_the_seed() -> None:  # 004-17, 004
     ],
 )
 def test_the_reason_says_what_to_do_instead(
-    mode: Mode, before: list[State], after: list[dict[str, Any]], reason: str
+    mode: IterationMode, before: list[ReviewState], after: list[dict[str, Any]], reason: str
 ) -> None:
     now = tasks(*(each | {"id": f"US-00{n}"} for n, each in enumerate(after, 1)))
     then = {f"US-00{n}": state for n, state in enumerate(before, 1)}
@@ -277,7 +279,7 @@ def test_a_count_may_exceed_the_cap_by_one_only() -> None:  # 004-16
 
 # -- every change two stories can undergo ---------------------------------------------------------
 # The oracle: the table of the seed and the paragraph below it, as the kinds of change a single story can undergo.
-Old = State | None  # None: the story is not in the file
+Old = ReviewState | None  # None: the story is not in the file
 New = tuple[bool, str | None, int, str] | None
 # A count matters only as zero and by how much it changed: 1 becomes one less, the same or one more, 0 also two more.
 BEFORE: list[Old] = [None, (False, None, 0), *product((False, True), STATUSES, (1,))]
@@ -313,7 +315,7 @@ def kind(old: Old, new: New) -> str:
 
 
 @cache
-def is_legal(mode: Mode, happened: tuple[str, str], waiting: tuple[bool, bool]) -> bool:
+def is_legal(mode: IterationMode, happened: tuple[str, str], waiting: tuple[bool, bool]) -> bool:
     """The first story has the higher priority; `waiting` says which needed review."""
     count = Counter(happened)
     verdicts = count["approved"] + count["sent back"]
@@ -340,8 +342,10 @@ FIRST, SECOND = _as_stories("A", 1), _as_stories("B", 2)
 
 
 @pytest.mark.parametrize("first", BEFORE, ids=str)
-@pytest.mark.parametrize("mode", MODES)
-def test_every_change_of_two_stories_is_judged_as_the_table_says(mode: Mode, first: Old) -> None:  # 004-17 … 004-19
+@pytest.mark.parametrize("mode", ITERATION_MODES)
+def test_every_change_of_two_stories_is_judged_as_the_table_says(
+    mode: IterationMode, first: Old
+) -> None:  # 004-17 … 004-19
     kinds_of_first = [kind(first, new) for new in AFTER]
     for second in BEFORE:
         kinds_of_second = [kind(second, new) for new in AFTER]
@@ -350,7 +354,7 @@ def test_every_change_of_two_stories_is_judged_as_the_table_says(mode: Mode, fir
         for (a, kind_a), (b, kind_b) in product(
             zip(FIRST, kinds_of_first, strict=True), zip(SECOND, kinds_of_second, strict=True)
         ):
-            problem = next(transition_problems(before, a + b, mode), None)
+            problem = next(find_transition_problems(before, a + b, mode), None)
             if (problem is None) != is_legal(mode, (kind_a, kind_b), waiting):
                 pytest.fail(f"{before} → {[story.state for story in a + b]}: {problem or 'accepted'}")
 
@@ -375,11 +379,11 @@ def test_the_life_of_a_story() -> None:  # 004-07, 004-08; §4 "Review lifecycle
     ]
     for (now, mode), (then, _) in pairwise(life):
         before, after = tasks(now).stories, tasks(then).stories
-        assert mode_for(before, skip_review=False) == mode
-        assert not is_complete(before, skip_review=False)
-        assert judged(tasks(then), marker(mode, snapshot(before))) == ([], [])
-        assert not transitions(snapshot(before), after, mode_for(before, skip_review=False))
-    assert is_complete(tasks(life[-1][0]).stories, skip_review=False)
+        assert choose_mode(before, skip_review=False) == mode
+        assert not is_list_done(before, skip_review=False)
+        assert judge_story_file(tasks(then), marker(mode, take_review_snapshot(before))) == ([], [])
+        assert not transitions(take_review_snapshot(before), after, choose_mode(before, skip_review=False))
+    assert is_list_done(tasks(life[-1][0]).stories, skip_review=False)
 
 
 @pytest.mark.parametrize(
@@ -392,11 +396,11 @@ def test_the_life_of_a_story() -> None:  # 004-07, 004-08; §4 "Review lifecycle
     ],
 )
 def test_feedback_comes_before_review_and_review_before_new_work(
-    statuses: Sequence[str | None], mode: Mode
+    statuses: Sequence[str | None], mode: IterationMode
 ) -> None:  # 004-07
     stories = [Story(story(False, status, 0, "x")) for status in statuses]
-    assert mode_for(stories, skip_review=False) == mode
-    assert mode_for(stories, skip_review=True) == "implement"  # 004-26
+    assert choose_mode(stories, skip_review=False) == mode
+    assert choose_mode(stories, skip_review=True) == "implement"  # 004-26
 
 
 @pytest.mark.parametrize(
@@ -415,8 +419,8 @@ def test_complete_means_every_story_passes_and_is_approved(
     states: list[tuple[bool, str | None]], reviewed: bool, unreviewed: bool
 ) -> None:  # 004-08, 004-26
     stories = [Story(story(passes, status)) for passes, status in states]
-    assert is_complete(stories, skip_review=False) is reviewed
-    assert is_complete(stories, skip_review=True) is unreviewed
+    assert is_list_done(stories, skip_review=False) is reviewed
+    assert is_list_done(stories, skip_review=True) is unreviewed
 
 
 # -- the form of the file -------------------------------------------------------------------------
@@ -432,7 +436,7 @@ def test_complete_means_every_story_passes_and_is_approved(
     ],
 )
 def test_what_is_no_task_list_at_all(text: str, reason: str) -> None:  # 004-15
-    found = read(text)
+    found = parse_story_file(text)
     assert reason in found.problems[0]
     assert found.stories == ()
 
@@ -441,15 +445,15 @@ def test_what_is_no_task_list_at_all(text: str, reason: str) -> None:  # 004-15
 def test_the_fields_above_the_stories_are_required(field: str) -> None:  # 004-15
     whole = document(raw())
     del whole[field]
-    assert checked(whole).problems == (f"tasks.json: required field '{field}' is missing.",)
-    assert f"'{field}' must be" in checked(document(raw()) | {field: 5}).problems[0]
+    assert validate_document(whole).problems == (f"tasks.json: required field '{field}' is missing.",)
+    assert f"'{field}' must be" in validate_document(document(raw()) | {field: 5}).problems[0]
 
 
 def test_a_missing_branch_is_a_warning() -> None:  # C22
     whole = document(raw())
     del whole["branchName"]
-    assert checked(whole).problems == ()
-    assert checked(whole).warnings == ("tasks.json: 'branchName' is missing.",)
+    assert validate_document(whole).problems == ()
+    assert validate_document(whole).warnings == ("tasks.json: 'branchName' is missing.",)
 
 
 @pytest.mark.parametrize(
@@ -469,48 +473,50 @@ def test_a_missing_branch_is_a_warning() -> None:  # C22
 )
 def test_every_field_of_a_story_has_its_form(field: str, bad: list[object]) -> None:  # 004-15
     for value in bad:
-        (problem,) = checked(document(raw() | {field: value})).problems
+        (problem,) = validate_document(document(raw() | {field: value})).problems
         assert f": '{field}' must be " in problem
         assert problem.startswith("Story #1" if field == "id" else "Story US-001")
     without = raw()
     del without[field]
     optional = field in ("notes", "dependsOn")
-    assert bool(checked(document(without)).problems) is not optional
+    assert bool(validate_document(document(without)).problems) is not optional
 
 
 def test_a_byte_order_mark_is_no_part_of_the_list() -> None:
-    assert read("\ufeff" + json.dumps(document(raw()))).problems == ()
+    assert parse_story_file("\ufeff" + json.dumps(document(raw()))).problems == ()
 
 
 def test_what_would_exhaust_a_stack_is_refused_before_it_does() -> None:  # 004-15
     nested = json.dumps(document(raw() | {"notes": "X"})).replace('"X"', "[" * 900 + "]" * 900)
-    assert read(nested).problems == ("tasks.json is nested too deeply.",)
-    assert read(json.dumps(document(raw() | {"extra": [[[{"a": [1]}]]]}))).problems == ()
+    assert parse_story_file(nested).problems == ("tasks.json is nested too deeply.",)
+    assert parse_story_file(json.dumps(document(raw() | {"extra": [[[{"a": [1]}]]]}))).problems == ()
 
 
 def test_a_number_that_could_not_be_written_again_is_none() -> None:  # 004-15
     text = json.dumps(document(raw())).replace('"priority": 1', '"priority": 1e999')
-    assert read(text).problems == ("Story US-001: 'priority' must be a number, not Infinity.",)
+    assert parse_story_file(text).problems == ("Story US-001: 'priority' must be a number, not Infinity.",)
 
 
 def test_what_is_said_twice_counts_as_it_is_said_last() -> None:
-    (found,) = read(json.dumps(document(raw())).replace('"passes": false', '"passes": true, "passes": false')).stories
+    (found,) = parse_story_file(
+        json.dumps(document(raw())).replace('"passes": false', '"passes": true, "passes": false')
+    ).stories
     assert found.passes is False
 
 
 def test_ids_are_unique() -> None:  # 004-15; §4 "Duplicate"
-    assert checked(document(raw(), raw(TWO), raw())).problems == ("Duplicate story id 'US-001'.",)
+    assert validate_document(document(raw(), raw(TWO), raw())).problems == ("Duplicate story id 'US-001'.",)
 
 
 @pytest.mark.parametrize("notes", ["", "  \n", None])
 def test_nothing_passes_without_notes(notes: str | None) -> None:  # 004-15
-    (problem,) = checked(document(story(True, "approved", 1) | {"notes": notes})).problems
+    (problem,) = validate_document(document(story(True, "approved", 1) | {"notes": notes})).problems
     assert problem == "Story US-001 has passes=true but empty notes. Write in 'notes' what was done."
-    assert not checked(document(story(False, "needs_review", 1) | {"notes": notes})).problems
+    assert not validate_document(document(story(False, "needs_review", 1) | {"notes": notes})).problems
 
 
 def test_fields_nobody_asked_for_do_not_matter() -> None:
-    assert not checked(document(raw() | {"estimate": 3}, epic="x")).problems
+    assert not validate_document(document(raw() | {"estimate": 3}, epic="x")).problems
 
 
 @given(
@@ -520,14 +526,14 @@ def test_fields_nobody_asked_for_do_not_matter() -> None:
 )
 def test_no_json_is_too_strange_to_be_judged(value: object) -> None:
     for strange in (value, document(value), document(raw() | {"id": value}), document(raw() | {"reviewStatus": value})):
-        found = read(json.dumps(strange))
+        found = parse_story_file(json.dumps(strange))
         assert bool(found.problems) != bool(found.stories) or found.document.get("userStories") == []
-        judged(found, read_marker(json.dumps({"preIterationSnapshot": value, "iterationMode": value})))
+        judge_story_file(found, parse_marker(json.dumps({"preIterationSnapshot": value, "iterationMode": value})))
 
 
 # -- the marker -----------------------------------------------------------------------------------
 def test_the_marker_of_the_seed_is_understood() -> None:  # 004-06
-    read_ = read_marker(
+    read_ = parse_marker(
         """{"timestamp": "2025-06-15T10:30:00Z", "pid": 12345, "max_iterations": 15, "mode": "sandbox",
         "skipReview": false, "reviewCap": 3, "iterationMode": "implement", "preIterationSnapshot": {
         "US-001": {"passes": false, "reviewStatus": null, "reviewCount": 0},
@@ -538,8 +544,8 @@ def test_the_marker_of_the_seed_is_understood() -> None:  # 004-06
 
 
 def test_a_snapshot_survives_the_marker() -> None:
-    states: Snapshot = {ONE: (False, "changes_requested", 3), TWO: (True, "approved", 1)}
-    assert read_marker(json.dumps({"preIterationSnapshot": snapshot_record(states)})).snapshot == states
+    states: ReviewSnapshot = {ONE: (False, "changes_requested", 3), TWO: (True, "approved", 1)}
+    assert parse_marker(json.dumps({"preIterationSnapshot": render_review_snapshot(states)})).snapshot == states
 
 
 @pytest.mark.parametrize(
@@ -554,6 +560,6 @@ def test_a_snapshot_survives_the_marker() -> None:
     ],
 )
 def test_what_a_marker_does_not_say_is_not_guessed(text: str) -> None:
-    read_ = read_marker(text)
-    assert read_.cap == DEFAULT_CAP
+    read_ = parse_marker(text)
+    assert read_.cap == DEFAULT_REVIEW_CAP
     assert (read_.iteration_mode, read_.snapshot, read_.skip_review, read_.run_mode) == (None, None, False, None)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ralph.core.stories.review import Story
-from ralph.core.stories.story_order import blocked, next_story, plan_problems
+from ralph.core.stories.story_order import choose_next_story, find_blocked_stories, find_plan_problems
 
 
 def story(id_: str, priority: float, *needs: str, **fields: Any) -> Story:
@@ -48,21 +48,21 @@ WAITING: dict[str, Any] = {"reviewStatus": "needs_review"}
 def test_the_highest_priority_that_waits_for_nothing_comes_next(
     stories: list[Story], chosen: str | None
 ) -> None:  # 004-23
-    found = next_story(stories, skip_review=False)
+    found = choose_next_story(stories, skip_review=False)
     assert (found.id if found else None) == chosen
 
 
 def test_without_reviews_passing_is_enough() -> None:  # 004-26
     stories = [story("A", 1, "B"), story("B", 2, passes=True), story("C", 3, **WAITING)]
-    found = next_story(stories, skip_review=True)
+    found = choose_next_story(stories, skip_review=True)
     assert found is stories[0]
-    found = next_story(stories[1:], skip_review=True)
+    found = choose_next_story(stories[1:], skip_review=True)
     assert found is stories[2]
 
 
 def test_what_is_blocked_is_told_with_what_it_waits_for() -> None:
     stories = [story("A", 1, "B", "C", "nowhere"), story("B", 2, **DONE), story("C", 3, "A"), story("D", 4, **WAITING)]
-    assert blocked(stories, skip_review=False) == {"A": ("C", "nowhere"), "C": ("A",)}
+    assert find_blocked_stories(stories, skip_review=False) == {"A": ("C", "nowhere"), "C": ("A",)}
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_what_is_blocked_is_told_with_what_it_waits_for() -> None:
     ],
 )
 def test_a_loop_does_not_begin_with_what_it_cannot_end(stories: list[Story], problems: list[str]) -> None:
-    assert plan_problems(stories, cap=2, skip_review=False) == problems
+    assert find_plan_problems(stories, cap=2, skip_review=False) == problems
 
 
 def test_without_reviews_their_fields_do_not_matter() -> None:
     stories = [story("A", 1, reviewStatus="approved", reviewCount=9)]
-    assert plan_problems(stories, cap=2, skip_review=True) == []
+    assert find_plan_problems(stories, cap=2, skip_review=True) == []

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.supervised.task_ids import new_task_id, project_id_problem, task_id_problem
+from ralph.core.supervised.task_ids import find_project_id_problem, find_task_id_problem, make_task_id
 
 
 def at_noon(slug: str) -> str:
@@ -15,7 +15,7 @@ def at_noon(slug: str) -> str:
     "task_id", ["task-20260220-153045-my-feature", at_noon("abc"), at_noon("x" * 50), at_noon("a1-2b"), at_noon("123")]
 )
 def test_ids_of_the_form_are_valid(task_id: str) -> None:  # §4 IDs
-    assert task_id_problem(task_id) == ""
+    assert find_task_id_problem(task_id) == ""
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def test_ids_of_the_form_are_valid(task_id: str) -> None:  # §4 IDs
     ],
 )
 def test_what_is_wrong_with_a_task_id_is_said(task_id: str, problem: str) -> None:  # §4 IDs
-    assert problem in task_id_problem(task_id)
-    assert "\n" not in task_id_problem(task_id)
+    assert problem in find_task_id_problem(task_id)
+    assert "\n" not in find_task_id_problem(task_id)
 
 
 @pytest.mark.parametrize("project_id", ["a", "my-project", "p2", "0"])
 def test_plain_words_are_projects(project_id: str) -> None:  # §4 IDs
-    assert project_id_problem(project_id) == ""
+    assert find_project_id_problem(project_id) == ""
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def test_plain_words_are_projects(project_id: str) -> None:  # §4 IDs
     ],
 )
 def test_what_is_wrong_with_a_project_id_is_said(project_id: str, problem: str) -> None:  # §4 IDs
-    assert problem in project_id_problem(project_id)
+    assert problem in find_project_id_problem(project_id)
 
 
 @given(st.integers(0, 2**34), st.from_regex(r"[a-z0-9][a-z0-9-]{1,48}[a-z0-9]", fullmatch=True))
 def test_the_ids_we_make_are_valid(at: int, slug: str) -> None:
-    assert task_id_problem(new_task_id(datetime.fromtimestamp(at, UTC), slug)) == ""
+    assert find_task_id_problem(make_task_id(datetime.fromtimestamp(at, UTC), slug)) == ""
 
 
 @given(st.text())
 def test_any_text_is_judged(text: str) -> None:
-    assert task_id_problem(text)
-    problem = project_id_problem(text)
+    assert find_task_id_problem(text)
+    problem = find_project_id_problem(text)
     assert problem or (text.isascii() and text == text.lower() and "/" not in text)

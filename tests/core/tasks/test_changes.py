@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.claims import promise
-from ralph.core.tasks.changes import changes
-from ralph.core.text.fences import marked
+from ralph.core.claims import extract_promise
+from ralph.core.tasks.changes import extract_changes
+from ralph.core.text.fences import classify_fenced_lines
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from ralph.core.text.fences import marked
     ],
 )
 def test_changes_stand_at_the_end_outside_code_fences(text: str, found: str | None) -> None:
-    assert changes(text) == found
+    assert extract_changes(text) == found
 
 
 LINES = st.sampled_from(
@@ -41,17 +41,17 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=8).map("\n".join))
 def test_no_text_is_too_strange(text: str) -> None:
-    found = changes(text)
+    found = extract_changes(text)
     assert found is None or (found == found.strip() and found in text)
 
 
 @given(st.lists(LINES, max_size=8).map("\n".join))
 def test_what_is_quoted_says_nothing(text: str) -> None:
     quoted = f"````\n{text}\n````"
-    assert changes(quoted) is None
-    assert promise(quoted) is None
+    assert extract_changes(quoted) is None
+    assert extract_promise(quoted) is None
 
 
 @given(st.text())
 def test_marking_loses_no_line(text: str) -> None:
-    assert [line for line, _ in marked(text)] == text.splitlines()
+    assert [line for line, _ in classify_fenced_lines(text)] == text.splitlines()

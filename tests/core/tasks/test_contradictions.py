@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.tasks.contradictions import examined
+from ralph.core.tasks.contradictions import check_promise
 
 GOOD = "Committed. 12 passed. REVIEW PASSED"
 
@@ -25,7 +25,7 @@ GOOD = "Committed. 12 passed. REVIEW PASSED"
 )
 @pytest.mark.parametrize("stage", ["coder", "reviewer", "tester", "qa"])
 def test_words_that_contradict_a_promise(words: str, stage: str) -> None:  # 000-11, 000-12
-    assert examined(True, f"{GOOD}\n{words}", stage) == (False, "Output contains contradictions to promise")
+    assert check_promise(True, f"{GOOD}\n{words}", stage) == (False, "Output contains contradictions to promise")
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_words_that_contradict_a_promise(words: str, stage: str) -> None:  # 000
     ],
 )
 def test_each_stage_must_show_its_sign(stage: str, output: str, found: tuple[bool, str]) -> None:  # 000-11, 000-13
-    assert examined(True, output, stage) == found
+    assert check_promise(True, output, stage) == found
 
 
 def test_form_comes_before_contradictions_and_these_before_the_stage() -> None:  # 000-10
-    assert examined(False, "TODO: all", "coder") == (False, "Promise not found or malformed")
-    assert examined(True, "TODO: all", "coder") == (False, "Output contains contradictions to promise")
+    assert check_promise(False, "TODO: all", "coder") == (False, "Promise not found or malformed")
+    assert check_promise(True, "TODO: all", "coder") == (False, "Output contains contradictions to promise")
 
 
 @given(st.text(), st.sampled_from(["coder", "reviewer", "tester", "qa", "other"]))
 def test_an_unmade_promise_is_never_believed(output: str, stage: str) -> None:
-    assert not examined(False, output, stage)[0]
+    assert not check_promise(False, output, stage)[0]

@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.tasks.criteria import accepted, believed, criteria_for, expanded, iterations, made
+from ralph.core.tasks.criteria import (
+    drop_verification,
+    expand_acceptance_criteria,
+    is_promise_made,
+    list_accepted_promises,
+    resolve_criteria,
+    resolve_max_iterations,
+)
 from ralph.model.spec import (
-    DEFAULTS,
+    AGENT_DEFAULTS,
     ROLES,
     AgentDefaults,
     CompletionCriteria,
@@ -31,7 +38,7 @@ def test_the_four_methods() -> None:  # 002-01
 
 
 def test_the_agents_defaults() -> None:  # 000-09, 002-23, C3
-    assert {role: (d.max_iterations, d.promise, d.verification_method) for role, d in DEFAULTS.items()} == {
+    assert {role: (d.max_iterations, d.promise, d.verification_method) for role, d in AGENT_DEFAULTS.items()} == {
         "coder": (15, "IMPLEMENTATION_COMPLETE", EXTERNAL),
         "reviewer": (5, "REVIEW_PASSED", SEMANTIC),
         "tester": (10, "TESTS_PASSED", EXTERNAL),
@@ -40,57 +47,57 @@ def test_the_agents_defaults() -> None:  # 000-09, 002-23, C3
 
 
 def test_the_tasks_own_criteria_come_first() -> None:  # 002-21
-    found = criteria_for(task(TaskCompletionSpec("o", WANTED, coder=OWN)), "coder", DEFAULTS["coder"])
+    found = resolve_criteria(task(TaskCompletionSpec("o", WANTED, coder=OWN)), "coder", AGENT_DEFAULTS["coder"])
     assert (found.criteria, found.warning) == (OWN, "")
-    assert iterations(found.criteria, DEFAULTS["coder"]) == 7
+    assert resolve_max_iterations(found.criteria, AGENT_DEFAULTS["coder"]) == 7
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_default_without_options_gives_way_to_the_acceptance_criteria(role: str) -> None:  # 002-21, C16
-    found = criteria_for(task(TaskCompletionSpec("o", WANTED)), role, DEFAULTS[role])
+    found = resolve_criteria(task(TaskCompletionSpec("o", WANTED)), role, AGENT_DEFAULTS[role])
     assert found.warning == ""
     assert found.criteria == CompletionCriteria(
-        DEFAULTS[role].promise,
+        AGENT_DEFAULTS[role].promise,
         f"Complete {role} stage for: Implement JWT authentication",
         SEMANTIC,
         {"check_for": WANTED},
     )
-    assert iterations(found.criteria, DEFAULTS[role]) == DEFAULTS[role].max_iterations
+    assert resolve_max_iterations(found.criteria, AGENT_DEFAULTS[role]) == AGENT_DEFAULTS[role].max_iterations
 
 
 def test_an_agent_nobody_knows_promises_that_its_stage_is_complete() -> None:  # 002-21
-    found = criteria_for(task(TaskCompletionSpec("o", WANTED)), "architect", AgentDefaults()).criteria
+    found = resolve_criteria(task(TaskCompletionSpec("o", WANTED)), "architect", AgentDefaults()).criteria
     assert (found.promise, found.verification_method) == ("STAGE_COMPLETE", SEMANTIC)
-    assert iterations(found, AgentDefaults()) == 10
+    assert resolve_max_iterations(found, AgentDefaults()) == 10
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_without_acceptance_criteria_the_promise_alone_is_left(role: str) -> None:  # C16
-    found = criteria_for(task(TaskCompletionSpec("o", [])), role, DEFAULTS[role]).criteria
+    found = resolve_criteria(task(TaskCompletionSpec("o", [])), role, AGENT_DEFAULTS[role]).criteria
     assert (found.verification_method, found.verification_config) == (STRING_MATCH, {})
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_task_without_a_spec_is_warned_of_and_matched_by_its_promise(role: str) -> None:  # 002-24, C15
-    found = criteria_for(task(None), role, DEFAULTS[role])
+    found = resolve_criteria(task(None), role, AGENT_DEFAULTS[role])
     assert found.warning == f"TASK-001 says nothing about completion; {role} is verified by string_match"
-    assert (found.criteria.promise, found.criteria.verification_method) == (DEFAULTS[role].promise, STRING_MATCH)
+    assert (found.criteria.promise, found.criteria.verification_method) == (AGENT_DEFAULTS[role].promise, STRING_MATCH)
 
 
 def test_a_default_with_options_is_used() -> None:  # 002-23
     defaults = AgentDefaults("TESTS_PASSED", 10, EXTERNAL, {"command": "make test"})
-    found = criteria_for(task(TaskCompletionSpec("o", WANTED)), "tester", defaults).criteria
+    found = resolve_criteria(task(TaskCompletionSpec("o", WANTED)), "tester", defaults).criteria
     assert (found.verification_method, found.verification_config) == (EXTERNAL, {"command": "make test"})
 
 
 def test_who_asks_for_the_promise_alone_gets_it() -> None:
     defaults = AgentDefaults("DONE", 3, STRING_MATCH)
-    found = criteria_for(task(TaskCompletionSpec("o", WANTED)), "coder", defaults).criteria
+    found = resolve_criteria(task(TaskCompletionSpec("o", WANTED)), "coder", defaults).criteria
     assert found.verification_method is STRING_MATCH
 
 
 def test_unverified_promises_are_believed() -> None:  # 000-08
-    assert believed(OWN) == CompletionCriteria("AUTH_IMPLEMENTED", "It is there", STRING_MATCH, {}, 7)
+    assert drop_verification(OWN) == CompletionCriteria("AUTH_IMPLEMENTED", "It is there", STRING_MATCH, {}, 7)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +114,11 @@ def test_unverified_promises_are_believed() -> None:  # 000-08
     ],
 )
 def test_the_first_versions_promises_count_too(promise: str, said: str, is_made: bool) -> None:  # C1, C3
-    assert made(promise, f"Done.\n<promise>{said}</promise>") is is_made
+    assert is_promise_made(promise, f"Done.\n<promise>{said}</promise>") is is_made
 
 
 def test_an_empty_promise_is_not_made_by_silence() -> None:
-    assert not made("", "")
+    assert not is_promise_made("", "")
 
 
 @pytest.mark.parametrize(
@@ -126,16 +133,16 @@ def test_an_empty_promise_is_not_made_by_silence() -> None:
     ],
 )
 def test_acceptance_criteria_are_put_in_place(wanted: str | list[str], found: tuple[str, ...]) -> None:  # 002-11
-    assert expanded(wanted, WANTED) == found
+    assert expand_acceptance_criteria(wanted, WANTED) == found
 
 
 def test_a_place_for_criteria_without_any_stays_empty_handed() -> None:  # 002-11
-    assert expanded("{{acceptance_criteria}}", ()) == ("{{acceptance_criteria}}",)
+    assert expand_acceptance_criteria("{{acceptance_criteria}}", ()) == ("{{acceptance_criteria}}",)
 
 
 @given(st.lists(st.text(), min_size=1))
 def test_no_criterion_is_lost_or_changed(criteria: list[str]) -> None:  # 002-11
-    assert expanded("{{acceptance_criteria}}", criteria) == tuple(criteria)
+    assert expand_acceptance_criteria("{{acceptance_criteria}}", criteria) == tuple(criteria)
 
 
 TEXT = st.text(max_size=20)
@@ -207,7 +214,7 @@ def test_unknown_agents_have_no_criteria(agent: str) -> None:  # 002-03
 
 
 def test_an_accepted_text_is_at_least_the_promise_itself() -> None:
-    assert accepted("X") == ("X",)
+    assert list_accepted_promises("X") == ("X",)
 
 
 def test_a_task_begins_without_spec_and_iteration() -> None:  # 002-04

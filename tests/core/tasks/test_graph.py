@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.tasks.graph import blocked, cycle, named, ready, unknown
+from ralph.core.tasks.graph import find_blocked, find_cycle, find_ready, find_unknown_needs, format_cycle
 
 GRAPHS = st.dictionaries(st.integers(0, 8), st.lists(st.integers(0, 8), max_size=4), max_size=9)
 
@@ -23,47 +23,47 @@ GRAPHS = st.dictionaries(st.integers(0, 8), st.lists(st.integers(0, 8), max_size
     ],
 )
 def test_a_cycle_is_named_from_its_first_member_along_what_it_needs(needs: dict[str, list[str]], told: str) -> None:
-    assert named(cycle(needs)) == told
+    assert format_cycle(find_cycle(needs)) == told
 
 
 def test_a_very_long_chain_is_no_trouble() -> None:
     chain = {n: [n + 1] for n in range(50_000)}
-    assert cycle(chain) == ()
+    assert find_cycle(chain) == ()
     chain[50_000] = [0]
-    assert len(cycle(chain)) == 50_002
+    assert len(find_cycle(chain)) == 50_002
 
 
 def test_what_needs_nothing_or_only_what_is_done_is_ready() -> None:  # §3-14
     needs = {"c": ["a", "b"], "a": [], "b": ["a"]}
-    assert ready(needs, ()) == ("a",)
-    assert ready(needs, ("a",)) == ("b",)
-    assert ready(needs, ("a", "b")) == ("c",)
-    assert ready(needs, ("a", "b", "c")) == ()
+    assert find_ready(needs, ()) == ("a",)
+    assert find_ready(needs, ("a",)) == ("b",)
+    assert find_ready(needs, ("a", "b")) == ("c",)
+    assert find_ready(needs, ("a", "b", "c")) == ()
 
 
 def test_what_has_to_wait_says_for_what() -> None:
     needs = {"c": ["a", "b"], "a": [], "b": ["a"]}
-    assert blocked(needs, ()) == {"c": ("a", "b"), "b": ("a",)}
-    assert blocked(needs, ["a"]) == {"c": ("b",)}
+    assert find_blocked(needs, ()) == {"c": ("a", "b"), "b": ("a",)}
+    assert find_blocked(needs, ["a"]) == {"c": ("b",)}
 
 
 def test_a_need_outside_the_graph_is_known_and_waited_for() -> None:
     needs = {"a": ["elsewhere"], "b": []}
-    assert unknown(needs) == {"a": ("elsewhere",)}
-    assert blocked(needs, ()) == {"a": ("elsewhere",)}
-    assert ready(needs, ["elsewhere"]) == ("a", "b")
+    assert find_unknown_needs(needs) == {"a": ("elsewhere",)}
+    assert find_blocked(needs, ()) == {"a": ("elsewhere",)}
+    assert find_ready(needs, ["elsewhere"]) == ("a", "b")
 
 
 @given(GRAPHS)
 def test_every_step_of_a_cycle_is_a_need(needs: dict[int, list[int]]) -> None:
-    found = cycle(needs)
+    found = find_cycle(needs)
     assert all(after in needs[before] for before, after in pairwise(found))
     assert not found or found[0] == found[-1]
 
 
 @given(GRAPHS, st.sets(st.integers(0, 8)))
 def test_everything_is_done_ready_or_blocked_and_only_one_of_them(needs: dict[int, list[int]], done: set[int]) -> None:
-    parts = [*ready(needs, done), *blocked(needs, done), *(id_ for id_ in needs if id_ in done)]
+    parts = [*find_ready(needs, done), *find_blocked(needs, done), *(id_ for id_ in needs if id_ in done)]
     assert sorted(parts) == sorted(needs)
 
 
@@ -72,6 +72,6 @@ def test_working_off_what_is_ready_ends_everything_exactly_when_nothing_is_missi
     needs: dict[int, list[int]],
 ) -> None:
     done: set[int] = set()
-    while now := ready(needs, done):
+    while now := find_ready(needs, done):
         done.update(now)
-    assert (done == set(needs)) == (not cycle(needs) and not unknown(needs))
+    assert (done == set(needs)) == (not find_cycle(needs) and not find_unknown_needs(needs))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.tasks.judgement import VERIFIED, Ruling, question, ruling
+from ralph.core.tasks.judgement import VERIFIED_REASON, Ruling, parse_ruling, render_judge_prompt
 
 CRITERIA = ("Login returns JWT", "401 for invalid tokens")
 
@@ -29,7 +29,7 @@ def reply(*met: bool, verdict: str = "", reason: str = "") -> str:
     ],
 )
 def test_yes(answer: str) -> None:  # 002-07
-    assert ruling(answer, CRITERIA) == Ruling(True, "VERIFIED: All criteria appear to be met")
+    assert parse_ruling(answer, CRITERIA) == Ruling(True, "VERIFIED: All criteria appear to be met")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_yes(answer: str) -> None:  # 002-07
     ],
 )
 def test_a_single_doubt_is_a_no(answer: str, reason: str | None) -> None:  # 002-07
-    found = ruling(answer, CRITERIA)
+    found = parse_ruling(answer, CRITERIA)
     assert found is not None
     assert not found.verified
     assert found.reason.startswith("NOT_VERIFIED: ")
@@ -57,29 +57,29 @@ def test_a_single_doubt_is_a_no(answer: str, reason: str | None) -> None:  # 002
 
 @pytest.mark.parametrize("answer", ["", "I cannot tell.", "{}", "[1]", "{not json}", '{"criteria": []}', "UNVERIFIED"])
 def test_what_makes_no_sense_is_no_verdict(answer: str) -> None:  # 002-24
-    assert ruling(answer, CRITERIA) is None
+    assert parse_ruling(answer, CRITERIA) is None
 
 
 @given(st.text() | st.lists(st.sampled_from(['{"criteria":', "[", "]", "}", '"met": true', "1", ","])).map("".join))
 def test_no_answer_is_too_strange(answer: str) -> None:
-    found = ruling(answer, CRITERIA)
-    assert found is None or not found.verified or found.reason == VERIFIED
+    found = parse_ruling(answer, CRITERIA)
+    assert found is None or not found.verified or found.reason == VERIFIED_REASON
 
 
 def test_a_bottomless_answer_is_no_verdict() -> None:
-    assert ruling('{"criteria":' + "[" * 50_000 + "]" * 50_000 + "}", CRITERIA) is None
+    assert parse_ruling('{"criteria":' + "[" * 50_000 + "]" * 50_000 + "}", CRITERIA) is None
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6))
 def test_every_criterion_has_to_be_met(met: list[bool]) -> None:  # 002-07
     criteria = [f"c{number}" for number in range(len(met))]
-    found = ruling(reply(*met, verdict="VERIFIED"), criteria)
+    found = parse_ruling(reply(*met, verdict="VERIFIED"), criteria)
     assert found is not None
     assert found.verified is all(met)
 
 
 def test_the_question_has_all_that_is_known() -> None:  # 002-07
-    text = question(CRITERIA, "Tokens everywhere", "I did it.", "+ jwt.verify()")
+    text = render_judge_prompt(CRITERIA, "Tokens everywhere", "I did it.", "+ jwt.verify()")
     for words in (
         "1. Login returns JWT",
         "2. 401 for invalid tokens",
@@ -92,13 +92,13 @@ def test_the_question_has_all_that_is_known() -> None:  # 002-07
 
 
 def test_a_long_message_is_cut() -> None:  # 002-07
-    text = question(CRITERIA, "", "a" * 5000 + "b", "")
+    text = render_judge_prompt(CRITERIA, "", "a" * 5000 + "b", "")
     assert "a" * 5000 + "... [truncated]" in text
 
 
 def test_the_border_around_evidence_cannot_be_foretold() -> None:
     def border(message: str) -> str:
-        text = question(CRITERIA, "", message, "")
+        text = render_judge_prompt(CRITERIA, "", message, "")
         lines = [line for line in text.splitlines() if line.startswith("=====")]
         return next(line for line in lines if lines.count(line) == 4)
 

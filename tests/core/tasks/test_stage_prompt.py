@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.claims import promise
-from ralph.core.tasks.changes import changes
-from ralph.core.tasks.stage_prompt import StageBrief, looped, single_pass
+from ralph.core.claims import extract_promise
+from ralph.core.tasks.changes import extract_changes
+from ralph.core.tasks.stage_prompt import StageBrief, render_loop_prompt, render_single_pass_prompt
 from ralph.model.spec import (
     ROLES,
     CompletionCriteria,
@@ -41,7 +41,7 @@ def attempt(iteration: int, reason: str, detail: str = "") -> VerificationAttemp
 
 
 def test_the_prompt_of_the_specification_to_the_letter() -> None:  # 000-04, 000-05, 002-22
-    assert looped(brief()) == (
+    assert render_loop_prompt(brief()) == (
         """\
 ## Task Information
 - **Task ID**: TASK-001
@@ -112,7 +112,7 @@ The loop will continue until genuine completion or iteration 15.
 
 
 def test_a_single_pass_has_the_suffix_to_the_letter() -> None:  # 000-04, 000-06
-    text = single_pass(brief())
+    text = render_single_pass_prompt(brief())
     assert text.endswith(
         """\
 ## Completion Requirements
@@ -135,7 +135,7 @@ Your work will be verified. False promises will be detected.
 
 
 def test_a_task_without_spec_is_to_be_completed() -> None:  # 002-22
-    text = looped(brief(task=Task("T-1", "s", "t"), specification=""))
+    text = render_loop_prompt(brief(task=Task("T-1", "s", "t"), specification=""))
     assert '## Task Outcome (What "Done" Means)\nComplete the assigned task.\n' in text
     assert "## Acceptance Criteria" not in text
     assert "## Specification" not in text
@@ -146,19 +146,19 @@ def test_a_task_without_spec_is_to_be_completed() -> None:  # 002-22
     [("coder", "Implementation"), ("reviewer", "Code Review"), ("tester", "Testing"), ("qa", "QA"), ("poet", "poet")],
 )
 def test_each_stage_has_its_title(agent: str, title: str) -> None:  # 000-05
-    assert f"- **Stage**: {title}\n" in looped(brief(agent=agent))
-    assert f"- **Agent**: {agent}\n" in looped(brief(agent=agent))
+    assert f"- **Stage**: {title}\n" in render_loop_prompt(brief(agent=agent))
+    assert f"- **Agent**: {agent}\n" in render_loop_prompt(brief(agent=agent))
 
 
 @pytest.mark.parametrize("agent", ROLES)
-@pytest.mark.parametrize("prompt", [looped, single_pass])
+@pytest.mark.parametrize("prompt", [render_loop_prompt, render_single_pass_prompt])
 def test_all_but_the_coder_may_send_it_back(agent: str, prompt: Any) -> None:
     assert ("<changes>\nwhat must change" in prompt(brief(agent=agent))) is (agent != "coder")
 
 
 def test_the_last_three_reasons_are_told() -> None:
     attempts = [attempt(number, f"Reason {number}\nin two lines") for number in range(1, 6)]
-    text = looped(brief(attempts=attempts))
+    text = render_loop_prompt(brief(attempts=attempts))
     assert [number for number in range(1, 6) if f"- Iteration {number}: Reason {number}\n  in two lines" in text] == [
         3,
         4,
@@ -168,15 +168,15 @@ def test_the_last_three_reasons_are_told() -> None:
 
 def test_only_the_last_verification_is_quoted_and_only_its_end() -> None:
     attempts = [attempt(1, "r", "older words"), attempt(2, "r", "first line\n" + "x" * 5000 + "\nlast line")]
-    text = looped(brief(attempts=attempts))
+    text = render_loop_prompt(brief(attempts=attempts))
     assert "older words" not in text
     assert "first line" not in text
     assert "\n    last line\n" in text
 
 
 def test_requested_changes_are_told() -> None:
-    assert "## Changes Requested\nRename it.\n" in looped(brief(changes="Rename it."))
-    assert "## Changes Requested" not in looped(brief())
+    assert "## Changes Requested\nRename it.\n" in render_loop_prompt(brief(changes="Rename it."))
+    assert "## Changes Requested" not in render_loop_prompt(brief())
 
 
 def test_words_that_are_looked_for_are_named() -> None:  # 002-11, 002-22
@@ -194,7 +194,7 @@ def test_words_that_are_looked_for_are_named() -> None:  # 002-11, 002-22
         (VerificationMethod.MULTI_STAGE, stages),
     ]
     for method, given_config in checks:
-        text = looped(brief(criteria=CompletionCriteria("P", "d", method, given_config)))
+        text = render_loop_prompt(brief(criteria=CompletionCriteria("P", "d", method, given_config)))
         assert "very words, how it is met:\n- Login returns JWT\n- 401 for invalid tokens\n- no secrets\n\n" in text
         assert f"- Your completion will be verified using: {method.value}\n" in text
 
@@ -202,7 +202,7 @@ def test_words_that_are_looked_for_are_named() -> None:  # 002-11, 002-22
 @given(st.text(), st.text(), st.sampled_from([*ROLES, "poet"]))
 def test_a_prompt_that_is_repeated_as_an_answer_is_no_claim(title: str, text: str, agent: str) -> None:  # C1
     task = Task("T", "s", title, text, completion_spec=TaskCompletionSpec(text, [text]))
-    for prompt in (looped, single_pass):
+    for prompt in (render_loop_prompt, render_single_pass_prompt):
         echo = prompt(brief(task=task, agent=agent, specification=text))
-        assert promise(echo) is None
-        assert changes(echo) is None
+        assert extract_promise(echo) is None
+        assert extract_changes(echo) is None

@@ -8,39 +8,39 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.tasks.task_rules import (
-    AT_WORK,
-    LAST_OUTPUT,
-    RUN_GONE,
-    iso,
-    moved,
-    only_its_work_was_cancelled,
-    send_backs,
+    CANCELLED_AT_WORK,
+    CANCELLED_RUN_GONE,
+    MAX_LAST_OUTPUT_CHARS,
+    apply_change,
+    format_iso_time,
+    is_only_work_cancelled,
+    list_send_backs,
 )
 from ralph.model.board import (
     Attempted,
     Blocked,
+    BranchAssigned,
     Cancelled,
     Change,
     Claimed,
+    CostRecorded,
     Edited,
     Entry,
     GaveUp,
-    Housed,
     IllegalMove,
     IterationBegun,
     IterationEnded,
-    Landed,
     Released,
     Reopened,
     SentBack,
-    Spent,
     StageEntered,
     StagePassed,
     TakenOver,
+    TaskLanded,
 )
 from ralph.model.spec import (
     ROLES,
-    STATUSES,
+    TASK_STATUSES,
     CompletionCriteria,
     Role,
     Task,
@@ -59,7 +59,7 @@ FAIL = GaveUp(ID, 15, "the end")
 
 def played(*changes: Change, entry: Entry = NEW) -> Entry:
     for change in changes:
-        entry = moved(entry, change)
+        entry = apply_change(entry, change)
     return entry
 
 
@@ -71,13 +71,13 @@ REACH: dict[str, Sequence[Change]] = {
     "todo": [],
     "in_progress": [CLAIM],
     "blocked": [CLAIM, Blocked(ID, "conflict")],
-    "done": [CLAIM, *through(*ROLES), Landed(ID)],
+    "done": [CLAIM, *through(*ROLES), TaskLanded(ID)],
     "cancelled": [Cancelled(ID)],
 }
 MOVES: list[tuple[Change, set[str], str]] = [  # the change, where it may come, what follows ("" the same)
     (CLAIM, {"todo"}, "in_progress"),
     (TakenOver(ID, "run-2", "run-1"), {"in_progress"}, ""),
-    (Housed(ID, "ralph/TASK-001", "main"), {"in_progress"}, ""),
+    (BranchAssigned(ID, "ralph/TASK-001", "main"), {"in_progress"}, ""),
     (StageEntered(ID, "coder"), {"in_progress"}, ""),
     (BEGIN, {"in_progress"}, ""),
     (StagePassed(ID, "coder"), {"in_progress"}, ""),
@@ -87,22 +87,22 @@ MOVES: list[tuple[Change, set[str], str]] = [  # the change, where it may come, 
     (Cancelled(ID), {"todo", "in_progress", "blocked"}, "cancelled"),
     (Reopened(ID), {"blocked", "cancelled"}, "todo"),
     (Edited(ID, title="Another"), {"todo", "blocked", "cancelled"}, ""),
-    (IterationEnded(ID, "coder", 1, 15, False, True, 5, AT), {*STATUSES}, ""),
-    (Attempted(ID, VerificationAttempt(1, True, False, "no", "now")), {*STATUSES}, ""),
-    (Spent(ID, "coder", 1, AT, 0.1), {*STATUSES}, ""),
+    (IterationEnded(ID, "coder", 1, 15, False, True, 5, AT), {*TASK_STATUSES}, ""),
+    (Attempted(ID, VerificationAttempt(1, True, False, "no", "now")), {*TASK_STATUSES}, ""),
+    (CostRecorded(ID, "coder", 1, AT, 0.1), {*TASK_STATUSES}, ""),
 ]
 
 
-@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("status", TASK_STATUSES)
 @pytest.mark.parametrize(("change", "where", "then"), MOVES, ids=lambda value: type(value).__name__)
 def test_only_legal_moves_are_made(status: str, change: Change, where: set[str], then: str) -> None:
     entry = played(*REACH[status])
     assert entry.task.status == status
     if status in where:
-        assert moved(entry, change).task.status == (then or status)
+        assert apply_change(entry, change).task.status == (then or status)
     else:
         with pytest.raises(IllegalMove, match=ID) as refused:
-            moved(entry, change)
+            apply_change(entry, change)
         assert refused.value.hint
         assert refused.value.exit_code == 2
 
@@ -128,15 +128,15 @@ def test_the_next_stage_needs_the_one_before_passed() -> None:
 
 def test_done_needs_the_last_stage_passed() -> None:
     with pytest.raises(IllegalMove, match="has not passed qa: it cannot be done"):
-        played(CLAIM, *through("coder", "reviewer", "tester"), StageEntered(ID, "qa"), Landed(ID))
-    done = played(CLAIM, Housed(ID, "b", "main"), *through(*ROLES), Landed(ID, "abc123"))
+        played(CLAIM, *through("coder", "reviewer", "tester"), StageEntered(ID, "qa"), TaskLanded(ID))
+    done = played(CLAIM, BranchAssigned(ID, "b", "main"), *through(*ROLES), TaskLanded(ID, "abc123"))
     assert (done.task.status, done.worker) == ("done", "")
     assert done.task.metadata == {"landed": {"commit": "abc123", "target": "main"}}
 
 
 def test_work_in_a_stage_takes_its_pass_away() -> None:
     with pytest.raises(IllegalMove, match="has not passed coder"):
-        played(CLAIM, BEGIN, StagePassed(ID, "coder"), BEGIN, Landed(ID))
+        played(CLAIM, BEGIN, StagePassed(ID, "coder"), BEGIN, TaskLanded(ID))
 
 
 def test_the_loop_is_told_live() -> None:  # 000-15
@@ -158,7 +158,7 @@ def test_a_new_stage_has_a_clock_of_its_own() -> None:  # 000-15
     entry = played(CLAIM, BEGIN, StagePassed(ID, "coder"), StageEntered(ID, "reviewer"), review)
     loop = entry.task.metadata["ralph"]
     assert isinstance(loop, dict)
-    assert loop["started_at"] == iso(AT + 60)
+    assert loop["started_at"] == format_iso_time(AT + 60)
 
 
 @pytest.mark.parametrize("number", [0, 16])
@@ -170,13 +170,13 @@ def test_there_is_no_iteration_beyond_the_limit(number: int) -> None:  # 000-07
 
 
 def test_max_iterations_give_it_back_with_the_reason() -> None:  # 000-20
-    failed = played(CLAIM, BEGIN, GaveUp(ID, 15, "x" * LAST_OUTPUT + "the end"))
+    failed = played(CLAIM, BEGIN, GaveUp(ID, 15, "x" * MAX_LAST_OUTPUT_CHARS + "the end"))
     assert (failed.task.status, failed.worker, failed.task.iteration) == ("todo", "", 0)
     assert failed.task.metadata == {
         "ralph_failure": {
             "stage": "coder",
             "iterations_used": 15,
-            "last_output": "x" * (LAST_OUTPUT - 7) + "the end",
+            "last_output": "x" * (MAX_LAST_OUTPUT_CHARS - 7) + "the end",
             "reason": "Max iterations reached without completion promise",
         }
     }
@@ -215,7 +215,7 @@ def test_an_edit_changes_what_it_names() -> None:
 
 
 def test_what_was_blocked_says_why_until_it_is_opened_again() -> None:
-    entry = played(CLAIM, Housed(ID, "ralph/TASK-001", "main"), Blocked(ID, "merge conflict"))
+    entry = played(CLAIM, BranchAssigned(ID, "ralph/TASK-001", "main"), Blocked(ID, "merge conflict"))
     assert entry.task.metadata["blocked"] == {"reason": "merge conflict", "stage": "coder", "branch": "ralph/TASK-001"}
     again = played(Reopened(ID), entry=entry)
     assert (dict(again.task.metadata), again.branch, again.task.stage) == ({}, "ralph/TASK-001", "coder")
@@ -229,7 +229,7 @@ ANY = st.one_of(
     st.builds(StagePassed, st.just(ID), STAGES),
     st.builds(IterationBegun, st.just(ID), STAGES, st.integers(0, 6), st.just(5), st.just("P"), st.just(AT)),
     st.just(SentBack(ID, "more", AT)),
-    st.just(Landed(ID, "abc")),
+    st.just(TaskLanded(ID, "abc")),
 )
 
 
@@ -239,13 +239,13 @@ def test_whatever_comes_a_task_makes_sense(changes: list[Change]) -> None:
     for change in changes:
         before = entry
         try:
-            entry = moved(entry, change)
+            entry = apply_change(entry, change)
         except IllegalMove:
             continue
         task = entry.task
         assert (entry.worker != "") == (task.status == "in_progress")
         assert "ralph" not in task.metadata or task.status == "in_progress"
-        assert before.task.status != "done" or entry == before or isinstance(change, Attempted | Spent)
+        assert before.task.status != "done" or entry == before or isinstance(change, Attempted | CostRecorded)
         assert set(entry.passed) <= {*ROLES[: ROLES.index(task.stage) + 1]} if task.stage else entry.passed == ()
         if task.status == "done" and before.task.status != "done":
             assert task.stage in before.passed
@@ -254,13 +254,13 @@ def test_whatever_comes_a_task_makes_sense(changes: list[Change]) -> None:
 def test_only_send_backs_since_it_was_given_up_count() -> None:
     reviewed = [CLAIM, *through("coder"), StageEntered(ID, "reviewer")]
     back = played(*reviewed, SentBack(ID, "Louder.", AT))
-    assert [record["changes"] for record in send_backs(back.task)] == ["Louder."]
+    assert [record["changes"] for record in list_send_backs(back.task)] == ["Louder."]
     rested = played(Released(ID), CLAIM, entry=back)
-    assert len(send_backs(rested.task)) == 1
+    assert len(list_send_backs(rested.task)) == 1
     failed = played(FAIL, entry=rested)
-    assert send_backs(failed.task) == []
+    assert list_send_backs(failed.task) == []
     again = played(*reviewed, SentBack(ID, "Clearer.", AT), entry=failed)
-    assert [record["changes"] for record in send_backs(again.task)] == ["Clearer."]
+    assert [record["changes"] for record in list_send_backs(again.task)] == ["Clearer."]
     assert len(again.task.metadata["ralph_send_backs"]) == 2  # type: ignore[arg-type]  # a list, kept whole
 
 
@@ -287,6 +287,8 @@ def test_what_was_proven_by_other_criteria_is_proven_again(
     assert (edited.task.stage, edited.passed) == (stage, passed)
 
 
-@pytest.mark.parametrize(("reason", "ended"), [(AT_WORK, True), (RUN_GONE, True), ("nobody needs it", False)])
+@pytest.mark.parametrize(
+    ("reason", "ended"), [(CANCELLED_AT_WORK, True), (CANCELLED_RUN_GONE, True), ("nobody needs it", False)]
+)
 def test_work_that_was_ended_is_no_task_given_up(reason: str, ended: bool) -> None:
-    assert only_its_work_was_cancelled(played(CLAIM, Cancelled(ID, reason)).task) is ended
+    assert is_only_work_cancelled(played(CLAIM, Cancelled(ID, reason)).task) is ended

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.core.text import plain as module
-from ralph.core.text.plain import cells, first_lines, fitted, one_line, plain, wrapped
+from ralph.core.text.plain import count_cells, one_line, sanitize, take_first_lines, truncate_cells, wrap_text
 
 HOSTILE = {
     "OSC 52 writes the clipboard": ("a\x1b]52;c;cm0gLXJm\x07b", "ab"),
@@ -63,24 +63,24 @@ ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x9d[]P\\\x07\x9c\
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_becomes_its_text(name: str) -> None:  # 001-28: the display shows, it never obeys
     given_text, expected = HOSTILE[name]
-    assert plain(given_text) == expected
+    assert sanitize(given_text) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["", "plain", "two\nlines", "a\ttab", "naïve café ✓ → … “x”", "日本語", "é ❤️ 👍🏽", "a\xa0b\u3000c", "�"]
 )
 def test_text_is_left_alone(text: str) -> None:
-    assert plain(text) is text or plain(text) == text
+    assert sanitize(text) is text or sanitize(text) == text
 
 
 def test_clean_text_is_not_even_copied() -> None:
     text = "line of a tool's output → café\n" * 50
-    assert plain(text) is text
+    assert sanitize(text) is text
 
 
 @given(ANY_TEXT)
 def test_what_is_left_holds_no_control_character(text: str) -> None:
-    left = plain(text)
+    left = sanitize(text)
     assert all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp") for c in left)
     assert not set(left) & set(
         "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
@@ -89,18 +89,18 @@ def test_what_is_left_holds_no_control_character(text: str) -> None:
 
 @given(ANY_TEXT)
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
-    assert plain(plain(text)) == plain(text)
+    assert sanitize(sanitize(text)) == sanitize(text)
 
 
 @given(ANY_TEXT)
 def test_nothing_visible_is_added(text: str) -> None:
-    assert set(plain(text)) - {"\n"} <= set(text)
+    assert set(sanitize(text)) - {"\n"} <= set(text)
 
 
 @pytest.mark.parametrize("name", FLOODS)
 def test_a_flood_costs_its_length(name: str) -> None:
     began = time.process_time()
-    left = plain(FLOODS[name])
+    left = sanitize(FLOODS[name])
     assert "\x1b" not in left
     assert time.process_time() - began < 10  # quadratic work would take hours
 
@@ -111,8 +111,9 @@ def test_ascii_text_loads_no_tables() -> None:
 
     code = (
         "import sys; before = 'unicodedata' in sys.modules\n"
-        "from ralph.core.text.plain import plain, cells, wrapped, one_line\n"
-        "plain('x'); cells('x'); wrapped('x y', 2); one_line('x', 9); assert 'unicodedata' not in sys.modules or before"
+        "from ralph.core.text.plain import sanitize, count_cells, wrap_text, one_line\n"
+        "sanitize('x'); count_cells('x'); wrap_text('x y', 2); one_line('x', 9)\n"
+        "assert 'unicodedata' not in sys.modules or before"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -133,16 +134,16 @@ def test_ascii_text_loads_no_tables() -> None:
     ],
 )
 def test_cells_are_those_of_a_terminal(text: str, width: int) -> None:
-    assert cells(text) == width
+    assert count_cells(text) == width
 
 
 def test_what_counts_as_ordinary_is_text_of_one_cell() -> None:
     """The fast path and the careful one agree on every character there is."""
     for code in range(0x80, sys.maxunicode + 1):
         character = chr(code)
-        if module._odd().search(character) is None:
-            assert plain(character) == character, hex(code)
-            assert cells(character) == 1, hex(code)
+        if module._odd_pattern().search(character) is None:
+            assert sanitize(character) == character, hex(code)
+            assert count_cells(character) == 1, hex(code)
 
 
 @pytest.mark.parametrize(
@@ -163,11 +164,11 @@ def test_what_counts_as_ordinary_is_text_of_one_cell() -> None:
     ],
 )
 def test_fitted_cuts_to_cells(text: str, width: int, expected: str) -> None:
-    assert fitted(text, width) == expected
+    assert truncate_cells(text, width) == expected
 
 
 def test_fitted_has_room_for_a_longer_ellipsis() -> None:
-    assert fitted("a long line", 8, "...") == "a lon..."
+    assert truncate_cells("a long line", 8, "...") == "a lon..."
 
 
 @given(ANY_TEXT, st.integers(0, 30))
@@ -175,25 +176,25 @@ def test_one_line_is_one_line_and_fits(text: str, width: int) -> None:
     line = one_line(text, width)
     assert "\n" not in line
     assert "\t" not in line
-    assert plain(line) == line
-    assert cells(line) <= width
+    assert sanitize(line) == line
+    assert count_cells(line) <= width
 
 
 @given(ANY_TEXT, st.integers(1, 5), st.integers(1, 30))
 def test_first_lines_are_few_and_fit(text: str, most: int, width: int) -> None:
-    lines = first_lines(text, most, width)
+    lines = take_first_lines(text, most, width)
     assert 1 <= len(lines) <= most
     for line in lines:
         assert "\n" not in line
-        assert plain(line) == line
-        assert cells(line) <= width
+        assert sanitize(line) == line
+        assert count_cells(line) <= width
 
 
 @given(ANY_TEXT, st.integers(2, 30))
 def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) -> None:
-    lines = wrapped(text, width)
-    assert all(cells(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(plain(text).split())
+    lines = wrap_text(text, width)
+    assert all(count_cells(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(sanitize(text).split())
 
 
 @pytest.mark.parametrize(
@@ -208,11 +209,11 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) ->
     ],
 )
 def test_wrapped_breaks_between_words(text: str, expected: list[str]) -> None:
-    assert wrapped(text, 10) == expected
+    assert wrap_text(text, 10) == expected
 
 
 def test_a_wide_character_in_one_column_does_not_hang() -> None:
-    assert wrapped("日本", 1) == ["日", "本"]
+    assert wrap_text("日本", 1) == ["日", "本"]
 
 
 def test_one_line_folds_a_script() -> None:
@@ -225,8 +226,8 @@ def test_one_line_looks_at_no_more_than_can_matter() -> None:
 
 
 def test_first_lines_show_where_they_were_cut() -> None:
-    assert first_lines("a\nb\nc\nd", 3, 9) == ["a", "b", "c"]
-    assert first_lines("x" * 100, 2, 9) == ["x" * 8 + "…"]
-    assert first_lines("1234567\n12345\n" + "y" * 50, 3, 9) == ["1234567", "12345", "y" * 8 + "…"]
-    assert first_lines("日本語日本語", 1, 5) == ["日本…"]
-    assert first_lines("\x1b[1mbold\x1b[0m\n\x1b]0;t\x07x", 2, 9) == ["bold", "x"]
+    assert take_first_lines("a\nb\nc\nd", 3, 9) == ["a", "b", "c"]
+    assert take_first_lines("x" * 100, 2, 9) == ["x" * 8 + "…"]
+    assert take_first_lines("1234567\n12345\n" + "y" * 50, 3, 9) == ["1234567", "12345", "y" * 8 + "…"]
+    assert take_first_lines("日本語日本語", 1, 5) == ["日本…"]
+    assert take_first_lines("\x1b[1mbold\x1b[0m\n\x1b]0;t\x07x", 2, 9) == ["bold", "x"]

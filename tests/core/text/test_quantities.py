@@ -3,14 +3,14 @@
 import pytest
 
 from ralph.core.text.quantities import (
-    counted,
-    duration,
-    exact_duration,
-    money,
-    spaced_duration,
-    timing,
-    tokens,
-    traffic,
+    format_duration,
+    format_exact_duration,
+    format_money,
+    format_spaced_duration,
+    format_timing,
+    format_tokens,
+    format_usage,
+    pluralize,
 )
 from ralph.model.events import Usage
 
@@ -20,7 +20,7 @@ from ralph.model.events import Usage
     [(0, "0"), (999, "999"), (1000, "1K"), (1499, "1K"), (1500, "2K"), (999_999, "1000K"), (1_234_567, "1.2M")],
 )
 def test_tokens(count: int, expected: str) -> None:  # 001-28
-    assert tokens(count) == expected
+    assert format_tokens(count) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_tokens(count: int, expected: str) -> None:  # 001-28
     ],
 )
 def test_duration(seconds: float, expected: str) -> None:  # 001-28
-    assert duration(seconds) == expected
+    assert format_duration(seconds) == expected
 
 
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(0, "0.0s"), (-1, "0.0s"), (1.23, "1.2s"), (59.94, "59.9s"), (59.96, "1m"), (61, "1m1s")]
 )
 def test_timing_has_tenths_below_a_minute(seconds: float, expected: str) -> None:  # 001-26
-    assert timing(seconds) == expected
+    assert format_timing(seconds) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,27 +56,27 @@ def test_timing_has_tenths_below_a_minute(seconds: float, expected: str) -> None
     [(5.76, "$5.76"), (0.0, "$0.00"), (0.004, "<$0.01"), (0.005, "$0.01"), (1234.5, "$1,234.50"), (None, "—")],
 )
 def test_money(usd: float | None, expected: str) -> None:  # 001-28
-    assert money(usd) == expected
+    assert format_money(usd) == expected
 
 
 def test_money_unknown_in_ascii() -> None:
-    assert money(None, "-") == "-"
+    assert format_money(None, "-") == "-"
 
 
 def test_one_thing_is_singular() -> None:
-    assert [counted(n, "line") for n in (0, 1, 2)] == ["0 lines", "1 line", "2 lines"]
+    assert [pluralize(n, "line") for n in (0, 1, 2)] == ["0 lines", "1 line", "2 lines"]
 
 
 def test_traffic_counts_both_kinds_of_cache() -> None:  # 001-28
-    assert traffic(Usage(1_234_567, 45_000, 800_000, 50_000)) == "1.2M in (850K cached) / 45K out"
-    assert traffic(Usage(1000, 20)) == "1K in / 20 out"
+    assert format_usage(Usage(1_234_567, 45_000, 800_000, 50_000)) == "1.2M in (850K cached) / 45K out"
+    assert format_usage(Usage(1000, 20)) == "1K in / 20 out"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(300, "5m0s"), (90, "1m30s"), (0.5, "0.5s"), (45, "45s"), (3600, "1h0m0s"), (3725, "1h2m5s")]
 )
 def test_an_exact_duration_leaves_no_part_out(seconds: float, text: str) -> None:  # 003-12
-    assert exact_duration(seconds) == text
+    assert format_exact_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_an_exact_duration_leaves_no_part_out(seconds: float, text: str) -> None
     [(-1, "0s"), (42.9, "42s"), (60, "1m 0s"), (323, "5m 23s"), (3607, "1h 0m 7s"), (90000, "25h 0m 0s")],
 )
 def test_a_running_clock_shows_every_part(seconds: float, text: str) -> None:  # 000-19
-    assert spaced_duration(seconds) == text
+    assert format_spaced_duration(seconds) == text

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ralph.core.text.secrets import hidden, hidden_words, is_secret
+from ralph.core.text.secrets import is_secret_name, redact, redact_argv
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ from ralph.core.text.secrets import hidden, hidden_words, is_secret
     ],
 )
 def test_a_secret_is_hidden_and_the_rest_is_not(text: str, shown: str) -> None:  # 001-26
-    assert hidden(text) == shown
-    assert hidden(shown) == shown
+    assert redact(text) == shown
+    assert redact(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_secret_is_hidden_and_the_rest_is_not(text: str, shown: str) -> None: 
     ],
 )
 def test_what_is_none_stays(text: str) -> None:
-    assert hidden(text) == text
+    assert redact(text) == text
 
 
 @pytest.mark.parametrize(
@@ -72,16 +72,16 @@ def test_what_is_none_stays(text: str) -> None:
     ],
 )
 def test_words_of_a_command_are_read_together(words: tuple[str, ...], shown: tuple[str, ...]) -> None:  # 001-26
-    assert hidden_words(words) == shown
+    assert redact_argv(words) == shown
 
 
 def test_names_of_variables() -> None:
-    assert is_secret("MY_API_KEY")
-    assert not is_secret("HOME")
+    assert is_secret_name("MY_API_KEY")
+    assert not is_secret_name("HOME")
 
 
 @pytest.mark.parametrize("piece", ["key", "a", "-", "x-key", "://a:", '"', "'key'", "bearer ", "authorization"])
 def test_a_huge_text_takes_no_time(piece: str) -> None:
     began = time.monotonic()
-    hidden("sk-" + piece * (200_000 // len(piece)))
+    redact("sk-" + piece * (200_000 // len(piece)))
     assert time.monotonic() - began < 3

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from ralph.core.text.write_error import unwritable
+from ralph.core.text.write_error import explain_write_error
 
 
 def failed(number: int, path: str | None = None) -> OSError:
@@ -29,6 +29,6 @@ def failed(number: int, path: str | None = None) -> OSError:
     ],
 )
 def test_it_tells_what_and_which_and_what_to_do(error: OSError, message: str, hint: str) -> None:
-    told = unwritable("/r", error)
+    told = explain_write_error("/r", error)
     assert (told.message, told.exit_code) == (message, 2)
     assert told.hint.startswith(hint)

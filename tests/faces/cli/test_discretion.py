@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from support.workshop import Workshop, result
+from support.workshop import ProjectFixture, make_result_command
 
 FLAGS = [
     *("--api-key", "s1cret", "--api-key=s2cret", "--token s3cret", "-H", "'Authorization: Bearer s4cret'"),
@@ -28,14 +28,14 @@ GUARDRAILS = [{"command": "DB_PASSWORD=s9cret true"}, {"command": "curl -H 'Auth
         ["doctor", "--json"],
     ],
 )
-def test_no_face_shows_a_secret(workshop: Workshop, words: list[str]) -> None:  # 001-26
+def test_no_face_shows_a_secret(workshop: ProjectFixture, words: list[str]) -> None:  # 001-26
     workshop.settings(agent=AGENT, guardrails=GUARDRAILS)
     shown = workshop.ralph(*words)
     assert "***" in shown.stdout
     assert not SECRET.search(shown.stdout + shown.stderr)
 
 
-def test_nor_does_a_look_at_it_afterwards(workshop: Workshop) -> None:  # 001-26
+def test_nor_does_a_look_at_it_afterwards(workshop: ProjectFixture) -> None:  # 001-26
     workshop.settings(agent=AGENT, guardrails=GUARDRAILS)
     workshop.ralph("run", "-p", "x", "-m", "1", "--baseline")
     for words in (["show"], ["show", "--json"], ["logs"], ["logs", "--json"], ["status"]):
@@ -45,8 +45,8 @@ def test_nor_does_a_look_at_it_afterwards(workshop: Workshop) -> None:  # 001-26
     assert not [path.name for path in (workshop.repo / ".ralph").iterdir() if SECRET.search(path.name)]
 
 
-def test_the_agent_gets_all_of_it(workshop: Workshop) -> None:
-    workshop.agent(result("working"), result("<response>DONE</response>"))
+def test_the_agent_gets_all_of_it(workshop: ProjectFixture) -> None:
+    workshop.agent(make_result_command("working"), make_result_command("<response>DONE</response>"))
     workshop.settings(agent=AGENT, guardrails=GUARDRAILS)
     workshop.ralph("run", "-p", "x", "-m", "2")
     given = (workshop.home / "argv.1").read_text()
@@ -64,7 +64,7 @@ def test_the_agent_gets_all_of_it(workshop: Workshop) -> None:
         {"command": "claude", "flags": ["--token", "s1cret and more"]},
     ],
 )
-def test_an_error_or_a_warning_quotes_none(workshop: Workshop, agent: dict[str, object]) -> None:  # 001-26
+def test_an_error_or_a_warning_quotes_none(workshop: ProjectFixture, agent: dict[str, object]) -> None:  # 001-26
     workshop.settings(agent=agent)
     for words in (["run", "-p", "x"], ["run", "-p", "x", "--json"], ["doctor"]):
         told = workshop.ralph(*words)

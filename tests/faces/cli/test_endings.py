@@ -5,15 +5,15 @@ import time
 
 import pytest
 
-from support.processes import eventually
-from support.workshop import Workshop, result
+from support.processes import wait_until
+from support.workshop import ProjectFixture, make_result_command
 
-DONE = result("<response>DONE</response>")
+DONE = make_result_command("<response>DONE</response>")
 ONWARD = "`ralph run --resume` goes on"
 
 
 # -- whether going on can help ---------------------------------------------------------------------
-def test_no_resume_is_advised_where_the_runs_own_settings_are_wrong(workshop: Workshop) -> None:
+def test_no_resume_is_advised_where_the_runs_own_settings_are_wrong(workshop: ProjectFixture) -> None:
     workshop.settings(agent={"command": "cat {prompt}"})
     too_long = workshop.ralph("run", "-p", "x" * 120_000)
     assert (too_long.returncode, too_long.stderr) == (2, "")
@@ -31,7 +31,7 @@ def test_no_resume_is_advised_where_the_runs_own_settings_are_wrong(workshop: Wo
     assert ONWARD not in workshop.ralph("run", "-p", "x").stderr
 
 
-def test_it_is_advised_where_the_trouble_is_elsewhere(workshop: Workshop) -> None:
+def test_it_is_advised_where_the_trouble_is_elsewhere(workshop: ProjectFixture) -> None:
     workshop.agent("echo 'Invalid API key' >&2; exit 1", DONE)
     refused = workshop.ralph("run", "-p", "x")
     assert refused.returncode == 2
@@ -41,10 +41,10 @@ def test_it_is_advised_where_the_trouble_is_elsewhere(workshop: Workshop) -> Non
 
 # -- what was cut off ------------------------------------------------------------------------------
 @pytest.mark.parametrize("how", ["signals", "cancel"])
-def test_an_iteration_that_was_cut_off_is_told_as_such(workshop: Workshop, how: str) -> None:
-    workshop.agent(result("working"), "sleep 60")
+def test_an_iteration_that_was_cut_off_is_told_as_such(workshop: ProjectFixture, how: str) -> None:
+    workshop.agent(make_result_command("working"), "sleep 60")
     with workshop.start("run", "-p", "x") as run:
-        assert eventually(lambda: workshop.calls == 2)
+        assert wait_until(lambda: workshop.calls == 2)
         time.sleep(1)
         if how == "cancel":
             workshop.ralph("cancel")
@@ -60,21 +60,21 @@ def test_an_iteration_that_was_cut_off_is_told_as_such(workshop: Workshop, how: 
     assert "2/10 iterations" in workshop.ralph("status").stdout
 
 
-def test_the_first_one_too(workshop: Workshop) -> None:
+def test_the_first_one_too(workshop: ProjectFixture) -> None:
     workshop.agent("sleep 60")
     with workshop.start("run", "-p", "x") as run:
-        assert eventually(lambda: workshop.calls == 1)
+        assert wait_until(lambda: workshop.calls == 1)
         workshop.ralph("cancel")
         told = run.communicate(timeout=20)[0]
     assert " · 1 iteration, interrupted · " in told
     assert "1/10 iterations" in workshop.ralph("status").stdout
 
 
-def test_a_guardrail_that_was_not_run_is_not_counted_as_passed(workshop: Workshop) -> None:
-    workshop.agent(result("working"))
+def test_a_guardrail_that_was_not_run_is_not_counted_as_passed(workshop: ProjectFixture) -> None:
+    workshop.agent(make_result_command("working"))
     workshop.settings(guardrails=[{"command": "touch began; sleep 2"}, {"command": "true"}])
     with workshop.start("run", "-p", "x") as run:
-        assert eventually((workshop.repo / "began").exists)
+        assert wait_until((workshop.repo / "began").exists)
         run.send_signal(signal.SIGINT)
         told = run.communicate(timeout=20)[0]
     assert "1  finished  ! 1/2 " in told
@@ -83,12 +83,12 @@ def test_a_guardrail_that_was_not_run_is_not_counted_as_passed(workshop: Worksho
 
 # -- an exit code that says something else ---------------------------------------------------------
 @pytest.mark.parametrize(("end", "code"), [("exit 1", "1"), ("kill -9 $$", "-9")])
-def test_a_success_with_another_exit_code_says_so(workshop: Workshop, end: str, code: str) -> None:
+def test_a_success_with_another_exit_code_says_so(workshop: ProjectFixture, end: str, code: str) -> None:
     workshop.agent(f"{DONE}; {end}")
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
     assert f"time: 0s, exit code: {code})" in done.stdout
 
 
-def test_a_plain_success_does_not(workshop: Workshop) -> None:
+def test_a_plain_success_does_not(workshop: ProjectFixture) -> None:
     assert "exit code" not in workshop.ralph("run", "-p", "x").stdout

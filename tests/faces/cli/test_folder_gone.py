@@ -4,17 +4,17 @@ import subprocess
 
 import pytest
 
-from support.workshop import RALPH, Workshop, result
+from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
-WORKING = result("still at it")
+WORKING = make_result_command("still at it")
 
 
 @pytest.mark.parametrize("agent", ["claude", "claude {prompt_file}", "my-agent {prompt_file}"])
-def test_the_folder_is_named_not_the_agent(workshop: Workshop, agent: str) -> None:
+def test_the_folder_is_named_not_the_agent(workshop: ProjectFixture, agent: str) -> None:
     below = workshop.repo / "below"
     below.mkdir()
     workshop.agent(f"rm -r {below}; {WORKING}", name=agent.split()[0])
-    words = [*RALPH, "run", "-p", "x", "-m", "3", "--agent", agent]
+    words = [*RALPH_ARGV, "run", "-p", "x", "-m", "3", "--agent", agent]
     done = subprocess.run(
         words, cwd=below, env=workshop.environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -25,13 +25,13 @@ def test_the_folder_is_named_not_the_agent(workshop: Workshop, agent: str) -> No
     assert not below.exists()
 
 
-def test_a_guardrail_that_cannot_be_started_says_why(workshop: Workshop) -> None:
+def test_a_guardrail_that_cannot_be_started_says_why(workshop: ProjectFixture) -> None:
     below = workshop.repo / "below"
     (below / ".ralph").mkdir(parents=True)
     (below / ".ralph/settings.json").write_text('{"guardrails": [{"command": "true"}]}')
     workshop.agent(f"rm -r {below}; {WORKING}")
     done = subprocess.run(
-        [*RALPH, "run", "-p", "x"],
+        [*RALPH_ARGV, "run", "-p", "x"],
         cwd=below,
         env=workshop.environment,
         capture_output=True,

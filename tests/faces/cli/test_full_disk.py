@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.workshop import RALPH, Workshop, result
+from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
 COMMANDS = [
     "--version",
@@ -30,10 +30,10 @@ COMMANDS = [
 ]
 
 
-def printing_to_full(workshop: Workshop, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+def printing_to_full(workshop: ProjectFixture, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     with Path("/dev/full").open("w") as full:
         return subprocess.run(
-            [*RALPH, *words],
+            [*RALPH_ARGV, *words],
             cwd=workshop.repo,
             env={**workshop.environment, **variables},
             stdin=subprocess.DEVNULL,
@@ -46,9 +46,9 @@ def printing_to_full(workshop: Workshop, *words: str, **variables: str) -> "subp
 
 
 @pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def used(tmp_path_factory: pytest.TempPathFactory) -> ProjectFixture:
     """A repository in which there is something to tell."""
-    workshop = Workshop(tmp_path_factory.mktemp("full"))
+    workshop = ProjectFixture(tmp_path_factory.mktemp("full"))
     workshop.settings()
     assert workshop.ralph("run", "-p", "x").returncode == 0
     return workshop
@@ -57,7 +57,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("line", COMMANDS)
 @pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "at once"])
-def test_what_cannot_be_printed_is_one_clear_error(used: Workshop, line: str, variables: dict[str, str]) -> None:
+def test_what_cannot_be_printed_is_one_clear_error(used: ProjectFixture, line: str, variables: dict[str, str]) -> None:
     done = printing_to_full(used, *line.split(), **variables)
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("No space left on device") == 1
@@ -67,18 +67,18 @@ def test_what_cannot_be_printed_is_one_clear_error(used: Workshop, line: str, va
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_of_a_run_only_the_display_is_lost(used: Workshop) -> None:
-    used.agent(result("<response>DONE</response>"))
+def test_of_a_run_only_the_display_is_lost(used: ProjectFixture) -> None:
+    used.agent(make_result_command("<response>DONE</response>"))
     for words in (("run", "-p", "x"), ("run", "-p", "x", "--json")):
         done = printing_to_full(used, *words)
         assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_an_error_nobody_can_be_told_keeps_its_exit_code(used: Workshop) -> None:
+def test_an_error_nobody_can_be_told_keeps_its_exit_code(used: ProjectFixture) -> None:
     with Path("/dev/full").open("w") as full:
         for words in (["nonsense"], ["run"], ["config", "show"]):
             done = subprocess.run(
-                [*RALPH, *words], cwd=used.repo, env=used.environment, stdout=full, stderr=full, check=False
+                [*RALPH_ARGV, *words], cwd=used.repo, env=used.environment, stdout=full, stderr=full, check=False
             )
             assert done.returncode == 2

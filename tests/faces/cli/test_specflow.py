@@ -10,61 +10,61 @@ from pathlib import Path
 import pytest
 
 from ralph.app import paths as places
-from ralph.app.board.tasks import board
+from ralph.app.board.tasks import open_board
 from ralph.faces.cli import main
-from ralph.faces.cli.pages.active_loops import ago, loops_text
-from ralph.faces.cli.specflow import NAMES, translated, usage
+from ralph.faces.cli.pages.active_loops import format_age, render_loops_text
+from ralph.faces.cli.specflow import SPECFLOW_COMMANDS, render_usage, translate_command
 from ralph.model.board import IterationBegun, Spec, StagePassed
 from ralph.model.spec import Task
-from ralph.process.identity import own
-from ralph.stores.runs import Keeper, NewRun, Runs
-from ralph.stores.sqlite import opened
+from ralph.process.identity import identify_self
+from ralph.stores.runs import NewRun, RunOwner, RunStore
+from ralph.stores.sqlite import open_database
 
 LOOP = """
 import sys, time
 from ralph.model.board import Cancelled, IterationBegun
-from ralph.process.identity import own
-from ralph.stores.runs import Keeper, NewRun, Runs
-from ralph.stores.sqlite import opened
-from ralph.stores.tasks import Tasks
-database = opened(sys.argv[1])
-me = own()
-keeper = Keeper(me.pid, me.ticks, me.boot, 0, 0)
-Runs(database).begin(NewRun("run-1", "execute", "", "claude", b"", keeper, time.time()))
-tasks = Tasks(database)
+from ralph.process.identity import identify_self
+from ralph.stores.runs import RunOwner, NewRun, RunStore
+from ralph.stores.sqlite import open_database
+from ralph.stores.tasks import TaskStore
+database = open_database(sys.argv[1])
+me = identify_self()
+keeper = RunOwner(me.pid, me.ticks, me.boot, 0, 0)
+RunStore(database).begin(NewRun("run-1", "execute", "", "claude", b"", keeper, time.time()))
+tasks = TaskStore(database)
 tasks.claim("run-1", among=["TASK-001"])
 for number in (1, 2, 3):
     tasks.apply([IterationBegun("TASK-001", "coder", number, 15, "P", time.time() - 300)], f"run-1:{number}")
 print("ready", flush=True)
-while not tasks.wished("TASK-001", "cancel") or sys.argv[2] == "deaf":
+while not tasks.has_wish("TASK-001", "cancel") or sys.argv[2] == "deaf":
     time.sleep(0.05)
 tasks.apply([Cancelled("TASK-001", "ralph-cancel")], "run-1:end", "run-1")
 """
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> places.Places:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> places.Paths:
     """A folder with two tasks."""
     monkeypatch.chdir(tmp_path)
-    found = places.find(str(tmp_path))
-    with board(found) as tasks:
-        tasks.put_new([Task("TASK-001", "auth", "One"), Task("TASK-002", "auth", "Two")], [Spec("auth", "Auth")])
+    found = places.find_paths(str(tmp_path))
+    with open_board(found) as tasks:
+        tasks.add_new([Task("TASK-001", "auth", "One"), Task("TASK-002", "auth", "Two")], [Spec("auth", "Auth")])
     return found
 
 
 @pytest.fixture
-def loop(here: places.Places) -> Iterator[subprocess.Popen[str]]:
+def loop(here: places.Paths) -> Iterator[subprocess.Popen[str]]:
     """A process that works on TASK-001 and listens."""
     yield from running(here, "listening")
 
 
 @pytest.fixture
-def deaf(here: places.Places) -> Iterator[subprocess.Popen[str]]:
+def deaf(here: places.Paths) -> Iterator[subprocess.Popen[str]]:
     """One that does not."""
     yield from running(here, "deaf")
 
 
-def running(here: places.Places, manner: str) -> Iterator[subprocess.Popen[str]]:
+def running(here: places.Paths, manner: str) -> Iterator[subprocess.Popen[str]]:
     child = subprocess.Popen([sys.executable, "-c", LOOP, here.database, manner], stdout=subprocess.PIPE, text=True)
     assert child.stdout
     assert child.stdout.readline() == "ready\n"
@@ -75,18 +75,18 @@ def running(here: places.Places, manner: str) -> Iterator[subprocess.Popen[str]]
 
 
 def specflow(*words: str) -> int:
-    ours = translated(words)
+    ours = translate_command(words)
     assert ours
     return main.main(ours)
 
 
 def test_status_is_told_in_the_seeds_words(  # 000-17, 002-25
-    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Places
+    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
 ) -> None:
-    database, me = opened(here.database), own()
-    keeper = Keeper(me.pid, me.ticks, me.boot, 0, 0)
-    Runs(database).begin(NewRun("run-2", "execute", "", "claude", b"", keeper, time.time()))
-    with board(here) as tasks:
+    database, me = open_database(here.database), identify_self()
+    keeper = RunOwner(me.pid, me.ticks, me.boot, 0, 0)
+    RunStore(database).begin(NewRun("run-2", "execute", "", "claude", b"", keeper, time.time()))
+    with open_board(here) as tasks:
         tasks.claim("run-2", stage=lambda task: "tester")
         tasks.apply([IterationBegun("TASK-002", "tester", 7, 10, "P", time.time() - 725)], "k")
     assert specflow("ralph-status") == 0
@@ -112,14 +112,14 @@ def test_without_loops_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:  
 
 
 def test_cancel_stops_the_loop_in_time_and_tells_where_it_was(  # 000-18
-    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Places
+    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
 ) -> None:
     began = time.monotonic()
     assert specflow("ralph-cancel", "TASK-001") == 0
     assert time.monotonic() - began < 2
     assert capsys.readouterr().out == "Cancelled Ralph loop for TASK-001 at iteration 3/15\n"
     assert loop.wait(10) == 0
-    with board(here) as tasks:
+    with open_board(here) as tasks:
         assert tasks.get("TASK-001").task.status == "cancelled"
 
 
@@ -135,7 +135,7 @@ def test_a_loop_that_does_not_answer_is_told_after_two_seconds(  # 000-18
 
 
 def test_what_a_dead_run_left_is_no_active_loop_and_is_cancelled_at_once(  # §3-10
-    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Places
+    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
 ) -> None:
     loop.kill()
     loop.wait()
@@ -147,7 +147,7 @@ def test_what_a_dead_run_left_is_no_active_loop_and_is_cancelled_at_once(  # §3
     ]
     assert specflow("ralph-cancel", "TASK-001") == 0
     assert capsys.readouterr().out == "Cancelled Ralph loop for TASK-001 at iteration 3/15\n"
-    with board(here) as tasks:
+    with open_board(here) as tasks:
         entry = tasks.get("TASK-001")
         assert (entry.task.status, entry.task.stage) == ("cancelled", "coder")
 
@@ -160,8 +160,8 @@ def test_only_a_running_loop_is_cancelled(id_: str, told: str, capsys: pytest.Ca
     assert told in capsys.readouterr().err
 
 
-def test_a_task_that_was_just_claimed_has_a_line_too(capsys: pytest.CaptureFixture[str], here: places.Places) -> None:
-    with board(here) as tasks:
+def test_a_task_that_was_just_claimed_has_a_line_too(capsys: pytest.CaptureFixture[str], here: places.Paths) -> None:
+    with open_board(here) as tasks:
         tasks.claim("nobody", stage=lambda task: "qa")
         tasks.apply([StagePassed("TASK-001", "qa")], "k")
     specflow("ralph-status")
@@ -179,9 +179,9 @@ def test_tasks_are_made_under_the_seeds_names(capsys: pytest.CaptureFixture[str]
 
 
 def test_execute_is_ralphs() -> None:
-    assert translated(["execute", "TASK-001", "-j", "2"]) == ["execute", "TASK-001", "-j", "2"]
-    assert translated(["launch"]) is None
-    assert translated([]) is None
+    assert translate_command(["execute", "TASK-001", "-j", "2"]) == ["execute", "TASK-001", "-j", "2"]
+    assert translate_command(["launch"]) is None
+    assert translate_command([]) is None
 
 
 def specflow_program(*words: str) -> subprocess.CompletedProcess[str]:
@@ -191,8 +191,8 @@ def specflow_program(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_program_tells_what_it_knows() -> None:
     shown = specflow_program("--help")
-    assert (shown.returncode, shown.stdout) == (0, usage() + "\n")
-    assert all(name in shown.stdout for name in NAMES)
+    assert (shown.returncode, shown.stdout) == (0, render_usage() + "\n")
+    assert all(name in shown.stdout for name in SPECFLOW_COMMANDS)
     refused = specflow_program("launch")
     assert refused.returncode == 2
     assert "known: task-create, task-followup, ralph-status, ralph-cancel, execute" in refused.stderr
@@ -205,8 +205,8 @@ def test_the_program_tells_what_it_knows() -> None:
     [(-3, "0s"), (59.9, "59s"), (60, "1m"), (323, "5m"), (3600, "1h"), (3900, "1h5m"), (90000, "1d1h"), (172800, "2d")],
 )
 def test_how_long_ago(seconds: float, told: str) -> None:  # 000-17
-    assert ago(seconds) == told
+    assert format_age(seconds) == told
 
 
 def test_no_loops_is_a_sentence() -> None:
-    assert loops_text([]) == "No active Ralph loops."
+    assert render_loops_text([]) == "No active Ralph loops."

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from support.pipeline import Pipeline
-from support.processes import alive_with
-from support.stories import SUBMIT, Stories, story
-from support.workshop import Workshop, result
+from support.pipeline import PipelineFixture
+from support.processes import find_processes_with
+from support.stories import SUBMIT_FIELDS, StoryFixture, make_story
+from support.workshop import ProjectFixture, make_result_command
 
-WORKING = result("still at it")
-DONE = result("<response>DONE</response>")
+WORKING = make_result_command("still at it")
+DONE = make_result_command("<response>DONE</response>")
 
 
 def sentence(folder: Path) -> str:
@@ -35,7 +35,7 @@ def told_once(done: "subprocess.CompletedProcess[str]", folder: Path) -> None:
 @pytest.mark.parametrize("answer", [WORKING, DONE])
 @pytest.mark.parametrize("gates", [[], [{"command": "touch checked", "failAction": "APPEND"}]])
 def test_a_run_ends_before_anything_else_is_started(
-    workshop: Workshop, answer: str, gates: list[dict[str, str]]
+    workshop: ProjectFixture, answer: str, gates: list[dict[str, str]]
 ) -> None:
     token = uuid.uuid4().hex
     state = workshop.repo / ".git" / "ralph"
@@ -47,12 +47,12 @@ def test_a_run_ends_before_anything_else_is_started(
     assert workshop.calls == 1
     assert not (workshop.repo / "checked").exists()
     assert (workshop.repo / "work.txt").exists()
-    assert not alive_with(token)
+    assert not find_processes_with(token)
     workshop.agent(DONE)
     assert workshop.ralph("run", "-p", "x").returncode == 0
 
 
-def test_its_end_is_an_event_too(workshop: Workshop) -> None:
+def test_its_end_is_an_event_too(workshop: ProjectFixture) -> None:
     state = workshop.repo / ".git" / "ralph"
     workshop.agent(f"rm -rf {state}; {WORKING}")
     done = workshop.ralph("run", "-p", "x", "--json")
@@ -61,7 +61,7 @@ def test_its_end_is_an_event_too(workshop: Workshop) -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_a_state_that_was_made_anew_is_not_the_runs_own(workshop: Workshop) -> None:
+def test_a_state_that_was_made_anew_is_not_the_runs_own(workshop: ProjectFixture) -> None:
     state = workshop.repo / ".git" / "ralph"
     workshop.agent(f"rm -rf {state}; mkdir {state}; touch {state}/ralph.db; {WORKING}")
     done = workshop.ralph("run", "-p", "x")
@@ -71,7 +71,7 @@ def test_a_state_that_was_made_anew_is_not_the_runs_own(workshop: Workshop) -> N
     assert (state / "ralph.db").read_bytes() == b""
 
 
-def test_a_resumed_run_ends_the_same_way(workshop: Workshop) -> None:
+def test_a_resumed_run_ends_the_same_way(workshop: ProjectFixture) -> None:
     state = workshop.repo / ".git" / "ralph"
     workshop.agent(WORKING, f"rm -rf {state}; sleep 1.2; {WORKING}")  # time to be asked for wishes
     assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 1
@@ -79,7 +79,7 @@ def test_a_resumed_run_ends_the_same_way(workshop: Workshop) -> None:
     assert workshop.calls == 2
 
 
-def test_outside_git_too(workshop: Workshop, tmp_path: Path) -> None:
+def test_outside_git_too(workshop: ProjectFixture, tmp_path: Path) -> None:
     workshop.repo = tmp_path / "plain"
     workshop.repo.mkdir()
     state = workshop.repo / ".ralph" / "state"
@@ -87,7 +87,7 @@ def test_outside_git_too(workshop: Workshop, tmp_path: Path) -> None:
     told_once(workshop.ralph("run", "-p", "x"), state)
 
 
-def test_a_supervised_task(workshop: Workshop) -> None:
+def test_a_supervised_task(workshop: ProjectFixture) -> None:
     task = workshop.repo / "proj" / "task"
     task.mkdir(parents=True)
     (task / "TASK.md").write_text("Do it.\n")
@@ -99,11 +99,11 @@ def test_a_supervised_task(workshop: Workshop) -> None:
     assert 'status: "completed"' in info.read_text()
 
 
-def test_a_story_loop(workshop: Workshop) -> None:
-    stories = Stories(workshop)
-    stories.plan(story("US-001"))
+def test_a_story_loop(workshop: ProjectFixture) -> None:
+    stories = StoryFixture(workshop)
+    stories.plan(make_story("US-001"))
     state = workshop.repo / ".git" / "ralph"
-    stories.script(("US-001", SUBMIT, "US-001: do it"))
+    stories.script(("US-001", SUBMIT_FIELDS, "US-001: do it"))
     script = workshop.home / "script.json"
     runs = json.loads(script.read_text())
     script.write_text(json.dumps([[{"bash": f"rm -rf {state}; echo x >> {workshop.home}/n"}, *runs[0]]]))
@@ -113,7 +113,7 @@ def test_a_story_loop(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_tasks_one_after_the_other_or_at_once(pipeline: Pipeline, jobs: str) -> None:
+def test_tasks_one_after_the_other_or_at_once(pipeline: PipelineFixture, jobs: str) -> None:
     state = pipeline.repo / ".git" / "ralph"
     pipeline.honest()
     for number in (1, 2, 3):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 TASK = ["task", "create", "T-1", "s", "Title", "--outcome", "o", "--acceptance", "a"]
 COMMANDS = {
@@ -21,7 +21,7 @@ LOOPS = ["run", "supervise", "story run", "execute"] if Path("/proc/self").exist
 
 
 @pytest.fixture
-def ready(workshop: Workshop) -> Workshop:
+def ready(workshop: ProjectFixture) -> ProjectFixture:
     """A repository in which every command would work."""
     (workshop.repo / "task").mkdir()
     (workshop.repo / "task/TASK.md").write_text("do it")
@@ -46,7 +46,9 @@ def a_closed_folder(state: Path) -> str:
 @pytest.mark.parametrize(
     ("name", "spoiled"), [*((name, a_file) for name in COMMANDS), *((name, a_closed_folder) for name in LOOPS)]
 )
-def test_it_is_one_clear_error_that_names_the_place(ready: Workshop, name: str, spoiled: Callable[[Path], str]) -> None:
+def test_it_is_one_clear_error_that_names_the_place(
+    ready: ProjectFixture, name: str, spoiled: Callable[[Path], str]
+) -> None:
     says = spoiled(ready.repo / ".git/ralph")
     done = ready.ralph(*COMMANDS[name])
     assert done.returncode == 2, done.stdout + done.stderr
@@ -56,7 +58,7 @@ def test_it_is_one_clear_error_that_names_the_place(ready: Workshop, name: str, 
     assert ready.calls == 0
 
 
-def test_notes_that_cannot_be_made(ready: Workshop) -> None:
+def test_notes_that_cannot_be_made(ready: ProjectFixture) -> None:
     (ready.repo / ".ralph").write_text("")
     done = ready.ralph("run", "-p", "x", "--json")
     assert done.returncode == 2

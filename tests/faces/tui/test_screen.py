@@ -12,14 +12,14 @@ from textual import _wait
 from textual.pilot import Pilot
 
 from ralph.app.board import watch as board
-from ralph.app.board.watch import Lookout
+from ralph.app.board.watch import BoardReader
 from ralph.config.schema import Settings
-from ralph.core.text.plain import cells
-from ralph.faces.glyphs import ASCII, EMOJI, UNICODE, Glyphs
+from ralph.core.text.plain import count_cells
+from ralph.faces.glyphs import ASCII_GLYPHS, EMOJI_GLYPHS, UNICODE_GLYPHS, Glyphs
 from ralph.faces.tui.app import BoardApp
-from ralph.faces.tui.dialogs import Details, Help, Question
+from ralph.faces.tui.dialogs import ConfirmDialog, HelpDialog, TaskDialog
 from ralph.faces.tui.lane import Lane
-from ralph.faces.tui.log import KEPT, Log
+from ralph.faces.tui.log import MAX_LOG_LINES, LogPanel
 from ralph.model.board import Attempted, GaveUp, IterationEnded, Released
 from ralph.model.events import (
     AgentEnded,
@@ -41,16 +41,16 @@ from ralph.model.events import (
     Warned,
 )
 from ralph.model.spec import VerificationAttempt
-from support.board_room import BoardRoom
+from support.board_room import BoardFixture
 
 WIDE, NARROW = (150, 36), (80, 24)
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoardRoom]:
-    monkeypatch.setattr(board, "REST", 0)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoardFixture]:
+    monkeypatch.setattr(board, "READ_PAUSE_FACTOR", 0)
     monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", 0.004)  # how long a pilot sees that nothing happens, at each key
-    room = BoardRoom(tmp_path)
+    room = BoardFixture(tmp_path)
     yield room
     room.close()
 
@@ -63,7 +63,7 @@ class Watcher:
 
     async def look(self) -> str:
         """What is on the screen now, line by line."""
-        self.app.board.tick()
+        self.app.board_screen.update_board()
         await self.pilot.pause()
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip) for strip in strips)
@@ -82,29 +82,29 @@ class Watcher:
 
     def is_at_board(self) -> bool:
         """Whether nothing stands before it."""
-        return self.app.screen is self.app.board
+        return self.app.screen is self.app.board_screen
 
     def lane(self, name: str) -> Lane:
-        return self.app.board.query_one(f"#lane-{name}", Lane)
+        return self.app.board_screen.query_one(f"#lane-{name}", Lane)
 
     def chosen(self) -> str:
-        card = self.lane(self.app.board.current).card
+        card = self.lane(self.app.board_screen.current_lane).selected_card
         return card.id if card else ""
 
 
 @asynccontextmanager
-async def watching(room: BoardRoom, size: tuple[int, int], glyphs: Glyphs) -> AsyncIterator[Watcher]:
-    app = BoardApp(room.places, Lookout(room.places), Settings(), glyphs)
+async def watching(room: BoardFixture, size: tuple[int, int], glyphs: Glyphs) -> AsyncIterator[Watcher]:
+    app = BoardApp(room.places, BoardReader(room.places), Settings(), glyphs)
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield Watcher(app, pilot)
 
 
 def watch(
-    room: BoardRoom,
+    room: BoardFixture,
     play: Callable[[Watcher], Awaitable[None]],
     size: tuple[int, int] = WIDE,
-    glyphs: Glyphs = UNICODE,
+    glyphs: Glyphs = UNICODE_GLYPHS,
 ) -> None:
     """Play a scene in front of the board."""
 
@@ -115,7 +115,7 @@ def watch(
     asyncio.run(scene())
 
 
-def test_lanes_have_counts_and_a_running_card_its_iteration(room: BoardRoom) -> None:  # 000-19, 002-25
+def test_lanes_have_counts_and_a_running_card_its_iteration(room: BoardFixture) -> None:  # 000-19, 002-25
     room.put("Implement authentication", "Second", "Third", "Fourth")
     room.begin("run-1", "TASK-001")
     room.iterate("TASK-001", 3, 15)
@@ -130,10 +130,10 @@ def test_lanes_have_counts_and_a_running_card_its_iteration(room: BoardRoom) -> 
         assert set(rule) == {"─"}
         assert (state, gap) == ("🔄 Coder (3/15)", "")
 
-    watch(room, play, glyphs=EMOJI)
+    watch(room, play, glyphs=EMOJI_GLYPHS)
 
 
-def test_a_slot_tells_role_task_iteration_and_time(room: BoardRoom) -> None:  # 000-19
+def test_a_slot_tells_role_task_iteration_and_time(room: BoardFixture) -> None:  # 000-19
     room.put("Login")
     room.begin("run-1", "TASK-001", jobs=2)
     room.iterate("TASK-001", 3, 15, ago=323)
@@ -150,7 +150,7 @@ def test_a_slot_tells_role_task_iteration_and_time(room: BoardRoom) -> None:  # 
     watch(room, play)
 
 
-def test_the_detail_shows_criteria_attempts_history_and_failure(room: BoardRoom) -> None:  # 002-25
+def test_the_detail_shows_criteria_attempts_history_and_failure(room: BoardFixture) -> None:  # 002-25
     room.put("Login")
     room.begin("run-1", "TASK-001")
     room.iterate("TASK-001", 1, 7)
@@ -163,7 +163,7 @@ def test_the_detail_shows_criteria_attempts_history_and_failure(room: BoardRoom)
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.press("enter")
-        assert isinstance(watcher.app.screen, Details)
+        assert isinstance(watcher.app.screen, TaskDialog)
         for text in (
             "TASK-001 works",
             "- [ ] it is there",
@@ -183,7 +183,7 @@ def test_the_detail_shows_criteria_attempts_history_and_failure(room: BoardRoom)
     watch(room, play, size=(160, 60))
 
 
-def test_a_detail_that_is_open_is_kept_true_and_closed_with_its_task(room: BoardRoom) -> None:
+def test_a_detail_that_is_open_is_kept_true_and_closed_with_its_task(room: BoardFixture) -> None:
     room.put("Login")
 
     async def play(watcher: Watcher) -> None:
@@ -199,12 +199,12 @@ def test_a_detail_that_is_open_is_kept_true_and_closed_with_its_task(room: Board
     watch(room, play, size=(120, 60))
 
 
-def test_keys_move_between_lanes_and_cards(room: BoardRoom) -> None:
+def test_keys_move_between_lanes_and_cards(room: BoardFixture) -> None:
     room.put(*(f"Task number {number}" for number in range(1, 31)))
     room.begin("run-1", "TASK-030")
 
     async def play(watcher: Watcher) -> None:
-        assert watcher.app.board.current == "coder"  # where there is something to see
+        assert watcher.app.board_screen.current_lane == "coder"  # where there is something to see
         await watcher.press("h")
         assert watcher.chosen() == "TASK-001"
         await watcher.press("j", "down")
@@ -220,14 +220,14 @@ def test_keys_move_between_lanes_and_cards(room: BoardRoom) -> None:
         await watcher.press("g", "pagedown")
         assert "TASK-001" < watcher.chosen() < "TASK-029"
         await watcher.press("l", "right")
-        assert watcher.app.board.current == "reviewer"
+        assert watcher.app.board_screen.current_lane == "reviewer"
         await watcher.press("left", "left", "left")
-        assert watcher.app.board.current == "done"  # after the first comes the last
+        assert watcher.app.board_screen.current_lane == "done"  # after the first comes the last
 
     watch(room, play)
 
 
-def test_the_cursor_stays_with_its_card(room: BoardRoom) -> None:
+def test_the_cursor_stays_with_its_card(room: BoardFixture) -> None:
     room.put("First", "Second", "Third")
 
     async def play(watcher: Watcher) -> None:
@@ -242,7 +242,7 @@ def test_the_cursor_stays_with_its_card(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_tab_goes_round_the_panels(room: BoardRoom) -> None:
+def test_tab_goes_round_the_panels(room: BoardFixture) -> None:
     room.put("Login")
 
     async def play(watcher: Watcher) -> None:
@@ -255,7 +255,7 @@ def test_tab_goes_round_the_panels(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_a_filter_narrows_all_lanes_until_escape(room: BoardRoom) -> None:
+def test_a_filter_narrows_all_lanes_until_escape(room: BoardFixture) -> None:
     room.put("Login", "Logout")
     room.put("Basket", spec="shop")
 
@@ -271,7 +271,7 @@ def test_a_filter_narrows_all_lanes_until_escape(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_cancelled_tasks_are_counted_and_shown_on_demand(room: BoardRoom) -> None:
+def test_cancelled_tasks_are_counted_and_shown_on_demand(room: BoardFixture) -> None:
     room.put("Login", "Logout")
     room.cancel("TASK-002")
 
@@ -286,7 +286,7 @@ def test_cancelled_tasks_are_counted_and_shown_on_demand(room: BoardRoom) -> Non
     watch(room, play)
 
 
-def test_a_blocked_task_says_why(room: BoardRoom) -> None:
+def test_a_blocked_task_says_why(room: BoardFixture) -> None:
     room.put("Login")
     room.block("TASK-001", "needs a key")
 
@@ -299,7 +299,7 @@ def test_a_blocked_task_says_why(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_a_killed_worker_is_cut_off(room: BoardRoom) -> None:
+def test_a_killed_worker_is_cut_off(room: BoardFixture) -> None:
     pid = room.living()
     room.put("Login")
     room.begin("run-1", "TASK-001", pid=pid)
@@ -317,7 +317,7 @@ def test_a_killed_worker_is_cut_off(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_without_tasks_the_next_command_is_told(room: BoardRoom) -> None:
+def test_without_tasks_the_next_command_is_told(room: BoardFixture) -> None:
     async def play(watcher: Watcher) -> None:
         assert "ralph task create" in await watcher.look()
         room.put("Login")  # a database appears
@@ -326,7 +326,7 @@ def test_without_tasks_the_next_command_is_told(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardRoom) -> None:
+def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardFixture) -> None:
     room.begin("run-1", kind="run")
     todos = (Todo("Read", "done"), Todo("Write", "active"))
     events: dict[Event, str] = {
@@ -355,7 +355,7 @@ def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardRoom) -> 
 
     async def play(watcher: Watcher) -> None:
         await watcher.look()
-        log = watcher.app.board.query_one("#log", Log)
+        log = watcher.app.board_screen.query_one("#log", LogPanel)
         lines = [
             log.render_line(y).text.rstrip() for y in range(-log.scroll_offset.y, len(events) - log.scroll_offset.y)
         ]
@@ -367,7 +367,7 @@ def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardRoom) -> 
     watch(room, play)
 
 
-def test_the_log_follows_until_someone_scrolls_up(room: BoardRoom) -> None:
+def test_the_log_follows_until_someone_scrolls_up(room: BoardFixture) -> None:
     room.begin("run-1", kind="run")
     room.tell("run-1", *(Said(f"word {number}") for number in range(100)))
 
@@ -376,10 +376,10 @@ def test_the_log_follows_until_someone_scrolls_up(room: BoardRoom) -> None:
         await watcher.press("tab", "tab")
         seen = await watcher.press("k", "pageup")
         assert "f follows again" in seen
-        at = watcher.app.board.query_one("#log", Log).scroll_offset.y
+        at = watcher.app.board_screen.query_one("#log", LogPanel).scroll_offset.y
         room.tell("run-1", Said("the newest"))
         assert "the newest" not in await watcher.look()
-        assert watcher.app.board.query_one("#log", Log).scroll_offset.y == at
+        assert watcher.app.board_screen.query_one("#log", LogPanel).scroll_offset.y == at
         assert "the newest" in await watcher.press("f")
         assert "f follows again" in await watcher.press("f")
         assert "the newest" in await watcher.press("g", "G")
@@ -387,19 +387,19 @@ def test_the_log_follows_until_someone_scrolls_up(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_the_log_is_bounded(room: BoardRoom) -> None:
+def test_the_log_is_bounded(room: BoardFixture) -> None:
     room.begin("run-1", kind="run")
 
     async def play(watcher: Watcher) -> None:
         for _ in range(3):
-            room.tell("run-1", *(Said(f"{number}") for number in range(KEPT // 2)))
+            room.tell("run-1", *(Said(f"{number}") for number in range(MAX_LOG_LINES // 2)))
             await watcher.look()
-        assert watcher.app.board.query_one("#log", Log).virtual_size.height == KEPT
+        assert watcher.app.board_screen.query_one("#log", LogPanel).virtual_size.height == MAX_LOG_LINES
 
     watch(room, play)
 
 
-def test_what_agents_and_titles_hide_is_removed(room: BoardRoom) -> None:
+def test_what_agents_and_titles_hide_is_removed(room: BoardFixture) -> None:
     room.put("Red \x1b[31malert\x1b[0m \x07and [bold]markup[/bold]")
     room.block("TASK-001", "\x1b]0;title\x07why")
     room.begin("run-1", kind="run")
@@ -418,20 +418,20 @@ def test_what_agents_and_titles_hide_is_removed(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_wide_characters_take_their_cells(room: BoardRoom) -> None:
+def test_wide_characters_take_their_cells(room: BoardFixture) -> None:
     room.put("商品検索を全文検索にする仕組みを作る", "👩‍💻 🔍 emoji")
 
     async def play(watcher: Watcher) -> None:
         await watcher.look()
         lane = watcher.lane("todo")
         width = lane.scrollable_content_region.width
-        assert {cells(lane.render_line(y).text) for y in range(8)} == {width}
+        assert {count_cells(lane.render_line(y).text) for y in range(8)} == {width}
         assert "商品検索" in lane.render_line(1).text
 
     watch(room, play)
 
 
-def test_a_narrow_screen_shows_one_lane_and_tabs(room: BoardRoom) -> None:
+def test_a_narrow_screen_shows_one_lane_and_tabs(room: BoardFixture) -> None:
     room.put("Login", "Logout")
     room.begin("run-1", "TASK-002")
 
@@ -452,7 +452,7 @@ def test_a_narrow_screen_shows_one_lane_and_tabs(room: BoardRoom) -> None:
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)], ids=str)
-def test_no_size_is_too_odd(room: BoardRoom, size: tuple[int, int]) -> None:
+def test_no_size_is_too_odd(room: BoardFixture, size: tuple[int, int]) -> None:
     room.put("Login", "商品検索")
     room.begin("run-1", "TASK-001")
     room.tell("run-1", Said("word " * 100))
@@ -465,7 +465,7 @@ def test_no_size_is_too_odd(room: BoardRoom, size: tuple[int, int]) -> None:
     watch(room, play, size)
 
 
-def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardRoom) -> None:
+def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardFixture) -> None:
     room.put("Login", "Logout", *(f"More {number}" for number in range(20)))
     room.begin("run-1", "TASK-001")
     room.block("TASK-002", "why")
@@ -479,10 +479,10 @@ def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardRoom) ->
             assert (await watcher.press(key)).isascii()
             await watcher.press("escape")
 
-    watch(room, play, glyphs=ASCII)
+    watch(room, play, glyphs=ASCII_GLYPHS)
 
 
-def test_what_nobody_works_on_cannot_be_cancelled(room: BoardRoom) -> None:
+def test_what_nobody_works_on_cannot_be_cancelled(room: BoardFixture) -> None:
     room.put("Login")
 
     async def play(watcher: Watcher) -> None:
@@ -493,33 +493,33 @@ def test_what_nobody_works_on_cannot_be_cancelled(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_no_is_what_a_question_takes_for_an_answer(room: BoardRoom) -> None:
+def test_no_is_what_a_question_takes_for_an_answer(room: BoardFixture) -> None:
     room.put("Login")
     room.begin("run-1", "TASK-001")
 
     async def play(watcher: Watcher) -> None:
         for answer in ("n", "enter"):
             assert "Cancel the work on TASK-001?" in await watcher.press("x")
-            assert isinstance(watcher.app.screen, Question)
+            assert isinstance(watcher.app.screen, ConfirmDialog)
             await watcher.press(answer)
             assert watcher.is_at_board()
-        assert not room.tasks.wished("TASK-001", "cancel")
+        assert not room.tasks.has_wish("TASK-001", "cancel")
 
     watch(room, play)
 
 
-def test_a_yes_leaves_the_wish_for_the_run_that_works_on_it(room: BoardRoom) -> None:  # 000-18
+def test_a_yes_leaves_the_wish_for_the_run_that_works_on_it(room: BoardFixture) -> None:  # 000-18
     room.put("Login")
     room.begin("run-1", "TASK-001")
 
     async def play(watcher: Watcher) -> None:
         await watcher.press("x", "y")
-        assert await becomes(lambda: room.tasks.wished("TASK-001", "cancel"))
+        assert await becomes(lambda: room.tasks.has_wish("TASK-001", "cancel"))
 
     watch(room, play)
 
 
-def test_what_cannot_be_cancelled_any_more_is_told(room: BoardRoom) -> None:
+def test_what_cannot_be_cancelled_any_more_is_told(room: BoardFixture) -> None:
     room.put("Login")
     room.begin("run-1", "TASK-001")
 
@@ -532,7 +532,7 @@ def test_what_cannot_be_cancelled_any_more_is_told(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_a_task_whose_run_is_gone_can_be_cancelled(room: BoardRoom) -> None:
+def test_a_task_whose_run_is_gone_can_be_cancelled(room: BoardFixture) -> None:
     pid = room.living()
     room.put("Login")
     room.begin("run-1", "TASK-001", pid=pid)
@@ -547,19 +547,19 @@ def test_a_task_whose_run_is_gone_can_be_cancelled(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_a_run_without_a_task_is_cancelled_by_its_slot(room: BoardRoom) -> None:
+def test_a_run_without_a_task_is_cancelled_by_its_slot(room: BoardFixture) -> None:
     room.begin("run-1", kind="run", pid=room.living())
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.press("tab", "x")
         assert "Cancel the run run-1?" in seen
         await watcher.press("y")
-        assert await becomes(lambda: room.runs.wished("run-1", "cancel"))
+        assert await becomes(lambda: room.runs.has_wish("run-1", "cancel"))
 
     watch(room, play)
 
 
-def test_the_mouse_selects_opens_and_scrolls(room: BoardRoom) -> None:
+def test_the_mouse_selects_opens_and_scrolls(room: BoardFixture) -> None:
     room.put("First", "Second", "Third")
 
     async def play(watcher: Watcher) -> None:
@@ -567,28 +567,28 @@ def test_the_mouse_selects_opens_and_scrolls(room: BoardRoom) -> None:
         assert watcher.chosen() == "TASK-002"
         await watcher.pilot.click("#lane-todo", offset=(5, 5), times=2)
         await watcher.pilot.pause()
-        assert isinstance(watcher.app.screen, Details)
+        assert isinstance(watcher.app.screen, TaskDialog)
         assert watcher.app.screen.task_id == "TASK-002"
 
     watch(room, play)
 
 
-def test_a_tab_is_clicked(room: BoardRoom) -> None:
+def test_a_tab_is_clicked(room: BoardFixture) -> None:
     room.put("First")
 
     async def play(watcher: Watcher) -> None:
         await watcher.look()
         await watcher.pilot.click("#tabs", offset=(12, 0))
         await watcher.pilot.pause()
-        assert watcher.app.board.current == "coder"
+        assert watcher.app.board_screen.current_lane == "coder"
 
     watch(room, play, NARROW)
 
 
-def test_help_names_the_keys(room: BoardRoom) -> None:
+def test_help_names_the_keys(room: BoardFixture) -> None:
     async def play(watcher: Watcher) -> None:
         seen = await watcher.press("question_mark")
-        assert isinstance(watcher.app.screen, Help)
+        assert isinstance(watcher.app.screen, HelpDialog)
         assert "cancel the work on the task" in seen
         await watcher.press("escape")
         await watcher.pilot.press("q")
@@ -596,7 +596,7 @@ def test_help_names_the_keys(room: BoardRoom) -> None:
     watch(room, play)
 
 
-def test_a_broken_database_is_told_and_the_board_goes_on(room: BoardRoom) -> None:
+def test_a_broken_database_is_told_and_the_board_goes_on(room: BoardFixture) -> None:
     room.put("Login")
 
     async def play(watcher: Watcher) -> None:

@@ -6,41 +6,41 @@ from types import ModuleType
 from msgspec import Struct
 
 from ralph.app import registry
-from ralph.app.processes import errand
-from ralph.app.wiring import version_of
-from ralph.model.agent_card import Traits
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.wiring import read_version
+from ralph.model.agent_card import AgentCard
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
 
-PART_OF_US = "scripted"
-ANY = "command"
+BUILTIN_AGENT = "scripted"
+COMMAND_ADAPTER = "command"
 
 
-class Known(Struct, frozen=True):
+class KnownAgent(Struct, frozen=True):
     """One agent."""
 
     name: str
-    traits: Traits
+    traits: AgentCard
     checkable: bool  # it can be pointed at the scripted model
     path: str = ""  # empty: not on PATH
     version: str = ""
 
 
-def known(folder: str, variables: Mapping[str, str]) -> tuple[Known, ...]:
+def list_agents(folder: str, variables: Mapping[str, str]) -> tuple[KnownAgent, ...]:
     """All that have an adapter; those that are found are asked for their version."""
-    with errand() as processes:
-        return tuple(_known(name, folder, variables, processes) for name in registry.names("agents"))
+    with open_short_lived_processes() as processes:
+        return tuple(_describe_agent(name, folder, variables, processes) for name in registry.list_extensions("agents"))
 
 
-def traits_of(name: str, adapter: ModuleType) -> Traits:
+def read_capabilities(name: str, adapter: ModuleType) -> AgentCard:
     """As its file tells them; someone else's adapter need not."""
-    found: Traits = getattr(adapter, "TRAITS", Traits(name))
+    found: AgentCard = getattr(adapter, "CARD", AgentCard(name))
     return found
 
 
-def _known(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> Known:
-    adapter = registry.load("agents", name)
-    told = Known(name, traits_of(name, adapter), hasattr(adapter, "pointed_at"))
-    path = "" if name in (PART_OF_US, ANY) else find_program(name, variables, folder) or ""
-    version = version_of((path, "--version"), folder, variables, processes) if path else ""
-    return Known(told.name, told.traits, told.checkable, path, version)
+def _describe_agent(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> KnownAgent:
+    adapter = registry.load_extension("agents", name)
+    told = KnownAgent(name, read_capabilities(name, adapter), hasattr(adapter, "configure_endpoint"))
+    path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_program(name, variables, folder) or ""
+    version = read_version((path, "--version"), folder, variables, processes) if path else ""
+    return KnownAgent(told.name, told.traits, told.checkable, path, version)

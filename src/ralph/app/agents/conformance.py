@@ -6,30 +6,36 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.app.agents.trial import Laboratory, Subject, Trial, laboratory, subject
-from ralph.model.agent_card import Traits
+from ralph.app.agents.trial import (
+    AgentUnderTest,
+    TrialEnvironment,
+    TrialResult,
+    open_trial_environment,
+    resolve_agent_under_test,
+)
+from ralph.model.agent_card import AgentCard
 from ralph.model.events import Noted, Said, ToolEnded, ToolStarted, Unparsed
 
-__all__ = ["Card", "Mark", "Subject", "examined", "subject"]
-Verdict = Literal["yes", "no", "wrong", "unverified"]  # no: and its adapter does not say so either
-LONG = 200 << 10
-DONE = "<response>DONE</response>"
-SMALL = f"This is a test of the line. Reply with exactly this and nothing else:\n{DONE}"
-SESSION = ("session: ", "thread: ")
-BY_SCRIPT, BY_PROMPT = "with the scripted model", "by one small real prompt"
+__all__ = ["AgentUnderTest", "CheckResult", "ConformanceCard", "check_conformance", "resolve_agent_under_test"]
+CheckVerdict = Literal["yes", "no", "wrong", "unverified"]  # no: and its adapter does not say so either
+LONG_PROMPT_CHARS = 200 << 10
+DONE_RESPONSE = "<response>DONE</response>"
+SMALL_PROMPT = f"This is a test of the line. Reply with exactly this and nothing else:\n{DONE_RESPONSE}"
+SESSION_PREFIXES = ("session: ", "thread: ")
+TRIED_BY_SCRIPT, TRIED_BY_PROMPT = "with the scripted model", "by one small real prompt"
 # What no scripted model can show, for any agent.
-BEYOND = "its prices, its login, its own way to resume, and what its real model makes of all this"
+NOT_COVERED = "its prices, its login, its own way to resume, and what its real model makes of all this"
 
 
-class Mark(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """One thing that was looked at."""
 
     topic: str
-    verdict: Verdict
+    verdict: CheckVerdict
     detail: str = ""
 
 
-class Card(Struct, frozen=True):
+class ConformanceCard(Struct, frozen=True):
     """All that was found."""
 
     name: str
@@ -37,7 +43,7 @@ class Card(Struct, frozen=True):
     path: str
     version: str
     how: str
-    marks: tuple[Mark, ...]
+    marks: tuple[CheckResult, ...]
 
     @property
     def conforms(self) -> bool:
@@ -45,132 +51,154 @@ class Card(Struct, frozen=True):
         return all(mark.verdict != "wrong" for mark in self.marks)
 
 
-def examined(tried: Subject, variables: Mapping[str, str], on_trial: Callable[[str], object] = len) -> Card:
+def check_conformance(
+    tried: AgentUnderTest, variables: Mapping[str, str], on_trial: Callable[[str], object] = len
+) -> ConformanceCard:
     """Every trial; `on_trial` is told what is tried next. Where it costs money, the caller has asked before."""
-    with laboratory(tried, variables) as lab:
-        version = lab.version()
-        marks = (_by_script if tried.is_free else _by_prompt)(tried, lab, on_trial)
-        how = BY_SCRIPT if tried.is_free else BY_PROMPT
-        return Card(tried.crew.adapter, tried.traits.title, tried.crew.words[0], version, how, tuple(marks))
+    with open_trial_environment(tried, variables) as lab:
+        version = lab.read_version()
+        marks = (_check_by_script if tried.is_free else _check_by_prompt)(tried, lab, on_trial)
+        how = TRIED_BY_SCRIPT if tried.is_free else TRIED_BY_PROMPT
+        return ConformanceCard(
+            tried.command.adapter, tried.traits.title, tried.command.argv[0], version, how, tuple(marks)
+        )
 
 
 # -- what is tried ---------------------------------------------------------------------------------
-def _by_script(tried: Subject, lab: Laboratory, on_trial: Callable[[str], object]) -> Iterator[Mark]:
+def _check_by_script(
+    tried: AgentUnderTest, lab: TrialEnvironment, on_trial: Callable[[str], object]
+) -> Iterator[CheckResult]:
     on_trial("a day's work")
-    yield from _work(tried.traits, lab)
+    yield from _check_work(tried.traits, lab)
     on_trial("text mode, with a long prompt")
-    yield from _text_mode(lab)
+    yield from _check_text_mode(lab)
     on_trial("trouble with the service")
-    yield _exit_codes(lab)
-    yield from _trouble(lab)
+    yield _check_exit_codes(lab)
+    yield from _check_service_trouble(lab)
     on_trial("being stopped in the middle of a tool")
-    yield _stopped(lab)
-    yield Mark("beyond this kit", "unverified", BEYOND)
+    yield _check_stopping(lab)
+    yield CheckResult("beyond this kit", "unverified", NOT_COVERED)
 
 
-def _work(traits: Traits, lab: Laboratory) -> Iterator[Mark]:
-    trial = lab.tried(
+def _check_work(traits: AgentCard, lab: TrialEnvironment) -> Iterator[CheckResult]:
+    trial = lab.run_trial(
         "Do your work.",
         [
             {"say": "Writing."},
             {"write": {"path": "made.txt", "content": "made\n"}},
             {"bash": "echo heard; exit 3"},
-            {"say": f"Done.\n\n{DONE}"},
+            {"say": f"Done.\n\n{DONE_RESPONSE}"},
         ],
     )
-    yield _completion(trial)
-    yield from _told(traits, trial)
-    yield _tools(traits, trial)
+    yield _check_completion(trial)
+    yield from _check_events(traits, trial)
+    yield _check_tools(traits, trial)
 
 
-def _completion(trial: Trial) -> Mark:
-    claimed = trial.outcome == "finished" and trial.reported is not None and trial.reported.text.rstrip().endswith(DONE)
-    return Mark("completion", "yes" if claimed else "wrong", f"{_ended(trial)} Exit code {trial.exited.code}.")
+def _check_completion(trial: TrialResult) -> CheckResult:
+    claimed = (
+        trial.outcome == "finished"
+        and trial.reported is not None
+        and trial.reported.text.rstrip().endswith(DONE_RESPONSE)
+    )
+    return CheckResult(
+        "completion", "yes" if claimed else "wrong", f"{_describe_ending(trial)} Exit code {trial.exited.code}."
+    )
 
 
-def _told(traits: Traits, trial: Trial) -> Iterator[Mark]:
+def _check_events(traits: AgentCard, trial: TrialResult) -> Iterator[CheckResult]:
     """What its events tell, held against what its adapter says they do."""
     said = sum(isinstance(event, Said) for event in trial.events)
-    sessions = [event.text for event in trial.events if isinstance(event, Noted) and event.text.startswith(SESSION)]
+    sessions = [
+        event.text for event in trial.events if isinstance(event, Noted) and event.text.startswith(SESSION_PREFIXES)
+    ]
     tokens = trial.reported.usage.input_tokens + trial.reported.usage.output_tokens if trial.reported else 0
     cost = trial.reported.cost_usd if trial.reported else None
-    yield _promised("streaming", traits.streaming, said > 0, f"{len(trial.events)} events")
-    yield _promised("session", traits.session, bool(sessions), sessions[0] if sessions else "")
-    yield _promised("tokens", traits.tokens, tokens > 0, f"{tokens}")
-    yield _promised("cost", traits.cost, cost is not None and cost > 0, f"${cost or 0:.4f}")
+    yield _check_promised("streaming", traits.streaming, said > 0, f"{len(trial.events)} events")
+    yield _check_promised("session", traits.session, bool(sessions), sessions[0] if sessions else "")
+    yield _check_promised("tokens", traits.tokens, tokens > 0, f"{tokens}")
+    yield _check_promised("cost", traits.cost, cost is not None and cost > 0, f"${cost or 0:.4f}")
     if traits.streaming:
-        yield _unknown_events(trial)
+        yield _check_known_events(trial)
 
 
-def _promised(topic: str, promised: bool, found: bool, detail: str) -> Mark:
+def _check_promised(topic: str, promised: bool, found: bool, detail: str) -> CheckResult:
     if found:
-        return Mark(topic, "yes", detail)
-    return Mark(topic, "wrong", "its adapter says so, but nothing was told") if promised else Mark(topic, "no")
+        return CheckResult(topic, "yes", detail)
+    return (
+        CheckResult(topic, "wrong", "its adapter says so, but nothing was told")
+        if promised
+        else CheckResult(topic, "no")
+    )
 
 
-def _tools(traits: Traits, trial: Trial) -> Mark:
+def _check_tools(traits: AgentCard, trial: TrialResult) -> CheckResult:
     started = [event.name for event in trial.events if isinstance(event, ToolStarted)]
     outputs = [f"{event.output}{event.error or ''}" for event in trial.events if isinstance(event, ToolEnded)]
     made = os.path.exists(os.path.join(trial.folder, "made.txt"))
     if made and not traits.tools:
-        return Mark("tools", "no", "it used them, and told nothing")
+        return CheckResult("tools", "no", "it used them, and told nothing")
     if made and len(started) >= 2 and any("heard" in output for output in outputs):
-        return Mark("tools", "yes", ", ".join(started))
+        return CheckResult("tools", "yes", ", ".join(started))
     told = f"told {', '.join(started) or 'no tool'}; the file was {'' if made else 'not '}made"
-    return Mark("tools", "wrong", told)
+    return CheckResult("tools", "wrong", told)
 
 
-def _unknown_events(trial: Trial) -> Mark:
+def _check_known_events(trial: TrialResult) -> CheckResult:
     kinds = [event.kind or event.sample[:40] for event in trial.events if isinstance(event, Unparsed)]
     if not kinds:
-        return Mark("known events", "yes", "every line was understood")
-    return Mark("known events", "wrong", f"{len(kinds)} not understood: {', '.join(dict.fromkeys(kinds))}")
+        return CheckResult("known events", "yes", "every line was understood")
+    return CheckResult("known events", "wrong", f"{len(kinds)} not understood: {', '.join(dict.fromkeys(kinds))}")
 
 
-def _text_mode(lab: Laboratory) -> Iterator[Mark]:
-    prompt = "word " * (LONG // 5) + "\nthe very end"
-    trial = lab.tried(prompt, [{"say": f"Read.\n\n{DONE}"}], mode="text")
-    right = trial.outcome == "finished" and trial.reported is not None and DONE in trial.reported.text
-    yield Mark("text mode", "yes" if right else "wrong", "" if right else _ended(trial))
-    whole = trial.asked.count("word ") >= LONG // 5 and "the very end" in trial.asked
-    arrived: Verdict = "yes" if whole else "wrong"
-    yield Mark("long prompt", arrived, f"{LONG >> 10} KiB {'arrived' if whole else 'did not arrive whole'}")
+def _check_text_mode(lab: TrialEnvironment) -> Iterator[CheckResult]:
+    prompt = "word " * (LONG_PROMPT_CHARS // 5) + "\nthe very end"
+    trial = lab.run_trial(prompt, [{"say": f"Read.\n\n{DONE_RESPONSE}"}], mode="text")
+    right = trial.outcome == "finished" and trial.reported is not None and DONE_RESPONSE in trial.reported.text
+    yield CheckResult("text mode", "yes" if right else "wrong", "" if right else _describe_ending(trial))
+    whole = trial.model_requests.count("word ") >= LONG_PROMPT_CHARS // 5 and "the very end" in trial.model_requests
+    arrived: CheckVerdict = "yes" if whole else "wrong"
+    yield CheckResult(
+        "long prompt", arrived, f"{LONG_PROMPT_CHARS >> 10} KiB {'arrived' if whole else 'did not arrive whole'}"
+    )
 
 
-def _exit_codes(lab: Laboratory) -> Mark:
-    trial = lab.tried("Try.", [{"error": {"status": 401, "message": "invalid x-api-key"}}])
-    return _expected("exit codes", trial, "unusable", "{code} for a key that is not accepted")
+def _check_exit_codes(lab: TrialEnvironment) -> CheckResult:
+    trial = lab.run_trial("Try.", [{"error": {"status": 401, "message": "invalid x-api-key"}}])
+    return _check_outcome("exit codes", trial, "unusable", "{code} for a key that is not accepted")
 
 
-def _trouble(lab: Laboratory) -> Iterator[Mark]:
+def _check_service_trouble(lab: TrialEnvironment) -> Iterator[CheckResult]:
     down = {"error": {"status": 500, "message": "Internal server error", "retry_after": 0.1}}
-    yield _expected("overload", lab.tried("Try.", [down]), "overloaded", "exit code {code}")
-    yield _expected("empty answer", lab.tried("Try.", [{"empty": True}]), "empty", "exit code {code}")
+    yield _check_outcome("overload", lab.run_trial("Try.", [down]), "overloaded", "exit code {code}")
+    yield _check_outcome("empty answer", lab.run_trial("Try.", [{"empty": True}]), "empty", "exit code {code}")
 
 
-def _stopped(lab: Laboratory) -> Mark:
+def _check_stopping(lab: TrialEnvironment) -> CheckResult:
     up = "touch up; sleep 600"
-    trial = lab.tried("Wait.", [{"bash": up}, {"say": DONE}], stop_at="up")
+    trial = lab.run_trial("Wait.", [{"bash": up}, {"say": DONE_RESPONSE}], stop_at="up")
     if trial.reported is not None:
-        return Mark("signals", "wrong", f"its tool never ran: {_ended(trial)}")
-    return Mark("signals", "yes", f"stopped in a tool, exit code {trial.exited.code}, and nothing was left")
+        return CheckResult("signals", "wrong", f"its tool never ran: {_describe_ending(trial)}")
+    return CheckResult("signals", "yes", f"stopped in a tool, exit code {trial.exited.code}, and nothing was left")
 
 
-def _expected(topic: str, trial: Trial, outcome: str, detail: str) -> Mark:
+def _check_outcome(topic: str, trial: TrialResult, outcome: str, detail: str) -> CheckResult:
     if trial.outcome == outcome:
-        return Mark(topic, "yes", detail.format(code=trial.exited.code))
-    return Mark(topic, "wrong", f"expected {outcome!r}: {_ended(trial)}")
+        return CheckResult(topic, "yes", detail.format(code=trial.exited.code))
+    return CheckResult(topic, "wrong", f"expected {outcome!r}: {_describe_ending(trial)}")
 
 
-def _ended(trial: Trial) -> str:
+def _describe_ending(trial: TrialResult) -> str:
     return f"{trial.outcome}. {trial.reported.detail}" if trial.reported else "it was stopped"
 
 
-def _by_prompt(tried: Subject, lab: Laboratory, on_trial: Callable[[str], object]) -> Iterator[Mark]:
+def _check_by_prompt(
+    tried: AgentUnderTest, lab: TrialEnvironment, on_trial: Callable[[str], object]
+) -> Iterator[CheckResult]:
     on_trial("one small real prompt")
-    yield Mark("its format", "unverified", tried.traits.verified)
-    trial = lab.tried(SMALL, ())
-    yield _completion(trial)
-    yield from _told(tried.traits, trial)
+    yield CheckResult("its format", "unverified", tried.traits.verified)
+    trial = lab.run_trial(SMALL_PROMPT, ())
+    yield _check_completion(trial)
+    yield from _check_events(tried.traits, trial)
     for topic in ("tools", "text mode", "long prompt", "exit codes", "overload", "empty answer", "signals"):
-        yield Mark(topic, "unverified", "it cannot be pointed at the scripted model")
+        yield CheckResult(topic, "unverified", "it cannot be pointed at the scripted model")

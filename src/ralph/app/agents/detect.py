@@ -9,21 +9,21 @@ from msgspec import Struct
 
 from ralph.process.shell import find_program
 
-AGENTS = ("claude", "codex", "amp", "gemini", "opencode")
+DETECTABLE_AGENTS = ("claude", "codex", "amp", "gemini", "opencode")
 # what a repository should not keep of us
-IGNORED = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
-_MOST = 1_000_000  # characters of a build file worth reading
-_PLACEHOLDER = "no test specified"  # npm's own script that always fails
+GITIGNORE_LINES = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
+_MAX_FILE_CHARS = 1_000_000  # characters of a build file worth reading
+_NPM_PLACEHOLDER = "no test specified"  # npm's own script that always fails
 
 
-class FoundAgent(Struct, frozen=True):
+class DetectedAgent(Struct, frozen=True):
     """A coding agent on PATH."""
 
     name: str
     path: str
 
 
-class Suggestion(Struct, frozen=True):
+class SuggestedGuardrail(Struct, frozen=True):
     """A guardrail the repository itself suggests."""
 
     command: str
@@ -31,77 +31,81 @@ class Suggestion(Struct, frozen=True):
     source: str  # the file that suggests it
 
 
-def agent(environment: Mapping[str, str], folder: str = ".") -> FoundAgent | None:
+def detect_agent(environment: Mapping[str, str], folder: str = ".") -> DetectedAgent | None:
     """The first of AGENTS that can be started."""
-    found = ((name, find_program(name, environment, folder)) for name in AGENTS)
-    return next((FoundAgent(name, path) for name, path in found if path), None)
+    found = ((name, find_program(name, environment, folder)) for name in DETECTABLE_AGENTS)
+    return next((DetectedAgent(name, path) for name, path in found if path), None)
 
 
-def default_flags(agent_name: str) -> tuple[str, ...]:
+def choose_default_flags(agent_name: str) -> tuple[str, ...]:
     """Flags without which this agent could do nothing unattended; used only where no settings exist."""
     return ("--permission-mode", "acceptEdits") if agent_name == "claude" else ()
 
 
-def guardrails(folder: str) -> tuple[Suggestion, ...]:
+def suggest_guardrails(folder: str) -> tuple[SuggestedGuardrail, ...]:
     """One lint and one test command, the repository's own words before a language's habits."""
-    chosen: dict[str, Suggestion] = {}
-    for found in _suggestions(folder):
+    chosen: dict[str, SuggestedGuardrail] = {}
+    for found in _iter_suggestions(folder):
         chosen.setdefault(found.purpose, found)
     return tuple(chosen[purpose] for purpose in ("lint", "test") if purpose in chosen)
 
 
-def missing_ignores(folder: str) -> tuple[str, ...]:
+def find_missing_ignores(folder: str) -> tuple[str, ...]:
     """The lines `.gitignore` lacks."""
-    lines = {line.strip().lstrip("/") for line in _text(os.path.join(folder, ".gitignore")).splitlines()}
-    return () if lines & {".ralph", ".ralph/", ".ralph/*", ".ralph/**"} else tuple(i for i in IGNORED if i not in lines)
+    lines = {line.strip().lstrip("/") for line in _read_text(os.path.join(folder, ".gitignore")).splitlines()}
+    return (
+        ()
+        if lines & {".ralph", ".ralph/", ".ralph/*", ".ralph/**"}
+        else tuple(i for i in GITIGNORE_LINES if i not in lines)
+    )
 
 
-def _suggestions(folder: str) -> Iterator[Suggestion]:
+def _iter_suggestions(folder: str) -> Iterator[SuggestedGuardrail]:
     def text(name: str) -> str:
-        return _text(os.path.join(folder, name))
+        return _read_text(os.path.join(folder, name))
 
     def exists(name: str) -> bool:
         return os.path.exists(os.path.join(folder, name))
 
-    yield from _make(text)
-    yield from _just(text)
-    yield from _node(text, exists)
-    yield from _python(text, exists)
-    for marker, purpose, command in _HABITS:
+    yield from _suggest_make(text)
+    yield from _suggest_just(text)
+    yield from _suggest_node(text, exists)
+    yield from _suggest_python(text, exists)
+    for marker, purpose, command in _USUAL_COMMANDS:
         if exists(marker):
-            yield Suggestion(command, purpose, marker)
+            yield SuggestedGuardrail(command, purpose, marker)
 
 
-def _make(text: Callable[[str], str]) -> Iterator[Suggestion]:
+def _suggest_make(text: Callable[[str], str]) -> Iterator[SuggestedGuardrail]:
     for name in ("GNUmakefile", "makefile", "Makefile"):  # the order make itself looks in
         if content := text(name):
             rules = re.findall(r"^([A-Za-z][\w ./-]*?)\s*::?(?![:=])", content, re.MULTILINE)
-            yield from _targets("make", name, {target for rule in rules for target in rule.split()})
+            yield from _suggest_targets("make", name, {target for rule in rules for target in rule.split()})
             return
 
 
-def _just(text: Callable[[str], str]) -> Iterator[Suggestion]:
+def _suggest_just(text: Callable[[str], str]) -> Iterator[SuggestedGuardrail]:
     for name in ("justfile", "Justfile"):
         recipes = re.findall(r"^@?([A-Za-z][\w-]*)[^:\n]*:(?!=)", text(name), re.MULTILINE)
-        yield from _targets("just", name, set(recipes))
+        yield from _suggest_targets("just", name, set(recipes))
 
 
-def _targets(program: str, source: str, targets: set[str]) -> Iterator[Suggestion]:
+def _suggest_targets(program: str, source: str, targets: set[str]) -> Iterator[SuggestedGuardrail]:
     for purpose, target in (("lint", "lint"), ("test", "test"), ("test", "check")):
         if target in targets:
-            yield Suggestion(f"{program} {target}", purpose, source)
+            yield SuggestedGuardrail(f"{program} {target}", purpose, source)
 
 
-def _node(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[Suggestion]:
+def _suggest_node(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[SuggestedGuardrail]:
     runners = (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock"), ("bun", "bun.lockb"))
     runner = next((program for program, lock in runners if exists(lock)), "npm")
-    scripts = _scripts(text("package.json"))
+    scripts = _parse_npm_scripts(text("package.json"))
     for purpose in ("lint", "test"):
-        if scripts.get(purpose, _PLACEHOLDER).find(_PLACEHOLDER) < 0:
-            yield Suggestion(f"{runner} run {purpose}", purpose, "package.json")
+        if scripts.get(purpose, _NPM_PLACEHOLDER).find(_NPM_PLACEHOLDER) < 0:
+            yield SuggestedGuardrail(f"{runner} run {purpose}", purpose, "package.json")
 
 
-def _scripts(package: str) -> dict[str, str]:
+def _parse_npm_scripts(package: str) -> dict[str, str]:
     try:
         document = msgspec.json.decode(package)
     except (msgspec.DecodeError, RecursionError):
@@ -111,13 +115,13 @@ def _scripts(package: str) -> dict[str, str]:
     return {name: line for name, line in lines if isinstance(line, str)}
 
 
-def _python(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[Suggestion]:
+def _suggest_python(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[SuggestedGuardrail]:
     project = text("pyproject.toml")
     if "[tool.ruff" in project or exists("ruff.toml") or exists(".ruff.toml"):
-        yield Suggestion(f"{_python_runner(exists, 'ruff')} check .", "lint", "pyproject.toml")
+        yield SuggestedGuardrail(f"{_python_runner(exists, 'ruff')} check .", "lint", "pyproject.toml")
     tested = "pytest" in project or "pytest" in text("tox.ini") or "[tool:pytest]" in text("setup.cfg")
     if tested or exists("pytest.ini") or exists("conftest.py") or exists("tests/conftest.py"):
-        yield Suggestion(_python_runner(exists, "pytest"), "test", "pyproject.toml")
+        yield SuggestedGuardrail(_python_runner(exists, "pytest"), "test", "pyproject.toml")
 
 
 def _python_runner(exists: Callable[[str], bool], program: str) -> str:
@@ -128,7 +132,7 @@ def _python_runner(exists: Callable[[str], bool], program: str) -> str:
     return f"{runner} {program}"
 
 
-_HABITS = (  # a file that is there → what it is for, and the usual command
+_USUAL_COMMANDS = (  # a file that is there → what it is for, and the usual command
     ("Cargo.toml", "test", "cargo test"),
     ("clippy.toml", "lint", "cargo clippy --all-targets -- -D warnings"),
     (".clippy.toml", "lint", "cargo clippy --all-targets -- -D warnings"),
@@ -149,9 +153,9 @@ _HABITS = (  # a file that is there → what it is for, and the usual command
 )
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(_MOST)
+            return file.read(_MAX_FILE_CHARS)
     except OSError:
         return ""

@@ -12,51 +12,62 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.agents._script import Run
+from ralph.agents._script import ScriptRun
 from ralph.app import registry, wiring
-from ralph.app.agents.catalog import ANY, traits_of
+from ralph.app.agents.catalog import COMMAND_ADAPTER, read_capabilities
 from ralph.config.schema import AgentSettings
-from ralph.core.environment import elsewhere
+from ralph.core.environment import without_git_vars
 from ralph.devtools.server import ModelServer
-from ralph.engine.agent_run import Call, Caller, Papers
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.inbox import SignalInbox
-from ralph.model.agent_card import Pointing, Traits
-from ralph.model.command import Command, Exited
+from ralph.model.agent_card import AgentCard, EndpointConfig
+from ralph.model.command import Command, CommandExit
 from ralph.model.events import AgentEvent, Event
 from ralph.model.loop import Reported
-from ralph.model.ports import Mode
+from ralph.model.ports import OutputMode
 from ralph.process.supervisor import Supervisor
 
-TIMEOUT = 120.0
-STOP_GRACE = 5.0
-KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR")
-XDG = ("CONFIG", "DATA", "CACHE", "STATE")
+TRIAL_TIMEOUT_SECONDS = 120.0
+TRIAL_STOP_GRACE_SECONDS = 5.0
+KEPT_VARIABLES = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
+XDG_KINDS = ("CONFIG", "DATA", "CACHE", "STATE")
 
 
-class Subject(Struct, frozen=True):
+class AgentUnderTest(Struct, frozen=True):
     """The CLI on trial."""
 
-    crew: wiring.Crew
+    command: wiring.AgentCommand
     adapter: ModuleType
 
     @property
-    def traits(self) -> Traits:
+    def traits(self) -> AgentCard:
         """What its adapter says of it."""
-        return traits_of(self.crew.adapter, self.adapter)
+        return read_capabilities(self.command.adapter, self.adapter)
 
     @property
     def is_free(self) -> bool:
         """Whether it can be tried without asking a real model."""
-        return hasattr(self.adapter, "pointed_at")
+        return hasattr(self.adapter, "configure_endpoint")
 
 
-class Trial(Struct, frozen=True):
+class TrialResult(Struct, frozen=True):
     """One run and what came of it."""
 
     reported: Reported | None  # None: it was stopped
     events: tuple[AgentEvent, ...]
-    exited: Exited
-    asked: str  # what the model was asked, as JSON
+    exited: CommandExit
+    model_requests: str  # what the model was asked, as JSON
     folder: str
 
     @property
@@ -65,136 +76,145 @@ class Trial(Struct, frozen=True):
         return self.reported.outcome if self.reported else "stopped"
 
 
-def subject(command: str, adapter: str | None, folder: str, variables: Mapping[str, str]) -> Subject:
+def resolve_agent_under_test(
+    command: str, adapter: str | None, folder: str, variables: Mapping[str, str]
+) -> AgentUnderTest:
     """An agent's name, or a command."""
-    crew = wiring.recruited(AgentSettings(command=command, adapter=adapter), folder, variables)
-    return Subject(crew, registry.load("agents", crew.adapter))
+    crew = wiring.resolve_agent(AgentSettings(command=command, adapter=adapter), folder, variables)
+    return AgentUnderTest(crew, registry.load_extension("agents", crew.adapter))
 
 
-class _Recorder:
+class _RecordingProcesses:
     """Processes that remember how the last one ended."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self.exited = Exited(0, 0.0)
+        self.exited = CommandExit(0, 0.0)
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
-    ) -> Exited:
+    ) -> CommandExit:
         """As the supervisor."""
         self.exited = self._supervisor.run(command, on_output, on_error)
         return self.exited
 
 
-class _Stopper:
+class _StopWhenFileExists:
     """An inbox that also wants the step to end once a file is there."""
 
     def __init__(self, inbox: SignalInbox) -> None:
         self._inbox = inbox
-        self.at = ""
+        self.stop_file = ""
         self.fileno, self.wait, self.close = inbox.fileno, inbox.wait, inbox.close
 
-    def by_user(self) -> str:
+    def user_interruption(self) -> str:
         """Who sent a signal."""
-        return self._inbox.interruption()
+        return self._inbox.poll_interruption()
 
-    def interruption(self) -> str:
+    def poll_interruption(self) -> str:
         """The user's, or ours."""
-        return self.by_user() or ("the kit" if self._is_there() else "")
+        return self.user_interruption() or ("the kit" if self._is_file_there() else "")
 
-    def stop_now(self) -> float | None:
+    def poll_stop_grace(self) -> float | None:
         """The same, with time to clean up. A first Ctrl-C is enough: there is no step worth finishing."""
-        return STOP_GRACE if self.interruption() else None
+        return TRIAL_STOP_GRACE_SECONDS if self.poll_interruption() else None
 
-    def _is_there(self) -> bool:
-        return bool(self.at) and os.path.exists(self.at)
+    def _is_file_there(self) -> bool:
+        return bool(self.stop_file) and os.path.exists(self.stop_file)
 
 
-class Laboratory:
+class TrialEnvironment:
     """Runs a CLI in a scratch folder, with a home of its own where the model is ours."""
 
     def __init__(
-        self, tried: Subject, variables: Mapping[str, str], scratch: str, processes: _Recorder, stopper: _Stopper
+        self,
+        tried: AgentUnderTest,
+        variables: Mapping[str, str],
+        scratch: str,
+        processes: _RecordingProcesses,
+        stopper: _StopWhenFileExists,
     ) -> None:
-        self._tried = tried
+        self._agent = tried
         self._variables = variables
         self._scratch = scratch
         self._processes = processes
         self._stopper = stopper
-        self._trials = 0
+        self._trial_count = 0
 
-    def version(self) -> str:
+    def read_version(self) -> str:
         """As it tells itself."""
-        words = (*self._tried.crew.words, "--version")
-        if self._tried.crew.adapter == ANY:  # which may be anything, and do anything when asked
+        words = (*self._agent.command.argv, "--version")
+        if self._agent.command.adapter == COMMAND_ADAPTER:  # which may be anything, and do anything when asked
             return ""
-        return wiring.version_of(words, self._scratch, self._variables, self._processes)
+        return wiring.read_version(words, self._scratch, self._variables, self._processes)
 
-    def tried(self, prompt: str, steps: Sequence[dict[str, Any]], mode: Mode = "stream", stop_at: str = "") -> Trial:
+    def run_trial(
+        self, prompt: str, steps: Sequence[dict[str, Any]], mode: OutputMode = "stream", stop_at: str = ""
+    ) -> TrialResult:
         """One run, in a folder of its own."""
-        self._trials += 1
-        place = os.path.join(self._scratch, str(self._trials))
+        self._trial_count += 1
+        place = os.path.join(self._scratch, str(self._trial_count))
         home, work = os.path.join(place, "home"), os.path.join(place, "work")
         os.makedirs(home)
         os.makedirs(work)
-        self._stopper.at = os.path.join(work, stop_at) if stop_at else ""
-        if not self._tried.is_free:
-            return self._run(prompt, mode, place, Pointing(), elsewhere(self._variables), [])
+        self._stopper.stop_file = os.path.join(work, stop_at) if stop_at else ""
+        if not self._agent.is_free:
+            return self._run(prompt, mode, place, EndpointConfig(), without_git_vars(self._variables), [])
         requests: list[Mapping[str, object]] = []
-        server = ModelServer([Run(list(steps))], log=requests.append)
+        server = ModelServer([ScriptRun(list(steps))], log=requests.append)
         server.start()
         try:
-            pointing: Pointing = self._tried.adapter.pointed_at(server.url, home)
-            _write(home, pointing.files)
-            return self._run(prompt, mode, place, pointing, self._bare(home, pointing), requests)
+            pointing: EndpointConfig = self._agent.adapter.configure_endpoint(server.url, home)
+            _write_files(home, pointing.files)
+            return self._run(prompt, mode, place, pointing, self._isolated_variables(home, pointing), requests)
         finally:
             server.close()
 
     def _run(
         self,
         prompt: str,
-        mode: Mode,
+        mode: OutputMode,
         place: str,
-        pointing: Pointing,
+        pointing: EndpointConfig,
         environment: dict[str, str],
         requests: Sequence[Mapping[str, object]],
-    ) -> Trial:
+    ) -> TrialResult:
         work = os.path.join(place, "work")
-        crew = replace(self._tried.crew, flags=pointing.flags)
-        made = wiring.agent(crew, work, environment, self._processes)
+        crew = replace(self._agent.command, flags=pointing.flags)
+        made = wiring.prepare_agent(crew, work, environment, self._processes)
         events: list[Event] = []
-        caller = Caller(made, self._processes, work, environment, TIMEOUT, None)
-        papers = Papers(*(os.path.join(place, name) for name in ("stdout", "stderr", "prompt", "answer")))
-        reported = caller.call(Call(prompt, mode, papers, 1), [lambda at, number, told: events.extend(told)])
-        if self._stopper.by_user():
+        caller = AgentRunner(made, self._processes, work, environment, TRIAL_TIMEOUT_SECONDS, None)
+        papers = CallFiles(*(os.path.join(place, name) for name in ("stdout", "stderr", "prompt", "answer")))
+        reported = caller.run(AgentRequest(prompt, mode, papers, 1), [lambda at, number, told: events.extend(told)])
+        if self._stopper.user_interruption():
             raise KeyboardInterrupt
         of_agent = tuple(event for event in events if isinstance(event, AgentEvent))
         asked = msgspec.json.encode([request["body"] for request in requests if request.get("tools")]).decode()
-        return Trial(reported, of_agent, self._processes.exited, asked, work)
+        return TrialResult(reported, of_agent, self._processes.exited, asked, work)
 
-    def _bare(self, home: str, pointing: Pointing) -> dict[str, str]:
+    def _isolated_variables(self, home: str, pointing: EndpointConfig) -> dict[str, str]:
         """Nothing of the user's own: no key, no settings, no address can slip in."""
-        kept = {name: self._variables[name] for name in KEPT if name in self._variables}
-        own = {f"XDG_{kind}_HOME": os.path.join(home, kind.lower()) for kind in XDG}
+        kept = {name: self._variables[name] for name in KEPT_VARIABLES if name in self._variables}
+        own = {f"XDG_{kind}_HOME": os.path.join(home, kind.lower()) for kind in XDG_KINDS}
         return {**kept, **own, "HOME": home, **pointing.environment}
 
 
 @contextmanager
-def laboratory(tried: Subject, variables: Mapping[str, str]) -> Iterator[Laboratory]:
+def open_trial_environment(tried: AgentUnderTest, variables: Mapping[str, str]) -> Iterator[TrialEnvironment]:
     """For as long as the block lasts; nothing of it stays."""
     scratch = tempfile.mkdtemp(prefix="ralph-check-")
     inbox = SignalInbox(lambda: False, int)
-    stopper = _Stopper(inbox)
+    stopper = _StopWhenFileExists(inbox)
     supervisor = Supervisor(stopper)
     try:
-        yield Laboratory(tried, variables, scratch, _Recorder(supervisor), stopper)
+        yield TrialEnvironment(tried, variables, scratch, _RecordingProcesses(supervisor), stopper)
     finally:
         supervisor.close()
         inbox.close()
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write(home: str, files: Mapping[str, str]) -> None:
+def _write_files(home: str, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = os.path.join(home, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)

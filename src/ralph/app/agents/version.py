@@ -3,11 +3,11 @@
 import os
 from collections.abc import Mapping
 
-from ralph.app.processes import errand
-from ralph.app.wiring import version_of
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.wiring import read_version
 
 
-def asked(program: str, variables: Mapping[str, str]) -> str:
+def ask_version(program: str, variables: Mapping[str, str]) -> str:
     """The first line it prints about itself; empty when it does not."""
-    with errand() as processes:
-        return version_of((program, "--version"), os.getcwd(), variables, processes)
+    with open_short_lived_processes() as processes:
+        return read_version((program, "--version"), os.getcwd(), variables, processes)

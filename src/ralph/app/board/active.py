@@ -8,23 +8,23 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from ralph.app.board.tasks import board
-from ralph.app.paths import Places
-from ralph.app.runs.recovery import lives
-from ralph.core.tasks.task_rules import LOOP, RUN_GONE, hint, spoken
-from ralph.model.board import Cancelled, Card, Entry, NoSuchTask
+from ralph.app.board.tasks import open_board
+from ralph.app.paths import Paths
+from ralph.app.runs.recovery import is_run_alive
+from ralph.core.tasks.task_rules import CANCELLED_RUN_GONE, LOOP_KEY, format_status, suggest_command
+from ralph.model.board import Cancelled, Entry, NoSuchTask, TaskCard
 from ralph.model.errors import RalphError
-from ralph.model.spec import DEFAULTS, Role
-from ralph.process.lock import holder_of
-from ralph.stores.runs import RunRecord, Runs
-from ralph.stores.sqlite import opened
-from ralph.stores.tasks import Tasks
+from ralph.model.spec import AGENT_DEFAULTS, Role
+from ralph.process.lock import find_lock_holder
+from ralph.stores.runs import RunRecord, RunStore
+from ralph.stores.sqlite import open_database
+from ralph.stores.tasks import TaskStore
 
-PATIENCE = 2.0
-_EACH = 0.02
+TASK_CANCEL_TIMEOUT_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 
 
-class Loop(Struct, frozen=True):
+class ActiveTask(Struct, frozen=True):
     """A task someone works on."""
 
     task: str
@@ -37,96 +37,98 @@ class Loop(Struct, frozen=True):
     worker: str
 
 
-class NotRunning(RalphError):
+class TaskNotRunning(RalphError):
     """Nobody works on that task."""
 
     code = "not_running"
 
 
-class NoAnswer(RalphError):
+class RunNotResponding(RalphError):
     """The run that works on it does not react."""
 
     code = "no_answer"
     exit_code = 1
 
 
-def loops(places: Places) -> list[Loop]:
+def list_active_tasks(places: Paths) -> list[ActiveTask]:
     """All tasks in progress, the most urgent first. Looking creates nothing."""
     if not os.path.exists(places.database):
         return []
-    with board(places) as tasks:
-        active = [card.id for card in tasks.board() if card.status == "in_progress"]
+    with open_board(places) as tasks:
+        active = [card.id for card in tasks.list_cards() if card.status == "in_progress"]
         entries = [tasks.get(id_) for id_ in active]
-        alive = _alive(places, {entry.worker for entry in entries})
-        return [loop_of(entry, alive[entry.worker]) for entry in entries]
+        alive = _find_living_workers(places, {entry.worker for entry in entries})
+        return [build_active_task(entry, alive[entry.worker]) for entry in entries]
 
 
-def cut_off(places: Places, cards: Iterable[Card]) -> frozenset[str]:
+def find_orphaned_tasks(places: Paths, cards: Iterable[TaskCard]) -> frozenset[str]:
     """Those in progress whose run is gone."""
     working = [card for card in cards if card.status == "in_progress"]
-    alive = _alive(places, {card.worker for card in working}) if working else {}
+    alive = _find_living_workers(places, {card.worker for card in working}) if working else {}
     return frozenset(card.id for card in working if not alive[card.worker])
 
 
-def cancel(places: Places, id_: str, patience: float = PATIENCE) -> Loop:
+def cancel_task(places: Paths, id_: str, patience: float = TASK_CANCEL_TIMEOUT_SECONDS) -> ActiveTask:
     """End the work on a task and see that it ends: a wish for the run that works on it. Its work stays."""
     if not os.path.exists(places.database):
         raise NoSuchTask(f"no task {id_!r}: there are none here yet", "make one with `ralph task create`")
-    with board(places) as tasks:
+    with open_board(places) as tasks:
         entry = tasks.get(id_)
         if entry.task.status != "in_progress":
-            raise NotRunning(f"no Ralph loop runs for {id_} (it is {spoken(entry.task.status)})", hint(entry.task))
-        loop = loop_of(entry, _alive(places, {entry.worker})[entry.worker])
+            raise TaskNotRunning(
+                f"no Ralph loop runs for {id_} (it is {format_status(entry.task.status)})", suggest_command(entry.task)
+            )
+        loop = build_active_task(entry, _find_living_workers(places, {entry.worker})[entry.worker])
         if not loop.alive:
-            tasks.apply([Cancelled(id_, RUN_GONE)], f"cancel:{uuid4()}", entry.worker)
+            tasks.apply([Cancelled(id_, CANCELLED_RUN_GONE)], f"cancel:{uuid4()}", entry.worker)
             return loop
-        tasks.wish(id_, "cancel")
-        return _ended(tasks, loop, patience)
+        tasks.add_wish(id_, "cancel")
+        return _await_end(tasks, loop, patience)
 
 
-def _ended(tasks: Tasks, loop: Loop, patience: float) -> Loop:
+def _await_end(tasks: TaskStore, loop: ActiveTask, patience: float) -> ActiveTask:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         entry = tasks.get(loop.task)
         if entry.worker != loop.worker:
             return loop
-        loop = loop_of(entry, alive=True)
-        time.sleep(_EACH)
+        loop = build_active_task(entry, alive=True)
+        time.sleep(_POLL_SECONDS)
     what = f"the run that works on {loop.task} ({loop.worker}) has not answered in {patience:g} s"
-    raise NoAnswer(what, f"the wish stays; or end the whole run: `ralph cancel {loop.worker}`")
+    raise RunNotResponding(what, f"the wish stays; or end the whole run: `ralph cancel {loop.worker}`")
 
 
-def _alive(places: Places, workers: set[str]) -> Mapping[str, bool]:
-    runs = Runs(opened(places.database))
-    return {worker: _works(places, worker, runs.record(worker)) for worker in workers}
+def _find_living_workers(places: Paths, workers: set[str]) -> Mapping[str, bool]:
+    runs = RunStore(open_database(places.database))
+    return {worker: _is_working(places, worker, runs.find_record(worker)) for worker in workers}
 
 
-def _works(places: Places, worker: str, record: RunRecord | None) -> bool:
+def _is_working(places: Paths, worker: str, record: RunRecord | None) -> bool:
     """Whether that run does. One that has just claimed its task is not on record yet."""
     if record is None or record.id != worker:
-        return holder_of(places.crew_lock) is not None
-    return record.ended_at is None and lives(record)
+        return find_lock_holder(places.execute_lock) is not None
+    return record.ended_at is None and is_run_alive(record)
 
 
-def loop_of(entry: Entry, alive: bool) -> Loop:
+def build_active_task(entry: Entry, alive: bool) -> ActiveTask:
     """Where the loop of a task in progress is."""
     task = entry.task
     stage: Role = task.stage or "coder"
-    found = task.metadata.get(LOOP)
+    found = task.metadata.get(LOOP_KEY)
     loop = found if isinstance(found, dict) else {}
-    return Loop(
+    return ActiveTask(
         task.id,
         task.title,
         stage,
         task.iteration,
-        int(loop.get("max_iterations") or DEFAULTS[stage].max_iterations),
-        _unix(str(loop.get("started_at", ""))) or task.updated_at,
+        int(loop.get("max_iterations") or AGENT_DEFAULTS[stage].max_iterations),
+        _parse_unix_time(str(loop.get("started_at", ""))) or task.updated_at,
         alive,
         entry.worker,
     )
 
 
-def _unix(iso: str) -> float:
+def _parse_unix_time(iso: str) -> float:
     try:
         return datetime.strptime(iso, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
     except ValueError:

@@ -3,82 +3,95 @@
 import re
 from collections.abc import Mapping
 
-from ralph.core.tasks.criteria import believed
-from ralph.core.tasks.task_reading import Found
-from ralph.model.spec import DEFAULTS, ROLES, CompletionCriteria, Role, TaskCompletionSpec, VerificationMethod
+from ralph.core.tasks.criteria import drop_verification
+from ralph.core.tasks.task_reading import MappingReader
+from ralph.model.spec import AGENT_DEFAULTS, ROLES, CompletionCriteria, Role, TaskCompletionSpec, VerificationMethod
 
-METHODS = tuple(method.value for method in VerificationMethod)
-_ACCEPTANCE = {"check_for": "{{acceptance_criteria}}"}
-_SIGNS = {"command": "external", "stages": "multi_stage", "check_for": "semantic", "negative_patterns": "semantic"}
+VERIFICATION_METHODS = tuple(method.value for method in VerificationMethod)
+_ACCEPTANCE_CONFIG = {"check_for": "{{acceptance_criteria}}"}
+_METHOD_BY_OPTION = {
+    "command": "external",
+    "stages": "multi_stage",
+    "check_for": "semantic",
+    "negative_patterns": "semantic",
+}
 
-_NAMED = re.compile(r"`(?:\$\.)?(\w+)")  # by msgspec: `key`, or `$.key.inner`
+_QUOTED_KEY = re.compile(r"`(?:\$\.)?(\w+)")  # by msgspec: `key`, or `$.key.inner`
 
 
-def read_completion(found: Found, title: str) -> TaskCompletionSpec | None:
+def parse_completion(found: MappingReader, title: str) -> TaskCompletionSpec | None:
     """What "done" means; None when that cannot be made out (the problems tell why)."""
     found.expect_keys("outcome", "acceptance_criteria", *ROLES)
-    outcome = found.text("outcome", required="say in one sentence what will be true: `--outcome`, or `outcome:`")
-    acceptance = found.texts("acceptance_criteria")
-    if not acceptance and not found.complained_of("acceptance_criteria"):
+    outcome = found.read_text("outcome", required="say in one sentence what will be true: `--outcome`, or `outcome:`")
+    acceptance = found.read_texts("acceptance_criteria")
+    if not acceptance and not found.has_problem("acceptance_criteria"):
         hint = "name what has to be true: `--acceptance`, repeated, or `acceptance_criteria:`"
-        found.complain("needs at least one acceptance criterion", "acceptance_criteria", hint=hint)
-    own = {role: _read_criteria(inner, role, title) for role in ROLES if (inner := found.inner(role)) is not None}
+        found.add_problem("needs at least one acceptance criterion", "acceptance_criteria", hint=hint)
+    own = {
+        role: _parse_criteria(inner, role, title) for role in ROLES if (inner := found.read_mapping(role)) is not None
+    }
     return None if found.problems else TaskCompletionSpec(outcome, acceptance, **own)
 
 
-def _read_criteria(found: Found, role: Role, title: str) -> CompletionCriteria:
+def _parse_criteria(found: MappingReader, role: Role, title: str) -> CompletionCriteria:
     """One agent's part; what is not said is the agent's default. The methods themselves say what they need."""
     found.expect_keys("promise", "description", "verification_method", "verification_config", "max_iterations")
-    given = found.inner("verification_config")
+    given = found.read_mapping("verification_config")
     if given is not None:
         given.expect_json()
-    method, config = _method(found, {} if given is None else given.raw)
+    method, config = _parse_method(found, {} if given is None else given.raw)
     criteria = CompletionCriteria(
-        found.text("promise") or DEFAULTS[role].promise,
-        found.text("description") or f"Complete {role} stage for: {title}",
+        found.read_text("promise") or AGENT_DEFAULTS[role].promise,
+        found.read_text("description") or f"Complete {role} stage for: {title}",
         method,
         config,
-        found.number("max_iterations", at_least=1),
+        found.read_number("max_iterations", at_least=1),
     )
-    from ralph.app.pipeline.verification import problems
+    from ralph.app.pipeline.verification import find_criteria_problems
 
-    for problem in problems(believed(criteria)):
-        found.complain(problem, "promise", hint=f"for example {DEFAULTS[role].promise}")
-    if not any(map(found.complained_of, ("promise", "verification_method", "verification_config"))):
-        for problem in problems(criteria):
-            found.complain(problem, "verification_config", *_where(problem, config), hint=_needed(role, method))
+    for problem in find_criteria_problems(drop_verification(criteria)):
+        found.add_problem(problem, "promise", hint=f"for example {AGENT_DEFAULTS[role].promise}")
+    if not any(map(found.has_problem, ("promise", "verification_method", "verification_config"))):
+        for problem in find_criteria_problems(criteria):
+            found.add_problem(
+                problem, "verification_config", *_locate_option(problem, config), hint=_describe_needs(role, method)
+            )
     return criteria
 
 
-def _method(found: Found, config: Mapping[str, object]) -> tuple[VerificationMethod, dict[str, object]]:
+def _parse_method(found: MappingReader, config: Mapping[str, object]) -> tuple[VerificationMethod, dict[str, object]]:
     """By its name, a template's or a gate's; without one, what the options are for; else the acceptance criteria."""
-    name = found.text("verification_method") or next((_SIGNS[key] for key in config if key in _SIGNS), "semantic")
-    if name == "semantic" and not config.keys() & _SIGNS.keys():
-        config = {**config, **_ACCEPTANCE}
-    if name in METHODS:
+    name = found.read_text("verification_method") or next(
+        (_METHOD_BY_OPTION[key] for key in config if key in _METHOD_BY_OPTION), "semantic"
+    )
+    if name == "semantic" and not config.keys() & _METHOD_BY_OPTION.keys():
+        config = {**config, **_ACCEPTANCE_CONFIG}
+    if name in VERIFICATION_METHODS:
         return VerificationMethod(name), dict(config)
-    from ralph.app.registry import names
-    from ralph.verifiers.templates import TEMPLATES, resolved
+    from ralph.app.registry import list_extensions
+    from ralph.verifiers.templates import TEMPLATES, resolve_method
 
-    if name not in TEMPLATES and name not in names("verifiers"):
+    if name not in TEMPLATES and name not in list_extensions("verifiers"):
         hint = "`ralph verify templates` lists templates"
-        found.complain(
-            f"no verification method {name!r}; there are {', '.join(METHODS)}", "verification_method", hint=hint
+        found.add_problem(
+            f"no verification method {name!r}; there are {', '.join(VERIFICATION_METHODS)}",
+            "verification_method",
+            hint=hint,
         )
-    method, config = resolved(name, config)
+    method, config = resolve_method(name, config)
     return method, dict(config)
 
 
-def _where(problem: str, config: Mapping[str, object]) -> tuple[str | int, ...]:
+def _locate_option(problem: str, config: Mapping[str, object]) -> tuple[str | int, ...]:
     """Which of the options a method complains of: the stage or the key it names, if it does."""
     stages = config.get("stages")
     for index, stage in enumerate(stages if isinstance(stages, list) else ()):
         if isinstance(stage, dict) and problem.startswith(f"stage '{stage.get('name', 'unnamed')}':"):
             return "stages", index
-    return next(((key,) for key in _NAMED.findall(problem) if key in config), ())
+    return next(((key,) for key in _QUOTED_KEY.findall(problem) if key in config), ())
 
 
-def _needed(role: Role, method: VerificationMethod) -> str:
+def _describe_needs(role: Role, method: VerificationMethod) -> str:
     match method:
         case VerificationMethod.EXTERNAL:
             return f"`--{role}-verify-cmd CMD`, or `verification_config: {{command: …}}`"

@@ -6,44 +6,46 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ralph.app.board.view import Slot
-from ralph.app.paths import Places
-from ralph.app.runs.tail import Tail
-from ralph.model.events import Event, IterationStarted, Moment
+from ralph.app.board.view import WorkerSlot
+from ralph.app.paths import Paths
+from ralph.app.runs.tail import FileTail
+from ralph.model.events import Event, EventRecord, IterationStarted
 from ralph.model.spec import ROLES
 
-AT_ONCE = 1 << 16  # bytes of one run at one time: more nobody can read
+MAX_LOG_BYTES_PER_READ = 1 << 16  # bytes of one run at one time: more nobody can read
 
 
-class Heard(Struct, frozen=True):
+class LiveEvent(Struct, frozen=True):
     """Something happened in a run."""
 
     at: float
     run: str
-    who: str  # its task, or the kind of its loop
+    label: str  # its task, or the kind of its loop
     role: str
     event: Event
 
 
-class Live:
+class LiveLog:
     """Follows the runs it is told of; those that ended are heard out."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
-        self._tails: dict[str, Tail] = {}
-        self._slots: dict[str, Slot] = {}
+    def __init__(self, places: Paths) -> None:
+        self._paths = places
+        self._tails: dict[str, FileTail] = {}
+        self._slots: dict[str, WorkerSlot] = {}
         self._roles: dict[str, str] = {}
-        self._decoder = msgspec.json.Decoder(Moment)
+        self._decoder = msgspec.json.Decoder(EventRecord)
 
-    def heard(self, running: Sequence[Slot]) -> list[Heard]:
+    def read_events(self, running: Sequence[WorkerSlot]) -> list[LiveEvent]:
         """What happened since the last time, in order."""
         for slot in running:
             self._slots[slot.run] = slot
             if slot.run not in self._tails:
                 self._roles[slot.run] = slot.role
-                self._tails[slot.run] = Tail(os.path.join(self._places.records(slot.run), "events.ndjson"), AT_ONCE)
-        blocks = [(run, block) for run, tail in self._tails.items() for block in tail.blocks()]
-        found = [heard for run, block in blocks for heard in self._of(run, block)]
+                self._tails[slot.run] = FileTail(
+                    os.path.join(self._paths.run_dir(slot.run), "events.ndjson"), MAX_LOG_BYTES_PER_READ
+                )
+        blocks = [(run, block) for run, tail in self._tails.items() for block in tail.read_blocks()]
+        found = [heard for run, block in blocks for heard in self._parse_block(run, block)]
         for ended in self._tails.keys() - {slot.run for slot in running}:
             self._tails.pop(ended).close()
             del self._slots[ended], self._roles[ended]
@@ -55,18 +57,18 @@ class Live:
             tail.close()
         self._tails.clear()
 
-    def _of(self, run: str, block: bytes) -> list[Heard]:
-        moments = (self._moment(line) for line in block.splitlines())
-        return [self._told(run, moment) for moment in moments if moment is not None]
+    def _parse_block(self, run: str, block: bytes) -> list[LiveEvent]:
+        moments = (self._parse_line(line) for line in block.splitlines())
+        return [self._to_live_event(run, moment) for moment in moments if moment is not None]
 
-    def _told(self, run: str, moment: Moment) -> Heard:
+    def _to_live_event(self, run: str, moment: EventRecord) -> LiveEvent:
         slot, event = self._slots[run], moment.event
         if isinstance(event, IterationStarted) and (role := event.about.partition(" ")[0]) in ROLES:
             self._roles[run] = role  # what is told may be older than what the slot says
         role = self._roles[run]
-        return Heard(moment.at, run, slot.task or role, role, event)
+        return LiveEvent(moment.at, run, slot.task or role, role, event)
 
-    def _moment(self, line: bytes) -> Moment | None:
+    def _parse_line(self, line: bytes) -> EventRecord | None:
         try:
             return self._decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -2,57 +2,57 @@
 
 import os
 
-from ralph.app.board.tasks import board
-from ralph.app.paths import Places
-from ralph.core.tasks.task_names import name_problem
+from ralph.app.board.tasks import open_board
+from ralph.app.paths import Paths
+from ralph.core.tasks.task_names import find_name_problem
 from ralph.model.board import Spec
 from ralph.model.errors import UsageError
-from ralph.stores.specs import unknown_spec
+from ralph.stores.specs import build_unknown_spec_error
 
 
-def create(places: Places, name: str, title: str, text: str) -> Spec:
+def create_spec(places: Paths, name: str, title: str, text: str) -> Spec:
     """A new one; without a title it is called by its first heading, or by its name."""
-    if problem := name_problem("spec", name):
+    if problem := find_name_problem("spec", name):
         raise UsageError(problem, "for example: auth-feature")
-    with board(places) as tasks:
-        tasks.specs.put_new(Spec(name, title.strip() or _heading(text) or name, _clean(text)))
+    with open_board(places) as tasks:
+        tasks.specs.add_new(Spec(name, title.strip() or _first_heading(text) or name, _storable_text(text)))
         return tasks.specs.get(name)
 
 
-def edit(places: Places, name: str, title: str | None, text: str | None) -> Spec:
+def edit_spec(places: Paths, name: str, title: str | None, text: str | None) -> Spec:
     """None: that stays."""
-    _expect_database(places, name)
-    with board(places) as tasks:
-        tasks.specs.edit(name, title, None if text is None else _clean(text))
+    _require_database(places, name)
+    with open_board(places) as tasks:
+        tasks.specs.edit(name, title, None if text is None else _storable_text(text))
         return tasks.specs.get(name)
 
 
-def show(places: Places, name: str) -> Spec:
+def load_spec(places: Paths, name: str) -> Spec:
     """One of them."""
-    _expect_database(places, name)
-    with board(places) as tasks:
+    _require_database(places, name)
+    with open_board(places) as tasks:
         return tasks.specs.get(name)
 
 
-def listed(places: Places) -> list[tuple[Spec, int]]:
+def list_specs(places: Paths) -> list[tuple[Spec, int]]:
     """All, each with the number of its tasks. Looking creates nothing."""
     if not os.path.exists(places.database):
         return []
-    with board(places) as tasks:
-        return tasks.specs.all()
+    with open_board(places) as tasks:
+        return tasks.specs.list_all()
 
 
-def _expect_database(places: Places, name: str) -> None:
+def _require_database(places: Paths, name: str) -> None:
     """Looking for what cannot be there creates nothing."""
     if not os.path.exists(places.database):
-        raise unknown_spec(name)
+        raise build_unknown_spec_error(name)
 
 
-def _heading(text: str) -> str:
+def _first_heading(text: str) -> str:
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return first.lstrip("#").strip() if first.startswith("#") else ""
 
 
-def _clean(text: str) -> str:
+def _storable_text(text: str) -> str:
     """Storable, whatever the file held."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -9,36 +9,47 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.app.paths import Places
+from ralph.app.paths import Paths
 from ralph.config.schema import Settings
-from ralph.core.tasks.criteria import Applicable
-from ralph.core.tasks.task_reading import Found
-from ralph.core.tasks.task_rules import hint
-from ralph.model.board import Blocked, Cancelled, Card, Edited, Entry, Move, NoSuchTask, Problem, Refused, Reopened
+from ralph.core.tasks.criteria import ApplicableCriteria
+from ralph.core.tasks.task_reading import MappingReader
+from ralph.core.tasks.task_rules import suggest_command
+from ralph.model.board import (
+    Blocked,
+    Cancelled,
+    Edited,
+    Entry,
+    InvalidInput,
+    NoSuchTask,
+    Problem,
+    Reopened,
+    TaskCard,
+    TaskMove,
+)
 from ralph.model.errors import UsageError
-from ralph.model.spec import ROLES, Role, Status, Task, VerificationAttempt
+from ralph.model.spec import ROLES, Role, Task, TaskStatus, VerificationAttempt
 from ralph.stores import sqlite
 from ralph.stores.task_history import Spending
-from ralph.stores.tasks import Tasks
+from ralph.stores.tasks import TaskStore
 
 if TYPE_CHECKING:
-    from ralph.app.pipeline.stages import Limit
+    from ralph.app.pipeline.stages import IterationLimit
 
-USUAL = Settings()
+DEFAULT_SETTINGS = Settings()
 
 
-class Shown(Struct, frozen=True):
+class TaskDetails(Struct, frozen=True):
     """All there is to tell about a task."""
 
     entry: Entry
-    criteria: Mapping[Role, Applicable]
-    limits: "Mapping[Role, Limit]"
+    criteria: Mapping[Role, ApplicableCriteria]
+    limits: "Mapping[Role, IterationLimit]"
     attempts: Sequence[VerificationAttempt]
     log: Sequence[Mapping[str, object]]
     spent: Spending
 
 
-class Wanted(Struct, frozen=True):
+class TaskEdit(Struct, frozen=True):
     """What someone wants changed; None, or nothing, for what stays."""
 
     title: str | None = None
@@ -46,76 +57,78 @@ class Wanted(Struct, frozen=True):
     priority: int | None = None
     depends_on: tuple[str, ...] | None = None
     assignee: str | None = None
-    status: Status | None = None
+    status: TaskStatus | None = None
     reason: str = ""  # for the status
     completion: Mapping[str, object] = {}
 
 
 @contextmanager
-def board(places: Places) -> Iterator[Tasks]:
+def open_board(places: Paths) -> Iterator[TaskStore]:
     """The tasks of this repository."""
-    with sqlite.explained(places.database):
-        yield Tasks(sqlite.opened(places.database))
+    with sqlite.translate_errors(places.database):
+        yield TaskStore(sqlite.open_database(places.database))
 
 
-def cards(places: Places) -> list[Card]:
+def list_cards(places: Paths) -> list[TaskCard]:
     """Every task, the most urgent first. Looking creates nothing."""
     if not os.path.exists(places.database):
         return []
-    with board(places) as tasks:
-        return tasks.board()
+    with open_board(places) as tasks:
+        return tasks.list_cards()
 
 
-def show(places: Places, id_: str, settings: Settings = USUAL) -> Shown:
+def load_task_details(places: Paths, id_: str, settings: Settings = DEFAULT_SETTINGS) -> TaskDetails:
     """One task with everything; criteria and limits are those that will hold."""
-    _expect_database(places, id_)
-    with board(places) as tasks:
-        return shown(tasks, id_, settings)
+    _require_database(places, id_)
+    with open_board(places) as tasks:
+        return collect_task_details(tasks, id_, settings)
 
 
-def shown(tasks: Tasks, id_: str, settings: Settings) -> Shown:
+def collect_task_details(tasks: TaskStore, id_: str, settings: Settings) -> TaskDetails:
     """The same, of tasks that are open already."""
     from ralph.app.pipeline import stages
 
     entry, history = tasks.get(id_), tasks.history
-    criteria = {role: stages.applicable(entry.task, role, settings) for role in ROLES}
-    limits = {role: stages.limit_of(entry.task, role, settings, history.iterations_to_pass) for role in ROLES}
-    return Shown(entry, criteria, limits, history.attempts(id_), history.log(id_), history.spent(id_))
+    criteria = {role: stages.resolve_stage_criteria(entry.task, role, settings) for role in ROLES}
+    limits = {role: stages.resolve_limit(entry.task, role, settings, history.list_iterations_to_pass) for role in ROLES}
+    return TaskDetails(
+        entry, criteria, limits, history.list_attempts(id_), history.list_iterations(id_), history.sum_for_task(id_)
+    )
 
 
-def create(places: Places, raw: Mapping[str, object], parent: str = "", waits: bool = True) -> Task:
+def create_task(places: Paths, raw: Mapping[str, object], parent: str = "", waits: bool = True) -> Task:
     """A new task, described as in YAML. A follow-up names its parent and, unless told otherwise, waits for it."""
-    from ralph.app.board.task_parser import read_task
+    from ralph.app.board.task_parser import parse_task
 
-    read = read_task({"completion": {}, **raw})
+    read = parse_task({"completion": {}, **raw})
     if read.task is None:
-        raise Refused(read.problems)
+        raise InvalidInput(read.problems)
     task = read.task
-    with board(places) as tasks:
+    with open_board(places) as tasks:
         if parent:
             needs = (*task.depends_on, *((tasks.get(parent).task.id,) if waits else ()))
             metadata = {**task.metadata, "followup_of": tasks.get(parent).task.id}
             task = replace(task, depends_on=tuple(dict.fromkeys(needs)), metadata=metadata)
-        tasks.put_new([task])
+        tasks.add_new([task])
     return task
 
 
-def edit(places: Places, id_: str, wanted: Wanted) -> Entry:
+def edit_task(places: Paths, id_: str, wanted: TaskEdit) -> Entry:
     """Change what is asked for, or its status; all of it or nothing."""
-    _expect_database(places, id_)
-    with board(places) as tasks:
-        changes = [*_edits(tasks.get(id_).task, wanted), *_moves(tasks.get(id_).task, wanted)]
+    _require_database(places, id_)
+    with open_board(places) as tasks:
+        changes = [*_editing_changes(tasks.get(id_).task, wanted), *_status_changes(tasks.get(id_).task, wanted)]
         if not changes:
             raise UsageError(f"nothing to change in task {id_!r}", "see `ralph task edit --help`")
         tasks.apply(changes, f"edit:{uuid4()}")
         return tasks.get(id_)
 
 
-def delete(places: Places, id_: str, with_history: bool) -> Entry:
+def delete_task(places: Paths, id_: str, with_history: bool) -> Entry:
     """Gone, with its history; where there is some, only when that is meant. What it was."""
-    _expect_database(places, id_)
-    with board(places) as tasks:
-        entry, tries = tasks.get(id_), tasks.history.attempts(id_)
+    _require_database(places, id_)
+    with open_board(places) as tasks:
+        entry, tries = tasks.get(id_), tasks.history.list_attempts(id_)
         if tries and not with_history:
             what = f"task {id_!r} has {len(tries)} verification attempts on record"
             raise UsageError(what, f"`ralph task delete {id_} --force` deletes them too")
@@ -123,19 +136,19 @@ def delete(places: Places, id_: str, with_history: bool) -> Entry:
         return entry
 
 
-def _edits(task: Task, wanted: Wanted) -> list[Move]:
-    from ralph.app.board.task_parser import read_edited
+def _editing_changes(task: Task, wanted: TaskEdit) -> list[TaskMove]:
+    from ralph.app.board.task_parser import parse_edited_criteria
 
     given = {
         name: value for name in ("title", "description", "assignee") if (value := getattr(wanted, name)) is not None
     }
     problems: list[Problem] = []
-    found = Found(given, problems)
-    texts = {name: found.text(name, required="say it in a few words" if name == "title" else "") for name in given}
+    found = MappingReader(given, problems)
+    texts = {name: found.read_text(name, required="say it in a few words" if name == "title" else "") for name in given}
     if problems:
-        raise Refused(problems)
+        raise InvalidInput(problems)
     spec = (
-        read_edited(task.completion_spec, wanted.completion, texts.get("title", task.title))
+        parse_edited_criteria(task.completion_spec, wanted.completion, texts.get("title", task.title))
         if wanted.completion
         else None
     )
@@ -143,7 +156,7 @@ def _edits(task: Task, wanted: Wanted) -> list[Move]:
     return [] if edited == Edited(task.id) else [edited]
 
 
-def _moves(task: Task, wanted: Wanted) -> list[Move]:
+def _status_changes(task: Task, wanted: TaskEdit) -> list[TaskMove]:
     match wanted.status:
         case None:
             return []
@@ -156,12 +169,12 @@ def _moves(task: Task, wanted: Wanted) -> list[Move]:
         case "cancelled" if task.status != "in_progress":
             return [Cancelled(task.id, wanted.reason)]
         case "cancelled":
-            raise UsageError(f"task {task.id!r} is in progress", hint(task))
+            raise UsageError(f"task {task.id!r} is in progress", suggest_command(task))
         case status:
             raise UsageError(f"only the pipeline makes a task {status}", f"`ralph execute {task.id}`")
 
 
-def _expect_database(places: Places, id_: str) -> None:
+def _require_database(places: Paths, id_: str) -> None:
     """Looking for what cannot be there creates nothing."""
     if not os.path.exists(places.database):
         raise NoSuchTask(f"no task {id_!r}: there are none here yet", "make one with `ralph task create`")

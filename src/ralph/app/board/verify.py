@@ -10,30 +10,32 @@ from uuid import uuid4
 from msgspec import Struct
 
 from ralph.app import registry
-from ralph.app.board.tasks import board
-from ralph.app.paths import Places
+from ralph.app.board.tasks import open_board
+from ralph.app.paths import Paths
 from ralph.app.pipeline import stages, verification
-from ralph.app.pipeline.stages import Workplace
+from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_inbox import TaskInbox
-from ralph.app.pipeline.task_processes import Hands, Untorn
-from ralph.app.session import Wishes
+from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
+from ralph.app.session import Callbacks
 from ralph.config.schema import Settings
-from ralph.core.environment import elsewhere, of_gate
-from ralph.core.tasks.task_rules import iso
+from ralph.core.environment import build_gate_env, without_git_vars
+from ralph.core.tasks.task_rules import format_iso_time
 from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Attempted, Entry, NoSuchTask
 from ralph.model.spec import CompletionCriteria, Role, VerificationMethod
-from ralph.model.verdict import Claim, Judge, Verdict
+from ralph.model.verdict import AskJudge, Claim, Verdict
 from ralph.process.shell import find_program
 from ralph.verifiers.templates import TEMPLATES, Template
 from ralph.workspaces.git import Git
-from ralph.workspaces.worktree import FOLDER
+from ralph.workspaces.worktree import WORKTREES_FOLDER
 
-BY_HAND = 0  # the iteration such attempts are recorded with
-NO_WORDS = "it looks at the words of an agent's message, and there is none: give --message, or configure a judge"
+MANUAL_ITERATION = 0  # the iteration such attempts are recorded with
+NO_MESSAGE_REASON = (
+    "it looks at the words of an agent's message, and there is none: give --message, or configure a judge"
+)
 
 
-class Finding(Struct, frozen=True):
+class StageFinding(Struct, frozen=True):
     """What a stage's verification says; without a verdict there was nothing it could look at."""
 
     agent: Role
@@ -43,117 +45,123 @@ class Finding(Struct, frozen=True):
     @property
     def reason(self) -> str:
         """In one sentence."""
-        return self.verdict.reason if self.verdict else NO_WORDS
+        return self.verdict.reason if self.verdict else NO_MESSAGE_REASON
 
 
-class Tools(Struct, frozen=True):
+class VerifyTools(Struct, frozen=True):
     """What it is done with."""
 
-    place: Workplace
-    hands: Hands
-    judge: Judge | None
+    context: AgentContext
+    processes: TaskProcesses
+    judge: AskJudge | None
     diff: str
 
 
-def by_hand(
-    places: Places,
+def verify_task(
+    places: Paths,
     settings: Settings,
     variables: Mapping[str, str],
-    wishes: Wishes,
+    wishes: Callbacks,
     task: str,
     roles: Sequence[Role],
     message: str = "",
-) -> list[Finding]:
+) -> list[StageFinding]:
     """Each stage's verification, as if its agent had made its promise now; every look is recorded."""
     if not os.path.exists(places.database):
         raise NoSuchTask(f"no task {task!r}: there are none here yet", "make one with `ralph task create`")
-    with board(places) as tasks:
+    with open_board(places) as tasks:
         entry = tasks.get(task)
         if any(stages.is_judged(entry.task, role, settings) for role in roles):
-            stages.expect_judge(settings, places.folder, variables)
-        found: list[Finding] = []
-        with _tools(places, settings, variables, wishes, entry) as tools:
+            stages.require_judge(settings, places.folder, variables)
+        found: list[StageFinding] = []
+        with _open_tools(places, settings, variables, wishes, entry) as tools:
             for role in roles:
-                criteria = stages.applicable(entry.task, role, settings).criteria
-                verdict = _verdict(entry, role, criteria, message, settings, tools)
-                found.append(Finding(role, criteria.verification_method.value, verdict))
+                criteria = stages.resolve_stage_criteria(entry.task, role, settings).criteria
+                verdict = _verify_stage(entry, role, criteria, message, settings, tools)
+                found.append(StageFinding(role, criteria.verification_method.value, verdict))
                 if verdict and verdict.interrupted:
                     break
                 if verdict:
-                    attempt = verification.attempt(verdict, BY_HAND, role, iso(time.time()))
+                    attempt = verification.build_attempt(verdict, MANUAL_ITERATION, role, format_iso_time(time.time()))
                     tasks.apply([Attempted(task, attempt)], f"verify:{uuid4()}")
         return found
 
 
-def passed(findings: Sequence[Finding]) -> bool:
+def is_verified(findings: Sequence[StageFinding]) -> bool:
     """At least one could look, and all that could are content."""
     verdicts = [finding.verdict for finding in findings if finding.verdict]
     return bool(verdicts) and all(verdict.verified for verdict in verdicts)
 
 
-def templates() -> Mapping[str, Template]:
+def list_templates() -> Mapping[str, Template]:
     """Verifications that are ready made, by name; those of installed packages after ours."""
-    found = {name: _installed(name) for name in registry.others("verifiers") if name not in TEMPLATES}
+    found = {
+        name: _load_template(name)
+        for name in registry.list_third_party_extensions("verifiers")
+        if name not in TEMPLATES
+    }
     return {**TEMPLATES, **{name: template for name, template in found.items() if template}}
 
 
-def _installed(name: str) -> Template | None:
+def _load_template(name: str) -> Template | None:
     """None: a gate of another kind."""
     try:
-        does = getattr(registry.load("verifiers", name), "VERIFIES", "")
+        does = getattr(registry.load_extension("verifiers", name), "VERIFIES", "")
     except (ImportError, AttributeError, SyntaxError) as error:
         does = f"cannot be loaded: {error}"
     return Template(does, name) if does else None
 
 
-def _verdict(
-    entry: Entry, role: Role, criteria: CompletionCriteria, message: str, settings: Settings, tools: Tools
+def _verify_stage(
+    entry: Entry, role: Role, criteria: CompletionCriteria, message: str, settings: Settings, tools: VerifyTools
 ) -> Verdict | None:
     words_only = criteria.verification_method in (VerificationMethod.SEMANTIC, VerificationMethod.STRING_MATCH)
     if words_only and not message and not (tools.judge and criteria.verification_method is VerificationMethod.SEMANTIC):
         return None
-    spec, place = entry.task.completion_spec, tools.place
+    spec, place = entry.task.completion_spec, tools.context
     claim = Claim(
         criteria.promise,
         message or f"<promise>{criteria.promise}</promise>",
         place.folder,
-        of_gate(place.variables, place.own),
+        build_gate_env(place.variables, place.run_variables),
         role,
         spec.outcome if spec else "",
         tuple(spec.acceptance_criteria) if spec else (),
         lambda: tools.diff,
         loose=settings.specflow.promise_match == "loose",
     )
-    return verification.verdict_on(claim, criteria, verification.tools_of(tools.hands.lent, tools.judge))
+    return verification.verify_claim(claim, criteria, verification.build_tools(tools.processes.borrow, tools.judge))
 
 
 @contextmanager
-def _tools(
-    places: Places, settings: Settings, variables: Mapping[str, str], wishes: Wishes, entry: Entry
-) -> Iterator[Tools]:
-    folder = os.path.join(places.root, FOLDER, entry.task.id)
+def _open_tools(
+    places: Paths, settings: Settings, variables: Mapping[str, str], wishes: Callbacks, entry: Entry
+) -> Iterator[VerifyTools]:
+    folder = os.path.join(places.root, WORKTREES_FOLDER, entry.task.id)
     if not os.path.exists(os.path.join(folder, ".git")):
         folder = places.root
     signals = SignalInbox(lambda: False, wishes.on_signal)
-    inbox = TaskInbox(signals, lambda: bool(signals.interruption()))  # nothing here is worth finishing
-    hands = Hands(inbox, set())
-    place = Workplace(folder, elsewhere(variables), {}, hands)
+    inbox = TaskInbox(signals, lambda: bool(signals.poll_interruption()))  # nothing here is worth finishing
+    hands = TaskProcesses(inbox, set())
+    place = AgentContext(folder, without_git_vars(variables), {}, hands)
     records = os.path.join(places.state, "verify")
     os.makedirs(records, exist_ok=True)
     try:
-        judge = stages.judge_of(settings, place, records)
-        yield Tools(place, hands, judge, _diff(place, entry, Untorn(hands, inbox)) if judge else "")
+        judge = stages.build_judge(settings, place, records)
+        yield VerifyTools(
+            place, hands, judge, _diff_from_target(place, entry, Uninterruptible(hands, inbox)) if judge else ""
+        )
     finally:
         hands.close()
         inbox.close()
         signals.close()
 
 
-def _diff(place: Workplace, entry: Entry, processes: Untorn) -> str:
+def _diff_from_target(place: AgentContext, entry: Entry, processes: Uninterruptible) -> str:
     program = find_program("git", place.variables)
     if program is None or not entry.target:
         return ""
     git = Git(program, place.folder, place.variables, processes)
-    base = git.try_("merge-base", f"refs/heads/{entry.target}", "HEAD").text or "HEAD"
+    base = git.run("merge-base", f"refs/heads/{entry.target}", "HEAD").text or "HEAD"
     with tempfile.TemporaryDirectory() as folder:
         return git.diff(base, os.path.join(folder, "index"))

@@ -5,17 +5,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from ralph.app.board.active import Loop
-from ralph.core.tasks.graph import blocked
-from ralph.model.board import Card
-from ralph.model.spec import ROLES, Status
+from ralph.app.board.active import ActiveTask
+from ralph.core.tasks.graph import find_blocked
+from ralph.model.board import TaskCard
+from ralph.model.spec import ROLES, TaskStatus
 from ralph.stores.runs import RunRecord
 
-TODO, DONE = "todo", "done"
-LANES = (TODO, *ROLES, DONE)
+TODO_LANE, DONE_LANE = "todo", "done"
+LANES = (TODO_LANE, *ROLES, DONE_LANE)
 
 
-class Slot(Struct, frozen=True):
+class WorkerSlot(Struct, frozen=True):
     """A worker's place: what it works on, or nothing."""
 
     number: int  # 1 for the first
@@ -33,98 +33,101 @@ class Slot(Struct, frozen=True):
         return self.task or self.run
 
     @property
-    def is_of_task(self) -> bool:
+    def is_task_slot(self) -> bool:
         """Whether a task of the board is worked on, stage by stage."""
         return self.role in ROLES
 
 
-class Found(Struct, frozen=True):
+class BoardState(Struct, frozen=True):
     """What the database says at one time."""
 
-    cards: Sequence[Card] = ()
-    remarks: Mapping[str, str] = {}  # why a task is blocked, or how it failed
-    loops: Sequence[Loop] = ()
+    cards: Sequence[TaskCard] = ()
+    reasons: Mapping[str, str] = {}  # why a task is blocked, or how it failed
+    active_tasks: Sequence[ActiveTask] = ()
     runs: Sequence[RunRecord] = ()  # those without an end
     jobs: Mapping[int, int] = {}  # how many tasks at once, by the pid that works on them
     spent_usd: float | None = None
     began: Mapping[int, float] = {}  # when the process of that pid started its first run
 
 
-class View(Struct, frozen=True):
+class BoardView(Struct, frozen=True):
     """The board at one look."""
 
     place: str = ""  # repository:branch
-    cards: Sequence[Card] = ()
+    cards: Sequence[TaskCard] = ()
     counts: Mapping[str, int] = {}  # by status
-    waits: Mapping[str, Sequence[str]] = {}  # what a task has to wait for
-    remarks: Mapping[str, str] = {}
-    cut_off: frozenset[str] = frozenset()  # tasks in progress whose run is gone
-    slots: Sequence[Slot] = ()
+    waits_for: Mapping[str, Sequence[str]] = {}  # what a task has to wait for
+    reasons: Mapping[str, str] = {}
+    orphaned: frozenset[str] = frozenset()  # tasks in progress whose run is gone
+    slots: Sequence[WorkerSlot] = ()
     spent_usd: float | None = None
     since: float | None = None  # when the oldest of what works began
 
     @property
-    def running(self) -> Sequence[Slot]:
+    def running_slots(self) -> Sequence[WorkerSlot]:
         """Those at work."""
         return [slot for slot in self.slots if slot.run]
 
-    def count(self, status: Status) -> int:
+    def count_status(self, status: TaskStatus) -> int:
         """How many tasks are so."""
         return self.counts.get(status, 0)
 
 
-def view(place: str, found: Found, alive: Collection[str], before: Sequence[Slot] = ()) -> View:
+def build_view(place: str, found: BoardState, alive: Collection[str], before: Sequence[WorkerSlot] = ()) -> BoardView:
     """What is shown, given which runs live. A worker keeps the place it had before."""
     done = {card.id for card in found.cards if card.status == "done"}
     living = sorted((run for run in found.runs if run.id in alive), key=lambda run: (run.started_at, run.id))
-    return View(
+    return BoardView(
         place,
         found.cards,
         Counter(card.status for card in found.cards),
-        blocked({card.id: card.needs for card in found.cards if card.status == "todo"}, done),
-        found.remarks,
-        frozenset(loop.task for loop in found.loops if loop.worker not in alive),
-        _slots(found, living, before),
-        _spent(found.spent_usd, living),
+        find_blocked({card.id: card.needs for card in found.cards if card.status == "todo"}, done),
+        found.reasons,
+        frozenset(loop.task for loop in found.active_tasks if loop.worker not in alive),
+        _build_slots(found, living, before),
+        _sum_spent(found.spent_usd, living),
         min((found.began.get(run.pid, run.started_at) for run in living), default=None),
     )
 
 
-def lanes(cards: Iterable[Card], wanted: str = "", cancelled: bool = False) -> dict[str, list[Card]]:
+def group_by_lane(cards: Iterable[TaskCard], wanted: str = "", cancelled: bool = False) -> dict[str, list[TaskCard]]:
     """The cards of every lane, the most urgent first; only what has the wanted words, the cancelled if asked for."""
-    found: dict[str, list[Card]] = {lane: [] for lane in LANES}
+    found: dict[str, list[TaskCard]] = {lane: [] for lane in LANES}
     words = wanted.casefold().split()
     for card in cards:
-        if (cancelled or card.status != "cancelled") and (not words or _names(card, words)):
-            found[lane_of(card)].append(card)
+        if (cancelled or card.status != "cancelled") and (not words or _matches(card, words)):
+            found[choose_lane(card)].append(card)
     return found
 
 
-def lane_of(card: Card) -> str:
+def choose_lane(card: TaskCard) -> str:
     """Whose turn it is; what nobody works on waits in the first lane, whatever for."""
     if card.status == "in_progress":
         return card.stage or ROLES[0]
-    return DONE if card.status == "done" else TODO
+    return DONE_LANE if card.status == "done" else TODO_LANE
 
 
-def _names(card: Card, words: Sequence[str]) -> bool:
+def _matches(card: TaskCard, words: Sequence[str]) -> bool:
     text = f"{card.id} {card.title} {card.spec_id}".casefold()
     return all(word in text for word in words)
 
 
-def _slots(found: Found, living: Sequence[RunRecord], before: Sequence[Slot]) -> tuple[Slot, ...]:
-    loops = {loop.worker: loop for loop in found.loops}
+def _build_slots(
+    found: BoardState, living: Sequence[RunRecord], before: Sequence[WorkerSlot]
+) -> tuple[WorkerSlot, ...]:
+    loops = {loop.worker: loop for loop in found.active_tasks}
     runs = {run.id: run for run in living}
     idle = sum(found.jobs.get(pid, 0) for pid in {run.pid for run in living}) - sum(
         run.pid in found.jobs for run in living
     )
-    seats = _seated([slot.run for slot in before], list(runs), max(0, idle))
+    seats = _assign_seats([slot.run for slot in before], list(runs), max(0, idle))
     return tuple(
-        _slot(number, runs[seat], loops.get(seat)) if seat else Slot(number) for number, seat in enumerate(seats, 1)
+        _build_slot(number, runs[seat], loops.get(seat)) if seat else WorkerSlot(number)
+        for number, seat in enumerate(seats, 1)
     )
 
 
-def _seated(before: Sequence[str], runs: Sequence[str], idle: int) -> list[str]:
+def _assign_seats(before: Sequence[str], runs: Sequence[str], idle: int) -> list[str]:
     """Who sits keeps the seat, who comes takes the first free one; of the empty seats the last ones go."""
     seats = [run if run in runs else "" for run in before]
     for run in runs:
@@ -139,16 +142,16 @@ def _seated(before: Sequence[str], runs: Sequence[str], idle: int) -> list[str]:
     return seats
 
 
-def _slot(number: int, run: RunRecord, loop: Loop | None) -> Slot:
+def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None) -> WorkerSlot:
     if loop is None:
-        return Slot(number, run.id, run.kind, run.task, run.agent, run.iteration, run.limit, run.started_at)
-    return Slot(
+        return WorkerSlot(number, run.id, run.kind, run.task, run.agent, run.iteration, run.limit, run.started_at)
+    return WorkerSlot(
         *(number, run.id, loop.stage, loop.task, run.agent),
         *(loop.iteration, loop.max_iterations, loop.started_at),
     )
 
 
-def _spent(on_tasks: float | None, living: Sequence[RunRecord]) -> float | None:
+def _sum_spent(on_tasks: float | None, living: Sequence[RunRecord]) -> float | None:
     """What tasks cost so far, and what runs without one cost now."""
     others = [run.cost_usd for run in living if run.kind != "execute"]
     told = [usd for usd in (on_tasks, *others) if usd is not None]

@@ -9,66 +9,68 @@ import msgspec
 from msgspec import Struct
 
 from ralph.app.board import active as task_loops
-from ralph.app.board.tasks import Shown, shown
-from ralph.app.board.view import Found, View, view
-from ralph.app.paths import Places, branch_of
-from ralph.app.runs.recovery import lives
+from ralph.app.board.tasks import TaskDetails, collect_task_details
+from ralph.app.board.view import BoardState, BoardView, build_view
+from ralph.app.paths import Paths, read_branch
+from ralph.app.runs.recovery import is_run_alive
 from ralph.config.schema import Settings
 from ralph.model.board import NoSuchTask
 from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, Runs
-from ralph.stores.tasks import Tasks
+from ralph.stores.runs import RunRecord, RunStore
+from ralph.stores.tasks import TaskStore
 
-REST = 9  # a look at ten thousand tasks is followed by a pause so many times as long
+READ_PAUSE_FACTOR = 9  # a look at ten thousand tasks is followed by a pause so many times as long
 
 
-class _Asked(Struct):
+class _RequestedJobs(Struct):
     """Of a request, what slots need."""
 
     jobs: int = 1
 
 
-class _Kept(Struct):
+class _StoredRequest(Struct):
     """The same as a run keeps it: by itself, or with what the run goes on by."""
 
-    request: _Asked | None = None
+    request: _RequestedJobs | None = None
     jobs: int = 1
 
 
-class Lookout:
+class BoardReader:
     """Reads, and never writes. It belongs to one thread."""
 
-    def __init__(self, places: Places, spec: str = "") -> None:
-        self._places = places
+    def __init__(self, places: Paths, spec: str = "") -> None:
+        self._paths = places
         self._spec = spec
         self._database: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file_identity: tuple[int, int] | None = None
         self._version = -1
-        self._next = 0.0  # on the monotonic clock
-        self._found = Found()
-        self._basis = ("", self._found, frozenset[str]())
-        self._view = View()
+        self._next_read_at = 0.0  # on the monotonic clock
+        self._state = BoardState()
+        self._view_inputs = ("", self._state, frozenset[str]())
+        self._view = BoardView()
 
-    def look(self) -> View:
+    def read_view(self) -> BoardView:
         """The very same view, unless something changed. A database that is busy is asked again the next time."""
         try:
-            self._catch_up()
+            self._refresh()
         except sqlite3.DatabaseError as error:
             if not sqlite.is_busy(error):
-                with sqlite.explained(self._places.database):
+                with sqlite.translate_errors(self._paths.database):
                     raise
-        alive = frozenset(run.id for run in self._found.runs if lives(run))  # a killed one says no word of its end
-        basis = (self._place(), self._found, alive)
-        if any(new is not old and new != old for new, old in zip(basis, self._basis, strict=True)):
-            self._basis, self._view = basis, view(*basis, self._view.slots)
+        alive = frozenset(
+            run.id for run in self._state.runs if is_run_alive(run)
+        )  # a killed one says no word of its end
+        basis = (self._describe_place(), self._state, alive)
+        if any(new is not old and new != old for new, old in zip(basis, self._view_inputs, strict=True)):
+            self._view_inputs, self._view = basis, build_view(*basis, self._view.slots)
         return self._view
 
-    def task(self, id_: str, settings: Settings) -> Shown:
+    def load_task(self, id_: str, settings: Settings) -> TaskDetails:
         """All there is to tell about one."""
-        with sqlite.explained(self._places.database):
+        with sqlite.translate_errors(self._paths.database):
             if self._database is None:
                 raise NoSuchTask(f"no task {id_!r}: there are none here", "make one with `ralph task create`")
-            return shown(Tasks(self._database), id_, settings)
+            return collect_task_details(TaskStore(self._database), id_, settings)
 
     def close(self) -> None:
         """No more."""
@@ -76,58 +78,58 @@ class Lookout:
             self._database.close()
             self._database = None
 
-    def _place(self) -> str:
-        branch = branch_of(self._places)
-        return os.path.basename(self._places.root) + (f":{branch}" if branch else "")
+    def _describe_place(self) -> str:
+        branch = read_branch(self._paths)
+        return os.path.basename(self._paths.root) + (f":{branch}" if branch else "")
 
-    def _catch_up(self) -> None:
-        if self._exchanged():
+    def _refresh(self) -> None:
+        if self._detect_replaced_file():
             self.close()
-            self._found, self._version, self._next = Found(), -1, 0.0
-            self._database = sqlite.opened_to_watch(self._places.database)
-        if self._database is None or time.monotonic() < self._next:
+            self._state, self._version, self._next_read_at = BoardState(), -1, 0.0
+            self._database = sqlite.open_read_only(self._paths.database)
+        if self._database is None or time.monotonic() < self._next_read_at:
             return
         version = self._database.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
             began = time.monotonic()
-            self._found = _found(self._database, self._spec)
+            self._state = _read_state(self._database, self._spec)
             self._version = version
-            self._next = began + (time.monotonic() - began) * (1 + REST)
+            self._next_read_at = began + (time.monotonic() - began) * (1 + READ_PAUSE_FACTOR)
 
-    def _exchanged(self) -> bool:
+    def _detect_replaced_file(self) -> bool:
         """Whether the file is another one than before, or was not there, or is not there any more."""
         try:
-            found = os.stat(self._places.database)
+            found = os.stat(self._paths.database)
             file = (found.st_dev, found.st_ino)
         except OSError:
             file = None
-        changed = file != self._file or (file is not None and self._database is None)
-        self._file = file
+        changed = file != self._file_identity or (file is not None and self._database is None)
+        self._file_identity = file
         return changed
 
 
-def _found(database: sqlite3.Connection, spec: str) -> Found:
-    tasks, runs = Tasks(database), Runs(database)
+def _read_state(database: sqlite3.Connection, spec: str) -> BoardState:
+    tasks, runs = TaskStore(database), RunStore(database)
     database.execute("BEGIN")  # one state of the whole, whatever is written meanwhile
     try:
-        cards = [card for card in tasks.board() if not spec or card.spec_id == spec]
-        loops = [task_loops.loop_of(tasks.get(card.id), alive=True) for card in cards if card.worker]
-        active = runs.unfinished()
-        began = {run.pid: runs.began(run) for run in active}
-        spent = tasks.history.spent_in_all()
-        return Found(cards, tasks.remarks(), loops, active, _jobs(runs, active), spent, began)
+        cards = [card for card in tasks.list_cards() if not spec or card.spec_id == spec]
+        loops = [task_loops.build_active_task(tasks.get(card.id), alive=True) for card in cards if card.worker]
+        active = runs.list_unfinished()
+        began = {run.pid: runs.find_process_start(run) for run in active}
+        spent = tasks.history.sum_all_costs()
+        return BoardState(cards, tasks.list_reasons(), loops, active, _jobs_by_pid(runs, active), spent, began)
     finally:
         database.execute("COMMIT")
 
 
-def _jobs(runs: Runs, active: Sequence[RunRecord]) -> Mapping[int, int]:
+def _jobs_by_pid(runs: RunStore, active: Sequence[RunRecord]) -> Mapping[int, int]:
     """How many tasks each `ralph execute` works on at once."""
-    return {run.pid: _asked_for(runs.request(run.id)) for run in active if run.kind == "execute"}
+    return {run.pid: _read_jobs(runs.read_request(run.id)) for run in active if run.kind == "execute"}
 
 
-def _asked_for(request: bytes) -> int:
+def _read_jobs(request: bytes) -> int:
     try:
-        kept = msgspec.json.decode(request, type=_Kept)
+        kept = msgspec.json.decode(request, type=_StoredRequest)
     except msgspec.MsgspecError:
         return 1
     return (kept.request or kept).jobs

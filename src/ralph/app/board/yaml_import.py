@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ralph.app.board.task_parser import ALIASES, read_task
-from ralph.app.board.tasks import board
-from ralph.app.board.yaml_lines import Document, NotYaml, Path
-from ralph.app.paths import Places
-from ralph.core.tasks.task_names import name_problem
-from ralph.core.tasks.task_reading import Found
-from ralph.model.board import Problem, Refused, Spec
+from ralph.app.board.task_parser import TASK_KEY_ALIASES, parse_task
+from ralph.app.board.tasks import open_board
+from ralph.app.board.yaml_lines import YamlDocument, YamlPath, YamlSyntaxError
+from ralph.app.paths import Paths
+from ralph.core.tasks.task_names import find_name_problem
+from ralph.core.tasks.task_reading import MappingReader
+from ralph.model.board import InvalidInput, Problem, Spec
 from ralph.model.errors import RalphError
 from ralph.model.spec import Task
 
-_SHOWN = 20  # problems: who has more reads no further
-_NOTHING = "nothing was imported"
-_FORMS = "a list of tasks, `tasks:` with such a list, or `task:` with one of them"
+_MAX_PROBLEMS_SHOWN = 20  # problems: who has more reads no further
+_NOTHING_IMPORTED = "nothing was imported"
+_ACCEPTED_FORMS = "a list of tasks, `tasks:` with such a list, or `task:` with one of them"
 
 
 class ImportRefused(RalphError):
@@ -25,7 +25,7 @@ class ImportRefused(RalphError):
     code = "import"
 
 
-class Imported(Struct, frozen=True):
+class ImportedTasks(Struct, frozen=True):
     """What a file holds."""
 
     tasks: tuple[Task, ...]
@@ -33,52 +33,56 @@ class Imported(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def import_tasks(places: Places, text: str, name: str, spec: str = "", or_else: str = "") -> Imported:
+def import_tasks(places: Paths, text: str, name: str, spec: str = "", or_else: str = "") -> ImportedTasks:
     """Put them on the board; their specs are known from then on.
 
     A task that names no spec is of `spec`, else of the one its file names, else of `or_else`.
     """
     try:
-        document = Document(name, text)
-    except NotYaml as error:
-        raise ImportRefused(str(error), _NOTHING) from None
-    imported = _read(document, spec, or_else)
+        document = YamlDocument(name, text)
+    except YamlSyntaxError as error:
+        raise ImportRefused(str(error), _NOTHING_IMPORTED) from None
+    imported = _read_document(document, spec, or_else)
     try:
-        with board(places) as tasks:
-            tasks.put_new(imported.tasks, imported.specs)
-    except Refused as refused:
-        raise _refused(document, [_located(document.value, problem) for problem in refused.problems]) from None
+        with open_board(places) as tasks:
+            tasks.add_new(imported.tasks, imported.specs)
+    except InvalidInput as refused:
+        raise _build_refusal(
+            document, [_locate_problem(document.value, problem) for problem in refused.problems]
+        ) from None
     return imported
 
 
-def _read(document: Document, spec: str, or_else: str) -> Imported:
+def _read_document(document: YamlDocument, spec: str, or_else: str) -> ImportedTasks:
     problems = [Problem(path, f"the key {path[-1]!r} is there twice") for path in document.repeated_keys]
-    outer = _outer(document.value, problems)
-    spec = spec or outer.text("spec_id") or outer.text("spec") or or_else
+    outer = _read_envelope(document.value, problems)
+    spec = spec or outer.read_text("spec_id") or outer.read_text("spec") or or_else
     tasks: list[Task] = []
     warnings: list[str] = []
-    for path, raw in _raw_tasks(document.value):
-        read = read_task(raw, spec)
-        problems += [Problem((*path, *_as_written(raw, p.path)), p.text, p.hint) for p in read.problems]
+    for path, raw in _iter_raw_tasks(document.value):
+        read = parse_task(raw, spec)
+        problems += [Problem((*path, *_path_as_written(raw, p.path)), p.text, p.hint) for p in read.problems]
         tasks += [read.task] if read.task else []
-        warnings += [f"{document.place(path)}: {read.warning}"] if read.warning else []
-    specs = {task.spec_id: Spec(task.spec_id, task.spec_id) for task in tasks} | _specs(outer)
+        warnings += [f"{document.format_location(path)}: {read.warning}"] if read.warning else []
+    specs = {task.spec_id: Spec(task.spec_id, task.spec_id) for task in tasks} | _read_specs(outer)
     if not tasks and not problems:
-        problems.append(Problem((), "there are no tasks in it", f"it may hold {_FORMS}"))
+        problems.append(Problem((), "there are no tasks in it", f"it may hold {_ACCEPTED_FORMS}"))
     if problems:
-        raise _refused(document, problems)
-    return Imported(tuple(tasks), tuple(specs.values()), tuple(warnings))
+        raise _build_refusal(document, problems)
+    return ImportedTasks(tuple(tasks), tuple(specs.values()), tuple(warnings))
 
 
-def _outer(value: object, problems: list[Problem]) -> Found:
+def _read_envelope(value: object, problems: list[Problem]) -> MappingReader:
     """What stands around the tasks, if anything does."""
     around = isinstance(value, Mapping) and ("task" in value or "tasks" in value)
-    found = Found({str(k): v for k, v in value.items()} if around and isinstance(value, Mapping) else {}, problems)
+    found = MappingReader(
+        {str(k): v for k, v in value.items()} if around and isinstance(value, Mapping) else {}, problems
+    )
     found.expect_keys("task", "tasks", "spec", "spec_id", "specs")
     return found
 
 
-def _raw_tasks(value: object) -> Iterator[tuple[Path, object]]:
+def _iter_raw_tasks(value: object) -> Iterator[tuple[YamlPath, object]]:
     """Each task and the way to it: SpecFlow's forms, and a single task alone."""
     match value:
         case None:
@@ -95,40 +99,48 @@ def _raw_tasks(value: object) -> Iterator[tuple[Path, object]]:
             yield (), value
 
 
-def _specs(outer: Found) -> dict[str, Spec]:
+def _read_specs(outer: MappingReader) -> dict[str, Spec]:
     """`specs:` maps ids to texts, or to `{title, text}`."""
     specs: dict[str, Spec] = {}
-    if listed := outer.inner("specs"):
+    if listed := outer.read_mapping("specs"):
         for id_, value in listed.raw.items():
-            if problem := name_problem("spec", id_):
-                listed.complain(problem, id_)
-            inner = Found({"text": listed.text(id_)}, []) if isinstance(value, str) else listed.inner(id_)
+            if problem := find_name_problem("spec", id_):
+                listed.add_problem(problem, id_)
+            inner = (
+                MappingReader({"text": listed.read_text(id_)}, [])
+                if isinstance(value, str)
+                else listed.read_mapping(id_)
+            )
             if inner:
                 inner.expect_keys("title", "text")
-                specs[id_] = Spec(id_, inner.text("title") or id_, inner.text("text"))
+                specs[id_] = Spec(id_, inner.read_text("title") or id_, inner.read_text("text"))
     return specs
 
 
-def _as_written(raw: object, path: Path) -> Path:
+def _path_as_written(raw: object, path: YamlPath) -> YamlPath:
     """The way to a value by the names its author used."""
-    written = {ALIASES.get(key, key): key for key in raw if isinstance(key, str)} if isinstance(raw, Mapping) else {}
+    written = (
+        {TASK_KEY_ALIASES.get(key, key): key for key in raw if isinstance(key, str)} if isinstance(raw, Mapping) else {}
+    )
     return (written.get(str(path[0]), path[0]), *path[1:]) if path else ()
 
 
-def _located(value: object, problem: Problem) -> Problem:
+def _locate_problem(value: object, problem: Problem) -> Problem:
     """What the board says of a task, where that task stands: of two with the same id, the second."""
     id_, *rest = problem.path
-    for path, raw in reversed([*_raw_tasks(value)]):
+    for path, raw in reversed([*_iter_raw_tasks(value)]):
         if isinstance(raw, Mapping) and raw.get("id") == id_:
-            return Problem((*path, *_as_written(raw, tuple(rest))), problem.text, problem.hint)
+            return Problem((*path, *_path_as_written(raw, tuple(rest))), problem.text, problem.hint)
     return problem
 
 
-def _refused(document: Document, problems: list[Problem]) -> ImportRefused:
-    ordered = sorted(problems, key=lambda problem: document.line(problem.path))
-    told = [f"{document.place(problem.path)}: {problem.text}" for problem in ordered]
-    hint = next((problem.hint for problem in ordered if problem.hint), _NOTHING)
+def _build_refusal(document: YamlDocument, problems: list[Problem]) -> ImportRefused:
+    ordered = sorted(problems, key=lambda problem: document.find_line(problem.path))
+    told = [f"{document.format_location(problem.path)}: {problem.text}" for problem in ordered]
+    hint = next((problem.hint for problem in ordered if problem.hint), _NOTHING_IMPORTED)
     if len(told) == 1:
         return ImportRefused(told[0], hint)
-    more = [f"… and {len(told) - _SHOWN} more"] if len(told) > _SHOWN else []
-    return ImportRefused("\n  ".join([f"{len(told)} problems, {_NOTHING}", *told[:_SHOWN], *more]), hint)
+    more = [f"… and {len(told) - _MAX_PROBLEMS_SHOWN} more"] if len(told) > _MAX_PROBLEMS_SHOWN else []
+    return ImportRefused(
+        "\n  ".join([f"{len(told)} problems, {_NOTHING_IMPORTED}", *told[:_MAX_PROBLEMS_SHOWN], *more]), hint
+    )

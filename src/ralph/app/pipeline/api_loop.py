@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, overload
 
-from ralph.app.pipeline.api_verifier import Context, PromiseMatch, PromiseVerifier
-from ralph.core.claims import promise_anywhere
+from ralph.app.pipeline.api_verifier import PromiseMatch, PromiseVerifier, VerificationContext
+from ralph.core.claims import extract_promise_loosely
 from ralph.model.spec import CompletionCriteria, TaskCompletionSpec, VerificationMethod
 
-UNPROMISED = "Max iterations reached without completion promise"
-CANCELLED = "Cancelled"
+LIMIT_WITHOUT_PROMISE = "Max iterations reached without completion promise"
+LOOP_CANCELLED = "Cancelled"
 
 
 @dataclass
@@ -49,7 +49,7 @@ class RalphLoopState:
         return self.completion_criteria.promise
 
 
-class HasId(Protocol):
+class TaskWithId(Protocol):
     """A task, as far as a loop needs one; with a `completion_spec`, verification knows the task's criteria."""
 
     @property
@@ -58,11 +58,11 @@ class HasId(Protocol):
         ...
 
 
-class Verifies(Protocol):
+class PromiseChecker(Protocol):
     """What verifies promises; `PromiseVerifier` does."""
 
     def verify(
-        self, criteria: CompletionCriteria, output: str, worktree_path: Path, context: Context
+        self, criteria: CompletionCriteria, output: str, worktree_path: Path, context: VerificationContext
     ) -> tuple[bool, str]:
         """Whether the promise holds, and the reason."""
         ...
@@ -75,34 +75,34 @@ class RalphLoop:
     The first version's form works, too: `start(task, stage, prompt)`, which counts the first run, then run the agent,
     `should_continue(output)`, compare `iteration` with the limit, and `increment`."""
 
-    def __init__(self, config: RalphLoopConfig, project: object = None, verifier: Verifies | None = None) -> None:
+    def __init__(self, config: RalphLoopConfig, project: object = None, verifier: PromiseChecker | None = None) -> None:
         self.config = config
         self.project = project
         ours = PromiseVerifier(project, promise_match=config.promise_match)
-        self.verifier: Verifies = verifier or ours
-        self._promises = verifier if isinstance(verifier, PromiseVerifier) else ours
+        self.verifier: PromiseChecker = verifier or ours
+        self._promise_verifier = verifier if isinstance(verifier, PromiseVerifier) else ours
         self.state: RalphLoopState | None = None
-        self._context: Context = {}
-        self._by_rules = False  # of the stage; the task has no criteria
+        self._context: VerificationContext = {}
+        self._uses_stage_rules = False  # of the stage; the task has no criteria
         self._cancelled_at: int | None = None  # the iteration
 
     def start(
-        self, task: HasId, agent_type: str, criteria: CompletionCriteria | str | None = None, prompt: str = ""
+        self, task: TaskWithId, agent_type: str, criteria: CompletionCriteria | str | None = None, prompt: str = ""
     ) -> None:
         """Start a new loop for a task and agent; without criteria, by the config's own promise and verification.
         In the first version's form the prompt stands in their place."""
-        self._by_rules = isinstance(criteria, str)
+        self._uses_stage_rules = isinstance(criteria, str)
         if isinstance(criteria, str):
             prompt, criteria = criteria, None
         criteria = criteria or CompletionCriteria(
             self.config.completion_promise, f"Complete {agent_type} stage", self.config.default_verification
         )
         self._cancelled_at = None
-        self._context = _context(task, agent_type)
+        self._context = _build_context(task, agent_type)
         self.state = RalphLoopState(
             task.id,
             agent_type,
-            int(self._by_rules),
+            int(self._uses_stage_rules),
             criteria.max_iterations or self.config.max_iterations,
             criteria,
             datetime.now(UTC),
@@ -118,7 +118,7 @@ class RalphLoop:
         """Count the run that is about to start."""
         state = self.state
         if state is None:
-            return self._ended()
+            return self._require_cancelled()
         state.iteration += 1
         return state.iteration
 
@@ -133,69 +133,69 @@ class RalphLoop:
         caller minds the limit, and only beyond it the answer is no."""
         state = self.state
         if state is None:
-            self._ended()
-            return False if worktree_path is None else (False, CANCELLED)
+            self._require_cancelled()
+            return False if worktree_path is None else (False, LOOP_CANCELLED)
         if worktree_path is None:
             return state.iteration <= state.max_iterations and not self._is_over(state, output)
         return self._answer(state, output, worktree_path)
 
     def extract_promise(self, output: str) -> str | None:
         """The first promise anywhere in the output. Finding one is not verifying it."""
-        return promise_anywhere(output) or None
+        return extract_promise_loosely(output) or None
 
     def verify_promise(self, promise: str, output: str) -> bool:
         """By form, contradictions and the stage's rule; by form alone where the config verifies no promises."""
         if not self.config.verify_promise:
-            return self._promises.promised(promise, output)
-        return self._promises.examine(promise, output, self.state.agent_type if self.state else "")[0]
+            return self._promise_verifier.promised(promise, output)
+        return self._promise_verifier.examine(promise, output, self.state.agent_type if self.state else "")[0]
 
     def cancel(self) -> None:
         """Cancel the active loop, from any thread: a verification that is running is ended, the next question whether
         to continue is answered with no."""
         if self.state is not None:
             self._cancelled_at = self.state.iteration
-            self._promises.stop()
+            self._promise_verifier.stop()
             self.state = None
 
     def _answer(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
         if not self.extract_promise(output):
-            return (False, UNPROMISED) if _at_limit(state) else (True, "No completion promise found")
-        verified, reason = self._attempted(state, output, worktree_path)
+            return (False, LIMIT_WITHOUT_PROMISE) if _is_at_limit(state) else (True, "No completion promise found")
+        verified, reason = self._record_attempt(state, output, worktree_path)
         if self._cancelled_at is not None:
-            return False, CANCELLED
+            return False, LOOP_CANCELLED
         if verified:
             return False, "Completion verified"
-        if _at_limit(state):
+        if _is_at_limit(state):
             return False, f"Max iterations reached. Last verification: {reason}"
         return True, f"Verification failed: {reason}"
 
     def _is_over(self, state: RalphLoopState, output: str) -> bool:
-        verified = bool(self.extract_promise(output)) and self._attempted(state, output, Path())[0]
+        verified = bool(self.extract_promise(output)) and self._record_attempt(state, output, Path())[0]
         return verified or self._cancelled_at is not None
 
-    def _attempted(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
-        verified, reason = self._verified(state, output, worktree_path)
-        state.verification_results.append(_attempt(state.iteration, verified, reason))
+    def _record_attempt(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
+        verified, reason = self._verify(state, output, worktree_path)
+        state.verification_results.append(_attempt_record(state.iteration, verified, reason))
         return verified, reason
 
-    def _verified(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
+    def _verify(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
         promise = state.completion_promise
         if not self.config.verify_promise:
-            kept = self._promises.promised(promise, output)
+            kept = self._promise_verifier.promised(promise, output)
             return kept, "Promise found in output" if kept else f"Promise '{promise}' not found in output"
-        if self._by_rules:
-            return self._promises.examine(promise, output, state.agent_type)
+        if self._uses_stage_rules:
+            return self._promise_verifier.examine(promise, output, state.agent_type)
         return self.verifier.verify(
             criteria=state.completion_criteria, output=output, worktree_path=worktree_path, context=self._context
         )
 
-    def _ended(self) -> int:
+    def _require_cancelled(self) -> int:
         if self._cancelled_at is None:
             raise RuntimeError("no loop is active; call start() first")
         return self._cancelled_at
 
 
-def _context(task: HasId, agent_type: str) -> Context:
+def _build_context(task: TaskWithId, agent_type: str) -> VerificationContext:
     context: dict[str, object] = {"task_id": task.id, "agent": agent_type}
     spec = getattr(task, "completion_spec", None)
     if isinstance(spec, TaskCompletionSpec):
@@ -203,11 +203,11 @@ def _context(task: HasId, agent_type: str) -> Context:
     return context
 
 
-def _at_limit(state: RalphLoopState) -> bool:
+def _is_at_limit(state: RalphLoopState) -> bool:
     return state.iteration >= state.max_iterations
 
 
-def _attempt(iteration: int, verified: bool, reason: str) -> dict[str, object]:
+def _attempt_record(iteration: int, verified: bool, reason: str) -> dict[str, object]:
     return {
         "iteration": iteration,
         "promise_found": True,

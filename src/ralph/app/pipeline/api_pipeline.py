@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from ralph.app import paths as places
 from ralph.app.pipeline import stages
-from ralph.app.pipeline.execute import Report, execute
-from ralph.app.pipeline.task_run import Ending, ExecuteRequest
+from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
+from ralph.app.pipeline.task_run import ExecuteRequest, TaskEnding
 from ralph.app.run import loop as run
-from ralph.app.session import Wishes
+from ralph.app.session import Callbacks
 from ralph.config.schema import Settings
-from ralph.config.sources import load
+from ralph.config.sources import load_settings
 from ralph.model.loop import Outcome
 from ralph.model.ports import Watcher
 from ralph.model.spec import ROLES, Role
@@ -52,47 +52,47 @@ class ExecutionPipeline:
 
     def execute(self, *task_ids: str, resume: bool = False) -> list[ExecutionResult]:
         """These tasks, or all that are open, as far as they go; with `resume`, those too that were cut off."""
-        return _results(self._executed(task_ids, ROLES, resume))
+        return _to_results(self._run_pipeline(task_ids, ROLES, resume))
 
     def execute_task(self, task_id: str, resume: bool = False) -> ExecutionResult:
         """All stages of one task."""
-        return _only(task_id, self._executed((task_id,), ROLES, resume))
+        return _single_result(task_id, self._run_pipeline((task_id,), ROLES, resume))
 
     def execute_stage(self, task_id: str, stage: Role) -> ExecutionResult:
         """One stage of a task. Only qa lands."""
-        return _only(task_id, self._executed((task_id,), (stage,), resume=False))
+        return _single_result(task_id, self._run_pipeline((task_id,), (stage,), resume=False))
 
     def cancel(self) -> None:
         """End what is running, from any thread; it can be resumed."""
         self._cancelled = True
 
-    def _executed(self, task_ids: tuple[str, ...], roles: tuple[Role, ...], resume: bool) -> Report:
+    def _run_pipeline(self, task_ids: tuple[str, ...], roles: tuple[Role, ...], resume: bool) -> ExecuteReport:
         self._cancelled = False
-        here = places.find(os.fspath(self.project))
-        request = ExecuteRequest(self._settings(here), task_ids, self.jobs, roles, resume, self.target)
-        wishes = Wishes(cancelled=lambda: self._cancelled)
-        return execute(request, here, self._environment, wishes, self._watch)
+        here = places.find_paths(os.fspath(self.project))
+        request = ExecuteRequest(self._load_settings(here), task_ids, self.jobs, roles, resume, self.target)
+        wishes = Callbacks(is_cancelled=lambda: self._cancelled)
+        return execute_tasks(request, here, self._environment, wishes, self._watch)
 
-    def _settings(self, here: places.Places) -> Settings:
-        settings = load(here.folder, self._environment, {}).settings
+    def _load_settings(self, here: places.Paths) -> Settings:
+        settings = load_settings(here.folder, self._environment, {}).settings
         if self.agent:
-            settings = stages.with_one_agent(run.with_chosen(settings, self.agent))
+            settings = stages.use_one_agent(run.override_agent(settings, self.agent))
         if self.budget_usd is not None:
             settings = replace(settings, budget_usd=self.budget_usd)
-        return run.with_agent(settings, here, self._environment)[0]
+        return run.ensure_agent(settings, here, self._environment)[0]
 
 
-def _results(report: Report) -> list[ExecutionResult]:
+def _to_results(report: ExecuteReport) -> list[ExecutionResult]:
     left = [ExecutionResult(left.task, False, "left", [left.why]) for left in report.left]
-    return [*map(_result, report.endings), *left]
+    return [*map(_to_result, report.endings), *left]
 
 
-def _result(ending: Ending) -> ExecutionResult:
+def _to_result(ending: TaskEnding) -> ExecutionResult:
     success = ending.outcome is Outcome.COMPLETED
     return ExecutionResult(ending.task, success, ending.outcome.value, [] if success else [ending.why])
 
 
-def _only(task_id: str, report: Report) -> ExecutionResult:
+def _single_result(task_id: str, report: ExecuteReport) -> ExecutionResult:
     """A task that is done already has neither ended nor been left."""
     done = ExecutionResult(task_id, True, Outcome.COMPLETED.value)
-    return next(iter(_results(report)), done)
+    return next(iter(_to_results(report)), done)

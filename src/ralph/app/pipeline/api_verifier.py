@@ -6,19 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, overload
 
-from ralph.app.pipeline.verification import tools_of, verdict_on
-from ralph.core.claims import promise_anywhere
-from ralph.core.environment import of_gate
-from ralph.core.tasks.contradictions import examined
-from ralph.core.tasks.criteria import accepted, made
+from ralph.app.pipeline.verification import build_tools, verify_claim
+from ralph.core.claims import extract_promise_loosely
+from ralph.core.environment import build_gate_env
+from ralph.core.tasks.contradictions import check_promise
+from ralph.core.tasks.criteria import is_promise_made, list_accepted_promises
 from ralph.model.ports import Processes
 from ralph.model.spec import CompletionCriteria
-from ralph.model.verdict import Claim, Judge, Opinion, Verdict
+from ralph.model.verdict import AskJudge, Claim, JudgeAnswer, Verdict
 from ralph.process.supervisor import Supervisor
 
 PromiseMatch = Literal["strict", "loose"]
-Context = Mapping[str, object]
-GRACE = 5.0
+VerificationContext = Mapping[str, object]
+VERIFIER_STOP_GRACE_SECONDS = 5.0
 
 
 class PromiseVerifier:
@@ -38,7 +38,7 @@ class PromiseVerifier:
         self.project = project
         self._judge = judge
         self._loose = promise_match == "loose"
-        self._doors: set[_Door] = set()
+        self._cancel_flags: set[_CancelFlag] = set()
 
     @overload
     def verify(
@@ -46,18 +46,18 @@ class PromiseVerifier:
         criteria: CompletionCriteria,
         output: str,
         worktree_path: str | os.PathLike[str],
-        context: Context | None = ...,
+        context: VerificationContext | None = ...,
     ) -> tuple[bool, str]: ...
 
     @overload
-    def verify(self, promise: str, output: str, context: Context | None = ...) -> tuple[bool, str]: ...
+    def verify(self, promise: str, output: str, context: VerificationContext | None = ...) -> tuple[bool, str]: ...
 
     def verify(  # type: ignore[misc]  # the forms give their third parameter two names; both are accepted
         self,
         criteria: CompletionCriteria | str = "",
         output: str = "",
-        worktree_path: str | os.PathLike[str] | Context = Path(),
-        context: Context | None = None,
+        worktree_path: str | os.PathLike[str] | VerificationContext = Path(),
+        context: VerificationContext | None = None,
         *,
         promise: str = "",
     ) -> tuple[bool, str]:
@@ -71,7 +71,11 @@ class PromiseVerifier:
         return self.examine(criteria or promise, output, str(told.get("stage", "")))
 
     def verdict(
-        self, criteria: CompletionCriteria, output: str, worktree_path: str | os.PathLike[str], context: Context
+        self,
+        criteria: CompletionCriteria,
+        output: str,
+        worktree_path: str | os.PathLike[str],
+        context: VerificationContext,
     ) -> Verdict:
         """All that was found. The context may hold `agent`, `outcome`, `acceptance_criteria`, `diff` and `tree`."""
         wanted = context.get("acceptance_criteria")
@@ -79,7 +83,7 @@ class PromiseVerifier:
             criteria.promise,
             output,
             os.path.abspath(worktree_path),
-            of_gate(os.environ, {}),
+            build_gate_env(os.environ, {}),
             agent=str(context.get("agent", "")),
             outcome=str(context.get("outcome", "")),
             acceptance_criteria=tuple(map(str, wanted)) if isinstance(wanted, list | tuple) else (),
@@ -88,65 +92,69 @@ class PromiseVerifier:
             loose=self._loose,
         )
         judge = self._judge
-        return verdict_on(claim, criteria, tools_of(self._processes, _asked(judge) if judge else None))
+        return verify_claim(claim, criteria, build_tools(self._open_processes, _adapt_judge(judge) if judge else None))
 
     def examine(self, promise: str, output: str, stage: str) -> tuple[bool, str]:
         """By form, contradictions and the rule of the stage."""
-        return examined(self.promised(promise, output), output, stage)
+        return check_promise(self.promised(promise, output), output, stage)
 
     def promised(self, promise: str, output: str) -> bool:
         """Whether the output makes that promise."""
-        return promise_anywhere(output) in accepted(promise) if self._loose else made(promise, output)
+        return (
+            extract_promise_loosely(output) in list_accepted_promises(promise)
+            if self._loose
+            else is_promise_made(promise, output)
+        )
 
     def stop(self) -> None:
         """End the commands that are running now, from another thread."""
-        for door in tuple(self._doors):
-            door.stopped = True
+        for door in tuple(self._cancel_flags):
+            door.is_stopped = True
 
     @contextmanager
-    def _processes(self) -> Iterator[Processes]:
-        door = _Door()
-        self._doors.add(door)
+    def _open_processes(self) -> Iterator[Processes]:
+        door = _CancelFlag()
+        self._cancel_flags.add(door)
         supervisor = Supervisor(door)
         try:
             yield supervisor
         finally:
             supervisor.close()
-            self._doors.discard(door)
+            self._cancel_flags.discard(door)
             door.close()
 
 
-class _Door:
+class _CancelFlag:
     """An inbox that knows one wish: stop."""
 
     def __init__(self) -> None:
-        self.stopped = False
-        self._silent, self._unused = os.pipe()
+        self.is_stopped = False
+        self._pipe_read, self._pipe_write = os.pipe()
 
     def fileno(self) -> int:
         """Never readable: the supervisor asks often enough."""
-        return self._silent
+        return self._pipe_read
 
-    def interruption(self) -> str:
+    def poll_interruption(self) -> str:
         """Who wants it."""
-        return "stopped by its caller" if self.stopped else ""
+        return "stopped by its caller" if self.is_stopped else ""
 
-    def stop_now(self) -> float | None:
+    def poll_stop_grace(self) -> float | None:
         """Seconds of grace."""
-        return GRACE if self.stopped else None
+        return VERIFIER_STOP_GRACE_SECONDS if self.is_stopped else None
 
     def wait(self, seconds: float) -> None:
         """Nobody waits here."""
 
     def close(self) -> None:
         """Give the descriptors back."""
-        os.close(self._silent)
-        os.close(self._unused)
+        os.close(self._pipe_read)
+        os.close(self._pipe_write)
 
 
-def _asked(judge: Callable[[str], str | None]) -> Judge:
-    def opinion(prompt: str, model: str) -> Opinion:
+def _adapt_judge(judge: Callable[[str], str | None]) -> AskJudge:
+    def opinion(prompt: str, model: str) -> JudgeAnswer:
         answer = judge(prompt)
-        return Opinion(answer) if answer else Opinion(problem="the judge gave no answer")
+        return JudgeAnswer(answer) if answer else JudgeAnswer(problem="the judge gave no answer")
 
     return opinion

@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.policies.staged import REPAIRS, Staged, StagePlan, Standing
+from ralph.core.policies.staged import REPAIR_ROLE, PipelinePolicy, StagedState, StagePlan
 from ralph.core.step import Rules
-from ralph.core.tasks.task_rules import SENT_BACK, send_backs
-from ralph.engine.journal import replayed
+from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs
+from ralph.engine.journal import replay_journal
 from ralph.model.board import Entry
 from ralph.model.errors import CorruptState
 from ralph.model.loop import (
@@ -27,75 +27,75 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
-from ralph.stores.runs import Runs
+from ralph.stores.runs import RunStore
 from ralph.stores.task_history import TaskHistory
 
 # Not the work's own end. Only landing blocks: whoever opened it again wants that tried again. And what was complete
 # before it is begun again was cut off before the board heard of it.
-CUT_SHORT = (Outcome.INTERRUPTED, Outcome.UNUSABLE, Outcome.BLOCKED, Outcome.COMPLETED)
+RESUMABLE_OUTCOMES = (Outcome.INTERRUPTED, Outcome.UNUSABLE, Outcome.BLOCKED, Outcome.COMPLETED)
 
 
-class Life(Struct, frozen=True):
+class TaskPlan(Struct, frozen=True):
     """What one run of a task began with: enough to fold its journal."""
 
-    policy: Staged
+    policy: PipelinePolicy
     patience: Patience | None = Patience()
     spent_usd: float | None = None  # before it
 
 
-def resumed(life: Life, kind: str, entry: Entry, runs: Runs, history: TaskHistory) -> Life:
+def resume_plan(life: TaskPlan, kind: str, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
     """The same, beginning where the last run of the task stopped."""
-    last = runs.last_of(kind, entry.task.id, since=entry.task.created_at)
-    left = _left(last, runs) if last else None
-    if left is not None and (fitting := _fitting(left, life.policy, entry)):
+    last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
+    left = _load_unfinished_run(last, runs) if last else None
+    if left is not None and (fitting := _still_valid(left, life.policy, entry)):
         inner, wanted = fitting
         return replace(life, policy=replace(life.policy, begins=inner, wanted=wanted), spent_usd=left.tally.cost_usd)
-    begun = begins(entry, life.policy.stages, history.log(entry.task.id))
+    begun = start_from_board(entry, life.policy.stages, history.list_iterations(entry.task.id))
     return replace(life, policy=replace(life.policy, begins=begun))
 
 
-def begins(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Mapping[str, object]]) -> Standing:
+def start_from_board(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Mapping[str, object]]) -> StagedState:
     """Where the board left it. A run that was cut short is repeated."""
     task = entry.task
     stage = next((index for index, plan in enumerate(plans) if plan.role == task.stage), 0)
     plan, last = plans[stage], log[-1] if log else {}
     ended = (last.get("stage"), last.get("ralph_iteration")) == (task.stage, task.iteration)
     turn = max(0, task.iteration - (0 if ended else 1)) if plan.role == task.stage else 0
-    backs = task.metadata.get(SENT_BACK)
-    wanted = backs[-1] if plan.role == REPAIRS and isinstance(backs, list) and backs else {}
-    sends = len(send_backs(task))
-    return Standing(stage, min(turn, plan.limit - 1), sends, changes=str(wanted.get("changes", "")))
+    backs = task.metadata.get(SEND_BACKS_KEY)
+    wanted = backs[-1] if plan.role == REPAIR_ROLE and isinstance(backs, list) and backs else {}
+    sends = len(list_send_backs(task))
+    return StagedState(stage, min(turn, plan.limit - 1), sends, changes=str(wanted.get("changes", "")))
 
 
-class _Left(Struct, frozen=True):
+class _UnfinishedRun(Struct, frozen=True):
     """How a run ended before its task did."""
 
-    policy: Staged
-    state: Standing
+    policy: PipelinePolicy
+    state: StagedState
     wanted: Decision
     tally: Tally
 
 
-def _left(run: str, runs: Runs) -> _Left | None:
+def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
     """None where it ended for good, or its journal does not tell."""
     try:
-        life = msgspec.json.decode(runs.request(run), type=Life)
-        rows = runs.transitions(run)
-        state = _state(life, rows)
+        life = msgspec.json.decode(runs.read_request(run), type=TaskPlan)
+        rows = runs.list_transitions(run)
+        state = _replay_state(life, rows)
         decided = msgspec.json.decode(rows[-1][1], type=Decision) if rows else state.wanted
     except (msgspec.MsgspecError, CorruptState):
         return None
-    for_good = isinstance(decided, Stop) and decided.outcome not in CUT_SHORT
-    return None if for_good else _Left(life.policy, state.inner, state.wanted, state.tally)
+    for_good = isinstance(decided, Stop) and decided.outcome not in RESUMABLE_OUTCOMES
+    return None if for_good else _UnfinishedRun(life.policy, state.inner, state.wanted, state.tally)
 
 
-def _state(life: Life, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[Standing]:
+def _replay_state(life: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[StagedState]:
     if rows:
-        return replayed(Rules(life.policy, life.patience), rows)[0]
+        return replay_journal(Rules(life.policy, life.patience), rows)[0]
     return LoopState(*life.policy.begin(Limits()), Tally(cost_usd=life.spent_usd))
 
 
-def _fitting(left: _Left, policy: Staged, entry: Entry) -> tuple[Standing, Decision] | None:
+def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> tuple[StagedState, Decision] | None:
     """What it wanted, if that is still to be done: the same stages are asked for, and the board stands there too."""
     if left.policy.stages != policy.stages:
         return None

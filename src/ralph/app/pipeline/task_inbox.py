@@ -8,68 +8,68 @@ from contextlib import contextmanager
 
 from ralph.model.ports import Inbox
 
-ASK_EVERY = 0.5
-LOOK_EVERY = 0.2
-DUST = 1e-6  # what sums of money leave behind
-CANCEL_GRACE = 1.0
-CANCELLED = "cancelled"
+TASK_CANCEL_POLL_SECONDS = 0.5
+BUDGET_POLL_SECONDS = 0.2
+EPSILON_USD = 1e-6  # what sums of money leave behind
+TASK_CANCEL_GRACE_SECONDS = 1.0
+TASK_CANCELLED = "cancelled"
 
 
-class Purse:
+class SharedBudget:
     """Money for all tasks together; safe between threads. What one agent may spend is set aside while it runs: several
     at once spend no more than there is."""
 
     def __init__(self, budget_usd: float | None) -> None:
         self.budget_usd = budget_usd
-        self._spent = 0.0
-        self._lent: list[float] = []  # to agents that run now
-        self._sharers = 0
+        self._spent_usd = 0.0
+        self._reserved: list[float] = []  # to agents that run now
+        self._members = 0
         self._lock = threading.Lock()
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
+    def join(self) -> Iterator[None]:
         """One task more to be paid for."""
         with self._lock:
-            self._sharers += 1
+            self._members += 1
         try:
             yield
         finally:
             with self._lock:
-                self._sharers -= 1
+                self._members -= 1
 
     @contextmanager
-    def lent(self, inbox: Inbox) -> Iterator[float | None]:
+    def reserve(self, inbox: Inbox) -> Iterator[float | None]:
         """For one agent run: its share of what nobody else has in hand, waited for; 0 when all is spent, None without a
         limit. `pay` inside the block."""
-        while (usd := self._lend()) == 0 and self._lent and not inbox.interruption():
-            inbox.wait(LOOK_EVERY)  # what others do not spend comes back
+        while (usd := self._try_reserve()) == 0 and self._reserved and not inbox.poll_interruption():
+            inbox.wait(BUDGET_POLL_SECONDS)  # what others do not spend comes back
         try:
             yield usd
         finally:
             if usd:
                 with self._lock:
-                    self._lent.remove(usd)
+                    self._reserved.remove(usd)
 
-    def pay(self, cost_usd: float | None) -> None:
+    def add_cost(self, cost_usd: float | None) -> None:
         """An agent or a judge told what it cost."""
         with self._lock:
-            self._spent += cost_usd or 0.0
+            self._spent_usd += cost_usd or 0.0
 
-    def left(self) -> float | None:
+    def remaining_usd(self) -> float | None:
         """None: there is no limit."""
         with self._lock:
-            left = None if self.budget_usd is None else self.budget_usd - self._spent
-            return left if left is None or left >= DUST else 0.0
+            left = None if self.budget_usd is None else self.budget_usd - self._spent_usd
+            return left if left is None or left >= EPSILON_USD else 0.0
 
-    def _lend(self) -> float | None:
+    def _try_reserve(self) -> float | None:
         with self._lock:
             if self.budget_usd is None:
                 return None
-            there = self.budget_usd - self._spent - sum(self._lent)
-            if there < DUST:
+            there = self.budget_usd - self._spent_usd - sum(self._reserved)
+            if there < EPSILON_USD:
                 return 0.0
-            usd = there / max(1, self._sharers - len(self._lent))
-            self._lent.append(usd)
+            usd = there / max(1, self._members - len(self._reserved))
+            self._reserved.append(usd)
             return usd
 
 
@@ -77,52 +77,52 @@ class TaskInbox:
     """One task's view, safe between the threads that verify for it. `cancelled` asks a database they may share."""
 
     def __init__(self, signals: Inbox, cancelled: Callable[[], bool]) -> None:
-        self._signals, self._ask = signals, cancelled
+        self._signals, self._is_cancel_wanted = signals, cancelled
         self._cancelled = False
-        self._patient = False
+        self._is_uninterruptible = False
         self._lock = threading.Lock()
         self._asked_at = time.monotonic()
-        self._quiet, self._end = os.pipe()  # signals arrive in the main thread; here time alone wakes us
+        self._pipe_read, self._pipe_write = os.pipe()  # signals arrive in the main thread; here time alone wakes us
 
     def fileno(self) -> int:
         """Never readable."""
-        return self._quiet
+        return self._pipe_read
 
-    def interruption(self) -> str:
+    def poll_interruption(self) -> str:
         """Who wants this task to end."""
-        self._look()
-        return CANCELLED if self._cancelled else self._signals.interruption()
+        self._poll_cancel()
+        return TASK_CANCELLED if self._cancelled else self._signals.poll_interruption()
 
-    def stop_now(self) -> float | None:
+    def poll_stop_grace(self) -> float | None:
         """Seconds of grace for a step that must not be finished."""
-        if self._patient:
+        if self._is_uninterruptible:
             return None
-        self._look()
-        return CANCEL_GRACE if self._cancelled else self._signals.stop_now()
+        self._poll_cancel()
+        return TASK_CANCEL_GRACE_SECONDS if self._cancelled else self._signals.poll_stop_grace()
 
     def wait(self, seconds: float) -> None:
         """Sleep until then or until an interruption."""
         until = time.monotonic() + seconds
-        while not self.interruption() and (left := until - time.monotonic()) > 0:
+        while not self.poll_interruption() and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
 
     @contextmanager
-    def patient(self) -> Iterator[None]:
+    def uninterruptible(self) -> Iterator[None]:
         """What runs inside the block is short, and must not be torn."""
-        self._patient = True
+        self._is_uninterruptible = True
         try:
             yield
         finally:
-            self._patient = False
+            self._is_uninterruptible = False
 
     def close(self) -> None:
         """No more."""
-        os.close(self._quiet)
-        os.close(self._end)
+        os.close(self._pipe_read)
+        os.close(self._pipe_write)
 
-    def _look(self) -> None:
+    def _poll_cancel(self) -> None:
         with self._lock:
             now = time.monotonic()
-            if not self._cancelled and now - self._asked_at >= ASK_EVERY:
+            if not self._cancelled and now - self._asked_at >= TASK_CANCEL_POLL_SECONDS:
                 self._asked_at = now
-                self._cancelled = self._ask()
+                self._cancelled = self._is_cancel_wanted()

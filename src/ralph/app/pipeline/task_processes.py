@@ -5,40 +5,40 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ralph.app.pipeline.task_inbox import TaskInbox
-from ralph.model.command import Command, Exited
+from ralph.model.command import Command, CommandExit
 from ralph.model.ports import Processes
 from ralph.process.supervisor import Supervisor
 
 
-class Hands:
+class TaskProcesses:
     """Runs one command at a time; who needs more than that borrows. `kin`: the guardians of all tasks."""
 
     def __init__(self, inbox: TaskInbox, kin: set[int]) -> None:
-        self._inbox, self._kin = inbox, kin
-        self._own = Supervisor(inbox, kin=kin)
-        self._used = threading.Lock()
+        self._inbox, self._sibling_guardians = inbox, kin
+        self._supervisor = Supervisor(inbox, kin=kin)
+        self._in_use = threading.Lock()
 
     @property
     def guardian_pid(self) -> int:
         """For the run record."""
-        return self._own.guardian_pid
+        return self._supervisor.guardian_pid
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
-    ) -> Exited:
+    ) -> CommandExit:
         """By its own guardian."""
-        return self._own.run(command, on_output, on_error)
+        return self._supervisor.run(command, on_output, on_error)
 
     @contextmanager
-    def lent(self) -> Iterator[Processes]:
+    def borrow(self) -> Iterator[Processes]:
         """Its own guardian if nobody has it, else one for as long as the block lasts."""
-        if self._used.acquire(blocking=False):
+        if self._in_use.acquire(blocking=False):
             try:
-                yield self._own
+                yield self._supervisor
             finally:
-                self._used.release()
+                self._in_use.release()
             return
-        another = Supervisor(self._inbox, kin=self._kin)
+        another = Supervisor(self._inbox, kin=self._sibling_guardians)
         try:
             yield another
         finally:
@@ -46,18 +46,18 @@ class Hands:
 
     def close(self) -> None:
         """End the guardian."""
-        self._own.close()
+        self._supervisor.close()
 
 
-class Untorn:
+class Uninterruptible:
     """The same hands for what is short and must not be cut in half, as git is."""
 
-    def __init__(self, hands: Hands, inbox: TaskInbox) -> None:
-        self._hands, self._inbox = hands, inbox
+    def __init__(self, hands: TaskProcesses, inbox: TaskInbox) -> None:
+        self._processes, self._inbox = hands, inbox
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
-    ) -> Exited:
+    ) -> CommandExit:
         """To its end."""
-        with self._inbox.patient():
-            return self._hands.run(command, on_output, on_error)
+        with self._inbox.uninterruptible():
+            return self._processes.run(command, on_output, on_error)

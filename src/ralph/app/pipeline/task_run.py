@@ -9,26 +9,26 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Struct
 
-from ralph.app.paths import Places, find
+from ralph.app.paths import Paths, find_paths
 from ralph.app.pipeline import stages, verification
-from ralph.app.pipeline.resume import Life, resumed
-from ralph.app.pipeline.stages import Cast, Workplace
-from ralph.app.pipeline.task_inbox import CANCELLED, Purse, TaskInbox
-from ralph.app.pipeline.task_processes import Hands, Untorn
-from ralph.app.session import keeper_of, parent_of
-from ralph.app.wiring import own_variables, snapshots
+from ralph.app.pipeline.resume import TaskPlan, resume_plan
+from ralph.app.pipeline.stages import AgentContext, PipelineStages
+from ralph.app.pipeline.task_inbox import TASK_CANCELLED, SharedBudget, TaskInbox
+from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
+from ralph.app.session import find_parent_run, identify_owner
+from ralph.app.wiring import build_run_variables, build_snapshots
 from ralph.config.schema import Settings
 from ralph.core import environment
-from ralph.core.policies.staged import UNPROMISED, Staged, StagePlan, Standing
+from ralph.core.policies.staged import MAX_ITERATIONS_REASON, PipelinePolicy, StagedState, StagePlan
 from ralph.core.step import Rules
-from ralph.core.tasks.task_rules import AT_WORK
+from ralph.core.tasks.task_rules import CANCELLED_AT_WORK
 from ralph.engine import kernel
 from ralph.engine.clock import Clock
-from ralph.engine.emit import tell
-from ralph.engine.event_log import Chronicle
+from ralph.engine.emit import emit
+from ralph.engine.event_log import EventLog
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal
-from ralph.engine.loops.pipeline import Desk, Site, StageWorld, Terms
+from ralph.engine.loops.pipeline import PipelineEffects, TaskBoard, TaskRunConfig, Workspace
 from ralph.model import board
 from ralph.model.board import Change, Entry
 from ralph.model.errors import MachineError, RalphError
@@ -38,14 +38,14 @@ from ralph.model.ports import Watcher
 from ralph.model.spec import ROLES, CompletionCriteria, Role
 from ralph.model.verdict import Claim, Verdict
 from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, Runs
-from ralph.stores.tasks import Tasks
+from ralph.stores.runs import NewRun, RunStore
+from ralph.stores.tasks import TaskStore
 from ralph.workspaces.git import Git
-from ralph.workspaces.landing import land
+from ralph.workspaces.landing import land_branch
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 KIND = "execute"
-LOOK_EVERY = 0.2
+LANDING_POLL_SECONDS = 0.2
 
 
 class ExecuteRequest(Struct, frozen=True):
@@ -59,7 +59,7 @@ class ExecuteRequest(Struct, frozen=True):
     target: str = ""  # empty: the branch that is checked out
 
 
-class Ending(Struct, frozen=True):
+class TaskEnding(Struct, frozen=True):
     """How one task ended."""
 
     task: str
@@ -67,98 +67,98 @@ class Ending(Struct, frozen=True):
     why: str
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Someone wanted this task to end, not the whole of it."""
-        return self.outcome is Outcome.INTERRUPTED and self.why == CANCELLED
+        return self.outcome is Outcome.INTERRUPTED and self.why == TASK_CANCELLED
 
 
-class Shared(Struct, frozen=True):
+class PipelineContext(Struct, frozen=True):
     """What all tasks of one `ralph execute` have in common."""
 
     request: ExecuteRequest
-    places: Places
+    paths: Paths
     variables: Mapping[str, str]
     git: str  # the program
     target: str
     signals: SignalInbox
-    purse: Purse
+    budget: SharedBudget
     deadline: float | None  # on the monotonic clock
     watchers_of: Callable[[str], Sequence[Watcher]]
-    kin: set[int]  # the guardians of all
-    landing: threading.Lock  # one at a time: what is merged must have been looked at merged
-    home: sqlite.Home  # of the board
+    sibling_guardians: set[int]  # the guardians of all
+    landing_lock: threading.Lock  # one at a time: what is merged must have been looked at merged
+    database_file: sqlite.DatabaseFile  # of the board
 
 
-class Bench(Struct, frozen=True):
+class TaskContext(Struct, frozen=True):
     """What one task is worked on with. Each has its own database connection, guardian and inbox."""
 
-    shared: Shared
+    pipeline: PipelineContext
     run: str
     entry: Entry
-    tasks: Tasks
-    runs: Runs
+    tasks: TaskStore
+    runs: RunStore
     inbox: TaskInbox
-    hands: Hands
+    processes: TaskProcesses
     watchers: Sequence[Watcher]
 
     @property
-    def records(self) -> str:
+    def run_dir(self) -> str:
         """The run's own folder."""
-        return self.shared.places.records(self.run)
+        return self.pipeline.paths.run_dir(self.run)
 
     @property
     def settings(self) -> Settings:
         """Of all."""
-        return self.shared.request.settings
+        return self.pipeline.request.settings
 
 
-def worked_on(shared: Shared, run: str, entry: Entry) -> Ending:
+def run_task(shared: PipelineContext, run: str, entry: Entry) -> TaskEnding:
     """From its work tree to its last status."""
     try:
-        with _explained(shared.places), _opened(shared, run, entry) as bench:
+        with _friendly_errors(shared.paths), _open_context(shared, run, entry) as bench:
             try:
-                with _explained(shared.places):
-                    return _worked(bench)
+                with _friendly_errors(shared.paths):
+                    return _run_in_worktree(bench)
             except RalphError as error:
-                return _given_up(bench, error)
+                return _abort(bench, error)
     except MachineError as error:  # it could not be begun, or how it ended not be written down
-        return _let_go(shared, run, entry.task.id, error)
+        return _release(shared, run, entry.task.id, error)
     except BaseException:  # a mistake of ours: whoever waits for us tells it
-        _let_go(shared, run, entry.task.id, MachineError("", ""))
+        _release(shared, run, entry.task.id, MachineError("", ""))
         raise
 
 
-def _worked(bench: Bench) -> Ending:
-    life = _life(bench)
-    trees, tree = _housed(bench, life)
-    stop = _played(bench, life, trees, tree)
-    if stop.outcome is Outcome.COMPLETED and not trees.close(tree):
-        tell(bench.watchers, 0, Noted(f"{tree.folder} is kept"))
-    return Ending(bench.entry.task.id, stop.outcome, stop.why)
+def _run_in_worktree(bench: TaskContext) -> TaskEnding:
+    life = _build_plan(bench)
+    trees, tree = _open_worktree(bench, life)
+    stop = _run_loop(bench, life, trees, tree)
+    if stop.outcome is Outcome.COMPLETED and not trees.remove_if_landed(tree):
+        emit(bench.watchers, 0, Noted(f"{tree.folder} is kept"))
+    return TaskEnding(bench.entry.task.id, stop.outcome, stop.why)
 
 
 @contextmanager
-def _explained(places: Places) -> Iterator[None]:
+def _friendly_errors(places: Paths) -> Iterator[None]:
     """A disk that is full or broken is not the work's fault, and not ours."""
     try:
-        with sqlite.explained(places.database):
+        with sqlite.translate_errors(places.database):
             yield
     except OSError as error:
         raise MachineError(f"{error.strerror}: {error.filename or places.state}", "see `ralph doctor`") from error
 
 
 @contextmanager
-def _opened(shared: Shared, run: str, entry: Entry) -> Iterator[Bench]:
-    places, name = shared.places, entry.task.id
-    os.makedirs(places.records(run), exist_ok=True)
-    database, asked = sqlite.opened(places.database), sqlite.opened(places.database, shared=True)
-    wishes, runs = Tasks(asked), Runs(asked)
-    inbox = TaskInbox(shared.signals, lambda: wishes.wished(name, "cancel") or runs.wished(run, "cancel"))
-    hands, chronicle = Hands(inbox, shared.kin), Chronicle(places.records(run))
+def _open_context(shared: PipelineContext, run: str, entry: Entry) -> Iterator[TaskContext]:
+    places, name = shared.paths, entry.task.id
+    os.makedirs(places.run_dir(run), exist_ok=True)
+    database, asked = sqlite.open_database(places.database), sqlite.open_database(places.database, shared=True)
+    wishes, runs = TaskStore(asked), RunStore(asked)
+    inbox = TaskInbox(shared.signals, lambda: wishes.has_wish(name, "cancel") or runs.has_wish(run, "cancel"))
+    hands, chronicle = TaskProcesses(inbox, shared.sibling_guardians), EventLog(places.run_dir(run))
     watchers: Sequence[Watcher] = (chronicle, *shared.watchers_of(name))
     try:
-        with shared.purse.shared():
-            yield Bench(shared, run, entry, Tasks(database), Runs(database), inbox, hands, watchers)
+        with shared.budget.join():
+            yield TaskContext(shared, run, entry, TaskStore(database), RunStore(database), inbox, hands, watchers)
     finally:
         hands.close()
         inbox.close()
@@ -167,104 +167,110 @@ def _opened(shared: Shared, run: str, entry: Entry) -> Iterator[Bench]:
         asked.close()
 
 
-def _housed(bench: Bench, life: Life) -> tuple[Worktrees, Worktree]:
+def _open_worktree(bench: TaskContext, life: TaskPlan) -> tuple[Worktrees, Worktree]:
     """On record, in a work tree of its own."""
-    shared, name = bench.shared, bench.entry.task.id
-    places, settings = shared.places, bench.settings
+    shared, name = bench.pipeline, bench.entry.task.id
+    places, settings = shared.paths, bench.settings
     request = msgspec.json.encode({"request": shared.request, **msgspec.structs.asdict(life)})
-    keeper = keeper_of(bench.hands.guardian_pid)
-    parent = parent_of(shared.variables)
+    keeper = identify_owner(bench.processes.guardian_pid)
+    parent = find_parent_run(shared.variables)
     agent = settings.agent.command
     bench.runs.begin(NewRun(bench.run, KIND, places.folder, agent, request, keeper, time.time(), parent, name))
     common = os.path.dirname(places.state)
-    git = Git(shared.git, places.root, shared.variables, Untorn(bench.hands, bench.inbox), common).named()
+    git = Git(
+        shared.git, places.root, shared.variables, Uninterruptible(bench.processes, bench.inbox), common
+    ).with_identity()
     trees = Worktrees(git, places.root, common)
     target = shared.request.target or bench.entry.target or shared.target
     tree = trees.open(name, target)
-    bench.tasks.apply([board.Housed(name, tree.branch, target)], f"{bench.run}/housed", bench.run)
+    bench.tasks.apply([board.BranchAssigned(name, tree.branch, target)], f"{bench.run}/housed", bench.run)
     return trees, tree
 
 
-def _played(bench: Bench, life: Life, trees: Worktrees, tree: Worktree) -> Stop:
+def _run_loop(bench: TaskContext, life: TaskPlan, trees: Worktrees, tree: Worktree) -> Stop:
     """The loop itself."""
-    shared, settings = bench.shared, bench.settings
-    own = own_variables(bench.run, tree.folder, shared.places.state)
-    hands = Untorn(bench.hands, bench.inbox)
-    keep = snapshots(settings.snapshots, bench.run, find(tree.folder), bench.records, shared.variables, hands)
-    place = Workplace(tree.folder, shared.variables, own, bench.hands, keep)
-    cast = stages.cast_of(bench.entry.task, shared.request.stages, settings, place)
-    tell(bench.watchers, 0, *map(Warned, (*cast.warnings, *_skipped(bench))))
-    world = _world(bench, trees, tree, place, cast)
-    rules: Rules[Standing] = Rules(life.policy, life.patience)
+    shared, settings = bench.pipeline, bench.settings
+    own = build_run_variables(bench.run, tree.folder, shared.paths.state)
+    hands = Uninterruptible(bench.processes, bench.inbox)
+    keep = build_snapshots(
+        settings.snapshots, bench.run, find_paths(tree.folder), bench.run_dir, shared.variables, hands
+    )
+    place = AgentContext(tree.folder, shared.variables, own, bench.processes, keep)
+    cast = stages.build_stages(bench.entry.task, shared.request.stages, settings, place)
+    emit(bench.watchers, 0, *map(Warned, (*cast.warnings, *_skipped_stage_warnings(bench))))
+    world = _build_effects(bench, trees, tree, place, cast)
+    rules: Rules[StagedState] = Rules(life.policy, life.patience)
     journal = Journal(bench.runs, bench.run, settings.agent.command or "agent", bench.watchers)
-    began = Began(_limits(bench, life.policy.stages), life.spent_usd)
-    stop = kernel.run(rules, None, began, Clock(bench.inbox).look, world.perform, journal.append)
-    changes = _conclusion(stop, bench.tasks.get(bench.entry.task.id), world, shared.request.stages)
+    began = Began(_build_limits(bench, life.policy.stages), life.spent_usd)
+    stop = kernel.run_loop(rules, None, began, Clock(bench.inbox).observe, world.perform, journal.append)
+    changes = _concluding_changes(stop, bench.tasks.get(bench.entry.task.id), world, shared.request.stages)
     bench.tasks.apply(changes, f"{bench.run}/concluded", bench.run)
     return stop
 
 
-def _world(bench: Bench, trees: Worktrees, tree: Worktree, place: Workplace, cast: Cast) -> StageWorld:
+def _build_effects(
+    bench: TaskContext, trees: Worktrees, tree: Worktree, place: AgentContext, cast: PipelineStages
+) -> PipelineEffects:
     name, loose = bench.entry.task.id, bench.settings.specflow.promise_match == "loose"
-    tasks, purse = bench.tasks, bench.shared.purse
-    judge = stages.judge_of(bench.settings, place, bench.records)
+    tasks, purse = bench.tasks, bench.pipeline.budget
+    judge = stages.build_judge(bench.settings, place, bench.run_dir)
 
     def verify(claim: Claim, criteria: CompletionCriteria) -> Verdict:
-        verdict = verification.verdict_on(claim, criteria, verification.tools_of(bench.hands.lent, judge))
-        purse.pay(verdict.cost_usd)
+        verdict = verification.verify_claim(claim, criteria, verification.build_tools(bench.processes.borrow, judge))
+        purse.add_cost(verdict.cost_usd)
         return verdict
 
-    desk = Desk(
+    desk = TaskBoard(
         lambda: tasks.get(name),
         lambda changes, key: tasks.apply(changes, key, bench.run),
-        lambda role: tasks.history.attempts(name, role, 10),
-        lambda: purse.lent(bench.inbox),
-        purse.pay,
+        lambda role: tasks.history.list_attempts(name, role, 10),
+        lambda: purse.reserve(bench.inbox),
+        purse.add_cost,
     )
     specification = tasks.specs.get(bench.entry.task.spec_id).text
-    gates = environment.of_gate(place.variables, place.own)
-    terms = Terms(bench.run, bench.records, specification, gates, loose)
-    site = _site(bench, trees, tree)
-    return StageWorld(terms, cast.parts, desk, site, verify, bench.inbox, bench.watchers)
+    gates = environment.build_gate_env(place.variables, place.run_variables)
+    terms = TaskRunConfig(bench.run, bench.run_dir, specification, gates, loose)
+    site = _build_workspace(bench, trees, tree)
+    return PipelineEffects(terms, cast.setups, desk, site, verify, bench.inbox, bench.watchers)
 
 
-def _site(bench: Bench, trees: Worktrees, tree: Worktree) -> Site:
-    here, index = trees.git.at(tree.folder), os.path.join(bench.records, "index")
+def _build_workspace(bench: TaskContext, trees: Worktrees, tree: Worktree) -> Workspace:
+    here, index = trees.git.in_folder(tree.folder), os.path.join(bench.run_dir, "index")
     # One a root: leftovers are found. Not below .git: there are tools that find nothing to test in there.
-    scratch = trees.folder_of(".landing")
+    scratch = trees.get_folder(".landing")
     message = f"Merge {tree.branch}: {bench.entry.task.title}"
 
     def landed(verify: Callable[[str], str]) -> Landed:
-        if not _taken(bench.shared.landing, bench.inbox):
+        if not _acquire_landing(bench.pipeline.landing_lock, bench.inbox):
             return Landed(False, problem="interrupted")
         try:
-            found = land(trees.git, tree, scratch, message, verify)
+            found = land_branch(trees.git, tree, scratch, message, verify)
         finally:
-            bench.shared.landing.release()
-        return Landed(found.done, found.commit, found.conflict, found.red, found.problem)
+            bench.pipeline.landing_lock.release()
+        return Landed(found.done, found.commit, found.conflict, found.check_failure, found.problem)
 
-    return Site(
+    return Workspace(
         tree.folder,
         lambda: here.diff(tree.base, index),
-        lambda: here.tree(index),
-        lambda message: trees.keep(tree, message),
+        lambda: here.hash_tree(index),
+        lambda message: trees.commit_leftovers(tree, message),
         landed,
     )
 
 
-def _taken(lock: threading.Lock, inbox: TaskInbox) -> bool:
+def _acquire_landing(lock: threading.Lock, inbox: TaskInbox) -> bool:
     """When it is our turn; False: we are to stop before that."""
-    while not lock.acquire(timeout=LOOK_EVERY):
-        if inbox.stop_now() is not None:
+    while not lock.acquire(timeout=LANDING_POLL_SECONDS):
+        if inbox.poll_stop_grace() is not None:
             return False
     return True
 
 
-def _life(bench: Bench) -> Life:
+def _build_plan(bench: TaskContext) -> TaskPlan:
     """What it is to do, from where it stopped."""
     flow, task, history = bench.settings.specflow, bench.entry.task, bench.tasks.history
-    plans = stages.plans_of(task, bench.shared.request.stages, bench.settings, history.iterations_to_pass)
-    policy = Staged(
+    plans = stages.plan_stages(task, bench.pipeline.request.stages, bench.settings, history.list_iterations_to_pass)
+    policy = PipelinePolicy(
         task.id,
         plans,
         flow.max_send_backs,
@@ -272,66 +278,66 @@ def _life(bench: Bench) -> Life:
         lands=plans[-1].role == ROLES[-1],
         loose=flow.promise_match == "loose",
     )
-    return resumed(Life(policy, bench.settings.patience), KIND, bench.entry, bench.runs, history)
+    return resume_plan(TaskPlan(policy, bench.settings.patience), KIND, bench.entry, bench.runs, history)
 
 
-def _limits(bench: Bench, plans: Sequence[StagePlan]) -> Limits:
+def _build_limits(bench: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     """Each stage has its own; these bound all of them together."""
-    shared, flow = bench.shared, bench.settings.specflow
+    shared, flow = bench.pipeline, bench.settings.specflow
     rounds = flow.max_send_backs + 1
     most = sum(plan.limit for plan in plans) * rounds + rounds  # a run to resolve a conflict in each
     seconds = None if shared.deadline is None else max(0.0, shared.deadline - time.monotonic())
     return Limits(most, seconds, flow.task_budget_usd)
 
 
-def _conclusion(stop: Stop, entry: Entry, world: StageWorld, roles: Sequence[Role]) -> list[Change]:
+def _concluding_changes(stop: Stop, entry: Entry, world: PipelineEffects, roles: Sequence[Role]) -> list[Change]:
     """What the board is told at the end."""
     name = entry.task.id
     match stop.outcome:
         case Outcome.COMPLETED if roles[-1] == ROLES[-1]:
-            return [board.Landed(name, world.landed_as)]
+            return [board.TaskLanded(name, world.landed_commit)]
         case Outcome.COMPLETED:
             after = ROLES[ROLES.index(roles[-1]) + 1]
             return [board.StageEntered(name, after), board.Released(name)]
         case Outcome.BLOCKED:
             return [board.Blocked(name, f"{stop.why}; its work is on {entry.branch}")]
-        case Outcome.INTERRUPTED if stop.why == CANCELLED:
-            return [board.Cancelled(name, AT_WORK)]
+        case Outcome.INTERRUPTED if stop.why == TASK_CANCELLED:
+            return [board.Cancelled(name, CANCELLED_AT_WORK)]
         case Outcome.INTERRUPTED | Outcome.UNUSABLE:
             return [board.Released(name)]
         case _:
-            reason = UNPROMISED if UNPROMISED in stop.why else stop.why
+            reason = MAX_ITERATIONS_REASON if MAX_ITERATIONS_REASON in stop.why else stop.why
             return [board.GaveUp(name, entry.task.iteration, world.last_text, reason)]
 
 
-def _given_up(bench: Bench, error: RalphError) -> Ending:
+def _abort(bench: TaskContext, error: RalphError) -> TaskEnding:
     """Something around the work is wrong, not the work."""
     name, why = bench.entry.task.id, f"{error.message}. {error.hint}".strip()
     bench.runs.end(bench.run, time.time(), Outcome.UNUSABLE.value, error.message)
     if bench.tasks.get(name).worker == bench.run:
         bench.tasks.apply([board.Released(name)], f"{bench.run}/released", bench.run)
     outcome = Outcome.UNUSABLE
-    tell(bench.watchers, 0, RunEnded(bench.run, outcome.value, why, outcome.exit_code, 0, 0.0))
-    return Ending(name, outcome, why)
+    emit(bench.watchers, 0, RunEnded(bench.run, outcome.value, why, outcome.exit_code, 0, 0.0))
+    return TaskEnding(name, outcome, why)
 
 
-def _let_go(shared: Shared, run: str, name: str, error: MachineError) -> Ending:
+def _release(shared: PipelineContext, run: str, name: str, error: MachineError) -> TaskEnding:
     """Nobody works on it any more; where not even that can be written, it is told."""
     why = f"{error.message}. {error.hint}"
-    if shared.home.gone:  # to open it would be to make another
-        return Ending(name, Outcome.FAILED, why)
+    if shared.database_file.is_gone:  # to open it would be to make another
+        return TaskEnding(name, Outcome.FAILED, why)
     try:
-        with _explained(shared.places):
-            tasks = Tasks(sqlite.opened(shared.places.database))
+        with _friendly_errors(shared.paths):
+            tasks = TaskStore(sqlite.open_database(shared.paths.database))
             if tasks.get(name).worker == run:
                 tasks.apply([board.Released(name)], f"{run}/let go", run)
     except MachineError:
         why += f". It is left in progress: `ralph execute --resume {name}` goes on"
-    return Ending(name, Outcome.UNUSABLE, why)
+    return TaskEnding(name, Outcome.UNUSABLE, why)
 
 
-def _skipped(bench: Bench) -> list[str]:
+def _skipped_stage_warnings(bench: TaskContext) -> list[str]:
     """Stages nobody will have looked through when it lands."""
-    roles = bench.shared.request.stages
+    roles = bench.pipeline.request.stages
     skipped = [role for role in ROLES if role not in roles and role not in bench.entry.passed]
     return [f"{bench.entry.task.id} skips {', '.join(skipped)}"] if skipped and roles[-1] == ROLES[-1] else []

@@ -4,46 +4,48 @@ import shlex
 from collections.abc import Mapping
 
 from ralph.app import wiring
-from ralph.app.paths import Places
+from ralph.app.paths import Paths
 from ralph.app.run.loop import RunRequest, read_prompt
 from ralph.config.schema import Settings
-from ralph.core.prompt import composed
-from ralph.core.text.quantities import counted, duration
-from ralph.core.text.secrets import hidden, hidden_words
+from ralph.core.prompt import compose_prompt
+from ralph.core.text.quantities import format_duration, pluralize
+from ralph.core.text.secrets import redact, redact_argv
 from ralph.model.loop import Brief
 from ralph.stores.runs import RunRecord
 
 
-def plan(request: RunRequest, places: Places, variables: Mapping[str, str], earlier: RunRecord | None = None) -> str:
+def describe_dry_run(
+    request: RunRequest, places: Paths, variables: Mapping[str, str], earlier: RunRecord | None = None
+) -> str:
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
     settings = request.settings
-    crew = wiring.recruited(settings.agent, places.folder, variables)
+    crew = wiring.resolve_agent(settings.agent, places.folder, variables)
     wiring.refuse_missing_scm(settings, places.folder, variables)
     done = earlier.iteration if earlier else 0
     brief = Brief(done + 1, settings.maximum_iterations, budget_usd=settings.budget_usd)
-    prompt = composed(read_prompt(request), brief, count_iterations=settings.include_iteration_count_in_prompt)
-    invocation = wiring.built(crew).invocation(prompt, wiring.mode(settings), settings.budget_usd)
+    prompt = compose_prompt(read_prompt(request), brief, count_iterations=settings.include_iteration_count_in_prompt)
+    invocation = wiring.build_agent(crew).invocation(prompt, wiring.choose_output_mode(settings), settings.budget_usd)
     lines = [
-        *([f"Goes on:     {earlier.id}, after {counted(done, 'iteration')}"] if earlier else ()),
+        *([f"Goes on:     {earlier.id}, after {pluralize(done, 'iteration')}"] if earlier else ()),
         f"Folder:      {places.folder}",
-        f"Agent:       {shlex.join(hidden_words(invocation.argv))}",
+        f"Agent:       {shlex.join(redact_argv(invocation.argv))}",
         f"Prompt:      {len(prompt)} characters{' on stdin' if invocation.stdin else ''}",
         *(f"  | {line}" for line in prompt.splitlines()),
-        f"Done when:   {_signals(settings)} and every guardrail passes",
+        f"Done when:   {_describe_signals(settings)} and every guardrail passes",
     ]
     when = "before the first agent and after each" if request.baseline else "after each agent"
-    lines += [f"Guardrail:   {hidden(g.command)}  ({when}; on failure {g.fail_action})" for g in settings.guardrails]
+    lines += [f"Guardrail:   {redact(g.command)}  ({when}; on failure {g.fail_action})" for g in settings.guardrails]
     if not settings.guardrails:
         lines.append("Guardrails:  none: the agent's word alone will end the run")
     if settings.scm and settings.scm.tasks:
-        lines.append(f"SCM:         {hidden(settings.scm.command)} {', '.join(settings.scm.tasks)}")
+        lines.append(f"SCM:         {redact(settings.scm.command)} {', '.join(settings.scm.tasks)}")
     limits = [f"{settings.maximum_iterations} iterations"]
-    limits += [duration(settings.max_time_seconds)] if settings.max_time_seconds else []
+    limits += [format_duration(settings.max_time_seconds)] if settings.max_time_seconds else []
     limits += [f"${settings.budget_usd:.2f}"] if settings.budget_usd else []
     return "\n".join([*lines, f"Limits:      {', '.join(limits)}", "Nothing was run."])
 
 
-def _signals(settings: Settings) -> str:
+def _describe_signals(settings: Settings) -> str:
     said = settings.completion_response
     words = {
         "response": f"<response>{said}</response> is answered",

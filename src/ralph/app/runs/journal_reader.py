@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.text.secrets import hidden
+from ralph.core.text.secrets import redact
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import (
     Await,
@@ -37,9 +37,9 @@ from ralph.model.loop import (
     Waited,
 )
 
-SHORTEST_WAIT = 1.0  # for others; less than that is a look
-DONE_MARK = "DONE"
-PROMISE = "promise"
+MIN_REPORTED_WAIT_SECONDS = 1.0  # for others; less than that is a look
+DONE_CHECK_NAME = "DONE"
+PROMISE_CHECK_NAME = "promise"
 
 RemarkKind = Literal["waited", "interrupted", "resumed", "sent_back", "put_back"]
 
@@ -118,7 +118,7 @@ class Iteration(Struct, frozen=True):
     snapshot: str | None = None  # the commit that keeps the tree as it was then
 
 
-class _Story(Struct, frozen=True):
+class _StoryReview(Struct, frozen=True):
     """What of a story is told here."""
 
     id: str
@@ -127,16 +127,16 @@ class _Story(Struct, frozen=True):
     feedback: str = msgspec.field(name="reviewFeedback", default="")
 
 
-class _Plan(Struct, frozen=True):
+class _StoryFile(Struct, frozen=True):
     """A tasks.json, not judged: that was done when it was seen."""
 
-    stories: tuple[_Story, ...] = msgspec.field(name="userStories", default=())
+    stories: tuple[_StoryReview, ...] = msgspec.field(name="userStories", default=())
 
 
-_plan = msgspec.json.Decoder(_Plan).decode
+_decode_story_file = msgspec.json.Decoder(_StoryFile).decode
 
 
-class Ledger:
+class JournalReader:
     """Takes rows in their order. One that cannot be read is counted and passed over."""
 
     def __init__(self) -> None:
@@ -144,19 +144,19 @@ class Ledger:
         self.limits: Limits | None = None
         self.earlier_usd: float | None = None
         self.usage = NO_USAGE
-        self.unread = 0
+        self.unreadable_rows = 0
         self._at = 0.0  # of the row before
         self._fact: Fact | None = None
         self._wanted: Decision | None = None
 
-    def skip(self) -> None:
+    def skip_row(self) -> None:
         """A row nobody can read: what it wanted is not known."""
-        self.unread += 1
+        self.unreadable_rows += 1
         self._fact = self._wanted = None
 
-    def enter(self, seen: Observation, decision: Decision) -> None:
+    def add_row(self, seen: Observation, decision: Decision) -> None:
         """One row."""
-        self._happened(seen, max(0.0, seen.at - self._at))
+        self._apply_fact(seen, max(0.0, seen.at - self._at))
         if seen.interrupted_by and not isinstance(seen.fact, Interrupted):
             self._remark("interrupted", seen.interrupted_by, seen.wall)
         match decision:
@@ -170,7 +170,7 @@ class Ledger:
                 pass
         self._at, self._fact, self._wanted = seen.at, seen.fact, decision
 
-    def _happened(self, seen: Observation, took: float) -> None:
+    def _apply_fact(self, seen: Observation, took: float) -> None:
         match seen.fact:
             case Began(limits, earlier):
                 self.limits, self.earlier_usd = limits, earlier
@@ -180,16 +180,16 @@ class Ledger:
             case Reported() as fact:
                 self._report(fact)
             case Checked(results):
-                self._check(*map(_checked, results))
+                self._check(*map(_check_line, results))
             case Saved() as fact:
                 self._save(fact)
             case Verified(passed, reason, cost, usage):
                 self.usage += usage
-                self._check(CheckLine(PROMISE, passed, None, took, reason, cost_usd=cost))
+                self._check(CheckLine(PROMISE_CHECK_NAME, passed, None, took, reason, cost_usd=cost))
             case Landed(done, commit, conflict, red, problem, stale):
                 self._amend(landed=LandedLine(done, commit, conflict, red, problem, stale))
             case Looked() as fact if isinstance(self._fact, Reported):
-                self._check(CheckLine(DONE_MARK, fact.done, None, took, fact.waits or fact.problem))
+                self._check(CheckLine(DONE_CHECK_NAME, fact.done, None, took, fact.waits or fact.problem))
             case Surveyed(text):
                 self._review(text)
             case Waited() | Awaited() as fact:
@@ -242,7 +242,7 @@ class Ledger:
     def _review(self, text: str | None) -> None:
         """As the last list that counts has it: the one that was put back stands for the agent's."""
         name = self.iterations[-1].story
-        for story in _stories(text) if text and name else ():
+        for story in _parse_stories(text) if text and name else ():
             if story.id == name:
                 self._amend(reviewed=ReviewLine(story.status, story.count, story.feedback))
 
@@ -251,7 +251,7 @@ class Ledger:
         match fact, self._wanted:
             case Waited(), Wait(why=why) if isinstance(self._fact, Reported):
                 self._remark("waited", why, wall - took, took)
-            case Awaited(left), Await(whom) if took >= SHORTEST_WAIT:
+            case Awaited(left), Await(whom) if took >= MIN_REPORTED_WAIT_SECONDS:
                 missing = f"; still missing: {', '.join(left)}" if left else ""
                 self._remark("waited", f"for {whom}{missing}", wall - took, took)
             case _:
@@ -264,27 +264,27 @@ class Ledger:
         self.iterations[-1] = replace(self.iterations[-1], **fields)
 
 
-def ledger(rows: Iterable[tuple[bytes, bytes]]) -> Ledger:
+def read_journal(rows: Iterable[tuple[bytes, bytes]]) -> JournalReader:
     """The whole journal, as far as it can be read."""
-    book = Ledger()
+    book = JournalReader()
     observation = msgspec.json.Decoder(Observation).decode
     decision = msgspec.json.Decoder(Decision).decode
     for row in rows:
         try:
             seen, decided = observation(row[0]), decision(row[1])
         except (msgspec.DecodeError, ValueError, RecursionError):
-            book.skip()
+            book.skip_row()
         else:
-            book.enter(seen, decided)
+            book.add_row(seen, decided)
     return book
 
 
-def _stories(text: str) -> tuple[_Story, ...]:
+def _parse_stories(text: str) -> tuple[_StoryReview, ...]:
     try:
-        return _plan(text).stories
+        return _decode_story_file(text).stories
     except (msgspec.DecodeError, ValueError, RecursionError):
         return ()  # whatever an agent made of the list
 
 
-def _checked(result: GateResult) -> CheckLine:
-    return CheckLine(hidden(result.gate), result.passed, result.exit_code, result.seconds, result.reason, result.log)
+def _check_line(result: GateResult) -> CheckLine:
+    return CheckLine(redact(result.gate), result.passed, result.exit_code, result.seconds, result.reason, result.log)

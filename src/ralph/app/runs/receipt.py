@@ -6,17 +6,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import paths as whereabouts
-from ralph.app.paths import Places
-from ralph.app.runs.journal_reader import Iteration, Remark, ledger
-from ralph.app.runs.snapshots import Snapshot, kept
-from ralph.app.runs.status import find
+from ralph.app.paths import Paths
+from ralph.app.runs.journal_reader import Iteration, Remark, read_journal
+from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots
+from ralph.app.runs.status import find_run
 from ralph.model.errors import NoSuchRun
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import Limits, Outcome
 from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, Runs
+from ralph.stores.runs import RunRecord, RunStore
 
-START, NEVER = 0, 1 << 62  # seconds at which no run goes on
+START_SECOND, NEVER_SECOND = 0, 1 << 62  # seconds at which no run goes on
 
 
 class Receipt(Struct, frozen=True):
@@ -43,18 +43,18 @@ class Receipt(Struct, frozen=True):
     limits: Limits | None
     before: Iteration | None  # what was done before the first agent, if anything
     iterations: tuple[Iteration, ...]
-    snapshots: tuple[Snapshot, ...]
+    snapshots: tuple[SnapshotCommit, ...]
     unread: int  # rows of the journal that nobody can read
 
 
-def receipt(places: Places, name: str, variables: Mapping[str, str], now: float) -> Receipt:
+def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: float) -> Receipt:
     """Of a run by its id or the beginning of it; of the newest without a name."""
-    with sqlite.explained(places.database):
-        record = find(places, name)
-        rows = _rows(places, record.id)
-    book = ledger(rows)
-    snapshots = kept(places, record.id, len(rows) + 1, variables)  # no row makes more than one
-    before, *iterations = _with_trees(book.iterations, snapshots)
+    with sqlite.translate_errors(places.database):
+        record = find_run(places, name)
+        rows = _read_rows(places, record.id)
+    book = read_journal(rows)
+    snapshots = list_snapshots(places, record.id, len(rows) + 1, variables)  # no row makes more than one
+    before, *iterations = _attach_snapshots(book.iterations, snapshots)
     active = record.ended_at is None
     since = max(0.0, now - record.changed_at) if active else 0.0
     if active and record.doing == "run_agent" and iterations:
@@ -64,7 +64,7 @@ def receipt(places: Places, name: str, variables: Mapping[str, str], now: float)
         kind=record.kind,
         agent=record.agent,
         folder=record.folder,
-        root=whereabouts.find(record.folder).root,
+        root=whereabouts.find_paths(record.folder).root,
         task=record.task,
         parent=record.parent,
         started_at=record.started_at,
@@ -82,16 +82,16 @@ def receipt(places: Places, name: str, variables: Mapping[str, str], now: float)
         before=None if before == Iteration(0) else before,
         iterations=tuple(iterations),
         snapshots=snapshots,
-        unread=book.unread,
+        unread=book.unreadable_rows,
     )
 
 
-def _rows(places: Places, run: str) -> list[tuple[bytes, bytes]]:
-    database = sqlite.opened_to_read(places.database)
+def _read_rows(places: Paths, run: str) -> list[tuple[bytes, bytes]]:
+    database = sqlite.open_existing(places.database)
     if database is None:
         raise NoSuchRun(f"run {run!r} is gone", "see `ralph status`")
     try:
-        return Runs(database).transitions(run)
+        return RunStore(database).list_transitions(run)
     finally:
         database.close()
 
@@ -102,26 +102,26 @@ def _exit_code(record: RunRecord) -> int | None:
     return known.get(record.outcome or "")
 
 
-def _with_trees(iterations: Sequence[Iteration], snapshots: Sequence[Snapshot]) -> list[Iteration]:
+def _attach_snapshots(iterations: Sequence[Iteration], snapshots: Sequence[SnapshotCommit]) -> list[Iteration]:
     """Each snapshot beside its iteration; of several with the same number the last one beside the last."""
     commits = {snapshot.iteration: snapshot.commit for snapshot in snapshots if snapshot.iteration}
-    begun = _beginnings(iterations, snapshots)
-    if START in begun:
-        commits[0] = begun[START]
+    begun = _snapshots_by_start(iterations, snapshots)
+    if START_SECOND in begun:
+        commits[0] = begun[START_SECOND]
     found = [
         replace(
             each,
             snapshot=commits.pop(each.iteration, None),
-            remarks=tuple(replace(remark, snapshot=begun.get(_life(remark))) for remark in each.remarks),
+            remarks=tuple(replace(remark, snapshot=begun.get(_resumed_at(remark))) for remark in each.remarks),
         )
         for each in reversed(iterations)
     ]
     return found[::-1]
 
 
-def _beginnings(iterations: Iterable[Iteration], snapshots: Iterable[Snapshot]) -> dict[int, str]:
+def _snapshots_by_start(iterations: Iterable[Iteration], snapshots: Iterable[SnapshotCommit]) -> dict[int, str]:
     """What each life of the run found when it began, by the second of that; git knows no smaller time."""
-    lives = [START, *(_life(remark) for each in iterations for remark in each.remarks)]
+    lives = [START_SECOND, *(_resumed_at(remark) for each in iterations for remark in each.remarks)]
     return {
         max(life for life in lives if life <= snapshot.at): snapshot.commit
         for snapshot in snapshots
@@ -129,6 +129,6 @@ def _beginnings(iterations: Iterable[Iteration], snapshots: Iterable[Snapshot]) 
     }
 
 
-def _life(remark: Remark) -> int:
+def _resumed_at(remark: Remark) -> int:
     """Which one it begins; what is no beginning is of no time."""
-    return int(remark.at) if remark.kind == "resumed" else NEVER
+    return int(remark.at) if remark.kind == "resumed" else NEVER_SECOND

@@ -5,17 +5,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ralph.app.processes import errand
-from ralph.config.environment import PREFIX, RUN_VARIABLES
+from ralph.app.processes import open_short_lived_processes
+from ralph.config.environment import RUN_VARIABLES, VARIABLE_PREFIX
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 
-DATA = os.path.join(os.path.dirname(__file__), "demo_files")
-FILES = {"roman.py": "roman.py.txt", "test_roman.py": "test_roman.py.txt", "PROMPT.md": "prompt.md"}
-GIT = (
+DEMO_FOLDER = os.path.join(os.path.dirname(__file__), "demo_files")
+DEMO_FILES = {"roman.py": "roman.py.txt", "test_roman.py": "test_roman.py.txt", "PROMPT.md": "prompt.md"}
+GIT_SETUP_COMMANDS = (
     ("init", "--quiet", "--initial-branch=main"),
     ("config", "user.name", "ralph demo"),
     ("config", "user.email", "demo@localhost"),
@@ -25,45 +25,48 @@ GIT = (
     ("commit", "--quiet", "--message=Roman numerals, half done"),
 )
 # The demonstration is the same for everyone: neither git nor ralph has anything but what is set below.
-ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "XDG_CONFIG_HOME": os.devnull}
+ISOLATING_VARIABLES = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "XDG_CONFIG_HOME": os.devnull}
 
 
-def secluded(variables: Mapping[str, str]) -> dict[str, str]:
+def isolate_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """The caller's, less what would lead git to another repository or change settings."""
-    return {**{name: value for name, value in variables.items() if not _is_elsewhere(name)}, **ALONE}
+    return {
+        **{name: value for name, value in variables.items() if not _is_misleading_variable(name)},
+        **ISOLATING_VARIABLES,
+    }
 
 
-def prepare(folder: str, variables: Mapping[str, str]) -> None:
+def prepare_demo(folder: str, variables: Mapping[str, str]) -> None:
     """Files, settings and a first commit."""
-    for name, source in FILES.items():
-        with open(os.path.join(DATA, source), encoding="utf-8") as file:
-            _write(folder, name, file.read())
-    _write(folder, ".gitignore", ".ralph/\n__pycache__/\n")
-    _write(folder, ".ralph/settings.json", msgspec.json.format(msgspec.json.encode(_settings()).decode()))
+    for name, source in DEMO_FILES.items():
+        with open(os.path.join(DEMO_FOLDER, source), encoding="utf-8") as file:
+            _write_file(folder, name, file.read())
+    _write_file(folder, ".gitignore", ".ralph/\n__pycache__/\n")
+    _write_file(folder, ".ralph/settings.json", msgspec.json.format(msgspec.json.encode(_demo_settings()).decode()))
     git = find_program("git", variables)
     if git is None:
         raise MachineError("git is not on PATH", "install git")
-    with errand() as processes:
-        for words in GIT:
-            _run(processes, Command((git, *words), variables, folder, merged=True))
+    with open_short_lived_processes() as processes:
+        for words in GIT_SETUP_COMMANDS:
+            _run_git(processes, Command((git, *words), variables, folder, merged=True))
 
 
-def _is_elsewhere(name: str) -> bool:
-    if name.startswith(PREFIX):
+def _is_misleading_variable(name: str) -> bool:
+    if name.startswith(VARIABLE_PREFIX):
         return name not in RUN_VARIABLES
     return name.startswith("GIT_") and name != "GIT_EXEC_PATH"
 
 
-def _run(processes: Processes, command: Command) -> None:
+def _run_git(processes: Processes, command: Command) -> None:
     output = Excerpt(4096, 4096)
     exited = processes.run(command, output.write, output.write)
     if exited.code:
         raise MachineError(f"`{' '.join(command.argv)}` failed: {output.text().strip()}", "is git set up?")
 
 
-def _settings() -> dict[str, object]:
+def _demo_settings() -> dict[str, object]:
     return {
-        "agent": {"command": "scripted", "flags": [os.path.join(DATA, "script.yaml")]},
+        "agent": {"command": "scripted", "flags": [os.path.join(DEMO_FOLDER, "script.yaml")]},
         "guardrails": [
             {
                 "command": "python3 -m unittest -q",
@@ -76,7 +79,7 @@ def _settings() -> dict[str, object]:
     }
 
 
-def _write(folder: str, name: str, text: str) -> None:
+def _write_file(folder: str, name: str, text: str) -> None:
     path = os.path.join(folder, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:

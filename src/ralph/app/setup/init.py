@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from ralph.app import paths as places
 from ralph.app.agents import detect
 from ralph.config.reference import SCHEMA_REFERENCE
-from ralph.config.schema import Guardrail, Layer, Raw, Scm, checked
-from ralph.config.sources import SETTINGS
+from ralph.config.schema import Guardrail, Layer, RawSettings, Scm, check_layer
+from ralph.config.sources import SETTINGS_FILE
 from ralph.config.writing import write_settings
 from ralph.model.errors import MachineError
 
 
-def document(
+def build_settings_document(
     command: str,
     flags: Sequence[str],
     guardrails: Sequence[Guardrail],
@@ -29,42 +29,42 @@ def document(
         "streamAgentOutput": True,
         "includeIterationCountInPrompt": False,
         "agent": {"command": command, "flags": list(flags)},
-        "guardrails": [_rail(guardrail) for guardrail in guardrails],
+        "guardrails": [_encode_guardrail(guardrail) for guardrail in guardrails],
     }
     return {**raw, "scm": {"command": scm.command, "tasks": list(scm.tasks)}} if scm else raw
 
 
-def detected(folder: str, environment: Mapping[str, str]) -> dict[str, object]:
+def detect_settings(folder: str, environment: Mapping[str, str]) -> dict[str, object]:
     """Settings nobody was asked about."""
-    agent = detect.agent(environment, folder)
+    agent = detect.detect_agent(environment, folder)
     if agent is None:
         raise MachineError(
-            f"no agent on PATH: looked for {', '.join(detect.AGENTS)}",
+            f"no agent on PATH: looked for {', '.join(detect.DETECTABLE_AGENTS)}",
             "install one, or name yours in an interview: ralph init",
         )
-    rails = [Guardrail(found.command) for found in detect.guardrails(folder)]
-    return document(agent.name, detect.default_flags(agent.name), rails)
+    rails = [Guardrail(found.command) for found in detect.suggest_guardrails(folder)]
+    return build_settings_document(agent.name, detect.choose_default_flags(agent.name), rails)
 
 
-def write(folder: str, raw: Raw) -> None:
+def write_first_settings(folder: str, raw: RawSettings) -> None:
     """Check, then write: a settings file we write is one we can read."""
-    checked(Layer(SETTINGS, raw))
+    check_layer(Layer(SETTINGS_FILE, raw))
     write_settings(folder, raw)
 
 
 def ignore_logs(folder: str) -> str:
     """Add what `.gitignore` lacks, in a git repository; what was done, in a sentence."""
-    missing = detect.missing_ignores(folder) if places.find(folder).in_git else ()
+    missing = detect.find_missing_ignores(folder) if places.find_paths(folder).in_git else ()
     if not missing:
         return ""
     try:
-        _append(os.path.join(folder, ".gitignore"), missing)
+        _append_lines(os.path.join(folder, ".gitignore"), missing)
     except OSError as error:
         return f"Could not add {' and '.join(missing)} to .gitignore: {error.strerror}"
     return f"Added {' and '.join(missing)} to .gitignore"
 
 
-def _append(path: str, lines: Sequence[str]) -> None:
+def _append_lines(path: str, lines: Sequence[str]) -> None:
     with open(path, "a+b") as file:
         file.seek(0)
         before = file.read()
@@ -73,6 +73,6 @@ def _append(path: str, lines: Sequence[str]) -> None:
         file.write(start + b"".join(line.encode() + end for line in lines))
 
 
-def _rail(guardrail: Guardrail) -> dict[str, str]:
+def _encode_guardrail(guardrail: Guardrail) -> dict[str, str]:
     raw = {"command": guardrail.command, "failAction": guardrail.fail_action}
     return {**raw, "hint": guardrail.hint} if guardrail.hint else raw

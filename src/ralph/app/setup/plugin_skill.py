@@ -10,46 +10,46 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.config.writing import write_whole
+from ralph.config.writing import write_through_links
 from ralph.model.errors import ConfigError
 
-NAME = "ralph-plan"
-_MARK = (
+SKILL_NAME = "ralph-plan"
+_OWNER_NOTE = (
     "\n<!-- Written by `ralph plugin install` ({}). Change this file and it is yours: ralph leaves it alone then. -->\n"
 )
-_MARKED = re.compile("(.*)" + re.escape(_MARK).replace(r"\{\}", "([0-9a-f]{16})"), re.DOTALL)
+_OWNER_NOTE_PATTERN = re.compile("(.*)" + re.escape(_OWNER_NOTE).replace(r"\{\}", "([0-9a-f]{16})"), re.DOTALL)
 
-State = Literal["missing", "current", "outdated", "theirs"]
+SkillState = Literal["missing", "current", "outdated", "theirs"]
 
 
-class Copy(Struct, frozen=True):
+class SkillCopy(Struct, frozen=True):
     """Where the copy is to be, what it is to hold, and whose is what is there."""
 
     path: str
     text: str
-    state: State
+    state: SkillState
 
 
-def copied(plugin: str, config: str) -> Copy:
+def plan_skill_copy(plugin: str, config: str) -> SkillCopy:
     """The plugin's skill for a configuration folder of Claude Code: a project's `.claude`, or the user's."""
-    with open(os.path.join(plugin, "skills", NAME, "SKILL.md"), encoding="utf-8") as file:
+    with open(os.path.join(plugin, "skills", SKILL_NAME, "SKILL.md"), encoding="utf-8") as file:
         skill = file.read()
-    path = os.path.join(config, "skills", NAME, "SKILL.md")
-    text = skill + _MARK.format(_digest(skill))
-    return Copy(path, text, _state(path, text))
+    path = os.path.join(config, "skills", SKILL_NAME, "SKILL.md")
+    text = skill + _OWNER_NOTE.format(_digest(skill))
+    return SkillCopy(path, text, _detect_state(path, text))
 
 
-def place(copy: Copy) -> None:
+def write_skill(copy: SkillCopy) -> None:
     """Write it where there is none, or an old one of ours."""
     if copy.state in ("current", "theirs"):
         return
     try:
-        write_whole(copy.path, copy.text)
+        write_through_links(copy.path, copy.text)
     except OSError as error:
         raise ConfigError(f"{copy.path}: cannot be written: {error.strerror}") from None
 
 
-def remove(copy: Copy) -> None:
+def remove_skill(copy: SkillCopy) -> None:
     """Unless it is someone else's. A folder that is empty then goes too."""
     if copy.state in ("missing", "theirs"):
         return
@@ -61,7 +61,7 @@ def remove(copy: Copy) -> None:
         raise ConfigError(f"{copy.path}: cannot be removed: {error.strerror}") from None
 
 
-def _state(path: str, text: str) -> State:
+def _detect_state(path: str, text: str) -> SkillState:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             found = file.read()
@@ -71,7 +71,7 @@ def _state(path: str, text: str) -> State:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}", "put it right, then try again") from None
     if found == text:
         return "current"
-    marked = _MARKED.fullmatch(found)
+    marked = _OWNER_NOTE_PATTERN.fullmatch(found)
     return "outdated" if marked and marked[2] == _digest(marked[1]) else "theirs"
 
 

@@ -10,25 +10,25 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.app import paths as places
-from ralph.app.processes import errand
+from ralph.app.processes import open_short_lived_processes
 from ralph.app.setup.init import ignore_logs
-from ralph.app.setup.plugin import plugin_folder
-from ralph.app.story.history import put_away
-from ralph.core.stories.review import is_done, read
-from ralph.core.stories.story_order import plan_problems
-from ralph.engine.atomic_file import read_whole, write_whole
-from ralph.engine.marker import owner
+from ralph.app.setup.plugin import find_plugin_folder
+from ralph.app.story.history import close_story_list
+from ralph.core.stories.review import is_story_done, parse_story_file
+from ralph.core.stories.story_order import find_plan_problems
+from ralph.engine.atomic_file import read_regular_file, write_atomic
+from ralph.engine.marker import find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
-from ralph.model.story import MARKER, StoryPlace
+from ralph.model.story import MARKER_NAME, StoryPaths
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
 
-FILES = ("prd.md", "tasks.json", "progress.txt", "prompt.md")
-ARCHIVED = ("prd.md", "tasks.json", "progress.txt")
-ARCHIVE = "ralph-archive"
+STORY_FILES = ("prd.md", "tasks.json", "progress.txt", "prompt.md")
+ARCHIVED_FILES = ("prd.md", "tasks.json", "progress.txt")
+ARCHIVE_FOLDER = "ralph-archive"
 
 
-class Archived(Struct, frozen=True):
+class ArchiveResult(Struct, frozen=True):
     """Where a loop was put."""
 
     folder: str
@@ -38,62 +38,64 @@ class Archived(Struct, frozen=True):
     problem: str = ""
 
 
-def init(place: StoryPlace, name: str, *, force: bool) -> list[str]:
+def create_story_files(place: StoryPaths, name: str, *, force: bool) -> list[str]:
     """Copy the templates that are not there yet, or with force all; what was made, in words."""
     _refuse_while_active(place)
-    wanted = [file for file in FILES if force or not os.path.lexists(os.path.join(place.folder, file))]
+    wanted = [file for file in STORY_FILES if force or not os.path.lexists(os.path.join(place.folder, file))]
     if not wanted:
-        raise UsageError(f"{place.folder} has {', '.join(FILES)} already", "keep them, or start over with --force")
+        raise UsageError(
+            f"{place.folder} has {', '.join(STORY_FILES)} already", "keep them, or start over with --force"
+        )
     for file in wanted:
-        _fresh(place, file, name)
+        _write_template(place, file, name)
     if "tasks.json" in wanted:
-        put_away(places.find(place.project), place.folder)
+        close_story_list(places.find_paths(place.project), place.folder)
     ignored = _ignore_marker(place.project)
     made = [f"Made {os.path.join(place.folder, file)}" for file in wanted]
-    told = (f"Added {MARKER} to .gitignore" if ignored else "", ignore_logs(place.project))
+    told = (f"Added {MARKER_NAME} to .gitignore" if ignored else "", ignore_logs(place.project))
     return [*made, *filter(None, told)]
 
 
-def check(place: StoryPlace, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:
+def check_story_file(place: StoryPaths, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:
     """Problems and warnings of tasks.json."""
     try:
-        tasks = read(read_whole(place.tasks))
+        tasks = parse_story_file(read_regular_file(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
-    problems = list(tasks.problems) or plan_problems(tasks.stories, cap, skip_review)
+    problems = list(tasks.problems) or find_plan_problems(tasks.stories, cap, skip_review)
     return problems, list(tasks.warnings)
 
 
-def archive(place: StoryPlace, label: str, variables: Mapping[str, str]) -> Archived:
+def archive_stories(place: StoryPaths, label: str, variables: Mapping[str, str]) -> ArchiveResult:
     """Move a loop's files away, summarise it, lay out fresh ones, commit."""
     _refuse_while_active(place)
     try:
-        tasks = read(read_whole(place.tasks))
+        tasks = parse_story_file(read_regular_file(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "there is nothing to archive") from error
     branch = str(tasks.document.get("branchName") or "loop")
-    target = _free(place, f"{time.strftime('%Y-%m-%d')}-{_safe(label or branch)}")
+    target = _free_archive_path(place, f"{time.strftime('%Y-%m-%d')}-{_safe_name(label or branch)}")
     os.makedirs(target)
-    done = sum(is_done(story, skip_review=story.status is None) for story in tasks.stories)
-    write_whole(os.path.join(target, "summary.md"), _summary(place, tasks.document, done, len(tasks.stories)))
-    for name in ARCHIVED:
+    done = sum(is_story_done(story, skip_review=story.status is None) for story in tasks.stories)
+    write_atomic(os.path.join(target, "summary.md"), _render_summary(place, tasks.document, done, len(tasks.stories)))
+    for name in ARCHIVED_FILES:
         source = os.path.join(place.folder, name)
         if os.path.exists(source):
             shutil.move(source, os.path.join(target, name))
-        _fresh(place, name, "")
-    put_away(places.find(place.project), place.folder)
-    commit, problem = _commit(place, target, variables)
-    return Archived(target, done, len(tasks.stories), commit, problem)
+        _write_template(place, name, "")
+    close_story_list(places.find_paths(place.project), place.folder)
+    commit, problem = _commit_archive(place, target, variables)
+    return ArchiveResult(target, done, len(tasks.stories), commit, problem)
 
 
-def _refuse_while_active(place: StoryPlace) -> None:
+def _refuse_while_active(place: StoryPaths) -> None:
     for marker in place.markers:
-        if pid := owner(marker):
+        if pid := find_owner_pid(marker):
             raise Busy(f"a story loop is active here (pid {pid}, {marker})", "wait for it, or `ralph cancel`")
 
 
-def _fresh(place: StoryPlace, file: str, name: str) -> None:
-    with open(os.path.join(plugin_folder(), "templates", file), encoding="utf-8") as template:
+def _write_template(place: StoryPaths, file: str, name: str) -> None:
+    with open(os.path.join(find_plugin_folder(), "templates", file), encoding="utf-8") as template:
         text = template.read()
     title = name or os.path.basename(place.project)
     text = text.replace("{{DATE}}", time.strftime("%Y-%m-%d")).replace("{{PROJECT_NAME}}", title)
@@ -105,7 +107,7 @@ def _fresh(place: StoryPlace, file: str, name: str) -> None:
         if name:
             document["branchName"] = f"ralph/{'-'.join(name.split())}"  # git takes no blanks
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    write_whole(os.path.join(place.folder, file), text)
+    write_atomic(os.path.join(place.folder, file), text)
 
 
 def _ignore_marker(project: str) -> bool:
@@ -115,15 +117,15 @@ def _ignore_marker(project: str) -> bool:
             text = file.read()
     except FileNotFoundError:
         text = ""
-    if MARKER in (line.strip().lstrip("/") for line in text.splitlines()):
+    if MARKER_NAME in (line.strip().lstrip("/") for line in text.splitlines()):
         return False
     gap = "" if not text or text.endswith("\n") else "\n"
-    write_whole(path, f"{text}{gap}{MARKER}\n")
+    write_atomic(path, f"{text}{gap}{MARKER_NAME}\n")
     return True
 
 
-def _summary(place: StoryPlace, document: Mapping[str, object], done: int, total: int) -> str:
-    began = _started(place)
+def _render_summary(place: StoryPaths, document: Mapping[str, object], done: int, total: int) -> str:
+    began = _read_start_date(place)
     lines = [
         f"# {document.get('project') or 'Ralph loop'}",
         "",
@@ -139,25 +141,25 @@ def _summary(place: StoryPlace, document: Mapping[str, object], done: int, total
         if isinstance(raw, dict):
             mark = "yes" if raw.get("passes") is True else "no"
             told = (raw.get("id"), raw.get("title"), mark, raw.get("reviewCount", 0))
-            lines.append(f"| {' | '.join(_cell(value) for value in told)} |")
+            lines.append(f"| {' | '.join(_table_cell(value) for value in told)} |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: object) -> str:
+def _table_cell(value: object) -> str:
     return " ".join(str(value).split()).replace("|", "\\|")
 
 
-def _started(place: StoryPlace) -> str:
+def _read_start_date(place: StoryPaths) -> str:
     try:
-        text = read_whole(os.path.join(place.folder, "progress.txt"))
+        text = read_regular_file(os.path.join(place.folder, "progress.txt"))
         found = re.search(r"^Started: (\S+)", text, re.MULTILINE)
     except OSError:
         found = None
     return found.group(1) if found else "(unknown)"
 
 
-def _free(place: StoryPlace, name: str) -> str:
-    base = os.path.join(place.project, ARCHIVE, name)
+def _free_archive_path(place: StoryPaths, name: str) -> str:
+    base = os.path.join(place.project, ARCHIVE_FOLDER, name)
     path, number = base, 1
     while os.path.exists(path):
         number += 1
@@ -165,22 +167,22 @@ def _free(place: StoryPlace, name: str) -> str:
     return path
 
 
-def _safe(label: str) -> str:
+def _safe_name(label: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.") or "loop"
 
 
-def _commit(place: StoryPlace, target: str, variables: Mapping[str, str]) -> tuple[str, str]:
+def _commit_archive(place: StoryPaths, target: str, variables: Mapping[str, str]) -> tuple[str, str]:
     """Only what belongs to the archive; the rest of the work tree is the user's."""
     git = find_program("git", variables)
     if git is None:
         raise MachineError("git is not on PATH", "install git, then commit the archive yourself")
-    with errand() as processes:
+    with open_short_lived_processes() as processes:
         repository = Git(git, place.project, variables, processes)
-        files = [os.path.join(place.folder, name) for name in ARCHIVED]
+        files = [os.path.join(place.folder, name) for name in ARCHIVED_FILES]
         paths = [os.path.relpath(path, place.project) for path in (target, *files)]
         message = f"chore: archive ralph loop {os.path.basename(target)}"
         for words in (("add", "--all"), ("commit", "--quiet", "-m", message)):
-            said = repository.try_(*words, "--", *paths)
+            said = repository.run(*words, "--", *paths)
             if not said.ok:
                 return "", f"git {words[0]} failed: {said.problem}"
-        return repository.try_("log", "-1", "--format=%h %s").text, ""
+        return repository.run("log", "-1", "--format=%h %s").text, ""

@@ -8,8 +8,8 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ralph.app.paths import Places
-from ralph.core.stories.review import is_done, read
+from ralph.app.paths import Paths
+from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -25,75 +25,75 @@ from ralph.model.loop import (
 )
 from ralph.model.story import StoryRules
 from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, Runs
+from ralph.stores.runs import RunRecord, RunStore
 
 KIND = "story"
-PUT_AWAY = "put_away"  # a note on the last loop of a list: what comes after it is another list
-Rows = Iterable[tuple[bytes, bytes]]
+LIST_CLOSED_MARK = "put_away"  # a note on the last loop of a list: what comes after it is another list
+JournalRows = Iterable[tuple[bytes, bytes]]
 
 
-class Effort(Struct, frozen=True):
+class StoryAgentRun(Struct, frozen=True):
     """One agent run of a loop; one that is tried again is no iteration but costs all the same."""
 
     story: str
-    told: Reported
+    reported: Reported
     is_iteration: bool
 
 
-class _Asked(Struct, frozen=True):
+class _StoredRequest(Struct, frozen=True):
     """What of a loop's request matters here."""
 
     rules: StoryRules = StoryRules()
 
 
-def current(runs: Runs, folder: str) -> list[RunRecord]:
+def list_current_loops(runs: RunStore, folder: str) -> list[RunRecord]:
     """The loops on the list in this folder, the newest first."""
-    return list(takewhile(lambda loop: not runs.wished(loop.id, PUT_AWAY), _loops(runs, folder)))
+    return list(takewhile(lambda loop: not runs.has_wish(loop.id, LIST_CLOSED_MARK), _list_loops(runs, folder)))
 
 
-def put_away(places: Places, folder: str) -> None:
+def close_story_list(places: Paths, folder: str) -> None:
     """The folder gets a new list: what the loops before did does not concern it."""
     if not os.path.exists(places.database):
         return
-    database = sqlite.opened(places.database)
-    runs = Runs(database)
-    for loop in _loops(runs, folder)[:1]:
-        runs.wish(loop.id, PUT_AWAY, time.time())
+    database = sqlite.open_database(places.database)
+    runs = RunStore(database)
+    for loop in _list_loops(runs, folder)[:1]:
+        runs.add_wish(loop.id, LIST_CLOSED_MARK, time.time())
     database.close()
 
 
-def unjudged(runs: Runs, folder: str) -> Brief | None:
+def find_unjudged_iteration(runs: RunStore, folder: str) -> Brief | None:
     """The iteration after which nobody looked at tasks.json: its loop was killed, interrupted or gave up."""
-    for loop in current(runs, folder):
-        is_known, brief = _open_iteration(runs.transitions(loop.id))
+    for loop in list_current_loops(runs, folder):
+        is_known, brief = _find_open_iteration(runs.list_transitions(loop.id))
         if is_known:
             return brief
     return None
 
 
-def efforts(rows: Rows) -> Iterator[Effort]:
+def read_agent_runs(rows: JournalRows) -> Iterator[StoryAgentRun]:
     """Every agent run of a loop that told its end."""
     story = ""
-    for seen, decision in _decoded(rows):
+    for seen, decision in _decode_rows(rows):
         if isinstance(seen.fact, Reported) and story:
-            yield Effort(story, seen.fact, isinstance(decision, Survey) or _is_interruption(decision))
+            yield StoryAgentRun(story, seen.fact, isinstance(decision, Survey) or _is_interruption(decision))
         story = decision.brief.story if isinstance(decision, RunAgent) else ""
 
 
-def observed(runs: Runs, skip_review: bool) -> float | None:
+def average_iterations(runs: RunStore, skip_review: bool) -> float | None:
     """How many iterations a story took so far, in all loops of the repository that ended one; None without any."""
     taken: dict[tuple[str, int, str], int] = {}
     done: set[tuple[str, int, str]] = set()
     lists: dict[str, int] = {}  # how many were put away, by folder
-    for loop in reversed(_loops(runs)):
-        if msgspec.json.decode(runs.request(loop.id), type=_Asked).rules.skip_review == skip_review:
+    for loop in reversed(_list_loops(runs)):
+        if msgspec.json.decode(runs.read_request(loop.id), type=_StoredRequest).rules.skip_review == skip_review:
             place = (loop.folder, lists.get(loop.folder, 0))
-            rows = runs.transitions(loop.id)
-            for effort in efforts(rows):
+            rows = runs.list_transitions(loop.id)
+            for effort in read_agent_runs(rows):
                 key = (*place, effort.story)
                 taken[key] = taken.get(key, 0) + effort.is_iteration
-            done |= {(*place, story) for story in _finished(rows, skip_review)}
-        if runs.wished(loop.id, PUT_AWAY):
+            done |= {(*place, story) for story in _list_finished_stories(rows, skip_review)}
+        if runs.has_wish(loop.id, LIST_CLOSED_MARK):
             lists[loop.folder] = lists.get(loop.folder, 0) + 1
     counts = [count for key, count in taken.items() if key in done and count]
     return sum(counts) / len(counts) if counts else None
@@ -103,14 +103,14 @@ def _is_interruption(decision: Decision) -> bool:
     return isinstance(decision, Stop) and decision.outcome is Outcome.INTERRUPTED
 
 
-def _loops(runs: Runs, folder: str | None = None) -> list[RunRecord]:
-    return [run for run in runs.latest(1000) if run.kind == KIND and folder in (None, run.folder)]
+def _list_loops(runs: RunStore, folder: str | None = None) -> list[RunRecord]:
+    return [run for run in runs.list_latest(1000) if run.kind == KIND and folder in (None, run.folder)]
 
 
-def _open_iteration(rows: Rows) -> tuple[bool, Brief | None]:
+def _find_open_iteration(rows: JournalRows) -> tuple[bool, Brief | None]:
     """Whether this journal knows of one at all, and the one it left."""
     is_known, brief = False, None
-    for seen, decision in _decoded(rows):
+    for seen, decision in _decode_rows(rows):
         match seen.fact:
             case Restored():
                 is_known, brief = True, None
@@ -123,17 +123,17 @@ def _open_iteration(rows: Rows) -> tuple[bool, Brief | None]:
     return is_known, brief
 
 
-def _finished(rows: Rows, skip_review: bool) -> set[str]:
+def _list_finished_stories(rows: JournalRows, skip_review: bool) -> set[str]:
     """The stories that are done in the last list this loop held to be true."""
     text = ""
-    for seen, decision in _decoded(rows):
+    for seen, decision in _decode_rows(rows):
         if isinstance(seen.fact, Surveyed):
             text = seen.fact.text or text
         if isinstance(decision, Restore):
             text = decision.text or text
-    return {story.id for story in read(text).stories if is_done(story, skip_review)}
+    return {story.id for story in parse_story_file(text).stories if is_story_done(story, skip_review)}
 
 
-def _decoded(rows: Rows) -> Iterator[tuple[Observation, Decision]]:
+def _decode_rows(rows: JournalRows) -> Iterator[tuple[Observation, Decision]]:
     for seen, decision in rows:
         yield msgspec.json.decode(seen, type=Observation), msgspec.json.decode(decision, type=Decision)

@@ -11,38 +11,38 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import registry, wiring
-from ralph.app.paths import Places
-from ralph.app.session import Stage, Wishes, locked, new_id, parent_of, staged
-from ralph.app.story.history import KIND, observed, unjudged
+from ralph.app.paths import Paths
+from ralph.app.session import Callbacks, Session, find_parent_run, lock_and_open, make_run_id, open_session
+from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
 from ralph.config.schema import AgentSettings
 from ralph.core import environment
-from ralph.core.guardrail import slugs
-from ralph.core.policies.reviewed import Reviewed, Standing
+from ralph.core.guardrail import slugify_commands
+from ralph.core.policies.reviewed import ReviewedState, ReviewPolicy
 from ralph.core.step import Rules
-from ralph.core.stories.review import is_done, read
-from ralph.core.text.quantities import counted
+from ralph.core.stories.review import is_story_done, parse_story_file
+from ralph.core.text.quantities import pluralize
 from ralph.engine import kernel
-from ralph.engine.atomic_file import read_whole
+from ralph.engine.atomic_file import read_regular_file
 from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal
-from ralph.engine.loops.story import Repository, StoryWorld
-from ralph.engine.marker import Marker, owner
+from ralph.engine.loops.story import GitReader, StoryEffects
+from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.loop import Began, Brief, Limits, Patience, Stop
 from ralph.model.ports import GateOptions
-from ralph.model.story import StoryPlace, StoryRules
+from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.shell import find_program
-from ralph.process.spawner import Handle
+from ralph.process.spawner import GuardianHandle
 from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, Runs
+from ralph.stores.runs import NewRun, RunStore
 
-USUAL_ITERATIONS = 3  # a story: one to write, one to review, and a little more
+DEFAULT_ITERATIONS_PER_STORY = 3  # a story: one to write, one to review, and a little more
 
 
 class StoryRequest(Struct, frozen=True):
     """How a list of stories is worked on."""
 
-    place: StoryPlace
+    place: StoryPaths
     agent: AgentSettings
     rules: StoryRules = StoryRules()
     max_iterations: int = 15
@@ -53,135 +53,137 @@ class StoryRequest(Struct, frozen=True):
     snapshots: bool = True
 
 
-def run(
+def run_stories(
     request: StoryRequest,
-    places: Places,
+    places: Paths,
     variables: Mapping[str, str],
-    guardian: Handle | None,
-    wishes: Wishes,
+    guardian: GuardianHandle | None,
+    wishes: Callbacks,
 ) -> Stop:
     """Until every story is approved. `places` are the project's own."""
     place = request.place
     _refuse_double_start(place)
-    crew = wiring.recruited(request.agent, place.project, variables)
+    crew = wiring.resolve_agent(request.agent, place.project, variables)
     git = find_program("git", variables)
     if git is None or not places.in_git:
         raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
-    wiring.refuse_unkept_budget(crew, request.budget_usd)
-    name = new_id()
+    wiring.refuse_unenforceable_budget(crew, request.budget_usd)
+    name = make_run_id()
     with (
-        locked(places, places.lock, name) as stores,
-        staged(name, places, stores, guardian, wishes, variables) as stage,
+        lock_and_open(places, places.lock, name) as stores,
+        open_session(name, places, stores, guardian, wishes, variables) as stage,
     ):
-        earlier = None if request.as_is else unjudged(stage.runs, place.folder)
+        earlier = None if request.as_is else find_unjudged_iteration(stage.runs, place.folder)
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
-        commands = verify_commands(place) if earlier is None else commands_in(place, earlier.tasks)
+        commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
         record = msgspec.json.encode(request)
         stage.runs.begin(
-            NewRun(name, KIND, place.folder, crew.adapter, record, stage.keeper, time.time(), parent_of(variables))
+            NewRun(name, KIND, place.folder, crew.adapter, record, stage.owner, time.time(), find_parent_run(variables))
         )
-        return _looped(name, request, places, variables, crew, git, stage, earlier, commands)
+        return _run_loop(name, request, places, variables, crew, git, stage, earlier, commands)
 
 
-def _looped(
+def _run_loop(
     name: str,
     request: StoryRequest,
-    places: Places,
+    places: Paths,
     variables: Mapping[str, str],
-    crew: wiring.Crew,
+    crew: wiring.AgentCommand,
     git: str,
-    stage: Stage,
+    stage: Session,
     earlier: Brief | None,
     commands: tuple[str, ...],
 ) -> Stop:
     place, rules = request.place, request.rules
-    own = wiring.own_variables(name, place.project, places.state)
-    of_gate = environment.of_gate(variables, own)
-    made = wiring.agent(crew, place.project, variables, stage.supervisor)
-    build = registry.load("guardrails", "shell").build
-    names = slugs(commands)
+    own = wiring.build_run_variables(name, place.project, places.state)
+    of_gate = environment.build_gate_env(variables, own)
+    made = wiring.prepare_agent(crew, place.project, variables, stage.supervisor)
+    build = registry.load_extension("guardrails", "shell").build
+    names = slugify_commands(commands)
     gates = {
         slug: build(GateOptions(command, log_name=slug), stage.supervisor)
         for slug, command in zip(names, commands, strict=True)
     }
-    records = places.records(name)
-    keep = wiring.snapshots(request.snapshots, name, places, records, variables, stage.supervisor)
-    marker = Marker(place, rules)
-    world = StoryWorld(
+    records = places.run_dir(name)
+    keep = wiring.build_snapshots(request.snapshots, name, places, records, variables, stage.supervisor)
+    marker = MarkerFile(place, rules)
+    world = StoryEffects(
         place,
         records,
-        wiring.caller(made, crew, request.agent, place.project, variables, own, stage.supervisor, keep),
+        wiring.build_agent_runner(made, crew, request.agent, place.project, variables, own, stage.supervisor, keep),
         marker,
-        Repository(git, place.project, environment.elsewhere(of_gate), stage.supervisor),
+        GitReader(git, place.project, environment.without_git_vars(of_gate), stage.supervisor),
         gates,
         of_gate,
         stage.inbox,
         stage.watchers,
     )
-    policy = Reviewed(rules.cap, rules.skip_review, names, earlier)
-    judged_by: Rules[Standing] = Rules(policy, request.patience)
+    policy = ReviewPolicy(rules.cap, rules.skip_review, names, earlier)
+    judged_by: Rules[ReviewedState] = Rules(policy, request.patience)
     journal = Journal(stage.runs, name, crew.adapter, stage.watchers)
     limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
     try:
-        return kernel.run(judged_by, None, Began(limits), Clock(stage.inbox).look, world.perform, journal.append)
+        return kernel.run_loop(
+            judged_by, None, Began(limits), Clock(stage.inbox).observe, world.perform, journal.append
+        )
     finally:
         marker.remove()
 
 
-def story_place(project: str, ralph_dir: str) -> StoryPlace:
+def locate_stories(project: str, ralph_dir: str) -> StoryPaths:
     """Where the files of a loop are."""
     project = os.path.realpath(project)
     if not os.path.isdir(project):
         raise UsageError(f"there is no folder {project!r}", "give the project with --project-dir")
-    return StoryPlace(project, os.path.realpath(os.path.join(project, ralph_dir)))
+    return StoryPaths(project, os.path.realpath(os.path.join(project, ralph_dir)))
 
 
-def verify_commands(place: StoryPlace) -> tuple[str, ...]:
+def read_verify_commands(place: StoryPaths) -> tuple[str, ...]:
     """The project's own checks, as tasks.json names them before the loop begins."""
     try:
-        return commands_in(place, read_whole(place.tasks))
+        return parse_verify_commands(place, read_regular_file(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
 
 
-def commands_in(place: StoryPlace, text: str) -> tuple[str, ...]:
+def parse_verify_commands(place: StoryPaths, text: str) -> tuple[str, ...]:
     """The verifyCommands of such a list."""
-    listed = read(text).document.get("verifyCommands") or []
+    listed = parse_story_file(text).document.get("verifyCommands") or []
     if not isinstance(listed, list) or not all(isinstance(command, str) for command in listed):
         raise ConfigError(f"{place.tasks}: verifyCommands: expected a list of commands", 'for example ["make test"]')
     return tuple(command for command in listed if command.strip())
 
 
-def estimate(place: StoryPlace, places: Places, skip_review: bool, limit: int) -> str:
+def estimate_iterations(place: StoryPaths, places: Paths, skip_review: bool, limit: int) -> str:
     """How many iterations the open stories will need, told before the first."""
     try:
-        stories = read(read_whole(place.tasks)).stories
+        stories = parse_story_file(read_regular_file(place.tasks)).stories
     except OSError:
         return ""
-    left = [story for story in stories if not is_done(story, skip_review)]
+    left = [story for story in stories if not is_story_done(story, skip_review)]
     if not left:
         return ""
-    seen = _observed(places, skip_review)
-    each = seen or (1 if skip_review else USUAL_ITERATIONS)
+    seen = _average_iterations(places, skip_review)
+    each = seen or (1 if skip_review else DEFAULT_ITERATIONS_PER_STORY)
     need = math.ceil(len(left) * each)
     count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"
     why = "" if seen is None else ", as seen in this repository so far"
     enough = "" if need <= limit else f", more than the {limit} allowed: see -n"
-    return f"{count} × ~{each:.2g} iterations each{why} = ~{counted(need, 'iteration')}{enough}"
+    return f"{count} × ~{each:.2g} iterations each{why} = ~{pluralize(need, 'iteration')}{enough}"
 
 
-def _observed(places: Places, skip_review: bool) -> float | None:
-    database = sqlite.opened_to_read(places.database)
-    return None if database is None else observed(Runs(database), skip_review)
+def _average_iterations(places: Paths, skip_review: bool) -> float | None:
+    database = sqlite.open_existing(places.database)
+    return None if database is None else average_iterations(RunStore(database), skip_review)
 
 
-def _refuse_double_start(place: StoryPlace) -> None:
+def _refuse_double_start(place: StoryPaths) -> None:
     for path in place.markers:
-        if pid := owner(path):
+        if pid := find_owner_pid(path):
             raise Busy(f"a story loop is active here already (pid {pid}, {path})", "wait for it, or `ralph cancel`")
 
 
-def with_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSettings:
+def add_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSettings:
     """Claude runs unattended and with our hooks; every agent that takes a model takes it as --model."""
     flags = settings.flags
     if settings.command.rpartition("/")[2] == "claude":

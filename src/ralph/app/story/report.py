@@ -3,14 +3,14 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.app.paths import Places
-from ralph.app.story.history import Effort, current, efforts
-from ralph.core.stories.review import AUTO_APPROVED, Story, is_done, read
-from ralph.engine.atomic_file import read_whole
+from ralph.app.paths import Paths
+from ralph.app.story.history import StoryAgentRun, list_current_loops, read_agent_runs
+from ralph.core.stories.review import AUTO_APPROVED_MARK, Story, is_story_done, parse_story_file
+from ralph.engine.atomic_file import read_regular_file
 from ralph.model.errors import ConfigError
-from ralph.model.story import StoryPlace
+from ralph.model.story import StoryPaths
 from ralph.stores import sqlite
-from ralph.stores.runs import Runs
+from ralph.stores.runs import RunStore
 
 
 class StoryLine(Struct, frozen=True):
@@ -26,7 +26,7 @@ class StoryLine(Struct, frozen=True):
     cost_usd: float | None = None
 
 
-class Report(Struct, frozen=True):
+class StoryReport(Struct, frozen=True):
     """All stories, and the sums."""
 
     project: str
@@ -36,20 +36,20 @@ class Report(Struct, frozen=True):
     cost_usd: float | None
 
 
-def report(place: StoryPlace, places: Places) -> Report:
+def build_story_report(place: StoryPaths, places: Paths) -> StoryReport:
     """From tasks.json and the journals of every run on it."""
     try:
-        tasks = read(read_whole(place.tasks))
+        tasks = parse_story_file(read_regular_file(place.tasks))
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
     if tasks.problems:
         raise ConfigError(f"{place.tasks}: {tasks.problems[0]}", "see all of it with `ralph story check`")
-    lines = {story.id: _line(story) for story in tasks.stories}
-    for effort in _efforts(place, places):
+    lines = {story.id: _build_line(story) for story in tasks.stories}
+    for effort in _read_all_agent_runs(place, places):
         if effort.story in lines:
-            lines[effort.story] = _with(lines[effort.story], effort)
+            lines[effort.story] = _add_agent_run(lines[effort.story], effort)
     costs = [line.cost_usd for line in lines.values() if line.cost_usd is not None]
-    return Report(
+    return StoryReport(
         str(tasks.document.get("project") or ""),
         tuple(lines.values()),
         sum(line.iterations for line in lines.values()),
@@ -58,16 +58,16 @@ def report(place: StoryPlace, places: Places) -> Report:
     )
 
 
-def _line(story: Story) -> StoryLine:
-    done = is_done(story, skip_review=story.status is None)
+def _build_line(story: Story) -> StoryLine:
+    done = is_story_done(story, skip_review=story.status is None)
     status = story.status or ("passes" if story.passes else "open")
-    if story.passes and story.feedback.startswith(AUTO_APPROVED):
+    if story.passes and story.feedback.startswith(AUTO_APPROVED_MARK):
         status = "approved at cap"
     return StoryLine(story.id, story.title, status, done, story.count)
 
 
-def _with(line: StoryLine, effort: Effort) -> StoryLine:
-    told = effort.told
+def _add_agent_run(line: StoryLine, effort: StoryAgentRun) -> StoryLine:
+    told = effort.reported
     return replace(
         line,
         iterations=line.iterations + effort.is_iteration,
@@ -76,10 +76,14 @@ def _with(line: StoryLine, effort: Effort) -> StoryLine:
     )
 
 
-def _efforts(place: StoryPlace, places: Places) -> list[Effort]:
+def _read_all_agent_runs(place: StoryPaths, places: Paths) -> list[StoryAgentRun]:
     """Every agent run on these stories."""
-    database = sqlite.opened_to_read(places.database)
+    database = sqlite.open_existing(places.database)
     if database is None:
         return []
-    runs = Runs(database)
-    return [effort for loop in current(runs, place.folder) for effort in efforts(runs.transitions(loop.id))]
+    runs = RunStore(database)
+    return [
+        effort
+        for loop in list_current_loops(runs, place.folder)
+        for effort in read_agent_runs(runs.list_transitions(loop.id))
+    ]

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ralph.core.policies.done_file import EXHAUSTED, DoneFile, Standing
+from ralph.core.policies.done_file import MAX_RESTARTS_REASON, DoneFilePolicy, DoneFileState
 from ralph.core.step import Rules
 from ralph.engine import kernel
 from ralph.engine.clock import Clock
-from ralph.engine.loops.supervise import TaskWorld
-from ralph.engine.loops.supervise_marks import Marks
+from ralph.engine.loops.supervise import SuperviseEffects
+from ralph.engine.loops.supervise_marks import TaskMarks
 from ralph.model.errors import RalphError
 from ralph.model.loop import (
     Began,
@@ -26,7 +26,7 @@ from ralph.model.loop import (
     Reported,
     Stop,
 )
-from ralph.model.supervised import TaskPlace
+from ralph.model.supervised import TaskPaths
 
 
 class Canceled(RalphError):
@@ -73,7 +73,7 @@ class Context:
         self._cancelled.wait(max(0.0, left))
 
 
-class MessageBus(Protocol):
+class MessageSink(Protocol):
     """Where the loop tells what it does; `ralph.stores.bus.Bus` is one."""
 
     def post(self, kind: str, body: str, *, project_id: str = "", task_id: str = "") -> object:
@@ -94,7 +94,7 @@ class RootAgentLoop:
     def __init__(
         self,
         run_dir: str | os.PathLike[str],
-        bus: MessageBus,
+        bus: MessageSink,
         *,
         root_runner: RootRunner,
         max_restarts: int = 100,
@@ -114,33 +114,33 @@ class RootAgentLoop:
                 raise ValueError(f"{name} must not be negative, got {value!r}")
         if poll_interval == 0:
             raise ValueError("poll_interval must be more than 0")
-        self._place = TaskPlace(os.fspath(run_dir), *project_task)
+        self._place = TaskPaths(os.fspath(run_dir), *project_task)
         self._bus = bus
         self._root_runner = root_runner
         self._limits = Limits(max_restarts)
-        self._policy = DoneFile(restart_delay, wait_timeout)
+        self._policy = DoneFilePolicy(restart_delay, wait_timeout)
         self._poll_interval = poll_interval
         self._active_children = active_children
 
     def run(self, ctx: Context | None = None) -> None:
         """Until DONE."""
         inbox = _ContextInbox(ctx or Context())
-        marks = Marks(self._place, str, tuple)
+        marks = TaskMarks(self._place, str, tuple)
         failures: list[BaseException] = []
-        world = TaskWorld(
+        world = SuperviseEffects(
             inbox,
-            lambda brief: self._attempt(inbox.context, brief, failures),
+            lambda brief: self._run_attempt(inbox.context, brief, failures),
             int,
-            marks.look,
+            marks.read_marks,
             self._active_children,
             tuple,
             self._poll_interval,
         )
         rules = Rules(self._policy, None)
-        stop = kernel.run(rules, None, Began(self._limits), Clock(inbox).look, world.perform, _forgotten)
+        stop = kernel.run_loop(rules, None, Began(self._limits), Clock(inbox).observe, world.perform, _keep_no_journal)
         self._conclude(stop, failures)
 
-    def _attempt(self, ctx: Context, brief: Brief, failures: list[BaseException]) -> Fact:
+    def _run_attempt(self, ctx: Context, brief: Brief, failures: list[BaseException]) -> Fact:
         number = brief.iteration - 1
         self._post("INFO", f"starting root agent (restart #{number})")
         failures.clear()
@@ -162,8 +162,8 @@ class RootAgentLoop:
                 if "still active" in stop.why:
                     self._post("WARNING", stop.why)
             case Outcome.EXHAUSTED:
-                self._post("ERROR", EXHAUSTED)
-                raise MaxRestartsExceeded(EXHAUSTED)
+                self._post("ERROR", MAX_RESTARTS_REASON)
+                raise MaxRestartsExceeded(MAX_RESTARTS_REASON)
             case Outcome.INTERRUPTED:
                 raise Canceled(stop.why)
             case Outcome.UNUSABLE if failures:
@@ -187,11 +187,11 @@ class _ContextInbox:
         """No process is watched here."""
         return -1
 
-    def interruption(self) -> str:
+    def poll_interruption(self) -> str:
         """Why the context is over."""
         return self.context.error()
 
-    def stop_now(self) -> float | None:
+    def poll_stop_grace(self) -> float | None:
         """A runner ends itself."""
         return None
 
@@ -200,6 +200,6 @@ class _ContextInbox:
         self.context.wait(seconds)
 
 
-def _forgotten(seen: Observation, state: LoopState[Standing], decision: Decision) -> Decision:
+def _keep_no_journal(seen: Observation, state: LoopState[DoneFileState], decision: Decision) -> Decision:
     """An API run keeps no journal: its caller is alive or it is not."""
     return decision

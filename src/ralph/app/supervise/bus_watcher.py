@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.core.policies.done_file import COMPLETED, WAITS
+from ralph.core.policies.done_file import COMPLETED_REASON, WAIT_EXIT_CODE
 from ralph.model.errors import RalphError
 from ralph.model.events import AgentEnded, Event, RunEnded
-from ralph.model.message import PROJECT_BUS, TASK_BUS, WAIT_WITHOUT_RESTART
-from ralph.model.supervised import Attempt, TaskPlace
-from ralph.stores.bus import Bus
+from ralph.model.message import PROJECT_BUS_FILE, TASK_BUS_FILE, WAIT_MESSAGE_TYPE
+from ralph.model.supervised import AttemptRecord, TaskPaths
+from ralph.stores.bus import FileMessageBus
 
 
-class TaskBus:
+class BusWatcher:
     """Messages of the loop, and the wishes of its agents."""
 
-    def __init__(self, place: TaskPlace) -> None:
+    def __init__(self, place: TaskPaths) -> None:
         self._place = place
-        self._bus = Bus(Path(place.path(TASK_BUS)))
-        self._project_bus = Bus(Path(place.folder).parent / PROJECT_BUS)
-        self._attempt = ""
-        self._seen: str | None = None
+        self._bus = FileMessageBus(Path(place.path(TASK_BUS_FILE)))
+        self._project_bus = FileMessageBus(Path(place.folder).parent / PROJECT_BUS_FILE)
+        self._attempt_id = ""
+        self._last_seen_id: str | None = None
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Tell what others should know."""
@@ -27,35 +27,37 @@ class TaskBus:
             match event:
                 case AgentEnded(outcome="finished" | "empty", exit_code=0):
                     self._post("RUN_STOP", event.detail)
-                case AgentEnded(exit_code=code) if code == WAITS:
-                    self._post("RUN_STOP", f"exit code {WAITS}: it waits and is not restarted")
+                case AgentEnded(exit_code=code) if code == WAIT_EXIT_CODE:
+                    self._post("RUN_STOP", f"exit code {WAIT_EXIT_CODE}: it waits and is not restarted")
                 case AgentEnded(number):
                     self._post("RUN_CRASH", event.detail)
                     self._post("WARNING", f"agent failed on restart #{number - 1}: {event.detail}")
                 case RunEnded():
-                    self._ended(event)
+                    self._post_ending(event)
                 case _:
                     pass
 
-    def begun(self, attempt: Attempt) -> None:
+    def announce_attempt(self, attempt: AttemptRecord) -> None:
         """An agent starts: only what is said from now on is its own wish."""
-        self._attempt = attempt.id
-        self._seen = self._post("RUN_START", f"starting root agent (restart #{attempt.number})") or self._seen
+        self._attempt_id = attempt.id
+        self._last_seen_id = (
+            self._post("RUN_START", f"starting root agent (restart #{attempt.number})") or self._last_seen_id
+        )
 
-    def wish(self) -> str:
+    def read_wait_request(self) -> str:
         """Whether an agent asked on the bus not to be restarted."""
         try:
-            messages = self._bus.read(since=self._seen)
+            messages = self._bus.read(since=self._last_seen_id)
         except RalphError:
             return ""
-        asked = [m.body for m in messages if m.type.lower() == WAIT_WITHOUT_RESTART]
+        asked = [m.body for m in messages if m.type.lower() == WAIT_MESSAGE_TYPE]
         return f"it said so on the message bus: {asked[-1].strip()}" if asked else ""
 
-    def _ended(self, event: RunEnded) -> None:
+    def _post_ending(self, event: RunEnded) -> None:
         match event.outcome:
             case "completed":
-                self._post("INFO", COMPLETED)
-                if event.why != COMPLETED:
+                self._post("INFO", COMPLETED_REASON)
+                if event.why != COMPLETED_REASON:
                     self._post("WARNING", event.why)
                 self._post("FACT", f"task {self._place.task} completed", self._project_bus)
             case "blocked":
@@ -65,11 +67,11 @@ class TaskBus:
             case _:
                 self._post("ERROR", event.why)
 
-    def _post(self, kind: str, body: str, bus: Bus | None = None) -> str | None:
+    def _post(self, kind: str, body: str, bus: FileMessageBus | None = None) -> str | None:
         place = self._place
         try:
             return (bus or self._bus).post(
-                kind, body, project_id=place.project, task_id=place.task, run_id=self._attempt
+                kind, body, project_id=place.project, task_id=place.task, run_id=self._attempt_id
             )
         except RalphError:
             return None

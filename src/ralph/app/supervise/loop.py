@@ -9,27 +9,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
-from ralph.app.paths import Places, find
-from ralph.app.session import Stage, Wishes, locked, new_id, parent_of, staged
-from ralph.app.supervise.bus_watcher import TaskBus
-from ralph.app.supervise.dependencies import needs_of, unmet
+from ralph.app.paths import Paths, find_paths
+from ralph.app.session import Callbacks, Session, find_parent_run, lock_and_open, make_run_id, open_session
+from ralph.app.supervise.bus_watcher import BusWatcher
+from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
 from ralph.config.schema import AgentSettings
-from ralph.core.policies.done_file import DoneFile, Standing
+from ralph.core.policies.done_file import DoneFilePolicy, DoneFileState
 from ralph.core.step import Rules
 from ralph.engine import kernel
 from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal
-from ralph.engine.loops.supervise import TaskWorld
-from ralph.engine.loops.supervise_attempt import TaskAttempt
-from ralph.engine.loops.supervise_marks import Marks
+from ralph.engine.loops.supervise import SuperviseEffects
+from ralph.engine.loops.supervise_attempt import AttemptRunner
+from ralph.engine.loops.supervise_marks import TaskMarks
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.ports import Watcher
-from ralph.model.supervised import TASK_TEXT, Attempt, Child, TaskPlace
-from ralph.process.identity import Identity, is_alive
-from ralph.process.spawner import Handle
+from ralph.model.supervised import TASK_FILE, AttemptRecord, ChildRun, TaskPaths
+from ralph.process.identity import ProcessIdentity, is_alive
+from ralph.process.spawner import GuardianHandle
 from ralph.stores import attempts
-from ralph.stores.attempts import Attempts
+from ralph.stores.attempts import AttemptStore
 from ralph.stores.runs import NewRun
 
 KIND = "supervise"
@@ -38,7 +38,7 @@ KIND = "supervise"
 class SuperviseRequest(Struct, frozen=True):
     """How a task is supervised."""
 
-    place: TaskPlace
+    place: TaskPaths
     agent: AgentSettings
     words: tuple[str, ...] = ()  # a command instead of the agent that settings name
     max_restarts: int = 100
@@ -50,67 +50,71 @@ class SuperviseRequest(Struct, frozen=True):
     snapshots: bool = True
 
 
-def supervise(
+def supervise_task(
     request: SuperviseRequest,
-    places: Places,
+    places: Paths,
     variables: Mapping[str, str],
-    guardian: Handle | None,
-    wishes: Wishes,
+    guardian: GuardianHandle | None,
+    wishes: Callbacks,
 ) -> Stop:
     """Until DONE, the last restart, a wait, a fatal error or an interruption. `places` are the task's own."""
     place = request.place
-    if not os.path.isfile(place.path(TASK_TEXT)) and not os.path.exists(place.path("DONE")):
-        raise UsageError(f"there is no {TASK_TEXT} in {place.folder}", "write the task into it")
-    needs = needs_of(place)
+    if not os.path.isfile(place.path(TASK_FILE)) and not os.path.exists(place.path("DONE")):
+        raise UsageError(f"there is no {TASK_FILE} in {place.folder}", "write the task into it")
+    needs = read_task_dependencies(place)
     here = os.getcwd()
     crew = (
-        wiring.found(request.words, (), "command", here, variables)
+        wiring.locate_agent(request.words, (), "command", here, variables)
         if request.words
-        else wiring.recruited(request.agent, here, variables)
+        else wiring.resolve_agent(request.agent, here, variables)
     )
-    wiring.refuse_unkept_budget(crew, request.budget_usd)
-    run = new_id()
-    with locked(places, places.lock_of(place.folder), run) as stores:
+    wiring.refuse_unenforceable_budget(crew, request.budget_usd)
+    run = make_run_id()
+    with lock_and_open(places, places.lock_for(place.folder), run) as stores:
         records = stores[1]
-        with staged(run, places, stores, guardian, wishes, variables, lambda: _spared(records, run)) as stage:
+        with open_session(
+            run, places, stores, guardian, wishes, variables, lambda: _list_spared_pids(records, run)
+        ) as stage:
             record, now = msgspec.json.encode(request), time.time()
-            parent = parent_of(variables)
+            parent = find_parent_run(variables)
             stage.runs.begin(
-                NewRun(run, KIND, place.folder, crew.adapter, record, stage.keeper, now, parent, place.task)
+                NewRun(run, KIND, place.folder, crew.adapter, record, stage.owner, now, parent, place.task)
             )
-            return _looped(run, request, places, variables, crew, stage, needs)
+            return _run_loop(run, request, places, variables, crew, stage, needs)
 
 
-def _looped(
+def _run_loop(
     run: str,
     request: SuperviseRequest,
-    places: Places,
+    places: Paths,
     variables: Mapping[str, str],
-    crew: wiring.Crew,
-    stage: Stage,
+    crew: wiring.AgentCommand,
+    stage: Session,
     needs: tuple[str, ...],
 ) -> Stop:
     place, agent = request.place, request.agent
-    bus = TaskBus(place)
+    bus = BusWatcher(place)
     watchers: Sequence[Watcher] = (*stage.watchers, bus)
-    marks = Marks(place, bus.wish, lambda: unmet(place, needs))
-    parent = parent_of(variables) or ""
+    marks = TaskMarks(place, bus.read_wait_request, lambda: find_unmet_dependencies(place, needs))
+    parent = find_parent_run(variables) or ""
 
-    def record(attempt: Attempt) -> None:
-        stage.attempts.put(attempt)
-        attempts.project(attempt, place.task, crew.adapter, parent)
+    def record(attempt: AttemptRecord) -> None:
+        stage.attempts.save(attempt)
+        attempts.write_run_info(attempt, place.task, crew.adapter, parent)
 
-    def begun(attempt: Attempt) -> None:
-        marks.since = attempt.started_at
-        bus.begun(attempt)
+    def begun(attempt: AttemptRecord) -> None:
+        marks.agent_started_at = attempt.started_at
+        bus.announce_attempt(attempt)
 
-    own = wiring.own_variables(run, place.folder, places.state)
-    made = wiring.agent(crew, os.getcwd(), variables, stage.supervisor)
-    keep = wiring.snapshots(request.snapshots, run, find(os.getcwd()), places.records(run), variables, stage.supervisor)
-    attempt = TaskAttempt(
+    own = wiring.build_run_variables(run, place.folder, places.state)
+    made = wiring.prepare_agent(crew, os.getcwd(), variables, stage.supervisor)
+    keep = wiring.build_snapshots(
+        request.snapshots, run, find_paths(os.getcwd()), places.run_dir(run), variables, stage.supervisor
+    )
+    attempt = AttemptRunner(
         run,
         place,
-        wiring.caller(made, crew, agent, os.getcwd(), variables, own, stage.supervisor, keep),
+        wiring.build_agent_runner(made, crew, agent, os.getcwd(), variables, own, stage.supervisor, keep),
         "stream",
         stage.inbox,
         watchers,
@@ -119,38 +123,38 @@ def _looped(
         lambda: stage.supervisor.guardian_pid,
         (agent.timeout_seconds, agent.idle_timeout_seconds),
     )
-    world = TaskWorld(
+    world = SuperviseEffects(
         stage.inbox,
         attempt,
-        attempt.restarting,
-        marks.look,
-        lambda: [child.run for child in _active(stage.attempts, run)],
-        lambda: unmet(place, needs),
+        attempt.announce_restart,
+        marks.read_marks,
+        lambda: [child.run for child in _list_active_children(stage.attempts, run)],
+        lambda: find_unmet_dependencies(place, needs),
         request.poll_interval,
     )
-    rules: Rules[Standing] = Rules(DoneFile(request.restart_delay, request.wait_timeout), None)
+    rules: Rules[DoneFileState] = Rules(DoneFilePolicy(request.restart_delay, request.wait_timeout), None)
     journal = Journal(stage.runs, run, crew.adapter, watchers)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
-    stop = kernel.run(rules, None, Began(limits), Clock(stage.inbox).look, world.perform, journal.append)
+    stop = kernel.run_loop(rules, None, Began(limits), Clock(stage.inbox).observe, world.perform, journal.append)
     if stop.outcome is Outcome.BLOCKED and (last := attempt.last):
         record(replace(last, status="stopped", error=stop.why))
     return stop
 
 
-def task_place(folder: str, project: str, task: str) -> TaskPlace:
+def locate_task(folder: str, project: str, task: str) -> TaskPaths:
     """By the folders' own names where none are given."""
     folder = os.path.realpath(folder)
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder!r}", "make it, with a TASK.md in it")
     parent, name = os.path.split(folder)
-    return TaskPlace(folder, project or os.path.basename(parent), task or name)
+    return TaskPaths(folder, project or os.path.basename(parent), task or name)
 
 
-def _active(records: Attempts, run: str) -> list[Child]:
+def _list_active_children(records: AttemptStore, run: str) -> list[ChildRun]:
     """Child runs whose process lives."""
-    return [c for c in records.children(run) if is_alive(Identity(c.pid, c.ticks, c.boot))]
+    return [c for c in records.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
 
 
-def _spared(records: Attempts, run: str) -> list[int]:
+def _list_spared_pids(records: AttemptStore, run: str) -> list[int]:
     """They may outlive the agent that started them, and so must their guardians."""
-    return [pid for child in _active(records, run) for pid in (child.pid, child.guardian)]
+    return [pid for child in _list_active_children(records, run) for pid in (child.pid, child.guardian)]

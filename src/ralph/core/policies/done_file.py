@@ -19,12 +19,12 @@ from ralph.model.loop import (
     Wait,
 )
 
-WAITS = 42  # the exit code that says: do not restart me
-COMPLETED = "task completed (DONE marker present, no active children)"
-EXHAUSTED = "max restarts exceeded"
+WAIT_EXIT_CODE = 42  # the exit code that says: do not restart me
+COMPLETED_REASON = "task completed (DONE marker present, no active children)"
+MAX_RESTARTS_REASON = "max restarts exceeded"
 
 
-class Standing(Struct, frozen=True):
+class DoneFileState(Struct, frozen=True):
     """What the last run and the last look left open."""
 
     ran: bool = False  # an agent has ended since the last look
@@ -32,39 +32,41 @@ class Standing(Struct, frozen=True):
     done: bool = False  # the mark is there
 
 
-class DoneFile(Struct, frozen=True):
+class DoneFilePolicy(Struct, frozen=True):
     """cancelled → DONE → restarts used up → run → DONE → delay, and again. Only the mark completes, no exit code."""
 
     restart_delay: float = 1.0
     wait_timeout: float = 300.0
 
-    def begin(self, limits: Limits) -> tuple[Standing, Decision]:
+    def begin(self, limits: Limits) -> tuple[DoneFileState, Decision]:
         """The mark may be there before the first run."""
-        return Standing(), Look()
+        return DoneFileState(), Look()
 
-    def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
+    def decide(
+        self, state: DoneFileState, seen: Observation, tally: Tally, limits: Limits
+    ) -> tuple[DoneFileState, Decision]:
         """One turn."""
         match seen.fact:
             case Looked() as looked:
-                return Standing(done=looked.done), self._after_look(state, looked)
+                return DoneFileState(done=looked.done), self._after_look(state, looked)
             case Reported(exit_code=code):
-                return Standing(ran=True, waits=code == WAITS), Look()
+                return DoneFileState(ran=True, waits=code == WAIT_EXIT_CODE), Look()
             case Awaited(left) if state.done:
-                return state, Stop(Outcome.COMPLETED, _completed(left))
+                return state, Stop(Outcome.COMPLETED, _describe_completion(left))
             case _:
-                return Standing(), Look()
+                return DoneFileState(), Look()
 
-    def exhausted(self, limits: Limits) -> str:
+    def explain_exhaustion(self, limits: Limits) -> str:
         """The restarts are used up."""
-        return EXHAUSTED
+        return MAX_RESTARTS_REASON
 
-    def _after_look(self, state: Standing, looked: Looked) -> Decision:
+    def _after_look(self, state: DoneFileState, looked: Looked) -> Decision:
         if looked.problem:
             return Stop(Outcome.UNUSABLE, looked.problem)
         if looked.done:
             return Await("children", self.wait_timeout)
         if state.ran and (state.waits or looked.waits):
-            why = looked.waits or f"the agent ended with exit code {WAITS}"
+            why = looked.waits or f"the agent ended with exit code {WAIT_EXIT_CODE}"
             return Stop(Outcome.BLOCKED, f"wait-without-restart: {why}")
         if looked.needs:
             return Await("dependencies")
@@ -73,7 +75,7 @@ class DoneFile(Struct, frozen=True):
         return RunAgent(Brief(0, 0))
 
 
-def _completed(left: tuple[str, ...]) -> str:
+def _describe_completion(left: tuple[str, ...]) -> str:
     if not left:
-        return COMPLETED
+        return COMPLETED_REASON
     return f"task completed (DONE marker present; still active after the wait: {', '.join(left)})"

@@ -11,22 +11,22 @@ from json import dumps
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.claims import promise
-from ralph.core.stories.repair import Redress, redress, written
+from ralph.core.claims import extract_promise
+from ralph.core.stories.repair import Repair, render_story_file, repair_story_file
 from ralph.core.stories.review import (
     IMPLEMENT,
-    MODES,
+    ITERATION_MODES,
     REVIEW,
     REVIEW_FIX,
-    Mode,
+    IterationMode,
     Story,
-    Tasks,
-    is_complete,
-    is_done,
-    mode_for,
-    read,
+    StoryFile,
+    choose_mode,
+    is_list_done,
+    is_story_done,
+    parse_story_file,
 )
-from ralph.core.stories.story_order import blocked, next_story, plan_problems
+from ralph.core.stories.story_order import choose_next_story, find_blocked_stories, find_plan_problems
 from ralph.core.text.plain import one_line
 from ralph.model.loop import (
     Brief,
@@ -47,27 +47,27 @@ from ralph.model.loop import (
     Tally,
 )
 
-PROMISE = "COMPLETE"
-NO_PROGRESS = 3  # iterations in a row that changed nothing
-MOST_LINES, LONGEST_LINE = 30, 1000  # of what is told about one iteration: nobody reads more
-_SUBJECTS = {
+COMPLETION_PROMISE = "COMPLETE"
+MAX_IDLE_ITERATIONS = 3  # iterations in a row that changed nothing
+MAX_FEEDBACK_LINES, MAX_FEEDBACK_LINE_CHARS = 30, 1000  # of what is told about one iteration: nobody reads more
+_COMMIT_SUBJECTS = {
     IMPLEMENT: "feat: [{id}] - {title}",
     REVIEW: "review: [{id}] - approved` or `review: [{id}] - changes requested",
     REVIEW_FIX: "fix: [{id}] - address review feedback",
 }
-_SUBJECT_FORMS = {
+_COMMIT_SUBJECT_PATTERNS = {
     IMPLEMENT: r"feat: \[{id}\] - .+",
     REVIEW: r"review: \[{id}\] - (approved|changes requested)",
     REVIEW_FIX: r"fix: \[{id}\] - address review feedback",
 }
 
 
-class Standing(Struct, frozen=True):
+class ReviewedState(Struct, frozen=True):
     """What the loop holds to be true."""
 
     text: str = ""  # tasks.json: ours, not the agent's
     head: str = ""
-    mode: Mode = IMPLEMENT
+    mode: IterationMode = IMPLEMENT
     story: str = ""
     claimed: bool = False
     trouble: str = ""  # how the last run ended, unless it ended well
@@ -78,7 +78,7 @@ class Standing(Struct, frozen=True):
     begun: bool = False  # whether the plan was found to be one to work with
 
 
-class Reviewed(Struct, frozen=True):
+class ReviewPolicy(Struct, frozen=True):
     """The rule of `ralph story run`."""
 
     cap: int = 5
@@ -86,46 +86,48 @@ class Reviewed(Struct, frozen=True):
     gates: tuple[str, ...] = ()  # verifyCommands as they were when the loop began
     earlier: Brief | None = None  # an iteration that was cut off before it could be judged
 
-    def begin(self, limits: Limits) -> tuple[Standing, Decision]:
+    def begin(self, limits: Limits) -> tuple[ReviewedState, Decision]:
         """Look at the list first, and judge what a cut-off iteration made of it."""
         if self.earlier is None:
-            return Standing(), Survey()
-        mode: Mode = next((mode for mode in MODES if mode == self.earlier.role), IMPLEMENT)
-        return Standing(self.earlier.tasks, mode=mode, story=self.earlier.story), Survey()
+            return ReviewedState(), Survey()
+        mode: IterationMode = next((mode for mode in ITERATION_MODES if mode == self.earlier.role), IMPLEMENT)
+        return ReviewedState(self.earlier.tasks, mode=mode, story=self.earlier.story), Survey()
 
-    def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
+    def decide(
+        self, state: ReviewedState, seen: Observation, tally: Tally, limits: Limits
+    ) -> tuple[ReviewedState, Decision]:
         """Agent → survey → judge, and undo if need be → next, until all is approved and the checks agree."""
         match seen.fact:
             case Surveyed() as surveyed if not state.text:
-                return self._first(surveyed, tally)
+                return self._judge_first_survey(surveyed, tally)
             case Surveyed() as surveyed:
-                return self._judged(state, surveyed, tally)
+                return self._judge_survey(state, surveyed, tally)
             case Reported("finished", text):
-                return replace(state, claimed=promise(text) == PROMISE, trouble=""), Survey()
+                return replace(state, claimed=extract_promise(text) == COMPLETION_PROMISE, trouble=""), Survey()
             case Reported() as reported:
                 return replace(state, claimed=False, trouble=reported.detail or reported.outcome), Survey()
             case Restored():
-                return self._next(state, tally)
+                return self._choose_next(state, tally)
             case Checked() as checked:
-                return state, self._verdict(checked, state)
+                return state, self._decide_after_checks(checked, state)
             case _:
                 return state, Survey()
 
-    def exhausted(self, limits: Limits) -> str:
+    def explain_exhaustion(self, limits: Limits) -> str:
         """The iterations are used up."""
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
-    def _first(self, surveyed: Surveyed, tally: Tally) -> tuple[Standing, Decision]:
-        missing = Tasks({}, [surveyed.problem or "tasks.json is missing."])
-        tasks = missing if surveyed.text is None else read(surveyed.text)
+    def _judge_first_survey(self, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
+        missing = StoryFile({}, [surveyed.problem or "tasks.json is missing."])
+        tasks = missing if surveyed.text is None else parse_story_file(surveyed.text)
         if tasks.problems:
-            return Standing(), Stop(Outcome.UNUSABLE, " ".join(_told(tasks.problems)))
-        return self._next(Standing(surveyed.text or "", surveyed.head), tally)
+            return ReviewedState(), Stop(Outcome.UNUSABLE, " ".join(_limit_lines(tasks.problems)))
+        return self._choose_next(ReviewedState(surveyed.text or "", surveyed.head), tally)
 
-    def _judged(self, state: Standing, surveyed: Surveyed, tally: Tally) -> tuple[Standing, Decision]:
-        before = read(state.text)
-        found = redress(before, surveyed.text, state.mode, self.cap, self.skip_review)
-        text = written(found.tasks) if found.is_needed else surveyed.text or ""
+    def _judge_survey(self, state: ReviewedState, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
+        before = parse_story_file(state.text)
+        found = repair_story_file(before, surveyed.text, state.mode, self.cap, self.skip_review)
+        text = render_story_file(found.tasks) if found.is_needed else surveyed.text or ""
         moved = text != state.text or surveyed.head != state.head
         left = {story.id for story in found.tasks.stories}
         after = replace(
@@ -136,55 +138,60 @@ class Reviewed(Struct, frozen=True):
             uncommitted=surveyed.uncommitted,
             removed=tuple(id_ for id_ in (*state.removed, *(story.id for story in before.stories)) if id_ not in left),
             feedback=(
-                *_told([f"It did not end well: {state.trouble}"] if state.trouble else []),
-                *_told([surveyed.problem] if surveyed.problem else found.problems),
-                *_told([f"Undone by the runner: {line}." for line in found.undone]),
-                *_told(_about_criteria(before, found.tasks)),
+                *_limit_lines([f"It did not end well: {state.trouble}"] if state.trouble else []),
+                *_limit_lines([surveyed.problem] if surveyed.problem else found.problems),
+                *_limit_lines([f"Undone by the runner: {line}." for line in found.undone]),
+                *_limit_lines(_about_criteria(before, found.tasks)),
                 *_about_files(surveyed),
-                *_told(_about_commits(state, surveyed)),
+                *_limit_lines(_about_commits(state, surveyed)),
             ),
         )
         if not found.is_needed and not surveyed.lost:
-            return self._next(after, tally)
-        after = _corrected(after) if found.is_needed else after
-        return after, Restore(text if found.is_needed else None, _why(found, state, surveyed), surveyed.lost)
+            return self._choose_next(after, tally)
+        after = _note_correction(after) if found.is_needed else after
+        return after, Restore(
+            text if found.is_needed else None, _explain_restore(found, state, surveyed), surveyed.lost
+        )
 
-    def _next(self, state: Standing, tally: Tally) -> tuple[Standing, Decision]:
-        stories = read(state.text).stories
-        if not state.begun and (problems := plan_problems(stories, self.cap, self.skip_review)):
-            return state, Stop(Outcome.UNUSABLE, " ".join(_told(problems)))
+    def _choose_next(self, state: ReviewedState, tally: Tally) -> tuple[ReviewedState, Decision]:
+        stories = parse_story_file(state.text).stories
+        if not state.begun and (problems := find_plan_problems(stories, self.cap, self.skip_review)):
+            return state, Stop(Outcome.UNUSABLE, " ".join(_limit_lines(problems)))
         state = replace(state, begun=True)
-        if is_complete(stories, self.skip_review):
-            return state, Check(self.gates, tally.iterations) if self.gates else self._completed(state)
-        if state.idle >= NO_PROGRESS:
+        if is_list_done(stories, self.skip_review):
+            return state, Check(self.gates, tally.iterations) if self.gates else self._complete(state)
+        if state.idle >= MAX_IDLE_ITERATIONS:
             why = f"{state.idle} iterations in a row changed neither tasks.json nor the branch"
             return state, Stop(Outcome.STUCK, f"{why}; the last one: {state.trouble}" if state.trouble else why)
-        mode = mode_for(stories, self.skip_review)
-        story = self._chosen(stories, mode)
+        mode = choose_mode(stories, self.skip_review)
+        story = self._choose_story(stories, mode)
         if story is None:
-            return state, Stop(Outcome.BLOCKED, one_line(_waits(blocked(stories, self.skip_review)), LONGEST_LINE))
+            return state, Stop(
+                Outcome.BLOCKED,
+                one_line(_describe_waiting(find_blocked_stories(stories, self.skip_review)), MAX_FEEDBACK_LINE_CHARS),
+            )
         feedback = state.feedback
         if state.claimed:
-            left = ", ".join(s.id for s in stories if not is_done(s, self.skip_review))
-            feedback = (*_told([f"You promised COMPLETE, but these stories are not done: {left}."]), *feedback)
+            left = ", ".join(s.id for s in stories if not is_story_done(s, self.skip_review))
+            feedback = (*_limit_lines([f"You promised COMPLETE, but these stories are not done: {left}."]), *feedback)
         state = replace(state, mode=mode, story=story.id, claimed=False, feedback=())
         brief = Brief(0, 0, tuple(map(Feedback, feedback)), None, mode, story.id, state.text)
         return state, RunAgent(brief)
 
-    def _chosen(self, stories: tuple[Story, ...], mode: Mode) -> Story | None:
+    def _choose_story(self, stories: tuple[Story, ...], mode: IterationMode) -> Story | None:
         if mode == IMPLEMENT:
-            return next_story(stories, self.skip_review)
+            return choose_next_story(stories, self.skip_review)
         status = "needs_review" if mode == REVIEW else "changes_requested"
         return min((s for s in stories if s.status == status), key=lambda s: s.priority)
 
-    def _verdict(self, checked: Checked, state: Standing) -> Decision:
+    def _decide_after_checks(self, checked: Checked, state: ReviewedState) -> Decision:
         if not checked.failures:
-            return self._completed(state)
+            return self._complete(state)
         red = ", ".join(result.gate for result in checked.failures)
         done = "passes without review" if self.skip_review else "is approved"
         return Stop(Outcome.FAILED, f"every story {done}, but not every verifyCommand passes: {red}")
 
-    def _completed(self, state: Standing) -> Decision:
+    def _complete(self, state: ReviewedState) -> Decision:
         said = "is promised and approved" if state.claimed else "is approved"
         said = "passes without review" if self.skip_review else said
         left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
@@ -192,7 +199,7 @@ class Reviewed(Struct, frozen=True):
         return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}")
 
 
-def _corrected(state: Standing) -> Standing:
+def _note_correction(state: ReviewedState) -> ReviewedState:
     """What the runner writes is committed with the next work, or named at the end."""
     if any(path.endswith("tasks.json") for path in state.uncommitted):
         return state
@@ -200,23 +207,23 @@ def _corrected(state: Standing) -> Standing:
     return replace(state, uncommitted=(*state.uncommitted, "tasks.json"), feedback=(*state.feedback, note))
 
 
-def _why(found: Redress, state: Standing, surveyed: Surveyed) -> tuple[str, ...]:
+def _explain_restore(found: Repair, state: ReviewedState, surveyed: Surveyed) -> tuple[str, ...]:
     """For whoever watches."""
     cut_off = "" if state.head else " (left by an iteration that was cut off; --as-is keeps it)"
     return (
-        *_told([f"Undone in tasks.json{cut_off}: {line}" for line in found.undone]),
+        *_limit_lines([f"Undone in tasks.json{cut_off}: {line}" for line in found.undone]),
         *(f"{id_} is approved as it is: the review cap is reached" for id_ in found.approved),
         *(f"{name} was gone or empty: put back as it was" for name in surveyed.lost),
     )
 
 
-def _told(lines: Sequence[str]) -> tuple[str, ...]:
+def _limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Not more than a prompt can hold, and only what can be written, whatever an agent made of the list."""
-    rest = [f"… and {len(lines) - MOST_LINES} more of that kind"] if len(lines) > MOST_LINES else []
-    return tuple(one_line(line, LONGEST_LINE) for line in (*lines[:MOST_LINES], *rest))
+    rest = [f"… and {len(lines) - MAX_FEEDBACK_LINES} more of that kind"] if len(lines) > MAX_FEEDBACK_LINES else []
+    return tuple(one_line(line, MAX_FEEDBACK_LINE_CHARS) for line in (*lines[:MAX_FEEDBACK_LINES], *rest))
 
 
-def _about_criteria(before: Tasks, after: Tasks) -> list[str]:
+def _about_criteria(before: StoryFile, after: StoryFile) -> list[str]:
     """Who reviews a story should know what it was to be measured by at first."""
     known = {raw["id"]: raw["acceptanceCriteria"] for raw in before.document["userStories"]}
     return [
@@ -233,20 +240,20 @@ def _about_files(surveyed: Surveyed) -> tuple[str, ...]:
     )
 
 
-def _about_commits(state: Standing, surveyed: Surveyed) -> tuple[str, ...]:
+def _about_commits(state: ReviewedState, surveyed: Surveyed) -> tuple[str, ...]:
     """Work that is not committed, or under another name than agreed, is told to the next agent."""
     notes = []
     if surveyed.uncommitted:
         names = ", ".join(surveyed.uncommitted[:10])
         notes.append(f"The last iteration left uncommitted changes: {names}. Commit ALL changes, progress.txt too.")
-    form = _SUBJECT_FORMS[state.mode].format(id=re.escape(state.story))
+    form = _COMMIT_SUBJECT_PATTERNS[state.mode].format(id=re.escape(state.story))
     if state.head and surveyed.head != state.head and not re.fullmatch(form, surveyed.subject):
-        story = next((s for s in read(state.text).stories if s.id == state.story), None)
-        wanted = _SUBJECTS[state.mode].format(id=state.story, title=story.title if story else "")
+        story = next((s for s in parse_story_file(state.text).stories if s.id == state.story), None)
+        wanted = _COMMIT_SUBJECTS[state.mode].format(id=state.story, title=story.title if story else "")
         notes.append(f"The last commit is called {surveyed.subject!r}; agreed is `{wanted}`.")
     return tuple(notes)
 
 
-def _waits(waiting: dict[str, tuple[str, ...]]) -> str:
+def _describe_waiting(waiting: dict[str, tuple[str, ...]]) -> str:
     lines = [f"{story} waits for {', '.join(needs)}" for story, needs in waiting.items()]
     return f"no story can be worked on: {'; '.join(lines)}"

@@ -3,9 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.progress import Streak, fingerprint
-from ralph.core.tasks.changes import changes
-from ralph.core.tasks.criteria import claimed
+from ralph.core.progress import Streak, fingerprint_failure
+from ralph.core.tasks.changes import extract_changes
+from ralph.core.tasks.criteria import has_promise
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -24,9 +24,9 @@ from ralph.model.loop import (
     Verify,
 )
 
-NO_PROMISE = "No completion promise found"
-UNPROMISED = "Max iterations reached without completion promise"
-REPAIRS = "coder"  # whose turn it is when someone asks for changes
+NO_PROMISE_REASON = "No completion promise found"
+MAX_ITERATIONS_REASON = "Max iterations reached without completion promise"
+REPAIR_ROLE = "coder"  # whose turn it is when someone asks for changes
 
 
 class StagePlan(Struct, frozen=True):
@@ -38,7 +38,7 @@ class StagePlan(Struct, frozen=True):
     loops: bool = True  # False: one single pass
 
 
-class Standing(Struct, frozen=True):
+class StagedState(Struct, frozen=True):
     """Where the task is."""
 
     stage: int = 0
@@ -50,97 +50,103 @@ class Standing(Struct, frozen=True):
     stillness: Streak = Streak()
 
 
-class Staged(Struct, frozen=True):
+class PipelinePolicy(Struct, frozen=True):
     """The rule of `ralph execute` for one task."""
 
     task: str
     stages: tuple[StagePlan, ...]
     max_send_backs: int = 3
     breaker: int = 5
-    begins: Standing = Standing()  # where an earlier life left it
+    begins: StagedState = StagedState()  # where an earlier life left it
     wanted: Decision | None = None  # what that life had decided and not done; None: the next agent run
     lands: bool = True  # False: the last stage here is not the last of all
     loose: bool = False  # seed 002's matching of promises
 
-    def begin(self, limits: Limits) -> tuple[Standing, Decision]:
+    def begin(self, limits: Limits) -> tuple[StagedState, Decision]:
         """The first agent, or what was left undone."""
-        return self._run(self.begins) if self.wanted is None else (self.begins, self.wanted)
+        return self._run_stage(self.begins) if self.wanted is None else (self.begins, self.wanted)
 
-    def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
+    def decide(
+        self, state: StagedState, seen: Observation, tally: Tally, limits: Limits
+    ) -> tuple[StagedState, Decision]:
         """Agent → promise → verification → next stage → landing."""
         match seen.fact:
             case Reported() as reported:
-                stillness = state.stillness.and_then(reported.tree)
-                return self._heard(replace(state, turn=state.turn + 1, stillness=stillness), reported)
+                stillness = state.stillness.extend(reported.tree)
+                return self._judge_report(replace(state, turn=state.turn + 1, stillness=stillness), reported)
             case Verified(verified=True):
-                return self._passed(state)
+                return self._advance_stage(state)
             case Verified(reason=reason):
-                return self._failed(state, f"Verification failed: {reason}", reason)
+                return self._count_failure(state, f"Verification failed: {reason}", reason)
             case Landed() as landed:
-                return self._landed(state, landed)
+                return self._handle_landing(state, landed)
             case Forbidden(why):
                 return state, Stop(Outcome.OVER_BUDGET, why)
             case _:
-                return self._run(state)
+                return self._run_stage(state)
 
-    def exhausted(self, limits: Limits) -> str:
+    def explain_exhaustion(self, limits: Limits) -> str:
         """All stages together."""
         return f"Ralph loop exceeded {limits.iterations} iterations"
 
-    def _heard(self, state: Standing, reported: Reported) -> tuple[Standing, Decision]:
+    def _judge_report(self, state: StagedState, reported: Reported) -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
         if state.resolving:
             return state, Land()
         if reported.outcome != "finished":
-            return self._failed(state, reported.detail)
-        if wanted := wanted_changes(plan.role, reported.text):
-            return self._sent_back(state, plan.role, wanted)
-        if not claimed(reported.text, self.loose):
+            return self._count_failure(state, reported.detail)
+        if wanted := extract_wanted_changes(plan.role, reported.text):
+            return self._send_back(state, plan.role, wanted)
+        if not has_promise(reported.text, self.loose):
             # Work that goes on without a promise is no failure; work that stands still is another matter.
-            return self._again(replace(state, failures=Streak()), NO_PROMISE)
+            return self._retry_or_stop(replace(state, failures=Streak()), NO_PROMISE_REASON)
         return state, Verify(plan.role, state.turn, plan.limit, reported.text)
 
-    def _passed(self, state: Standing) -> tuple[Standing, Decision]:
+    def _advance_stage(self, state: StagedState) -> tuple[StagedState, Decision]:
         if state.stage + 1 < len(self.stages):
-            return self._run(Standing(state.stage + 1, sends=state.sends))
+            return self._run_stage(StagedState(state.stage + 1, sends=state.sends))
         if self.lands:
             return state, Land()
         return state, Stop(Outcome.COMPLETED, f"{self.task} passed {', '.join(plan.role for plan in self.stages)}")
 
-    def _failed(self, state: Standing, reason: str, last: str = "") -> tuple[Standing, Decision]:
-        return self._again(replace(state, failures=state.failures.and_then(fingerprint(reason))), reason, last)
+    def _count_failure(self, state: StagedState, reason: str, last: str = "") -> tuple[StagedState, Decision]:
+        return self._retry_or_stop(
+            replace(state, failures=state.failures.extend(fingerprint_failure(reason))), reason, last
+        )
 
-    def _again(self, state: Standing, reason: str, last: str = "") -> tuple[Standing, Decision]:
+    def _retry_or_stop(self, state: StagedState, reason: str, last: str = "") -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
         if not plan.loops:
             return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: its single pass was not enough: {reason}")
         if state.turn >= plan.limit:
-            told = f"Max iterations reached. Last verification: {last}" if last else UNPROMISED
+            told = f"Max iterations reached. Last verification: {last}" if last else MAX_ITERATIONS_REASON
             return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: Ralph loop exceeded {plan.limit} iterations. {told}")
         if state.failures.times >= self.breaker:
             return state, Stop(Outcome.STUCK, f"{plan.role}: the same failure {self.breaker} times in a row: {reason}")
         if state.stillness.times >= self.breaker:
             still = f"{self.breaker} runs in a row left the tree as it was"
             return state, Stop(Outcome.STUCK, f"{plan.role}: {still}: {reason}")
-        return self._run(state, reason)
+        return self._run_stage(state, reason)
 
-    def _sent_back(self, state: Standing, by: str, wanted: str) -> tuple[Standing, Decision]:
-        repairs = next((index for index, plan in enumerate(self.stages) if plan.role == REPAIRS), None)
+    def _send_back(self, state: StagedState, by: str, wanted: str) -> tuple[StagedState, Decision]:
+        repairs = next((index for index, plan in enumerate(self.stages) if plan.role == REPAIR_ROLE), None)
         if repairs is None:
-            why = f"{by} asks for changes, and {REPAIRS} is not among the stages: {wanted}"
+            why = f"{by} asks for changes, and {REPAIR_ROLE} is not among the stages: {wanted}"
             return state, Stop(Outcome.STUCK, why)
         if state.sends >= self.max_send_backs:
             why = f"{by} sent it back more than {self.max_send_backs} times: {wanted}"
             return state, Stop(Outcome.EXHAUSTED, why)
-        return self._run(Standing(repairs, sends=state.sends + 1, changes=wanted))
+        return self._run_stage(StagedState(repairs, sends=state.sends + 1, changes=wanted))
 
-    def _landed(self, state: Standing, landed: Landed) -> tuple[Standing, Decision]:
+    def _handle_landing(self, state: StagedState, landed: Landed) -> tuple[StagedState, Decision]:
         if landed.done:
             return state, Stop(Outcome.COMPLETED, f"{self.task} passed every stage and landed as {landed.commit[:12]}")
         if landed.stale:
-            return self._run(Standing(state.stage, sends=state.sends), "The tree has changed since it was verified.")
+            return self._run_stage(
+                StagedState(state.stage, sends=state.sends), "The tree has changed since it was verified."
+            )
         if landed.red:
-            return self._sent_back(state, "landing", f"On the merged tree: {landed.red}")
+            return self._send_back(state, "landing", f"On the merged tree: {landed.red}")
         if landed.problem or state.resolving:
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
             return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
@@ -148,7 +154,7 @@ class Staged(Struct, frozen=True):
         brief = Brief(0, 0, (Feedback(text),), None, self.stages[0].role, self.task)
         return replace(state, resolving=True), RunAgent(brief)
 
-    def _run(self, state: Standing, reason: str = "") -> tuple[Standing, Decision]:
+    def _run_stage(self, state: StagedState, reason: str = "") -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
         feedback = (Feedback(reason),) if reason else ()
         turn = state.turn + 1
@@ -156,14 +162,14 @@ class Staged(Struct, frozen=True):
         return state, RunAgent(brief)
 
 
-def unpromised(role: str, reported: Reported) -> str:
+def explain_missing_promise(role: str, reported: Reported) -> str:
     """Why a run without a promise did not complete its stage, for the log."""
     if reported.outcome != "finished":
         return reported.detail
-    wanted = wanted_changes(role, reported.text)
-    return f"Changes wanted: {wanted}" if wanted else NO_PROMISE
+    wanted = extract_wanted_changes(role, reported.text)
+    return f"Changes wanted: {wanted}" if wanted else NO_PROMISE_REASON
 
 
-def wanted_changes(role: str, text: str) -> str | None:
+def extract_wanted_changes(role: str, text: str) -> str | None:
     """What a later stage asks of the coder; a promise beside it is none."""
-    return changes(text) if role != REPAIRS else None
+    return extract_changes(text) if role != REPAIR_ROLE else None

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from ralph.core.claims import fired
+from ralph.core.claims import find_completion_signal
 from ralph.model.loop import (
     Brief,
     Check,
@@ -22,14 +22,14 @@ from ralph.model.loop import (
 )
 
 
-class Standing(Struct, frozen=True):
+class TaggedState(Struct, frozen=True):
     """Where in an iteration we are."""
 
     claim: str = ""  # the signal that fired, in words
     worked: bool = False  # an agent ran since the last check: else it is the baseline that was checked
 
 
-class Tagged(Struct, frozen=True):
+class TagPolicy(Struct, frozen=True):
     """The rule of `ralph run`."""
 
     gates: tuple[str, ...] = ()
@@ -38,43 +38,45 @@ class Tagged(Struct, frozen=True):
     saves: bool = False  # SCM tasks after every passing iteration
     baseline: bool = False  # check once before the first agent
 
-    def begin(self, limits: Limits) -> tuple[Standing, Decision]:
+    def begin(self, limits: Limits) -> tuple[TaggedState, Decision]:
         """Start with the baseline where asked for."""
-        return Standing(), Check(self.gates, 0) if self.baseline and self.gates else RunAgent(
+        return TaggedState(), Check(self.gates, 0) if self.baseline and self.gates else RunAgent(
             Brief(1, limits.iterations)
         )
 
-    def decide(self, state: Standing, seen: Observation, tally: Tally, limits: Limits) -> tuple[Standing, Decision]:
+    def decide(
+        self, state: TaggedState, seen: Observation, tally: Tally, limits: Limits
+    ) -> tuple[TaggedState, Decision]:
         """Agent → all gates → SCM → is it claimed?"""
         match seen.fact:
             case Reported() as reported:
-                state = Standing(fired(self.signals, self.expected, reported), worked=True)
-                return state, Check(self.gates, tally.iterations) if self.gates else self._passed(state, tally)
+                state = TaggedState(find_completion_signal(self.signals, self.expected, reported), worked=True)
+                return state, Check(self.gates, tally.iterations) if self.gates else self._save_or_finish(state, tally)
             case Checked() as checked if checked.failures:
-                return Standing(), _again(tuple(f.feedback for f in checked.failures if f.feedback))
+                return TaggedState(), _run_again(tuple(f.feedback for f in checked.failures if f.feedback))
             case Checked():
-                return state, self._passed(state, tally)
+                return state, self._save_or_finish(state, tally)
             case Saved():
-                return state, self._judged(state)
+                return state, self._finish_if_claimed(state)
             case Forbidden(why):
-                return state, self._judged(state, f"; SCM tasks skipped: {why}")
+                return state, self._finish_if_claimed(state, f"; SCM tasks skipped: {why}")
             case _:
-                return state, _again()
+                return state, _run_again()
 
-    def exhausted(self, limits: Limits) -> str:
+    def explain_exhaustion(self, limits: Limits) -> str:
         """The iterations are used up."""
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
-    def _passed(self, state: Standing, tally: Tally) -> Decision:
-        return Save(tally.iterations) if self.saves and state.worked else self._judged(state)
+    def _save_or_finish(self, state: TaggedState, tally: Tally) -> Decision:
+        return Save(tally.iterations) if self.saves and state.worked else self._finish_if_claimed(state)
 
-    def _judged(self, state: Standing, note: str = "") -> Decision:
+    def _finish_if_claimed(self, state: TaggedState, note: str = "") -> Decision:
         if not state.claim:
-            return _again()
+            return _run_again()
         count = len(self.gates)
         proof = f"{count} guardrail{'s' if count != 1 else ''} passed" if count else "no guardrails configured"
         return Stop(Outcome.COMPLETED, f"agent claimed {state.claim}, {proof}{note}")
 
 
-def _again(feedback: tuple[Feedback, ...] = ()) -> Decision:
+def _run_again(feedback: tuple[Feedback, ...] = ()) -> Decision:
     return RunAgent(Brief(0, 0, feedback))

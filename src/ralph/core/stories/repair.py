@@ -9,35 +9,38 @@ from msgspec import Struct
 
 from ralph.core.stories.review import (
     APPROVED,
-    AUTO_APPROVED,
+    AUTO_APPROVED_MARK,
     CHANGES_REQUESTED,
-    FIELDS,
     IMPLEMENT,
     REVIEW,
-    UNSTARTED,
-    Mode,
+    REVIEW_FIELDS,
+    UNSTARTED_STATE,
+    IterationMode,
     Story,
-    Tasks,
-    checked,
-    invariant_problems,
+    StoryFile,
+    find_invariant_problems,
+    find_malformed_fields,
+    find_subject,
+    find_transition_problems,
     is_blank,
-    malformed,
-    read,
-    shown,
-    snapshot,
-    subject_of,
-    transition_problems,
+    parse_story_file,
+    render_value,
+    take_review_snapshot,
+    validate_document,
 )
 
-Raw = dict[str, Any]  # a story as the file has it
-_REVIEW_FIELDS = (*FIELDS, "reviewFeedback")
-_INITIAL: Mapping[str, object] = {**dict(zip(FIELDS, UNSTARTED, strict=True)), "reviewFeedback": ""}
+JsonObject = dict[str, Any]  # a story as the file has it
+_REVIEW_FIELDS = (*REVIEW_FIELDS, "reviewFeedback")
+_UNSTARTED_FIELDS: Mapping[str, object] = {
+    **dict(zip(REVIEW_FIELDS, UNSTARTED_STATE, strict=True)),
+    "reviewFeedback": "",
+}
 
 
-class Redress(Struct, frozen=True):
+class Repair(Struct, frozen=True):
     """What tasks.json is to hold, and why that is not what the agent left."""
 
-    tasks: Tasks
+    tasks: StoryFile
     problems: tuple[str, ...] = ()  # for the next prompt
     undone: tuple[str, ...] = ()  # for the record
     approved: tuple[str, ...] = ()  # at the cap, by us
@@ -48,65 +51,70 @@ class Redress(Struct, frozen=True):
         return bool(self.undone or self.approved)
 
 
-def redress(before: Tasks, text: str | None, mode: Mode, cap: int, skip_review: bool) -> Redress:
+def repair_story_file(before: StoryFile, text: str | None, mode: IterationMode, cap: int, skip_review: bool) -> Repair:
     """Judges the file (None: there is none) against the one before, which was valid, and undoes what was illegal."""
-    after = Tasks({}, ["tasks.json is missing."]) if text is None else read(text)
-    if not _has_form(after) or (before.stories and not after.document["userStories"]):
+    after = StoryFile({}, ["tasks.json is missing."]) if text is None else parse_story_file(text)
+    if not _is_repairable(after) or (before.stories and not after.document["userStories"]):
         problems = after.problems or ("tasks.json has no user stories left.",)
-        return Redress(before, problems, ("tasks.json was put back as it was before this iteration",))
+        return Repair(before, problems, ("tasks.json was put back as it was before this iteration",))
     document = deepcopy(after.document)
-    _mend(before, document)
-    stories = _stories(document)
-    found = [*after.problems, *_keep_checks(before, document)]
+    _fix_types(before, document)
+    stories = _parse_stories(document)
+    found = [*after.problems, *_keep_verify_commands(before, document)]
     approved: list[str] = []
     if skip_review:
         if mode == IMPLEMENT:  # the verdict of a review that was cut off before this loop stays
             _keep_reviews(before, document)
-        _put_back_removed(before, document, mode)
+        _restore_removed(before, document, mode)
         _keep_notes(before, document)
     else:
-        states, priorities = snapshot(before.stories), {story.id: story.priority for story in before.stories}
-        found += [*invariant_problems(stories, cap), *transition_problems(states, stories, mode, priorities)]
-        subject = subject_of(states, stories, mode, priorities)
-        _undo(before, document, stories, subject, mode)
+        states, priorities = (
+            take_review_snapshot(before.stories),
+            {story.id: story.priority for story in before.stories},
+        )
+        found += [*find_invariant_problems(stories, cap), *find_transition_problems(states, stories, mode, priorities)]
+        subject = find_subject(states, stories, mode, priorities)
+        _undo_illegal_changes(before, document, stories, subject, mode)
         _keep_notes(before, document)
         _keep_invariants(before, document, cap)
         approved += _approve_at_cap(document, subject, mode, cap)
-    undone = _differences(after.document, document, but=approved)
-    return Redress(checked(document), tuple(found), tuple(undone), tuple(approved))
+    undone = _describe_differences(after.document, document, but=approved)
+    return Repair(validate_document(document), tuple(found), tuple(undone), tuple(approved))
 
 
-def written(tasks: Tasks) -> str:
+def render_story_file(tasks: StoryFile) -> str:
     """The text of the file."""
     text = json.dumps(tasks.document, indent=2, ensure_ascii=False)
     is_whole = text.encode("utf-8", "replace").decode() == text  # half a character can be read but not written
     return (text if is_whole else json.dumps(tasks.document, indent=2)) + "\n"
 
 
-def _has_form(tasks: Tasks) -> bool:
+def _is_repairable(tasks: StoryFile) -> bool:
     """Whether it holds stories one can tell apart; anything less is not worth mending."""
     stories = tasks.document.get("userStories")
     if not isinstance(stories, list) or not all(isinstance(raw, dict) for raw in stories):
         return False
-    return not any("id" in malformed(raw) for raw in stories) and len({raw["id"] for raw in stories}) == len(stories)
+    return not any("id" in find_malformed_fields(raw) for raw in stories) and len(
+        {raw["id"] for raw in stories}
+    ) == len(stories)
 
 
-def _mend(before: Tasks, document: Raw) -> None:
+def _fix_types(before: StoryFile, document: JsonObject) -> None:
     """Gives every field its form back: from before, or for a new story the plainest value there is."""
     for field in ("project", "description"):
         if not isinstance(document.get(field), str):
             document[field] = before.document[field]
-    known = _by_id(before.document)
+    known = _index_by_id(before.document)
     stories = document["userStories"]
-    last = max((raw["priority"] for raw in stories if "priority" not in malformed(raw)), default=0)
+    last = max((raw["priority"] for raw in stories if "priority" not in find_malformed_fields(raw)), default=0)
     for raw in stories:
-        usual = {**_plainest(raw, last + 1), **known.get(raw["id"], {})}
-        if repaired := {field: deepcopy(usual[field]) for field in malformed(raw)}:
+        usual = {**_default_story(raw, last + 1), **known.get(raw["id"], {})}
+        if repaired := {field: deepcopy(usual[field]) for field in find_malformed_fields(raw)}:
             raw.update(repaired)
             last = max(last, raw["priority"])
 
 
-def _keep_checks(before: Tasks, document: Raw) -> Iterator[str]:
+def _keep_verify_commands(before: StoryFile, document: JsonObject) -> Iterator[str]:
     """The commands that verify are the user's: an agent may add some and take none away."""
     given, now = before.document.get("verifyCommands"), document.get("verifyCommands")
     if isinstance(given, list):
@@ -116,10 +124,10 @@ def _keep_checks(before: Tasks, document: Raw) -> Iterator[str]:
             yield "tasks.json: 'verifyCommands' are the user's; none may be removed or changed."
 
 
-def _plainest(raw: Raw, priority: float) -> Raw:
+def _default_story(raw: JsonObject, priority: float) -> JsonObject:
     title = raw["title"] if isinstance(raw.get("title"), str) else raw["id"]
     return {
-        **_INITIAL,
+        **_UNSTARTED_FIELDS,
         "title": title,
         "priority": priority,
         "acceptanceCriteria": [title],
@@ -128,92 +136,94 @@ def _plainest(raw: Raw, priority: float) -> Raw:
     }
 
 
-def _undo(before: Tasks, document: Raw, after: Sequence[Story], subject: Story | None, mode: Mode) -> None:
-    known = _by_id(before.document)
-    states = snapshot(before.stories)
+def _undo_illegal_changes(
+    before: StoryFile, document: JsonObject, after: Sequence[Story], subject: Story | None, mode: IterationMode
+) -> None:
+    known = _index_by_id(before.document)
+    states = take_review_snapshot(before.stories)
     for raw, story in zip(document["userStories"], after, strict=True):
         if story is subject and mode == REVIEW:
             continue
         if story is subject:
             raw["passes"], _, raw["reviewCount"] = states[story.id]
-        elif story.state != states.get(story.id, UNSTARTED):
-            _put_back(raw, known.get(story.id, _INITIAL))
-    _put_back_removed(before, document, mode)
+        elif story.state != states.get(story.id, UNSTARTED_STATE):
+            _restore_review_fields(raw, known.get(story.id, _UNSTARTED_FIELDS))
+    _restore_removed(before, document, mode)
 
 
-def _put_back_removed(before: Tasks, document: Raw, mode: Mode) -> None:
+def _restore_removed(before: StoryFile, document: JsonObject, mode: IterationMode) -> None:
     stories = document["userStories"]
-    there = _by_id(document)
+    there = _index_by_id(document)
     for place, (story, raw) in enumerate(zip(before.stories, before.document["userStories"], strict=True)):
-        if story.id not in there and (mode != IMPLEMENT or story.state != UNSTARTED):
+        if story.id not in there and (mode != IMPLEMENT or story.state != UNSTARTED_STATE):
             stories.insert(place, deepcopy(raw))
 
 
-def _keep_reviews(before: Tasks, document: Raw) -> None:
+def _keep_reviews(before: StoryFile, document: JsonObject) -> None:
     """Where nobody reviews, nobody writes a verdict: `passes` is all that moves."""
-    known = _by_id(before.document)
+    known = _index_by_id(before.document)
     for raw in document["userStories"]:
-        _put_back(raw, {**known.get(raw["id"], _INITIAL), "passes": raw["passes"]})
+        _restore_review_fields(raw, {**known.get(raw["id"], _UNSTARTED_FIELDS), "passes": raw["passes"]})
 
 
-def _keep_notes(before: Tasks, document: Raw) -> None:
+def _keep_notes(before: StoryFile, document: JsonObject) -> None:
     """Nothing passes without them."""
-    known = _by_id(before.document)
+    known = _index_by_id(before.document)
     for raw in document["userStories"]:
-        old = known.get(raw["id"], _INITIAL)
+        old = known.get(raw["id"], _UNSTARTED_FIELDS)
         if raw["passes"] and is_blank(raw.get("notes")):
             raw["notes"] = old.get("notes") or ""
             if is_blank(raw["notes"]):
-                _put_back(raw, old)
+                _restore_review_fields(raw, old)
 
 
-def _keep_invariants(before: Tasks, document: Raw, cap: int) -> None:
+def _keep_invariants(before: StoryFile, document: JsonObject, cap: int) -> None:
     """What a change of the feedback alone, or one review too many, can break."""
-    known = _by_id(before.document)
-    for raw, story in zip(document["userStories"], _stories(document), strict=True):
-        if story.id in known and any(invariant_problems([story], cap)):
-            _put_back(raw, known[story.id])
+    known = _index_by_id(before.document)
+    for raw, story in zip(document["userStories"], _parse_stories(document), strict=True):
+        if story.id in known and any(find_invariant_problems([story], cap)):
+            _restore_review_fields(raw, known[story.id])
 
 
-def _approve_at_cap(document: Raw, subject: Story | None, mode: Mode, cap: int) -> Iterator[str]:
+def _approve_at_cap(document: JsonObject, subject: Story | None, mode: IterationMode, cap: int) -> Iterator[str]:
     """A review that still asks for changes when no other review may follow."""
     if mode != REVIEW or subject is None:
         return
-    raw = _by_id(document)[subject.id]
+    raw = _index_by_id(document)[subject.id]
     if raw["reviewStatus"] == CHANGES_REQUESTED and raw["reviewCount"] >= cap:
         raw.update(passes=True, reviewStatus=APPROVED)
-        if not raw["reviewFeedback"].startswith(AUTO_APPROVED):
-            raw["reviewFeedback"] = f"{AUTO_APPROVED} {raw['reviewFeedback']}"
+        if not raw["reviewFeedback"].startswith(AUTO_APPROVED_MARK):
+            raw["reviewFeedback"] = f"{AUTO_APPROVED_MARK} {raw['reviewFeedback']}"
         if is_blank(raw.get("notes")):
             raw["notes"] = f"Approved by ralph after {raw['reviewCount']} reviews; see reviewFeedback."
         yield subject.id
 
 
-def _put_back(raw: Raw, old: Mapping[str, Any]) -> None:
+def _restore_review_fields(raw: JsonObject, old: Mapping[str, Any]) -> None:
     raw.update({field: old[field] for field in _REVIEW_FIELDS})
 
 
-def _stories(document: Raw) -> tuple[Story, ...]:
+def _parse_stories(document: JsonObject) -> tuple[Story, ...]:
     return tuple(Story(raw) for raw in document["userStories"])
 
 
-def _by_id(document: Raw) -> dict[str, Raw]:
+def _index_by_id(document: JsonObject) -> dict[str, JsonObject]:
     return {raw["id"]: raw for raw in document["userStories"]}
 
 
-def _differences(was: Raw, now: Raw, but: Collection[str]) -> Iterator[str]:
+def _describe_differences(was: JsonObject, now: JsonObject, but: Collection[str]) -> Iterator[str]:
     """What we changed, one line each."""
     for field in ("project", "description", "verifyCommands"):
         if was.get(field) != now.get(field):
             yield f"tasks.json: {field} put back"
-    there = _by_id(was)
-    for id_, raw in _by_id(now).items():
+    there = _index_by_id(was)
+    for id_, raw in _index_by_id(now).items():
         if id_ not in there:
             yield f"{id_}: put back"
         if id_ not in there or id_ in but:
             continue
         for field, value in raw.items():
             if field not in there[id_]:
-                yield f"{id_}: {field} set to {shown(value)}"
+                yield f"{id_}: {field} set to {render_value(value)}"
             elif type(there[id_][field]) is not type(value) or there[id_][field] != value:  # 0.0 and false are no 0
-                yield f"{id_}: {field} {shown(there[id_][field])} → {shown(value)}"
+                yield f"{id_}: {field} {render_value(there[id_][field])} → {render_value(value)}"

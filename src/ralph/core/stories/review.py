@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal
 
-    Mode = Literal["implement", "review", "review-fix"]
-    State = tuple[bool, str | None, int]  # the FIELDS of a story
-    Snapshot = Mapping[str, State]  # by story id, in the file's order
+    IterationMode = Literal["implement", "review", "review-fix"]
+    ReviewState = tuple[bool, str | None, int]  # the FIELDS of a story
+    ReviewSnapshot = Mapping[str, ReviewState]  # by story id, in the file's order
 else:
-    Mode, State, Snapshot = str, tuple, dict
+    IterationMode, ReviewState, ReviewSnapshot = str, tuple, dict
 
-IMPLEMENT: Mode = "implement"
-REVIEW: Mode = "review"
-REVIEW_FIX: Mode = "review-fix"
-MODES: tuple[Mode, ...] = (IMPLEMENT, REVIEW, REVIEW_FIX)
+IMPLEMENT: IterationMode = "implement"
+REVIEW: IterationMode = "review"
+REVIEW_FIX: IterationMode = "review-fix"
+ITERATION_MODES: tuple[IterationMode, ...] = (IMPLEMENT, REVIEW, REVIEW_FIX)
 NEEDS_REVIEW, CHANGES_REQUESTED, APPROVED = "needs_review", "changes_requested", "approved"
-STATUSES = (None, NEEDS_REVIEW, CHANGES_REQUESTED, APPROVED)
-FIELDS = ("passes", "reviewStatus", "reviewCount")
-UNSTARTED: State = (False, None, 0)
-DEFAULT_CAP = 5
-AUTO_APPROVED = "[AUTO-APPROVED AT CAP]"
-DEEPEST = 50  # levels of a document: far more than stories need, far fewer than would exhaust a stack
-LONGEST_ID = 100
+REVIEW_STATUSES = (None, NEEDS_REVIEW, CHANGES_REQUESTED, APPROVED)
+REVIEW_FIELDS = ("passes", "reviewStatus", "reviewCount")
+UNSTARTED_STATE: ReviewState = (False, None, 0)
+DEFAULT_REVIEW_CAP = 5
+AUTO_APPROVED_MARK = "[AUTO-APPROVED AT CAP]"
+MAX_JSON_DEPTH = 50  # levels of a document: far more than stories need, far fewer than would exhaust a stack
+MAX_STORY_ID_CHARS = 100
 
 
 class Story:
@@ -47,10 +47,10 @@ class Story:
         self.feedback: str = raw["reviewFeedback"]
         self.notes: str = raw.get("notes") or ""
         self.needs: tuple[str, ...] = tuple(raw.get("dependsOn") or ())
-        self.state: State = (self.passes, self.status, self.count)
+        self.state: ReviewState = (self.passes, self.status, self.count)
 
 
-class Tasks:
+class StoryFile:
     """A tasks.json as it was read: the whole document, and its stories when nothing is wrong with it."""
 
     __slots__ = ("document", "problems", "stories", "warnings")
@@ -62,62 +62,66 @@ class Tasks:
         self.stories = () if self.problems else tuple(Story(raw) for raw in document["userStories"])
 
 
-class Marker:
+class ActiveMarker:
     """What `.ralph-active` says; None where it does not say it, or not in a way one can use."""
 
     __slots__ = ("cap", "folder", "iteration_mode", "run_mode", "skip_review", "snapshot")
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         cap, mode = raw.get("reviewCap"), raw.get("iterationMode")
-        self.cap: int = raw["reviewCap"] if _is_count(cap) and cap else DEFAULT_CAP
-        self.iteration_mode: Mode | None = mode if mode in MODES else None
-        self.snapshot: dict[str, State] | None = _snapshot_in(raw.get("preIterationSnapshot"))
+        self.cap: int = raw["reviewCap"] if _is_count(cap) and cap else DEFAULT_REVIEW_CAP
+        self.iteration_mode: IterationMode | None = mode if mode in ITERATION_MODES else None
+        self.snapshot: dict[str, ReviewState] | None = _parse_snapshot(raw.get("preIterationSnapshot"))
         self.skip_review: bool = raw.get("skipReview") is True
-        self.run_mode: str | None = _text(raw.get("mode"))
-        self.folder: str | None = _text(raw.get("ralphDir"))
+        self.run_mode: str | None = _text_or_none(raw.get("mode"))
+        self.folder: str | None = _text_or_none(raw.get("ralphDir"))
 
 
 # -- reading --------------------------------------------------------------------------------------
-def read(text: str) -> Tasks:
+def parse_story_file(text: str) -> StoryFile:
     """Check 1: the file as it is, with everything that is wrong about its form."""
     try:
         # Some editors put a byte order mark first.
-        document = json.loads(text[text.startswith("\ufeff") :], parse_constant=_refused)
+        document = json.loads(text[text.startswith("\ufeff") :], parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        return Tasks({}, [f"tasks.json is not valid JSON: {error}."])
-    return Tasks({}, ["tasks.json is nested too deeply."]) if _is_too_deep(document) else checked(document)
+        return StoryFile({}, [f"tasks.json is not valid JSON: {error}."])
+    return (
+        StoryFile({}, ["tasks.json is nested too deeply."]) if _is_too_deep(document) else validate_document(document)
+    )
 
 
-def checked(document: object) -> Tasks:
+def validate_document(document: object) -> StoryFile:
     """Check 1 of what the file holds."""
     if not isinstance(document, dict):
-        return Tasks({}, ["tasks.json must hold one JSON object."])
+        return StoryFile({}, ["tasks.json must hold one JSON object."])
     # Foreign files have no branch; we do not stop for that.
     warnings = [] if isinstance(document.get("branchName"), str) else ["tasks.json: 'branchName' is missing."]
-    return Tasks(document, [*_top_problems(document), *_story_problems(document.get("userStories"))], warnings)
+    return StoryFile(
+        document, [*_find_top_problems(document), *_find_story_problems(document.get("userStories"))], warnings
+    )
 
 
-def read_marker(text: str) -> Marker:
+def parse_marker(text: str) -> ActiveMarker:
     """Whatever can be used of `.ralph-active`."""
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError):
         raw = None
-    return Marker(raw if isinstance(raw, dict) else {})
+    return ActiveMarker(raw if isinstance(raw, dict) else {})
 
 
-def snapshot(stories: Iterable[Story]) -> dict[str, State]:
+def take_review_snapshot(stories: Iterable[Story]) -> dict[str, ReviewState]:
     """The review-critical fields."""
     return {story.id: story.state for story in stories}
 
 
-def snapshot_record(before: Snapshot) -> dict[str, dict[str, bool | str | int | None]]:
+def render_review_snapshot(before: ReviewSnapshot) -> dict[str, dict[str, bool | str | int | None]]:
     """A snapshot as `.ralph-active` holds it."""
-    return {id_: dict(zip(FIELDS, state)) for id_, state in before.items()}  # noqa: B905  # `strict` is 3.10
+    return {id_: dict(zip(REVIEW_FIELDS, state)) for id_, state in before.items()}  # noqa: B905  # `strict` is 3.10
 
 
 # -- what is next ---------------------------------------------------------------------------------
-def mode_for(stories: Iterable[Story], skip_review: bool) -> Mode:
+def choose_mode(stories: Iterable[Story], skip_review: bool) -> IterationMode:
     """Feedback is addressed before reviews are made, reviews are made before new work begins."""
     statuses = () if skip_review else {story.status for story in stories}
     if CHANGES_REQUESTED in statuses:
@@ -125,72 +129,72 @@ def mode_for(stories: Iterable[Story], skip_review: bool) -> Mode:
     return REVIEW if NEEDS_REVIEW in statuses else IMPLEMENT
 
 
-def is_done(story: Story, skip_review: bool) -> bool:
+def is_story_done(story: Story, skip_review: bool) -> bool:
     """Whether nothing is left to do for it."""
     return story.passes and (skip_review or story.status == APPROVED)
 
 
-def is_complete(stories: Sequence[Story], skip_review: bool) -> bool:
+def is_list_done(stories: Sequence[Story], skip_review: bool) -> bool:
     """Whether the whole list is done; an empty one never is."""
-    return bool(stories) and all(is_done(story, skip_review) for story in stories)
+    return bool(stories) and all(is_story_done(story, skip_review) for story in stories)
 
 
 # -- judging --------------------------------------------------------------------------------------
-def judged(tasks: Tasks, marker: Marker) -> tuple[list[str], list[str]]:
+def judge_story_file(tasks: StoryFile, marker: ActiveMarker) -> tuple[list[str], list[str]]:
     """Checks 1, 2 and 2.5: the problems, and the warnings."""
     problems, warnings = list(tasks.problems), list(tasks.warnings)
     if problems or marker.skip_review:
         return problems, warnings
-    problems += invariant_problems(tasks.stories, marker.cap)
+    problems += find_invariant_problems(tasks.stories, marker.cap)
     if marker.iteration_mode is None or marker.snapshot is None:
         warnings.append(".ralph-active has no usable iterationMode and preIterationSnapshot: transitions not checked.")
     else:
-        problems += transition_problems(marker.snapshot, tasks.stories, marker.iteration_mode)
+        problems += find_transition_problems(marker.snapshot, tasks.stories, marker.iteration_mode)
     return problems, warnings
 
 
-def invariant_problems(stories: Iterable[Story], cap: int) -> Iterator[str]:
+def find_invariant_problems(stories: Iterable[Story], cap: int) -> Iterator[str]:
     """Check 2: what no iteration may leave behind."""
     for story in stories:
-        yield from _invariants(story, cap)
+        yield from _check_invariants(story, cap)
 
 
-def transition_problems(
-    before: Snapshot, after: Sequence[Story], mode: Mode, priorities: Mapping[str, float] | None = None
+def find_transition_problems(
+    before: ReviewSnapshot, after: Sequence[Story], mode: IterationMode, priorities: Mapping[str, float] | None = None
 ) -> Iterator[str]:
     """Check 2.5: what this iteration may not have changed. `priorities` are those of before, where they are known."""
     now = {story.id for story in after}
     for id_, state in before.items():
-        if id_ not in now and not (mode == IMPLEMENT and state == UNSTARTED):
+        if id_ not in now and not (mode == IMPLEMENT and state == UNSTARTED_STATE):
             yield (
                 f"Story {id_} was removed. "
                 "Only implement iterations may remove a story, and only one that was never started."
             )
     for story in after:
-        if story.id not in before and story.state != UNSTARTED:
+        if story.id not in before and story.state != UNSTARTED_STATE:
             yield (
                 "New stories must start incomplete (passes=false, reviewStatus=null, reviewCount=0). "
-                f"Story {story.id} starts with {_fields(story.state)}."
+                f"Story {story.id} starts with {_render_state(story.state)}."
             )
-    moved = _moved(before, after)
-    subject = subject_of(before, after, mode, priorities) if moved else None
+    moved = _changed_stories(before, after)
+    subject = find_subject(before, after, mode, priorities) if moved else None
     if mode == REVIEW:
-        yield from _review_problems(before, moved, subject, _due(before, after, priorities))
+        yield from _find_review_problems(before, moved, subject, _find_due(before, after, priorities))
     else:
-        yield from _work_problems(before, moved, subject, mode)
+        yield from _find_work_problems(before, moved, subject, mode)
 
 
-def subject_of(
-    before: Snapshot, after: Sequence[Story], mode: Mode, priorities: Mapping[str, float] | None = None
+def find_subject(
+    before: ReviewSnapshot, after: Sequence[Story], mode: IterationMode, priorities: Mapping[str, float] | None = None
 ) -> Story | None:
     """The one story whose new reviewStatus counts, if any has a legal one; of several the highest priority."""
-    moved = _moved(before, after)
+    moved = _changed_stories(before, after)
     if mode == REVIEW:
-        due = _due(before, after, priorities)
-        fit = [story for story in moved if not _flaw(before[story.id], story, due)]
+        due = _find_due(before, after, priorities)
+        fit = [story for story in moved if not _find_review_flaw(before[story.id], story, due)]
     else:
         fit = [story for story in moved if _is_submitted(before[story.id], story, mode)]
-    return min(fit, key=lambda story: _priority(story, priorities), default=None)
+    return min(fit, key=lambda story: _priority_of(story, priorities), default=None)
 
 
 def is_blank(text: object) -> bool:
@@ -198,7 +202,7 @@ def is_blank(text: object) -> bool:
     return not (isinstance(text, str) and text.strip())
 
 
-def shown(value: object) -> str:
+def render_value(value: object) -> str:
     """A value as JSON writes it, in one short line."""
     if isinstance(value, (dict, list)):
         return f"an {'' if value else 'empty '}{'object' if isinstance(value, dict) else 'array'}"
@@ -207,35 +211,38 @@ def shown(value: object) -> str:
 
 
 # -- the rules of each mode -----------------------------------------------------------------------
-def _moved(before: Snapshot, after: Iterable[Story]) -> list[Story]:
+def _changed_stories(before: ReviewSnapshot, after: Iterable[Story]) -> list[Story]:
     return [story for story in after if story.id in before and story.state != before[story.id]]
 
 
-def _is_submitted(old: State, story: Story, mode: Mode) -> bool:
+def _is_submitted(old: ReviewState, story: Story, mode: IterationMode) -> bool:
     if story.status != NEEDS_REVIEW:
         return False
     return old[1] is None if mode == IMPLEMENT else old[1] == CHANGES_REQUESTED and is_blank(story.feedback)
 
 
-def _work_problems(before: Snapshot, moved: Iterable[Story], subject: Story | None, mode: Mode) -> Iterator[str]:
+def _find_work_problems(
+    before: ReviewSnapshot, moved: Iterable[Story], subject: Story | None, mode: IterationMode
+) -> Iterator[str]:
     for story in moved:
-        for field, was, now in zip(FIELDS, before[story.id], story.state):  # noqa: B905  # `strict` is 3.10
+        for field, was, now in zip(REVIEW_FIELDS, before[story.id], story.state):  # noqa: B905  # `strict` is 3.10
             if was == now or (field == "reviewStatus" and story is subject):
                 continue
-            change = f"{field} {shown(was)} → {shown(now)}."
+            change = f"{field} {render_value(was)} → {render_value(now)}."
             if mode == IMPLEMENT:
                 yield (
                     "Implement iterations cannot set passes=true or approve stories. Only review iterations may "
-                    f"approve. Story {story.id} had illegal transition: {change}{_hint(before, story, field, mode)}"
+                    f"approve. Story {story.id} had illegal transition: {change}"
+                    f"{_suggest_fix(before, story, field, mode)}"
                 )
             else:
                 yield (
                     f"Review-fix iterations cannot approve stories. Story {story.id} must go back to needs_review "
-                    f"for re-review. Illegal transition: {change}{_hint(before, story, field, mode)}"
+                    f"for re-review. Illegal transition: {change}{_suggest_fix(before, story, field, mode)}"
                 )
 
 
-def _hint(before: Snapshot, story: Story, field: str, mode: Mode) -> str:
+def _suggest_fix(before: ReviewSnapshot, story: Story, field: str, mode: IterationMode) -> str:
     name = "Implement iterations" if mode == IMPLEMENT else "Review-fix iterations"
     if field == "reviewCount":
         return f" {name} cannot increment reviewCount."
@@ -246,12 +253,12 @@ def _hint(before: Snapshot, story: Story, field: str, mode: Mode) -> str:
     return ""
 
 
-def _review_problems(
-    before: Snapshot, moved: Sequence[Story], subject: Story | None, due: Collection[str]
+def _find_review_problems(
+    before: ReviewSnapshot, moved: Sequence[Story], subject: Story | None, due: Collection[str]
 ) -> Iterator[str]:
     for story in moved:
         if story is not subject:
-            details = _flaw(before[story.id], story, due)
+            details = _find_review_flaw(before[story.id], story, due)
             if len(moved) > 1:
                 details = "; ".join(filter(None, ["review may only modify one story", details]))
             yield f"Review iteration made illegal transition on story {story.id}: {details}."
@@ -260,23 +267,25 @@ def _review_problems(
         yield f"Review iteration made illegal transition on story {which}: review must increment reviewCount by 1."
 
 
-def _due(before: Snapshot, after: Iterable[Story], priorities: Mapping[str, float] | None) -> list[str]:
+def _find_due(before: ReviewSnapshot, after: Iterable[Story], priorities: Mapping[str, float] | None) -> list[str]:
     """What to review: stories that needed it and than which no other that did has a higher priority."""
     waiting = {
-        story.id: _priority(story, priorities) for story in after if before.get(story.id, UNSTARTED)[1] == NEEDS_REVIEW
+        story.id: _priority_of(story, priorities)
+        for story in after
+        if before.get(story.id, UNSTARTED_STATE)[1] == NEEDS_REVIEW
     }
     first = min(waiting.values(), default=0)
     return [id_ for id_, priority in waiting.items() if priority == first]
 
 
-def _priority(story: Story, priorities: Mapping[str, float] | None) -> float:
+def _priority_of(story: Story, priorities: Mapping[str, float] | None) -> float:
     return story.priority if priorities is None else priorities.get(story.id, story.priority)
 
 
-def _flaw(old: State, story: Story, due: Collection[str]) -> str:
+def _find_review_flaw(old: ReviewState, story: Story, due: Collection[str]) -> str:
     """Why this is no verdict of a review; empty when it is one."""
     if old[1] != NEEDS_REVIEW:
-        return f"it did not need review (its reviewStatus was {shown(old[1])})"
+        return f"it did not need review (its reviewStatus was {render_value(old[1])})"
     if story.id not in due:
         return f"{' or '.join(due)} comes first"
     if story.count != old[2] + 1:
@@ -287,11 +296,11 @@ def _flaw(old: State, story: Story, due: Collection[str]) -> str:
         return ""
     return (
         "a review ends with approved and passes=true or with changes_requested and passes=false "
-        f"(here {_fields(story.state)})"
+        f"(here {_render_state(story.state)})"
     )
 
 
-def _invariants(story: Story, cap: int) -> Iterator[str]:
+def _check_invariants(story: Story, cap: int) -> Iterator[str]:
     if story.passes and story.status != APPROVED:
         yield (
             f"Story {story.id} has passes=true but reviewStatus is '{story.status or 'null'}', not 'approved'. "
@@ -309,29 +318,29 @@ def _invariants(story: Story, cap: int) -> Iterator[str]:
 
 
 # -- the form -------------------------------------------------------------------------------------
-def _top_problems(document: Mapping[str, Any]) -> Iterator[str]:
+def _find_top_problems(document: Mapping[str, Any]) -> Iterator[str]:
     for field in ("project", "description"):
         if field not in document:
             yield f"tasks.json: required field '{field}' is missing."
         elif not isinstance(document[field], str):
-            yield f"tasks.json: '{field}' must be a string, not {shown(document[field])}."
+            yield f"tasks.json: '{field}' must be a string, not {render_value(document[field])}."
     if "userStories" not in document:
         yield "tasks.json: required field 'userStories' is missing."
 
 
-def _story_problems(stories: object) -> Iterator[str]:
+def _find_story_problems(stories: object) -> Iterator[str]:
     if stories is None:
         return
     if not isinstance(stories, list):
-        yield f"tasks.json: 'userStories' must be an array, not {shown(stories)}."
+        yield f"tasks.json: 'userStories' must be an array, not {render_value(stories)}."
         return
     seen: set[str] = set()
     for number, raw in enumerate(stories, 1):
         if not isinstance(raw, dict):
-            yield f"Story #{number} must be an object, not {shown(raw)}."
+            yield f"Story #{number} must be an object, not {render_value(raw)}."
             continue
         name = raw["id"] if _is_id(raw.get("id")) else f"#{number}"
-        for field, problem in malformed(raw).items():
+        for field, problem in find_malformed_fields(raw).items():
             yield f"Story {name}: '{field}' {problem}."
         if name in seen:
             yield f"Duplicate story id '{name}'."
@@ -340,18 +349,18 @@ def _story_problems(stories: object) -> Iterator[str]:
             yield f"Story {name} has passes=true but empty notes. Write in 'notes' what was done."
 
 
-def malformed(raw: Mapping[str, Any]) -> dict[str, str]:
+def find_malformed_fields(raw: Mapping[str, Any]) -> dict[str, str]:
     """The fields of a story that are not what they must be, and what that is."""
     return {
-        field: f"{must}, not {shown(raw[field])}" if field in raw else "is missing"
-        for field, (holds, must) in _FORM.items()
+        field: f"{must}, not {render_value(raw[field])}" if field in raw else "is missing"
+        for field, (holds, must) in _FIELD_RULES.items()
         if not holds(raw.get(field)) or (field == "reviewStatus" and field not in raw)  # absent is not null
     }
 
 
 def _is_id(value: object) -> bool:
     """Ids go into prompts, the names of commits and messages: one line of text."""
-    return isinstance(value, str) and not is_blank(value) and value.isprintable() and len(value) <= LONGEST_ID
+    return isinstance(value, str) and not is_blank(value) and value.isprintable() and len(value) <= MAX_STORY_ID_CHARS
 
 
 def _is_number(value: object) -> bool:
@@ -367,14 +376,14 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-_FORM: Mapping[str, tuple[Callable[[object], bool], str]] = {
+_FIELD_RULES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "id": (_is_id, "must be a non-empty string, one short line"),
     "title": (lambda value: isinstance(value, str), "must be a string"),
     "passes": (lambda value: isinstance(value, bool), "must be a boolean"),
     "priority": (_is_number, "must be a number"),
     "acceptanceCriteria": (lambda value: isinstance(value, list) and bool(value), "must be a non-empty array"),
     "reviewStatus": (
-        lambda value: value in STATUSES,
+        lambda value: value in REVIEW_STATUSES,
         'must be null, "needs_review", "changes_requested" or "approved"',
     ),
     "reviewCount": (_is_count, "must be a non-negative integer"),
@@ -384,24 +393,24 @@ _FORM: Mapping[str, tuple[Callable[[object], bool], str]] = {
 }
 
 
-def _snapshot_in(raw: object) -> dict[str, State] | None:
+def _parse_snapshot(raw: object) -> dict[str, ReviewState] | None:
     if not isinstance(raw, dict):
         return None
-    found: dict[str, State] = {}
+    found: dict[str, ReviewState] = {}
     for id_, fields in raw.items():
-        if not isinstance(fields, dict) or any(field in malformed(fields) for field in FIELDS):
+        if not isinstance(fields, dict) or any(field in find_malformed_fields(fields) for field in REVIEW_FIELDS):
             return None
         found[id_] = (fields["passes"], fields["reviewStatus"], fields["reviewCount"])
     return found
 
 
-def _text(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
 def _is_too_deep(document: object) -> bool:
     level = [document]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_JSON_DEPTH):
         nested = [each for each in level if isinstance(each, (dict, list))]
         if not nested:
             return False
@@ -409,9 +418,9 @@ def _is_too_deep(document: object) -> bool:
     return True
 
 
-def _refused(word: str) -> float:
+def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is no JSON")
 
 
-def _fields(state: State) -> str:
-    return ", ".join(f"{field} {shown(value)}" for field, value in zip(FIELDS, state))  # noqa: B905
+def _render_state(state: ReviewState) -> str:
+    return ", ".join(f"{field} {render_value(value)}" for field, value in zip(REVIEW_FIELDS, state))  # noqa: B905

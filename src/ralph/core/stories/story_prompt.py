@@ -1,19 +1,19 @@
 """prompt.md, with its variables filled in and what this iteration is about."""
 
-from ralph.core.stories.review import read
+from ralph.core.stories.review import parse_story_file
 from ralph.core.text.plain import one_line
 from ralph.model.loop import Brief
 
-LONGEST_TITLE = 300
+MAX_TITLE_CHARS = 300
 
 
-def story_prompt(template: str, brief: Brief) -> str:
+def render_story_prompt(template: str, brief: Brief) -> str:
     """What the agent of one iteration reads."""
     text = template
     for name, value in (("RALPH_ITERATION", brief.iteration), ("RALPH_MAX_ITERATIONS", brief.limit)):
         text = text.replace(f"{{{{{name}}}}}", str(value))
-    title = next((story.title for story in read(brief.tasks).stories if story.id == brief.story), "")
-    about = f"Mode: {brief.role}. Story: {brief.story} - {one_line(title, LONGEST_TITLE)}"
+    title = next((story.title for story in parse_story_file(brief.tasks).stories if story.id == brief.story), "")
+    about = f"Mode: {brief.role}. Story: {brief.story} - {one_line(title, MAX_TITLE_CHARS)}"
     parts = [text.rstrip(), f"## This iteration\n\n{about}"]
     if brief.feedback:
         notes = "\n".join(f"- {item.text}" for item in brief.feedback)

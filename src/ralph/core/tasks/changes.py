@@ -2,33 +2,33 @@
 
 import re
 
-from ralph.core.text.fences import marked
+from ralph.core.text.fences import classify_fenced_lines
 
-_OPENS = re.compile(r"\s*<changes>", re.IGNORECASE)
-_CLOSES = re.compile(r"</changes>\s*$", re.IGNORECASE)
-_PROMISES = re.compile(r"\s*<promise>.*</promise>\s*", re.IGNORECASE)
+_OPENING_TAG = re.compile(r"\s*<changes>", re.IGNORECASE)
+_CLOSING_TAG = re.compile(r"</changes>\s*$", re.IGNORECASE)
+_PROMISE_LINE = re.compile(r"\s*<promise>.*</promise>\s*", re.IGNORECASE)
 
 
-def changes(text: str) -> str | None:
+def extract_changes(text: str) -> str | None:
     """The last block whose tags stand outside code fences, the first at the start of a line, the second at the end of
     the message; code inside it is kept. A promise behind it does not undo it: who asks for changes is not satisfied.
     """
-    lines = list(marked(text))
-    while lines and _adds_nothing(*lines[-1]):
+    lines = list(classify_fenced_lines(text))
+    while lines and _is_ignorable(*lines[-1]):
         lines.pop()
-    if not lines or not _CLOSES.search(lines[-1][0]):
+    if not lines or not _CLOSING_TAG.search(lines[-1][0]):
         return None
     for start in range(len(lines) - 1, -1, -1):
         line, said = lines[start]
-        if said and _OPENS.match(line):
-            return _inside("\n".join(line for line, _ in lines[start:]))
+        if said and _OPENING_TAG.match(line):
+            return _strip_tags("\n".join(line for line, _ in lines[start:]))
     return None
 
 
-def _adds_nothing(line: str, said: bool) -> bool:
-    return not said or not line.strip() or bool(_PROMISES.fullmatch(line))
+def _is_ignorable(line: str, said: bool) -> bool:
+    return not said or not line.strip() or bool(_PROMISE_LINE.fullmatch(line))
 
 
-def _inside(block: str) -> str | None:
+def _strip_tags(block: str) -> str | None:
     """What stands between the tags; nothing asks for nothing."""
-    return _CLOSES.sub("", _OPENS.sub("", block, count=1), count=1).strip() or None
+    return _CLOSING_TAG.sub("", _OPENING_TAG.sub("", block, count=1), count=1).strip() or None

@@ -2,10 +2,10 @@
 
 import re
 
-MALFORMED = "Promise not found or malformed"
-CONTRADICTED = "Output contains contradictions to promise"
-VERIFIED = "Promise verified"
-PATTERNS = (
+PROMISE_MALFORMED = "Promise not found or malformed"
+PROMISE_CONTRADICTED = "Output contains contradictions to promise"
+PROMISE_VERIFIED = "Promise verified"
+CONTRADICTION_PATTERNS = (
     r"TODO:",
     r"FIXME:",
     r"not yet implemented",
@@ -15,20 +15,20 @@ PATTERNS = (
     r"cannot complete",
     r"tests? fail",
 )
-_CONTRADICTION = re.compile("|".join(PATTERNS), re.IGNORECASE)
+_CONTRADICTION = re.compile("|".join(CONTRADICTION_PATTERNS), re.IGNORECASE)
 
 
-def examined(promised: bool, output: str, stage: str) -> tuple[bool, str]:
+def check_promise(promised: bool, output: str, stage: str) -> tuple[bool, str]:
     """Whether the promise may be believed, and why: its form, then contradictions, then the stage's own rule."""
     if not promised:
-        return False, MALFORMED
+        return False, PROMISE_MALFORMED
     if _CONTRADICTION.search(output):
-        return False, CONTRADICTED
-    missing = _missing(stage, output)
-    return not missing, missing or VERIFIED
+        return False, PROMISE_CONTRADICTED
+    missing = _find_missing_sign(stage, output)
+    return not missing, missing or PROMISE_VERIFIED
 
 
-def _missing(stage: str, output: str) -> str:
+def _find_missing_sign(stage: str, output: str) -> str:
     lower = output.lower()
     match stage:
         case "coder" if "commit" not in lower:

@@ -6,58 +6,58 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.claims import promise as promised
-from ralph.core.claims import promise_anywhere
-from ralph.model.spec import ALIASES, AgentDefaults, CompletionCriteria, Task, VerificationMethod
+from ralph.core.claims import extract_promise as promised
+from ralph.core.claims import extract_promise_loosely
+from ralph.model.spec import PROMISE_ALIASES, AgentDefaults, CompletionCriteria, Task, VerificationMethod
 
-_ACCEPTANCE = re.compile(r"\{\{\s*acceptance_criteria\s*\}\}")
+_ACCEPTANCE_PLACEHOLDER = re.compile(r"\{\{\s*acceptance_criteria\s*\}\}")
 
 
-class Applicable(Struct, frozen=True):
+class ApplicableCriteria(Struct, frozen=True):
     """The criteria that hold, and what the user should know about them."""
 
     criteria: CompletionCriteria
     warning: str = ""
 
 
-def criteria_for(task: Task, agent: str, defaults: AgentDefaults) -> Applicable:
+def resolve_criteria(task: Task, agent: str, defaults: AgentDefaults) -> ApplicableCriteria:
     """The task's own for that agent; else the agent's defaults; a default method that has nothing to work with gives
     way to the acceptance criteria, and without any of these to the promise alone."""
     spec = task.completion_spec
     if spec and (own := spec.get_criteria_for_agent(agent)):
-        return Applicable(own)
-    method, config = _default_method(defaults, spec.acceptance_criteria if spec else ())
+        return ApplicableCriteria(own)
+    method, config = _choose_default_method(defaults, spec.acceptance_criteria if spec else ())
     description = f"Complete {agent} stage for: {task.title}"
     warning = "" if spec else f"{task.id} says nothing about completion; {agent} is verified by {method.value}"
-    return Applicable(CompletionCriteria(defaults.promise, description, method, config), warning)
+    return ApplicableCriteria(CompletionCriteria(defaults.promise, description, method, config), warning)
 
 
-def iterations(criteria: CompletionCriteria, defaults: AgentDefaults) -> int:
+def resolve_max_iterations(criteria: CompletionCriteria, defaults: AgentDefaults) -> int:
     """How often the agent may be started."""
     return criteria.max_iterations or defaults.max_iterations
 
 
-def believed(criteria: CompletionCriteria) -> CompletionCriteria:
+def drop_verification(criteria: CompletionCriteria) -> CompletionCriteria:
     """The same, with the promise alone to decide: `verify_promises: false`."""
     return replace(criteria, verification_method=VerificationMethod.STRING_MATCH, verification_config={})
 
 
-def accepted(promise: str) -> tuple[str, ...]:
+def list_accepted_promises(promise: str) -> tuple[str, ...]:
     """Every text that makes this promise."""
-    return (promise, *ALIASES.get(promise, ()))
+    return (promise, *PROMISE_ALIASES.get(promise, ()))
 
 
-def made(promise: str, output: str) -> bool:
+def is_promise_made(promise: str, output: str) -> bool:
     """Whether the agent's final message makes it: the strict rule."""
-    return promised(output) in accepted(promise)
+    return promised(output) in list_accepted_promises(promise)
 
 
-def claimed(output: str, loose: bool) -> bool:
+def has_promise(output: str, loose: bool) -> bool:
     """Whether the message promises anything, which is then verified: a wrong promise fails with its reason."""
-    return bool(promise_anywhere(output) if loose else promised(output))
+    return bool(extract_promise_loosely(output) if loose else promised(output))
 
 
-def expanded(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) -> tuple[str, ...]:
+def expand_acceptance_criteria(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) -> tuple[str, ...]:
     """The list with the task's acceptance criteria in place of `{{acceptance_criteria}}`. Where there are none it
     stays, and nothing will be found to meet it."""
     items = (wanted,) if isinstance(wanted, str) else tuple(wanted)
@@ -66,12 +66,12 @@ def expanded(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) ->
     listed = "; ".join(acceptance_criteria)
     found: list[str] = []
     for item in items:
-        whole = _ACCEPTANCE.fullmatch(item.strip())
-        found += acceptance_criteria if whole else (_ACCEPTANCE.sub(lambda _: listed, item),)
+        whole = _ACCEPTANCE_PLACEHOLDER.fullmatch(item.strip())
+        found += acceptance_criteria if whole else (_ACCEPTANCE_PLACEHOLDER.sub(lambda _: listed, item),)
     return tuple(found)
 
 
-def _default_method(
+def _choose_default_method(
     defaults: AgentDefaults, acceptance_criteria: Sequence[str]
 ) -> tuple[VerificationMethod, Mapping[str, object]]:
     method = defaults.verification_method

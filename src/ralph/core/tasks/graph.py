@@ -7,7 +7,7 @@ from typing import TypeVar
 Id = TypeVar("Id", bound=Hashable)
 
 
-def cycle(needs: Mapping[Id, Collection[Id]]) -> tuple[Id, ...]:
+def find_cycle(needs: Mapping[Id, Collection[Id]]) -> tuple[Id, ...]:
     """One cycle, from an id along its needs back to itself, beginning with the graph's first; empty without one."""
     try:
         TopologicalSorter(needs).prepare()
@@ -18,23 +18,23 @@ def cycle(needs: Mapping[Id, Collection[Id]]) -> tuple[Id, ...]:
     return ()
 
 
-def named(cycle: Collection[Id]) -> str:
+def format_cycle(cycle: Collection[Id]) -> str:
     """A cycle in words: `a → b → a`."""
     return " → ".join(map(str, cycle))
 
 
-def unknown(needs: Mapping[Id, Collection[Id]]) -> dict[Id, tuple[Id, ...]]:
+def find_unknown_needs(needs: Mapping[Id, Collection[Id]]) -> dict[Id, tuple[Id, ...]]:
     """Who needs what is not in the graph."""
     return {id_: away for id_ in needs if (away := tuple(need for need in needs[id_] if need not in needs))}
 
 
-def ready(needs: Mapping[Id, Collection[Id]], done: Collection[Id]) -> tuple[Id, ...]:
+def find_ready(needs: Mapping[Id, Collection[Id]], done: Collection[Id]) -> tuple[Id, ...]:
     """What is not done and waits for nothing, in the graph's order."""
-    held = {*blocked(needs, done), *done}
+    held = {*find_blocked(needs, done), *done}
     return tuple(id_ for id_ in needs if id_ not in held)
 
 
-def blocked(needs: Mapping[Id, Collection[Id]], done: Collection[Id]) -> dict[Id, tuple[Id, ...]]:
+def find_blocked(needs: Mapping[Id, Collection[Id]], done: Collection[Id]) -> dict[Id, tuple[Id, ...]]:
     """What is not done and has to wait, and for what: a need is met only when it is done, in the graph or not."""
     finished = frozenset(done)
     return {

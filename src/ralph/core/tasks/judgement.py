@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
-from ralph.core.prompt import truncated
+from ralph.core.prompt import truncate_text
 
-MESSAGE_LIMIT = 5000
-DIFF_LIMIT = 60_000
-VERIFIED = "VERIFIED: All criteria appear to be met"
-NOT_VERIFIED = "NOT_VERIFIED: "
+MAX_JUDGED_MESSAGE_CHARS = 5000
+MAX_JUDGED_DIFF_CHARS = 60_000
+VERIFIED_REASON = "VERIFIED: All criteria appear to be met"
+NOT_VERIFIED_PREFIX = "NOT_VERIFIED: "
 
-_PROMPT = """\
+_JUDGE_PROMPT = """\
 Analyze the following output and determine if these criteria are met:
 
 Criteria to verify:
@@ -66,29 +66,29 @@ _DENIAL = re.compile(r'\bNOT_VERIFIED\b[ \t]*:?[ \t]*(.*)|"met"\s*:\s*false')
 _ASSENT = re.compile(r"[\s*`>#-]*VERIFIED\b")
 
 
-def question(criteria: Sequence[str], outcome: str, message: str, diff: str) -> str:
+def render_judge_prompt(criteria: Sequence[str], outcome: str, message: str, diff: str) -> str:
     """The prompt for the judge."""
     digest = hashlib.sha256(f"{message}\0{diff}".encode("utf-8", "surrogatepass")).hexdigest()
-    return _PROMPT.format(
+    return _JUDGE_PROMPT.format(
         criteria="\n".join(f"{number}. {criterion}" for number, criterion in enumerate(criteria, 1)),
         outcome=outcome or "(not told)",
         mark=f"===== {digest[:16]} =====",
-        message=truncated(message, MESSAGE_LIMIT),
-        diff=truncated(diff, DIFF_LIMIT) or "(not told)",
+        message=truncate_text(message, MAX_JUDGED_MESSAGE_CHARS),
+        diff=truncate_text(diff, MAX_JUDGED_DIFF_CHARS) or "(not told)",
     )
 
 
-def ruling(answer: str, criteria: Sequence[str]) -> Ruling | None:
+def parse_ruling(answer: str, criteria: Sequence[str]) -> Ruling | None:
     """What the judge says. None: it makes no sense. A single doubt is a no."""
-    reply = _json(answer)
+    reply = _parse_reply(answer)
     if reply:
-        return _from_json(reply, criteria)
+        return _rule_on_reply(reply, criteria)
     if denial := _DENIAL.search(answer):
-        return Ruling(False, NOT_VERIFIED + (denial.group(1) or "no reason given").strip())
-    return Ruling(True, VERIFIED) if _ASSENT.match(answer) else None
+        return Ruling(False, NOT_VERIFIED_PREFIX + (denial.group(1) or "no reason given").strip())
+    return Ruling(True, VERIFIED_REASON) if _ASSENT.match(answer) else None
 
 
-def _json(answer: str) -> _Reply | None:
+def _parse_reply(answer: str) -> _Reply | None:
     """The object in the answer, whatever is written around it."""
     try:
         reply = _DECODER.decode(answer[answer.index("{") : answer.rindex("}") + 1])
@@ -97,15 +97,15 @@ def _json(answer: str) -> _Reply | None:
     return reply if reply.criteria or reply.verdict else None
 
 
-def _from_json(reply: _Reply, criteria: Sequence[str]) -> Ruling:
+def _rule_on_reply(reply: _Reply, criteria: Sequence[str]) -> Ruling:
     for finding in reply.criteria:
         if not finding.met:
             known = criteria[finding.number - 1] if 0 < finding.number <= len(criteria) else f"#{finding.number}"
-            return Ruling(False, f"{NOT_VERIFIED}{known}: {finding.reason or 'not met'}")
+            return Ruling(False, f"{NOT_VERIFIED_PREFIX}{known}: {finding.reason or 'not met'}")
     verdict = reply.verdict.strip().upper()
     if verdict and verdict != "VERIFIED":
-        return Ruling(False, NOT_VERIFIED + (reply.reason or reply.verdict))
+        return Ruling(False, NOT_VERIFIED_PREFIX + (reply.reason or reply.verdict))
     silent = set(range(1, len(criteria) + 1)) - {finding.number for finding in reply.criteria}
     if reply.criteria and silent:
-        return Ruling(False, f"{NOT_VERIFIED}no verdict on: {criteria[min(silent) - 1]}")
-    return Ruling(True, VERIFIED)
+        return Ruling(False, f"{NOT_VERIFIED_PREFIX}no verdict on: {criteria[min(silent) - 1]}")
+    return Ruling(True, VERIFIED_REASON)

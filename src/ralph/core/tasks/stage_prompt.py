@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from ralph.core.tasks.criteria import expanded
+from ralph.core.tasks.criteria import expand_acceptance_criteria
 from ralph.model.spec import CompletionCriteria, Task, VerificationAttempt, VerificationMethod
 
-ATTEMPTS = 3  # how many of the latest are told
-DETAIL = 3000  # characters of what the last verification printed
-_LISTED = 20  # words a semantic check looks for
+MAX_LISTED_ATTEMPTS = 3  # how many of the latest are told
+MAX_VERIFICATION_DETAIL_CHARS = 3000  # characters of what the last verification printed
+_MAX_LISTED_WORDS = 20  # words a semantic check looks for
 
-TITLES: Mapping[str, str] = {
+STAGE_TITLES: Mapping[str, str] = {
     "coder": "Implementation",
     "reviewer": "Code Review",
     "tester": "Testing",
@@ -40,7 +40,7 @@ _STEPS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 
-_IMPORTANT = """\
+_PROMISE_RULES = """\
 IMPORTANT:
 - Only output the promise when ALL requirements are met
 - The promise must be completely and unequivocally TRUE
@@ -49,7 +49,7 @@ IMPORTANT:
 
 Your work will be verified. False promises will be detected."""
 
-_ONCE = """\
+_ONE_RUN_REQUIREMENTS = """\
 ## Completion Requirements
 
 When you have GENUINELY completed this stage, output:
@@ -58,7 +58,7 @@ When you have GENUINELY completed this stage, output:
 
 """
 
-_REQUIREMENTS = """\
+_LOOP_REQUIREMENTS = """\
 ## Completion Requirements
 
 When you have GENUINELY completed this stage:
@@ -79,7 +79,7 @@ _STATUS = """\
 ## Task Outcome (What "Done" Means)
 {outcome}"""
 
-_YOURS = """\
+_OWN_REQUIREMENTS = """\
 ## Your Completion Requirements
 
 When you have GENUINELY completed this stage:
@@ -122,105 +122,110 @@ class StageBrief(Struct, frozen=True):
     changes: str = ""  # what a later stage wants changed
 
 
-def looped(brief: StageBrief) -> str:
+def render_loop_prompt(brief: StageBrief) -> str:
     """The prompt of one iteration of a Ralph loop."""
     parts = [
-        _header(brief, f"\n- **Ralph Iteration**: {brief.iteration}/{brief.limit}"),
-        *_specification(brief),
-        _REQUIREMENTS.format(steps=_steps(brief.agent), promise=brief.criteria.promise) + _IMPORTANT,
-        _status(brief),
-        *_acceptance(brief),
-        *_requested(brief),
-        *_history(brief.attempts),
-        *_yours(brief),
+        _render_header(brief, f"\n- **Ralph Iteration**: {brief.iteration}/{brief.limit}"),
+        *_render_specification(brief),
+        _LOOP_REQUIREMENTS.format(steps=_render_steps(brief.agent), promise=brief.criteria.promise) + _PROMISE_RULES,
+        _render_status(brief),
+        *_render_acceptance(brief),
+        *_render_requested_changes(brief),
+        *_render_attempts(brief.attempts),
+        *_render_own_requirements(brief),
         f"The loop will continue until genuine completion or iteration {brief.limit}.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def single_pass(brief: StageBrief) -> str:
+def render_single_pass_prompt(brief: StageBrief) -> str:
     """The prompt of an agent whose loop is switched off."""
     parts = [
-        _header(brief, ""),
-        *_specification(brief),
-        *_acceptance(brief),
-        *_requested(brief),
-        _ONCE.format(promise=brief.criteria.promise) + _IMPORTANT,
+        _render_header(brief, ""),
+        *_render_specification(brief),
+        *_render_acceptance(brief),
+        *_render_requested_changes(brief),
+        _ONE_RUN_REQUIREMENTS.format(promise=brief.criteria.promise) + _PROMISE_RULES,
         *([] if brief.agent == "coder" else [_SEND_BACK]),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _header(brief: StageBrief, more: str) -> str:
+def _render_header(brief: StageBrief, more: str) -> str:
     task = brief.task
-    stage = TITLES.get(brief.agent, brief.agent)
+    stage = STAGE_TITLES.get(brief.agent, brief.agent)
     return f"## Task Information\n- **Task ID**: {task.id}\n- **Title**: {task.title}\n- **Stage**: {stage}{more}"
 
 
-def _specification(brief: StageBrief) -> list[str]:
+def _render_specification(brief: StageBrief) -> list[str]:
     described = [f"## Task Description\n{text}"] if (text := brief.task.description.strip()) else []
     specified = [f"## Specification\n{text}"] if (text := brief.specification.strip()) else []
     return described + specified
 
 
-def _steps(agent: str) -> str:
+def _render_steps(agent: str) -> str:
     return "\n".join(f"{number}. {step}" for number, step in enumerate(_STEPS.get(agent, _STEPS["coder"]), 1))
 
 
-def _status(brief: StageBrief) -> str:
+def _render_status(brief: StageBrief) -> str:
     spec = brief.task.completion_spec
     outcome = spec.outcome if spec else "Complete the assigned task."
     return _STATUS.format(iteration=brief.iteration, limit=brief.limit, agent=brief.agent, outcome=outcome)
 
 
-def _acceptance(brief: StageBrief) -> list[str]:
+def _render_acceptance(brief: StageBrief) -> list[str]:
     listed = "\n".join(f"- [ ] {criterion}" for criterion in _acceptance_criteria(brief.task))
     return [f"## Acceptance Criteria\n{listed}"] if listed else []
 
 
-def _requested(brief: StageBrief) -> list[str]:
+def _render_requested_changes(brief: StageBrief) -> list[str]:
     return [f"## Changes Requested\n{text}"] if (text := brief.changes.strip()) else []
 
 
-def _history(attempts: Sequence[VerificationAttempt]) -> list[str]:
+def _render_attempts(attempts: Sequence[VerificationAttempt]) -> list[str]:
     """The reasons of the last attempts, and what the very last verification printed."""
     if not attempts:
         return []
-    told = [f"- Iteration {a.iteration}: {_indented(a.reason, '  ')}" for a in attempts[-ATTEMPTS:]]
+    told = [f"- Iteration {a.iteration}: {_indent(a.reason, '  ')}" for a in attempts[-MAX_LISTED_ATTEMPTS:]]
     detail = attempts[-1].detail.strip()
     if detail:
-        told += ["", "The last verification printed:", "", "    " + _indented(detail[-DETAIL:], "    ")]
+        told += [
+            "",
+            "The last verification printed:",
+            "",
+            "    " + _indent(detail[-MAX_VERIFICATION_DETAIL_CHARS:], "    "),
+        ]
     return ["\n".join(["## Previous Attempts", "These did not count as done. Repair the cause first.", *told])]
 
 
-def _yours(brief: StageBrief) -> list[str]:
+def _render_own_requirements(brief: StageBrief) -> list[str]:
     criteria = brief.criteria
-    text = _YOURS.format(
+    text = _OWN_REQUIREMENTS.format(
         agent=brief.agent,
         description=criteria.description,
         promise=criteria.promise,
         method=criteria.verification_method.value,
     )
-    words = _words_looked_for(criteria, _acceptance_criteria(brief.task))
+    words = _find_expected_words(criteria, _acceptance_criteria(brief.task))
     evident = "In your final message, say of each of these, in these very words, how it is met:\n"
     return [
         text,
-        *([evident + "\n".join(f"- {word}" for word in words[:_LISTED])] if words else []),
+        *([evident + "\n".join(f"- {word}" for word in words[:_MAX_LISTED_WORDS])] if words else []),
         *([] if brief.agent == "coder" else [_SEND_BACK]),
     ]
 
 
-def _words_looked_for(criteria: CompletionCriteria, acceptance_criteria: Sequence[str]) -> list[str]:
+def _find_expected_words(criteria: CompletionCriteria, acceptance_criteria: Sequence[str]) -> list[str]:
     """What semantic checks, stages included, will look for."""
     found: list[str] = []
-    for method, config in _checks(criteria.verification_method.value, criteria.verification_config):
+    for method, config in _flatten_checks(criteria.verification_method.value, criteria.verification_config):
         wanted = config.get("check_for") if method == VerificationMethod.SEMANTIC.value else None
         if isinstance(wanted, str | list | tuple):
-            found += expanded(wanted, acceptance_criteria)
+            found += expand_acceptance_criteria(wanted, acceptance_criteria)
     return list(dict.fromkeys(found))
 
 
-def _checks(method: str, config: Mapping[str, object]) -> list[tuple[object, Mapping[str, object]]]:
+def _flatten_checks(method: str, config: Mapping[str, object]) -> list[tuple[object, Mapping[str, object]]]:
     stages = config.get("stages") if method == VerificationMethod.MULTI_STAGE.value else None
     if not isinstance(stages, list | tuple):
         return [(method, config)]
@@ -232,5 +237,5 @@ def _acceptance_criteria(task: Task) -> Sequence[str]:
     return task.completion_spec.acceptance_criteria if task.completion_spec else ()
 
 
-def _indented(text: str, margin: str) -> str:
+def _indent(text: str, margin: str) -> str:
     return text.strip().replace("\n", f"\n{margin}")

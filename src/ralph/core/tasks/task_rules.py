@@ -8,19 +8,24 @@ from msgspec.structs import replace
 
 from ralph.model import board
 from ralph.model.board import Change, Entry, IllegalMove
-from ralph.model.spec import ROLES, STATUSES, Role, Status, Task, TaskCompletionSpec
+from ralph.model.spec import ROLES, TASK_STATUSES, Role, Task, TaskCompletionSpec, TaskStatus
 
-LAST_OUTPUT = 5000  # characters of it that a failure keeps
-LOOP, FAILURE, SENT_BACK = "ralph", "ralph_failure", "ralph_send_backs"  # keys of a task's metadata
-AT_WORK, RUN_GONE = "cancelled while it was worked on", "cancelled after its run was gone"  # not given up by anyone
-GIVEN_UP = "given_up"  # a key of a send-back: it was before the task was given up, and counts no more
+MAX_LAST_OUTPUT_CHARS = 5000  # characters of it that a failure keeps
+LOOP_KEY, FAILURE_KEY, SEND_BACKS_KEY = "ralph", "ralph_failure", "ralph_send_backs"  # keys of a task's metadata
+CANCELLED_AT_WORK, CANCELLED_RUN_GONE = (
+    "cancelled while it was worked on",
+    "cancelled after its run was gone",
+)  # not given up by anyone
+GIVEN_UP_KEY = "given_up"  # a key of a send-back: it was before the task was given up, and counts no more
 
-_ACTIVE: tuple[Status, ...] = ("in_progress",)
-_RESTING: tuple[Status, ...] = ("todo", "blocked", "cancelled")
-_LEGAL: Mapping[type[Change], tuple[tuple[Status, ...], str]] = {  # from which statuses, and what it is called
+_ACTIVE: tuple[TaskStatus, ...] = ("in_progress",)
+_RESTING: tuple[TaskStatus, ...] = ("todo", "blocked", "cancelled")
+_LEGAL_CHANGES: Mapping[
+    type[Change], tuple[tuple[TaskStatus, ...], str]
+] = {  # from which statuses, and what it is called
     board.Claimed: (("todo",), "be claimed"),
     board.TakenOver: (_ACTIVE, "be taken over"),
-    board.Housed: (_ACTIVE, "get a branch"),
+    board.BranchAssigned: (_ACTIVE, "get a branch"),
     board.StageEntered: (_ACTIVE, "enter a stage"),
     board.IterationBegun: (_ACTIVE, "begin an iteration"),
     board.StagePassed: (_ACTIVE, "pass a stage"),
@@ -30,13 +35,13 @@ _LEGAL: Mapping[type[Change], tuple[tuple[Status, ...], str]] = {  # from which 
     board.Blocked: (("todo", "in_progress"), "be blocked"),
     board.Cancelled: (("todo", "in_progress", "blocked"), "be cancelled"),
     board.Reopened: (("blocked", "cancelled"), "be opened again"),
-    board.Landed: (_ACTIVE, "be done"),
+    board.TaskLanded: (_ACTIVE, "be done"),
     board.Edited: (_RESTING, "be edited"),
-    board.IterationEnded: (STATUSES, "be logged"),
-    board.Attempted: (STATUSES, "be verified"),
-    board.Spent: (STATUSES, "be paid for"),
+    board.IterationEnded: (TASK_STATUSES, "be logged"),
+    board.Attempted: (TASK_STATUSES, "be verified"),
+    board.CostRecorded: (TASK_STATUSES, "be paid for"),
 }
-_HINTS: Mapping[Status, str] = {
+_HINTS: Mapping[TaskStatus, str] = {
     "todo": "`ralph execute {id}` starts it",
     "in_progress": "`ralph task cancel {id}` ends the work on it",
     "blocked": "`ralph task edit {id} --status todo` opens it again",
@@ -45,75 +50,77 @@ _HINTS: Mapping[Status, str] = {
 }
 
 
-def moved(entry: Entry, change: Change) -> Entry:
+def apply_change(entry: Entry, change: Change) -> Entry:
     """The entry after the change; IllegalMove where that cannot happen."""
     task = entry.task
-    statuses, verb = _LEGAL[type(change)]
+    statuses, verb = _LEGAL_CHANGES[type(change)]
     if task.status not in statuses:
-        raise IllegalMove(f"task {task.id!r} is {spoken(task.status)}: it cannot {verb}", hint(task))
+        raise IllegalMove(f"task {task.id!r} is {format_status(task.status)}: it cannot {verb}", suggest_command(task))
     match change:
         case board.Claimed():
-            return _claimed(entry, change)
+            return _claim(entry, change)
         case board.TakenOver(worker=worker, of=gone):
-            _demand(entry.worker == gone, task, f"is in the hands of {entry.worker}, not of {gone}")
+            _require(entry.worker == gone, task, f"is in the hands of {entry.worker}, not of {gone}")
             return replace(entry, worker=worker)
-        case board.Housed(branch=branch, target=target):
+        case board.BranchAssigned(branch=branch, target=target):
             return replace(entry, branch=branch, target=target)
         case board.StageEntered(stage=stage):
-            return _entered(entry, stage)
+            return _enter_stage(entry, stage)
         case board.IterationBegun():
-            return _iterating(entry, change)
+            return _begin_iteration(entry, change)
         case board.StagePassed(stage=stage):
-            return _passed(entry, stage)
+            return _pass_stage(entry, stage)
         case board.SentBack():
-            return _sent_back(entry, change)
+            return _send_back(entry, change)
         case board.GaveUp():
-            return _resting(entry, "todo", iteration=0, metadata=_failure(task, change))
+            return _stop_work(entry, "todo", iteration=0, metadata=_record_failure(task, change))
         case board.Released():
-            return _resting(entry, "todo")
+            return _stop_work(entry, "todo")
         case board.Blocked(reason=reason):
-            return _resting(entry, "blocked", metadata={**task.metadata, "blocked": _why(reason, entry)})
+            return _stop_work(entry, "blocked", metadata={**task.metadata, "blocked": _describe_reason(reason, entry)})
         case board.Cancelled(reason=reason):
-            return _resting(entry, "cancelled", metadata={**task.metadata, "cancelled": _why(reason, entry)})
+            return _stop_work(
+                entry, "cancelled", metadata={**task.metadata, "cancelled": _describe_reason(reason, entry)}
+            )
         case board.Reopened():
-            return _resting(entry, "todo", metadata=_without(task.metadata, "blocked", "cancelled"))
-        case board.Landed(commit=commit):
-            return _landed(entry, commit)
+            return _stop_work(entry, "todo", metadata=_drop_keys(task.metadata, "blocked", "cancelled"))
+        case board.TaskLanded(commit=commit):
+            return _land(entry, commit)
         case board.Edited():
-            return _edited(entry, change)
-        case board.IterationEnded() | board.Attempted() | board.Spent():
+            return _edit(entry, change)
+        case board.IterationEnded() | board.Attempted() | board.CostRecorded():
             return entry
         case _:
             assert_never(change)
 
 
-def spoken(status: Status) -> str:
+def format_status(status: TaskStatus) -> str:
     """As people say it."""
     return status.replace("_", " ")
 
 
-def hint(task: Task) -> str:
+def suggest_command(task: Task) -> str:
     """What can be done with a task in its state."""
     return _HINTS[task.status].format(id=task.id)
 
 
-def iso(at: float) -> str:
+def format_iso_time(at: float) -> str:
     """A unix time as the seeds write it: 2024-01-15T10:30:00Z."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def send_backs(task: Task) -> list[Mapping[str, object]]:
+def list_send_backs(task: Task) -> list[Mapping[str, object]]:
     """Those that count: since it was last given up."""
-    return [back for back in _all_send_backs(task.metadata) if not back.get(GIVEN_UP)]
+    return [back for back in _list_all_send_backs(task.metadata) if not back.get(GIVEN_UP_KEY)]
 
 
-def only_its_work_was_cancelled(task: Task) -> bool:
+def is_only_work_cancelled(task: Task) -> bool:
     """Whether somebody ended the work on it, and did not give it up: that can be gone on with unasked."""
     why = task.metadata.get("cancelled")
-    return isinstance(why, Mapping) and why.get("reason") in (AT_WORK, RUN_GONE)
+    return isinstance(why, Mapping) and why.get("reason") in (CANCELLED_AT_WORK, CANCELLED_RUN_GONE)
 
 
-def _claimed(entry: Entry, change: board.Claimed) -> Entry:
+def _claim(entry: Entry, change: board.Claimed) -> Entry:
     task = entry.task
     stage = change.stage or task.stage or ROLES[0]
     before = ROLES[: ROLES.index(stage) + (change.stage is None)]  # who is not told where to begin repeats nothing
@@ -125,61 +132,63 @@ def _claimed(entry: Entry, change: board.Claimed) -> Entry:
     )
 
 
-def _entered(entry: Entry, stage: Role) -> Entry:
+def _enter_stage(entry: Entry, stage: Role) -> Entry:
     task = entry.task
     if stage == task.stage:
         return entry
     forward = task.stage is not None and ROLES.index(stage) > ROLES.index(task.stage)
-    _demand(forward, task, f"is at {task.stage}: only sending it back leads to {stage}")
-    _demand(task.stage in entry.passed, task, f"has not passed {task.stage} yet: it cannot enter {stage}")
-    return replace(entry, task=replace(task, stage=stage, iteration=0, metadata=_without(task.metadata, LOOP)))
+    _require(forward, task, f"is at {task.stage}: only sending it back leads to {stage}")
+    _require(task.stage in entry.passed, task, f"has not passed {task.stage} yet: it cannot enter {stage}")
+    return replace(entry, task=replace(task, stage=stage, iteration=0, metadata=_drop_keys(task.metadata, LOOP_KEY)))
 
 
-def _iterating(entry: Entry, change: board.IterationBegun) -> Entry:
+def _begin_iteration(entry: Entry, change: board.IterationBegun) -> Entry:
     task, number, most = entry.task, change.iteration, change.max_iterations
-    _demand(change.stage == task.stage, task, f"is at {task.stage}: {change.stage} cannot work on it")
-    _demand(1 <= number <= most, task, f"has {most} iterations at {task.stage}: there is no iteration {number}")
-    loop = task.metadata.get(LOOP)
+    _require(change.stage == task.stage, task, f"is at {task.stage}: {change.stage} cannot work on it")
+    _require(1 <= number <= most, task, f"has {most} iterations at {task.stage}: there is no iteration {number}")
+    loop = task.metadata.get(LOOP_KEY)
     goes_on = isinstance(loop, Mapping) and number > 1
     loop = {
         "stage": change.stage,
         "iteration": number,
         "max_iterations": most,
-        "started_at": loop["started_at"] if isinstance(loop, Mapping) and goes_on else iso(change.at),
+        "started_at": loop["started_at"] if isinstance(loop, Mapping) and goes_on else format_iso_time(change.at),
         "completion_promise": change.completion_promise,
     }
     passed = tuple(role for role in entry.passed if role != change.stage)  # what works on may break what it proved
-    return replace(entry, passed=passed, task=replace(task, iteration=number, metadata={**task.metadata, LOOP: loop}))
+    return replace(
+        entry, passed=passed, task=replace(task, iteration=number, metadata={**task.metadata, LOOP_KEY: loop})
+    )
 
 
-def _passed(entry: Entry, stage: Role) -> Entry:
+def _pass_stage(entry: Entry, stage: Role) -> Entry:
     task = entry.task
-    _demand(stage == task.stage, task, f"is at {task.stage}: it cannot pass {stage}")
-    failure = task.metadata.get(FAILURE)
-    overcome = (FAILURE,) if isinstance(failure, Mapping) and failure.get("stage") == stage else ()
+    _require(stage == task.stage, task, f"is at {task.stage}: it cannot pass {stage}")
+    failure = task.metadata.get(FAILURE_KEY)
+    overcome = (FAILURE_KEY,) if isinstance(failure, Mapping) and failure.get("stage") == stage else ()
     passed = (*(role for role in entry.passed if role != stage), stage)
-    return replace(entry, passed=passed, task=replace(task, metadata=_without(task.metadata, LOOP, *overcome)))
+    return replace(entry, passed=passed, task=replace(task, metadata=_drop_keys(task.metadata, LOOP_KEY, *overcome)))
 
 
-def _sent_back(entry: Entry, change: board.SentBack) -> Entry:
+def _send_back(entry: Entry, change: board.SentBack) -> Entry:
     task = entry.task
-    _demand(task.stage != ROLES[0], task, f"is at {task.stage}: there is nobody to send it back to")
-    record = {"stage": task.stage, "changes": change.changes, "at": iso(change.at)}
-    metadata = {**_without(task.metadata, LOOP), SENT_BACK: [*_all_send_backs(task.metadata), record]}
+    _require(task.stage != ROLES[0], task, f"is at {task.stage}: there is nobody to send it back to")
+    record = {"stage": task.stage, "changes": change.changes, "at": format_iso_time(change.at)}
+    metadata = {**_drop_keys(task.metadata, LOOP_KEY), SEND_BACKS_KEY: [*_list_all_send_backs(task.metadata), record]}
     return replace(entry, passed=(), task=replace(task, stage=ROLES[0], iteration=0, metadata=metadata))
 
 
-def _landed(entry: Entry, commit: str) -> Entry:
+def _land(entry: Entry, commit: str) -> Entry:
     task = entry.task
-    _demand(task.stage in entry.passed, task, f"has not passed {task.stage}: it cannot be done")
-    metadata = _without(task.metadata, LOOP, FAILURE)
+    _require(task.stage in entry.passed, task, f"has not passed {task.stage}: it cannot be done")
+    metadata = _drop_keys(task.metadata, LOOP_KEY, FAILURE_KEY)
     if commit:
         metadata["landed"] = {"commit": commit, "target": entry.target}
-    return _resting(entry, "done", metadata=metadata)
+    return _stop_work(entry, "done", metadata=metadata)
 
 
-def _resting(
-    entry: Entry, status: Status, iteration: int | None = None, metadata: Mapping[str, object] | None = None
+def _stop_work(
+    entry: Entry, status: TaskStatus, iteration: int | None = None, metadata: Mapping[str, object] | None = None
 ) -> Entry:
     """Nobody works on it; the loop is over."""
     task = entry.task
@@ -190,28 +199,28 @@ def _resting(
             task,
             status=status,
             iteration=task.iteration if iteration is None else iteration,
-            metadata=_without(task.metadata if metadata is None else metadata, LOOP),
+            metadata=_drop_keys(task.metadata if metadata is None else metadata, LOOP_KEY),
         ),
     )
 
 
-def _failure(task: Task, change: board.GaveUp) -> dict[str, object]:
+def _record_failure(task: Task, change: board.GaveUp) -> dict[str, object]:
     failure = {
         "stage": task.stage,
         "iterations_used": change.iterations_used,
-        "last_output": change.last_output[-LAST_OUTPUT:],
+        "last_output": change.last_output[-MAX_LAST_OUTPUT_CHARS:],
         "reason": change.reason,
     }
-    backs = [{**back, GIVEN_UP: True} for back in _all_send_backs(task.metadata)]
-    return {**task.metadata, FAILURE: failure, **({SENT_BACK: backs} if backs else {})}
+    backs = [{**back, GIVEN_UP_KEY: True} for back in _list_all_send_backs(task.metadata)]
+    return {**task.metadata, FAILURE_KEY: failure, **({SEND_BACKS_KEY: backs} if backs else {})}
 
 
-def _all_send_backs(metadata: Mapping[str, object]) -> list[Mapping[str, object]]:
-    found = metadata.get(SENT_BACK)
+def _list_all_send_backs(metadata: Mapping[str, object]) -> list[Mapping[str, object]]:
+    found = metadata.get(SEND_BACKS_KEY)
     return [*found] if isinstance(found, list | tuple) else []
 
 
-def _edited(entry: Entry, change: board.Edited) -> Entry:
+def _edit(entry: Entry, change: board.Edited) -> Entry:
     task = entry.task
     given = {
         name: value
@@ -219,11 +228,11 @@ def _edited(entry: Entry, change: board.Edited) -> Entry:
         if (value := getattr(change, name)) is not None
     }
     entry = replace(entry, task=replace(task, **given))
-    undone = next((role for role in entry.passed if _means_other(role, task, entry.task)), None)
-    return entry if undone is None else _back_at(entry, undone)
+    undone = next((role for role in entry.passed if _has_other_meaning(role, task, entry.task)), None)
+    return entry if undone is None else _return_to_stage(entry, undone)
 
 
-def _means_other(role: Role, before: Task, after: Task) -> bool:
+def _has_other_meaning(role: Role, before: Task, after: Task) -> bool:
     """Whether what its promise was verified by has changed. How often it may try is no part of that."""
     return _meaning(role, before.completion_spec) != _meaning(role, after.completion_spec)
 
@@ -233,20 +242,20 @@ def _meaning(role: Role, spec: TaskCompletionSpec | None) -> object:
     return spec and (spec.outcome, spec.acceptance_criteria, own and replace(own, max_iterations=None))
 
 
-def _back_at(entry: Entry, role: Role) -> Entry:
+def _return_to_stage(entry: Entry, role: Role) -> Entry:
     """What was proven by other criteria has to be proven again, and all that followed."""
     passed = tuple(earlier for earlier in entry.passed if ROLES.index(earlier) < ROLES.index(role))
     return replace(entry, passed=passed, task=replace(entry.task, stage=role, iteration=0))
 
 
-def _why(reason: str, entry: Entry) -> dict[str, object]:
+def _describe_reason(reason: str, entry: Entry) -> dict[str, object]:
     return {"reason": reason, "stage": entry.task.stage, "branch": entry.branch}
 
 
-def _without(metadata: Mapping[str, object], *keys: str) -> dict[str, object]:
+def _drop_keys(metadata: Mapping[str, object], *keys: str) -> dict[str, object]:
     return {key: value for key, value in metadata.items() if key not in keys}
 
 
-def _demand(condition: bool, task: Task, otherwise: str) -> None:
+def _require(condition: bool, task: Task, otherwise: str) -> None:
     if not condition:
-        raise IllegalMove(f"task {task.id!r} {otherwise}", hint(task))
+        raise IllegalMove(f"task {task.id!r} {otherwise}", suggest_command(task))

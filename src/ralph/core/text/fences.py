@@ -6,7 +6,7 @@ from collections.abc import Iterator
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
-def marked(text: str) -> Iterator[tuple[str, bool]]:
+def classify_fenced_lines(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is said. A fence that is never closed swallows the rest: doubt is no claim."""
     fence = ""
     for line in text.splitlines():

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from ralph.model.message import Parent
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./@+-]*")
-_OTHER_THAN_TEXT = re.compile(  # to a reader of YAML
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./@+-]*")
+_YAML_NON_TEXT = re.compile(  # to a reader of YAML
     r"true|false|yes|no|on|off|null|y|n|[0-9._]+|0x[0-9a-f]+|[0-9.]+e[+-]?[0-9]+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}",
     re.IGNORECASE,
 )
@@ -17,32 +17,32 @@ _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # though
 _PARENT_FIELD = re.compile(r"(msg_id|kind|meta)\s*:(?:\s+(.*))?")
 
 
-class Fields(Struct, frozen=True):
+class FrontMatter(Struct, frozen=True):
     """What the front matter says."""
 
     values: Mapping[str, str]
     parents: tuple[Parent, ...] = ()
 
 
-def written_parents(parents: Sequence[Parent]) -> str:
+def render_parents(parents: Sequence[Parent]) -> str:
     """Their lines; nothing where there are none."""
     lines = ["parents:\n"] if parents else []
     for parent in parents:
-        lines.append(f"    - msg_id: {written(parent.msg_id)}\n")
+        lines.append(f"    - msg_id: {render_scalar(parent.msg_id)}\n")
         if parent.kind:
-            lines.append(f"      kind: {written(parent.kind)}\n")
+            lines.append(f"      kind: {render_scalar(parent.kind)}\n")
     return "".join(lines)
 
 
-def written(value: str) -> str:
+def render_scalar(value: str) -> str:
     """A plain word as it is, anything else as a JSON string: no value can break out of its line."""
-    if _PLAIN.fullmatch(value) and not _OTHER_THAN_TEXT.fullmatch(value):
+    if _PLAIN_WORD.fullmatch(value) and not _YAML_NON_TEXT.fullmatch(value):
         return value
     text = msgspec.json.encode(value.encode("utf-8", "replace").decode()).decode()
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def read_fields(text: str) -> Fields:
+def parse_front_matter(text: str) -> FrontMatter:
     """What can be understood of it. Of a key that comes twice, the first counts."""
     values: dict[str, str] = {}
     nested: dict[str, list[str]] = {}
@@ -54,12 +54,14 @@ def read_fields(text: str) -> Fields:
         key, colon, value = line.partition(":")
         key = key.strip()
         if colon:
-            values.setdefault(key, _scalar(value.strip()))
+            values.setdefault(key, _parse_scalar(value.strip()))
     inline = values.pop("parents", "")
-    return Fields(values, tuple(_listed(inline) if inline else _itemized(nested.get("parents", ()))))
+    return FrontMatter(
+        values, tuple(_parse_inline_parents(inline) if inline else _parse_listed_parents(nested.get("parents", ())))
+    )
 
 
-def _scalar(value: str) -> str:
+def _parse_scalar(value: str) -> str:
     if value[:1] == '"':
         try:
             return msgspec.json.decode(value, type=str)
@@ -70,19 +72,19 @@ def _scalar(value: str) -> str:
     return "" if value in ("null", "~") else value
 
 
-def _listed(value: str) -> Iterator[Parent]:
+def _parse_inline_parents(value: str) -> Iterator[Parent]:
     """Parents on one line: `[a, b]`, or objects in JSON."""
     try:
         items = msgspec.json.decode(value, type=list[str | dict[str, object]])
     except msgspec.DecodeError:
-        items = [_scalar(word.strip()) for word in value.strip("[]").split(",")]
+        items = [_parse_scalar(word.strip()) for word in value.strip("[]").split(",")]
     for item in items:
         fields = {"msg_id": item} if isinstance(item, str) else item
         if msg_id := fields.get("msg_id"):
             yield Parent(str(msg_id), str(fields.get("kind", "")))
 
 
-def _itemized(lines: Sequence[str]) -> Iterator[Parent]:
+def _parse_listed_parents(lines: Sequence[str]) -> Iterator[Parent]:
     """Parents one below the other: words, as in old files, or objects."""
     items: list[dict[str, str]] = []
     for line in lines:
@@ -91,9 +93,9 @@ def _itemized(lines: Sequence[str]) -> Iterator[Parent]:
         text = line.removeprefix("-").strip()
         field = _PARENT_FIELD.fullmatch(text)
         if items and field:
-            items[-1].setdefault(field[1], _scalar((field[2] or "").strip()))
+            items[-1].setdefault(field[1], _parse_scalar((field[2] or "").strip()))
         elif items:
-            items[-1].setdefault("msg_id", _scalar(text))
+            items[-1].setdefault("msg_id", _parse_scalar(text))
     for item in items:
         if item.get("msg_id"):
             yield Parent(item["msg_id"], item.get("kind", ""))

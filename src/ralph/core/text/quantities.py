@@ -3,21 +3,21 @@
 from ralph.model.events import Usage
 
 
-def tokens(count: int) -> str:
+def format_tokens(count: int) -> str:
     """999, 2K, 1.2M."""
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}M"
     return f"{(count + 500) // 1000}K" if count >= 1000 else str(count)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """59s, 1m, 6m7s, 1h1m1s: whole seconds, without the parts that are nought."""
     whole = max(0, int(seconds + 0.5))
     parts = ((whole // 3600, "h"), (whole // 60 % 60, "m"), (whole % 60, "s"))
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
-def spaced_duration(seconds: float) -> str:
+def format_spaced_duration(seconds: float) -> str:
     """42s, 5m 23s, 1h 0m 7s: a clock that runs, so no part below the largest is left out."""
     whole = max(0, int(seconds))
     parts = [f"{whole // 3600}h"] if whole >= 3600 else []
@@ -25,7 +25,7 @@ def spaced_duration(seconds: float) -> str:
     return " ".join([*parts, f"{whole % 60}s"])
 
 
-def exact_duration(seconds: float) -> str:
+def format_exact_duration(seconds: float) -> str:
     """300 → 5m0s, 90 → 1m30s, 1.5 → 1.5s: no part is left out below the largest."""
     minutes, rest = divmod(max(0.0, seconds), 60)
     hours, minutes = divmod(int(minutes), 60)
@@ -35,25 +35,25 @@ def exact_duration(seconds: float) -> str:
     return f"{hours}h{text}" if hours else text
 
 
-def timing(seconds: float) -> str:
+def format_timing(seconds: float) -> str:
     """As `duration`, but with tenths below a minute: how long a check took."""
-    return f"{max(0.0, seconds):.1f}s" if seconds < 59.95 else duration(seconds)
+    return f"{max(0.0, seconds):.1f}s" if seconds < 59.95 else format_duration(seconds)
 
 
-def money(usd: float | None, unknown: str = "—") -> str:
+def format_money(usd: float | None, unknown: str = "—") -> str:
     """$5.76; what is too little to show is not nothing."""
     if usd is None:
         return unknown
     return "<$0.01" if 0 < usd < 0.005 else f"${usd:,.2f}"
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """1 line, 2 lines."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def traffic(usage: Usage) -> str:
+def format_usage(usage: Usage) -> str:
     """1.2M in (850K cached) / 45K out; what the cache gave and what it took are both cached."""
     cached = usage.cache_read_tokens + usage.cache_write_tokens
-    aside = f" ({tokens(cached)} cached)" if cached else ""
-    return f"{tokens(usage.input_tokens)} in{aside} / {tokens(usage.output_tokens)} out"
+    aside = f" ({format_tokens(cached)} cached)" if cached else ""
+    return f"{format_tokens(usage.input_tokens)} in{aside} / {format_tokens(usage.output_tokens)} out"

@@ -5,20 +5,20 @@ import errno
 from ralph.model.errors import MachineError
 
 
-def unwritable(path: str, error: OSError) -> MachineError:
+def explain_write_error(path: str, error: OSError) -> MachineError:
     """`path`: where no part of it is named by the error itself."""
     where = str(error.filename or path)
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return MachineError(f"cannot write to {where}: {error.strerror}", "free some space, then try again")
         case errno.EEXIST:
-            return _no_folder(where)
+            return _folder_error(where)
         case errno.ENOTDIR:
-            return _no_folder(where.rpartition("/")[0])
+            return _folder_error(where.rpartition("/")[0])
         case _:
             why = error.strerror or error
             return MachineError(f"cannot write to {where}: {why}", "make it writable; `ralph doctor` looks at it too")
 
 
-def _no_folder(path: str) -> MachineError:
+def _folder_error(path: str) -> MachineError:
     return MachineError(f"{path} is no folder, and ralph needs one there", f"move it away: mv {path} {path}.old")

@@ -9,13 +9,13 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.policies.staged import unpromised, wanted_changes
-from ralph.core.tasks.criteria import claimed
-from ralph.core.tasks.stage_prompt import ATTEMPTS, StageBrief, looped, single_pass
-from ralph.core.tasks.task_rules import iso
-from ralph.core.text.secrets import hidden
-from ralph.engine.agent_run import Call, Caller, Papers
-from ralph.engine.emit import tell
+from ralph.core.policies.staged import explain_missing_promise, extract_wanted_changes
+from ralph.core.tasks.criteria import has_promise
+from ralph.core.tasks.stage_prompt import MAX_LISTED_ATTEMPTS, StageBrief, render_loop_prompt, render_single_pass_prompt
+from ralph.core.tasks.task_rules import format_iso_time
+from ralph.core.text.secrets import redact
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
+from ralph.engine.emit import emit
 from ralph.model import board
 from ralph.model.board import Change, Entry, IterationEnded
 from ralph.model.errors import RalphError
@@ -39,84 +39,84 @@ from ralph.model.ports import Inbox, Watcher
 from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
 from ralph.model.verdict import Claim, Verdict
 
-OVER_BUDGET = "the budget of all tasks together is spent"
-UNSEEN = "Its promise has not been looked at"
-RESOLVED = "It was to resolve a merge conflict"
+OVER_BUDGET_REASON = "the budget of all tasks together is spent"
+UNVERIFIED_REASON = "Its promise has not been looked at"
+RESOLVED_CONFLICT_REASON = "It was to resolve a merge conflict"
 
 
-class Part(Struct, frozen=True):
+class StageSetup(Struct, frozen=True):
     """What one stage works with."""
 
     criteria: CompletionCriteria
-    caller: Caller
+    runner: AgentRunner
     loops: bool = True
-    of_files: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
+    merged_tree_criteria: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
 
 
-class Terms(Struct, frozen=True):
+class TaskRunConfig(Struct, frozen=True):
     """What one task is told once."""
 
     run: str
-    records: str  # the run's own folder
+    run_dir: str  # the run's own folder
     specification: str
     environment: Mapping[str, str]  # of verifications
     loose: bool = False
 
 
-class Desk(Struct, frozen=True):
+class TaskBoard(Struct, frozen=True):
     """What the board says and is told. Every write has a key: a repeat is harmless."""
 
     entry: Callable[[], Entry]
     record: Callable[[Sequence[Change], str], object]
-    attempts: Callable[[str], Sequence[VerificationAttempt]]
-    lent: Callable[[], AbstractContextManager[float | None]]  # money for one agent run; None: no limit
-    paid: Callable[[float | None], object]  # what it cost in the end
+    list_attempts: Callable[[str], Sequence[VerificationAttempt]]
+    reserve: Callable[[], AbstractContextManager[float | None]]  # money for one agent run; None: no limit
+    settle: Callable[[float | None], object]  # what it cost in the end
 
 
-class Site(Struct, frozen=True):
+class Workspace(Struct, frozen=True):
     """The work tree, through git."""
 
     folder: str
     diff: Callable[[], str]
     tree: Callable[[], str]  # a hash of all files
-    keep: Callable[[str], str]  # commit what an agent left lying about; why that cannot be
+    commit_leftovers: Callable[[str], str]  # commit what an agent left lying about; why that cannot be
     land: Callable[[Callable[[str], str]], Landed]  # given what looks at the merged tree and says what is wrong
 
 
-class StageWorld:
+class PipelineEffects:
     """Everything the loop of one task may touch."""
 
     def __init__(
         self,
-        terms: Terms,
-        parts: Mapping[str, Part],
-        desk: Desk,
-        site: Site,
+        terms: TaskRunConfig,
+        parts: Mapping[str, StageSetup],
+        desk: TaskBoard,
+        site: Workspace,
         verify: Callable[[Claim, CompletionCriteria], Verdict],
         inbox: Inbox,
         watchers: Sequence[Watcher],
     ) -> None:
-        self._terms, self._parts, self._desk, self._site = terms, parts, desk, site
+        self._config, self._stages, self._board, self._workspace = terms, parts, desk, site
         self._verify = verify
         self._inbox, self._watchers = inbox, watchers
         self._steps = 0  # a number for every record
         self._calls = 0
         self._iteration = 0
-        self._open: IterationEnded | None = None  # an iteration whose promise is to be looked at
+        self._open_iteration: IterationEnded | None = None  # an iteration whose promise is to be looked at
         self._proofs: dict[str, str] = {}  # by stage: the message whose promise held
         self.last_text = ""
-        self.landed_as = ""
+        self.landed_commit = ""
 
     def perform(self, decision: Decision) -> Fact:
         """One step of the loop."""
         match decision:
             case RunAgent(brief):
-                with self._desk.lent() as usd:
-                    return self._attempt(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET)
+                with self._board.reserve() as usd:
+                    return self._run_agent(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET_REASON)
             case Verify(role, turn, _, text):
-                return self._verified(cast("Role", role), turn, text)
+                return self._verify_promise(cast("Role", role), turn, text)
             case Land(proven):
-                return self._landed(proven)
+                return self._land(proven)
             case Wait(seconds):
                 self._inbox.wait(seconds)
                 return Waited()
@@ -124,83 +124,91 @@ class StageWorld:
                 raise ValueError(f"`ralph execute` does not know how to {decision!r}")
 
     # -- an agent -------------------------------------------------------------------------------
-    def _attempt(self, brief: Brief, lent: float | None) -> Fact:
+    def _run_agent(self, brief: Brief, lent: float | None) -> Fact:
         self._calls += 1
         self._iteration = brief.iteration
         role = cast("Role", brief.role)
-        part = self._parts[role]
+        part = self._stages[role]
         if brief.turns:
-            self._enter(brief, role, part.criteria.promise)
-        prompt = self._prompt(brief, part) if brief.turns else _conflict(brief)
+            self._record_start(brief, role, part.criteria.promise)
+        prompt = self._build_prompt(brief, part) if brief.turns else _build_conflict_prompt(brief)
         budget = min((usd for usd in (brief.budget_usd, lent) if usd is not None), default=None)
-        call = Call(prompt, "stream", self._papers(), brief.iteration, budget, _variables(brief))
+        call = AgentRequest(prompt, "stream", self._name_call_files(), brief.iteration, budget, _build_variables(brief))
         try:
-            reported = part.caller.call(call, self._watchers)
+            reported = part.runner.run(call, self._watchers)
         except RalphError as error:
             reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
         if reported is None:
-            return Interrupted(self._inbox.interruption())
-        self._desk.paid(reported.cost_usd)
+            return Interrupted(self._inbox.poll_interruption())
+        self._board.settle(reported.cost_usd)
         self.last_text = reported.text or self.last_text
-        self._settle(brief, role, reported)
-        return replace(reported, tree=self._site.tree())
+        self._record_end(brief, role, reported)
+        return replace(reported, tree=self._workspace.tree())
 
-    def _enter(self, brief: Brief, role: Role, promise: str) -> None:
-        entry, now = self._desk.entry(), time.time()
+    def _record_start(self, brief: Brief, role: Role, promise: str) -> None:
+        entry, now = self._board.entry(), time.time()
         changes: list[Change] = []
         if brief.changes and entry.task.stage != role:
             changes.append(board.SentBack(brief.story, brief.changes, now))
             wanted = " ".join(brief.changes.split())
-            tell(self._watchers, self._iteration, Noted(f"sent back by {entry.task.stage}: {wanted}"))
+            emit(self._watchers, self._iteration, Noted(f"sent back by {entry.task.stage}: {wanted}"))
         changes += [
             board.StageEntered(brief.story, role),
             board.IterationBegun(brief.story, role, brief.turn, brief.turns, promise, now),
         ]
         self._record(changes)
 
-    def _prompt(self, brief: Brief, part: Part) -> str:
+    def _build_prompt(self, brief: Brief, part: StageSetup) -> str:
         told = StageBrief(
-            self._desk.entry().task,
+            self._board.entry().task,
             brief.role,
             part.criteria,
             brief.turn,
             brief.turns,
-            self._terms.specification,
-            _failed(self._desk.attempts(brief.role)) if brief.turn > 1 else (),
+            self._config.specification,
+            _select_recent_failures(self._board.list_attempts(brief.role)) if brief.turn > 1 else (),
             brief.changes,
         )
-        text = looped(told) if part.loops else single_pass(told)
+        text = render_loop_prompt(told) if part.loops else render_single_pass_prompt(told)
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)
         return f"{text}\n## About the last run\n{notes}" if notes else text
 
-    def _settle(self, brief: Brief, role: Role, reported: Reported) -> None:
+    def _record_end(self, brief: Brief, role: Role, reported: Reported) -> None:
         """What it cost is known now; whether the loop goes on, only when its promise has been looked at."""
-        task, turn, usage, now, run = brief.story, brief.turn, reported.usage, time.time(), self._terms.run
-        content = reported.outcome == "finished" and not wanted_changes(role, reported.text)
-        promised = content and claimed(reported.text, self._terms.loose)
+        task, turn, usage, now, run = brief.story, brief.turn, reported.usage, time.time(), self._config.run
+        content = reported.outcome == "finished" and not extract_wanted_changes(role, reported.text)
+        promised = content and has_promise(reported.text, self._config.loose)
         milliseconds = int(reported.seconds * 1000)
-        spent = board.Spent(task, role, turn, now, reported.cost_usd, usage.input_tokens, usage.output_tokens, run)
-        reason = RESOLVED if not brief.turns else UNSEEN if promised else unpromised(role, reported)
+        spent = board.CostRecorded(
+            task, role, turn, now, reported.cost_usd, usage.input_tokens, usage.output_tokens, run
+        )
+        reason = (
+            RESOLVED_CONFLICT_REASON
+            if not brief.turns
+            else UNVERIFIED_REASON
+            if promised
+            else explain_missing_promise(role, reported)
+        )
         goes_on = turn < brief.turns
         ended = IterationEnded(
             task, role, turn, brief.turns, promised, goes_on, milliseconds, now, reported.outcome, run, reason
         )
-        self._open = ended if promised else None
+        self._open_iteration = ended if promised else None
         self._record([spent, ended])
 
     # -- its promise ----------------------------------------------------------------------------
-    def _verified(self, role: Role, turn: int, text: str) -> Fact:
-        criteria = self._parts[role].criteria
+    def _verify_promise(self, role: Role, turn: int, text: str) -> Fact:
+        criteria = self._stages[role].criteria
         title = f"{role}: {criteria.verification_method.value}"
-        verdict = self._looked_at(title, role, criteria, text, self._site.folder)
-        if verdict.interrupted or self._inbox.stop_now() is not None:
-            return Interrupted(self._inbox.interruption() or "interrupted")
+        verdict = self._run_verification(title, role, criteria, text, self._workspace.folder)
+        if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
+            return Interrupted(self._inbox.poll_interruption() or "interrupted")
         attempt = VerificationAttempt(
             turn,
             True,
             verdict.verified,
             verdict.reason,
-            iso(time.time()),
+            format_iso_time(time.time()),
             role,
             verdict.method,
             verdict.digest,
@@ -209,95 +217,98 @@ class StageWorld:
             verdict.notes,
             verdict.detail,
         )
-        task, run = self._desk.entry().task.id, self._terms.run
+        task, run = self._board.entry().task.id, self._config.run
         reason = "Completion verified" if verdict.verified else f"Verification failed: {verdict.reason}"
-        changes: list[Change] = [*self._closed(not verdict.verified, reason), board.Attempted(task, attempt, run)]
+        changes: list[Change] = [
+            *self._close_iteration(not verdict.verified, reason),
+            board.Attempted(task, attempt, run),
+        ]
         if verdict.cost_usd is not None:
-            changes.append(board.Spent(task, role, turn, time.time(), verdict.cost_usd, run=run))
+            changes.append(board.CostRecorded(task, role, turn, time.time(), verdict.cost_usd, run=run))
         if verdict.verified:
             self._proofs[role] = text
-            changes += self._passed(task, role)
+            changes += self._build_pass_changes(task, role)
         self._record(changes)
         return Verified(verdict.verified, verdict.reason, verdict.cost_usd)
 
-    def _looked_at(self, title: str, role: str, criteria: CompletionCriteria, text: str, folder: str) -> Verdict:
-        spec = self._desk.entry().task.completion_spec
+    def _run_verification(self, title: str, role: str, criteria: CompletionCriteria, text: str, folder: str) -> Verdict:
+        spec = self._board.entry().task.completion_spec
         claim = Claim(
             criteria.promise,
             text,
             folder,
-            self._terms.environment,
+            self._config.environment,
             role,
             spec.outcome if spec else "",
             tuple(spec.acceptance_criteria) if spec else (),
-            self._site.diff,
-            self._site.tree() if folder == self._site.folder else "",
-            self._terms.loose,
+            self._workspace.diff,
+            self._workspace.tree() if folder == self._workspace.folder else "",
+            self._config.loose,
         )
-        tell(self._watchers, self._iteration, GateStarted(title))
+        emit(self._watchers, self._iteration, GateStarted(title))
         verdict = self._verify(claim, criteria)
-        notes = [Noted(hidden(f"{role}: {note}")) for note in verdict.notes]
+        notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
         ended = GateEnded(title, verdict.verified, None, verdict.seconds, detail=verdict.reason)
-        tell(self._watchers, self._iteration, *notes, ended)
+        emit(self._watchers, self._iteration, *notes, ended)
         return verdict
 
-    def _passed(self, task: str, role: Role) -> list[Change]:
+    def _build_pass_changes(self, task: str, role: Role) -> list[Change]:
         """The next stage begins with it: who is cut short here need not pass this one again."""
-        roles = list(self._parts)
+        roles = list(self._stages)
         after = roles[roles.index(role) + 1 :]
         entered: list[Change] = [board.StageEntered(task, cast("Role", after[0]))] if after else []
         return [board.StagePassed(task, role), *entered]
 
-    def _closed(self, continuing: bool, reason: str) -> list[Change]:
+    def _close_iteration(self, continuing: bool, reason: str) -> list[Change]:
         """What the log says of the iteration now that its promise was looked at. One of an earlier life stays."""
-        ended, self._open = self._open, None
+        ended, self._open_iteration = self._open_iteration, None
         if ended is None:
             return []
         return [replace(ended, continuing=continuing and ended.iteration < ended.max_iterations, reason=reason)]
 
     # -- landing --------------------------------------------------------------------------------
-    def _landed(self, proven: str) -> Fact:
-        if proven and self._site.tree() != proven:
+    def _land(self, proven: str) -> Fact:
+        if proven and self._workspace.tree() != proven:
             return Landed(False, stale=True)
-        if problem := self._site.keep(f"ralph: {self._desk.entry().task.id}"):
+        if problem := self._workspace.commit_leftovers(f"ralph: {self._board.entry().task.id}"):
             return Landed(False, problem=problem)
-        landed = self._site.land(self._fault)
-        self.landed_as = landed.commit
-        if not landed.done and self._inbox.stop_now() is not None:
-            return Interrupted(self._inbox.interruption())
+        landed = self._workspace.land(self._check_merged_tree)
+        self.landed_commit = landed.commit
+        if not landed.done and self._inbox.poll_stop_grace() is not None:
+            return Interrupted(self._inbox.poll_interruption())
         return landed
 
-    def _fault(self, folder: str) -> str:
+    def _check_merged_tree(self, folder: str) -> str:
         """What the last stage that can says of the merged tree."""
-        for role, part in reversed([*self._parts.items()]):
-            if part.of_files is not None:
+        for role, part in reversed([*self._stages.items()]):
+            if part.merged_tree_criteria is not None:
                 said = self._proofs.get(role) or f"<promise>{part.criteria.promise}</promise>"
-                title = f"{role}: {part.of_files.verification_method.value} on the merged tree"
-                verdict = self._looked_at(title, role, part.of_files, said, folder)
+                title = f"{role}: {part.merged_tree_criteria.verification_method.value} on the merged tree"
+                verdict = self._run_verification(title, role, part.merged_tree_criteria, said, folder)
                 return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
         return ""
 
     def _record(self, changes: Sequence[Change]) -> None:
         self._steps += 1
         if changes:
-            self._desk.record(changes, f"{self._terms.run}/{self._steps}")
+            self._board.record(changes, f"{self._config.run}/{self._steps}")
 
-    def _papers(self) -> Papers:
+    def _name_call_files(self) -> CallFiles:
         names = ("agent_{}.log", "agent_{}.stderr.log", "prompt_{}.txt", "answer_{}.txt")
-        return Papers(*(os.path.join(self._terms.records, name.format(f"{self._calls:03}")) for name in names))
+        return CallFiles(*(os.path.join(self._config.run_dir, name.format(f"{self._calls:03}")) for name in names))
 
 
-def _failed(attempts: Sequence[VerificationAttempt]) -> Sequence[VerificationAttempt]:
+def _select_recent_failures(attempts: Sequence[VerificationAttempt]) -> Sequence[VerificationAttempt]:
     """Those since a promise last held, the latest few."""
     held = [index for index, attempt in enumerate(attempts) if attempt.verified]
-    return attempts[held[-1] + 1 if held else 0 :][-ATTEMPTS:]
+    return attempts[held[-1] + 1 if held else 0 :][-MAX_LISTED_ATTEMPTS:]
 
 
-def _variables(brief: Brief) -> dict[str, str]:
+def _build_variables(brief: Brief) -> dict[str, str]:
     return {"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": brief.role, "RALPH_TASK": brief.story}
 
 
-def _conflict(brief: Brief) -> str:
+def _build_conflict_prompt(brief: Brief) -> str:
     """What an agent is told that is to make a branch mergeable."""
     notes = "\n".join(item.text for item in brief.feedback)
     return (

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from ralph.core.stories.story_prompt import story_prompt
-from ralph.engine.agent_run import Call, Caller, papers_in
-from ralph.engine.atomic_file import read_whole, write_whole
-from ralph.engine.emit import debug
-from ralph.engine.loops.run import checked
-from ralph.engine.marker import Marker
-from ralph.engine.protected_files import LoopFiles
+from ralph.core.stories.story_prompt import render_story_prompt
+from ralph.engine.agent_run import AgentRequest, AgentRunner, name_call_files
+from ralph.engine.atomic_file import read_regular_file, write_atomic
+from ralph.engine.emit import emit_debug
+from ralph.engine.loops.run import run_gates
+from ralph.engine.marker import MarkerFile
+from ralph.engine.protected_files import ProtectedFiles
 from ralph.model.command import Command
 from ralph.model.errors import MachineError, RalphError
 from ralph.model.loop import (
@@ -28,111 +28,111 @@ from ralph.model.loop import (
     Waited,
 )
 from ralph.model.ports import Evidence, Gate, Inbox, Processes, Watcher
-from ralph.model.story import MARKER, StoryPlace
+from ralph.model.story import MARKER_NAME, StoryPaths
 from ralph.process.output import Excerpt
 
-GIT_TIMEOUT = 60.0
+GIT_READ_TIMEOUT_SECONDS = 60.0
 # Nothing of what an agent may have configured is run, and no lock taken, only to look.
-LOOKING = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
+READ_ONLY_GIT_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
 
 
-class Repository:
+class GitReader:
     """What git says, asked through the process layer."""
 
     def __init__(self, git: str, folder: str, environment: Mapping[str, str], processes: Processes) -> None:
         self._git, self._folder, self._environment, self._processes = git, folder, environment, processes
 
-    def said(self, *words: str) -> str:
+    def run_git(self, *words: str) -> str:
         """What it printed; empty when it failed."""
         output = Excerpt(1 << 20, 0)
-        command = Command((self._git, *words), self._environment, self._folder, timeout=GIT_TIMEOUT)
+        command = Command((self._git, *words), self._environment, self._folder, timeout=GIT_READ_TIMEOUT_SECONDS)
         exited = self._processes.run(command, output.write, len)
         return output.text() if exited.code == 0 else ""
 
-    def head(self) -> tuple[str, str]:
+    def read_head(self) -> tuple[str, str]:
         """The last commit and its subject."""
-        commit, _, subject = self.said(*LOOKING, "log", "-1", "--format=%H %s").strip().partition(" ")
+        commit, _, subject = self.run_git(*READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %s").strip().partition(" ")
         return commit, subject
 
-    def uncommitted(self, folder: str) -> tuple[str, ...]:
+    def list_uncommitted(self, folder: str) -> tuple[str, ...]:
         """Paths that differ from the last commit, but for what ralph keeps beside the loop's folder."""
-        lines = self.said(*LOOKING, "status", "--porcelain", "--no-renames", "-z").split("\0")
-        return tuple(line[3:] for line in lines if len(line) > 3 and not _is_ours(line, folder))
+        lines = self.run_git(*READ_ONLY_GIT_OPTIONS, "status", "--porcelain", "--no-renames", "-z").split("\0")
+        return tuple(line[3:] for line in lines if len(line) > 3 and not _is_ralph_file(line, folder))
 
 
-class StoryWorld:
+class StoryEffects:
     """Everything a story loop may touch."""
 
     def __init__(
         self,
-        place: StoryPlace,
+        place: StoryPaths,
         records: str,
-        caller: Caller,
-        marker: Marker,
-        repository: Repository,
+        caller: AgentRunner,
+        marker: MarkerFile,
+        repository: GitReader,
         gates: Mapping[str, Gate],
         gate_environment: Mapping[str, str],
         inbox: Inbox,
         watchers: Sequence[Watcher],
     ) -> None:
-        self._place, self._records = place, records
-        self._caller, self._marker, self._repository = caller, marker, repository
+        self._place, self._run_dir = place, records
+        self._runner, self._marker, self._repository = caller, marker, repository
         self._gates, self._gate_environment = gates, gate_environment
         self._inbox, self._watchers = inbox, watchers
-        self._files = LoopFiles(place.folder)
+        self._files = ProtectedFiles(place.folder)
         self._calls = 0
 
     def perform(self, decision: Decision) -> Fact:
         """One step of the loop."""
         match decision:
             case RunAgent(brief):
-                return self._attempt(brief)
+                return self._run_agent(brief)
             case Survey():
-                return self._surveyed()
+                return self._survey()
             case Restore(text, files=files):
-                return self._restored(text, files)
+                return self._restore(text, files)
             case Check(gates, iteration):
                 chosen = [self._gates[name] for name in gates]
                 evidence = Evidence(iteration, self._place.project, self._gate_environment)
-                return checked(chosen, evidence, self._inbox, self._watchers)
+                return run_gates(chosen, evidence, self._inbox, self._watchers)
             case Wait(seconds):
                 self._inbox.wait(seconds)
                 return Waited()
             case _:
                 raise ValueError(f"`ralph story run` does not know how to {decision!r}")
 
-    def _attempt(self, brief: Brief) -> Fact:
+    def _run_agent(self, brief: Brief) -> Fact:
         self._calls += 1
         try:
-            prompt = story_prompt(_prompt(self._place.prompt), brief)
+            prompt = render_story_prompt(_read_prompt(self._place.prompt), brief)
             self._marker.write(brief)
-            debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
-            call = Call(
+            emit_debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
+            call = AgentRequest(
                 prompt,
                 "stream",
-                papers_in(self._records, self._calls),
+                name_call_files(self._run_dir, self._calls),
                 brief.iteration,
                 brief.budget_usd,
-                _variables(brief),
+                _build_variables(brief),
             )
-            reported = self._caller.call(call, self._watchers)
+            reported = self._runner.run(call, self._watchers)
         except RalphError as error:
             return Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
         except OSError as error:
             return Reported("unusable", detail=f"cannot write {error.filename}: {error.strerror}.")
-        return Interrupted(self._inbox.interruption()) if reported is None else reported
+        return Interrupted(self._inbox.poll_interruption()) if reported is None else reported
 
-    def _surveyed(self) -> Surveyed:
-        text, problem = _list(self._place.tasks)
+    def _survey(self) -> Surveyed:
+        text, problem = _read_story_list(self._place.tasks)
         folder = os.path.relpath(self._place.folder, self._place.project)
-        uncommitted = self._repository.uncommitted(folder)
-        return Surveyed(text, *self._repository.head(), uncommitted, problem, *self._files.look())
+        uncommitted = self._repository.list_uncommitted(folder)
+        return Surveyed(text, *self._repository.read_head(), uncommitted, problem, *self._files.find_changes())
 
-    def _restored(self, text: str | None, files: Sequence[str]) -> Restored:
+    def _restore(self, text: str | None, files: Sequence[str]) -> Restored:
         try:
             if text is not None:
-                write_whole(self._place.tasks, text)
-            self._files.put_back(files)
+                write_atomic(self._place.tasks, text)
+            self._files.restore_files(files)
         except OSError as error:
             raise MachineError(
                 f"cannot put {error.filename} back: {error.strerror}", "make room for it, then start again"
@@ -140,31 +140,31 @@ class StoryWorld:
         return Restored()
 
 
-def _is_ours(line: str, folder: str) -> bool:
+def _is_ralph_file(line: str, folder: str) -> bool:
     """As the Stop hook has it: the marker, and settings and logs that nobody has to commit."""
     parts = line[3:].split("/")
     kept = line.startswith("??") and ".ralph" in parts[:-1] and not folder.startswith(".ralph")
-    return kept or parts[-1] == MARKER
+    return kept or parts[-1] == MARKER_NAME
 
 
-def _prompt(path: str) -> str:
+def _read_prompt(path: str) -> str:
     try:
-        return read_whole(path)
+        return read_regular_file(path)
     except OSError as error:
         raise RalphError(f"cannot read {path}: {error.strerror}", "make it with `ralph story init`") from error
 
 
-def _list(path: str) -> tuple[str | None, str]:
+def _read_story_list(path: str) -> tuple[str | None, str]:
     """The text of tasks.json, or why there is none."""
     try:
-        return read_whole(path), ""
+        return read_regular_file(path), ""
     except FileNotFoundError:
         return None, ""
     except OSError as error:
         return None, f"tasks.json cannot be read: {error.strerror}."
 
 
-def _variables(brief: Brief) -> dict[str, str]:
+def _build_variables(brief: Brief) -> dict[str, str]:
     return {
         "RALPH_ITERATION": str(brief.iteration),
         "RALPH_MAX_ITERATIONS": str(brief.limit),

@@ -19,7 +19,7 @@ from ralph.model.loop import (
 from ralph.model.ports import Inbox
 
 
-class TaskWorld:
+class SuperviseEffects:
     """Everything a restart loop may touch."""
 
     def __init__(
@@ -33,9 +33,9 @@ class TaskWorld:
         poll_interval: float,
     ) -> None:
         self._inbox = inbox
-        self._attempt = attempt
-        self._restarting = restarting
-        self._look = look
+        self._run_agent = attempt
+        self._announce_restart = restarting
+        self._read_marks = look
         self._others = {"children": active_children, "dependencies": unmet}
         self._poll_interval = poll_interval
 
@@ -43,22 +43,22 @@ class TaskWorld:
         """One step of the loop."""
         match decision:
             case RunAgent(brief):
-                return self._attempt(brief)
+                return self._run_agent(brief)
             case Look():
-                return self._look()
+                return self._read_marks()
             case Await(whom, seconds):
-                return self._awaited(self._others[whom], seconds)
+                return self._await_others(self._others[whom], seconds)
             case Wait(seconds):
-                self._restarting()
+                self._announce_restart()
                 self._inbox.wait(seconds)
                 return Waited()
             case _:
                 raise ValueError(f"`ralph supervise` does not know how to {decision!r}")
 
-    def _awaited(self, others: Callable[[], Sequence[str]], seconds: float | None) -> Fact:
+    def _await_others(self, others: Callable[[], Sequence[str]], seconds: float | None) -> Fact:
         began = time.monotonic()
         while left := others():
-            if by := self._inbox.interruption():
+            if by := self._inbox.poll_interruption():
                 return Interrupted(by)
             over = seconds is not None and time.monotonic() - began >= seconds
             if over:

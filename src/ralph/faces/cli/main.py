@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.core.text.write_error import unwritable
+from ralph.core.text.write_error import explain_write_error
 from ralph.model.errors import MachineError, RalphError
 
 if TYPE_CHECKING:
-    from ralph.process.spawner import Handle
+    from ralph.process.spawner import GuardianHandle
 
 # in the order people need them; each is a module of faces/cli/commands, loaded only when it is used or listed
-COMMANDS = (
+COMMAND_MODULES = (
     "run",
     "supervise",
     "story",
@@ -41,26 +41,26 @@ COMMANDS = (
     "completion",
     "dev",
 )
-DEFAULT = "run"
+DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 
 
-class Ralph(click.Group):
+class RalphGroup(click.Group):
     """Loads a command's module when it is needed; a line that starts with an option is `ralph run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command where none is given."""
         if args and args[0].startswith("-") and args[0] not in _GROUP_OPTIONS:
-            args = [DEFAULT, *args]
+            args = [DEFAULT_COMMAND, *args]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order people need them."""
-        return list(COMMANDS)
+        return list(COMMAND_MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """By name."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMAND_MODULES:
             return None
         module = importlib.import_module(f"ralph.faces.cli.commands.{cmd_name}")
         found: click.Command = module.command
@@ -70,29 +70,29 @@ class Ralph(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest what was probably meant."""
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in COMMAND_MODULES:
             import difflib
 
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
+            near = difflib.get_close_matches(args[0], COMMAND_MODULES, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMAND_MODULES)}"
             ctx.fail(f"no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
 
 @click.command(
-    cls=Ralph,
+    cls=RalphGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
     epilog="`ralph -p PROMPT` is short for `ralph run -p PROMPT`.",
 )
 @click.option(
-    "-v", "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, p, v: _version(c, v)
+    "-v", "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, p, v: _print_version(c, v)
 )
 def ralph() -> None:
     """Run coding agents in a loop until the work is verifiably done."""
 
 
-def _version(context: click.Context, wanted: bool) -> None:
+def _print_version(context: click.Context, wanted: bool) -> None:
     if wanted:
         from ralph._version import VERSION
 
@@ -100,9 +100,9 @@ def _version(context: click.Context, wanted: bool) -> None:
         context.exit()
 
 
-def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
+def main(arguments: Sequence[str], guardian: "GuardianHandle | None" = None) -> int:
     """Parse, run one use case, tell what went wrong."""
-    _unbreakable_streams()
+    _replace_unencodable()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # a flood makes many short-lived structs and hardly a cycle
     gc.enable()
@@ -115,33 +115,33 @@ def main(arguments: Sequence[str], guardian: "Handle | None" = None) -> int:
         return 130
     except click.ClickException as error:
         if as_json:
-            tell(RalphError(error.format_message(), "see `ralph --help`"), as_json, code="usage")
+            print_error(RalphError(error.format_message(), "see `ralph --help`"), as_json, code="usage")
         else:
             with suppress(OSError):
                 error.show()
         return 2
     except RalphError as error:
-        tell(error, as_json)
+        print_error(error, as_json)
         return error.exit_code
     except BrokenPipeError:
         return 1
     except Exception as error:  # noqa: BLE001  # the last line of defence: a bug is told, not dumped
-        if _is_nowhere():
-            tell(MachineError("the folder ralph was started in is gone", "cd into one that exists"), as_json)
+        if _is_cwd_gone():
+            print_error(MachineError("the folder ralph was started in is gone", "cd into one that exists"), as_json)
             return 2
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            tell(unwritable("a file or standard output", error), as_json)
+            print_error(explain_write_error("a file or standard output", error), as_json)
             return 2
-        tell(_bug(error), as_json)
+        print_error(_wrap_bug(error), as_json)
         return 1
     return result if isinstance(result, int) else 0
 
 
-def tell(error: RalphError, as_json: bool, code: str = "") -> None:
+def print_error(error: RalphError, as_json: bool, code: str = "") -> None:
     """On stderr, as far as that takes it: what, which, and what to do next."""
-    from ralph.core.text.secrets import hidden
+    from ralph.core.text.secrets import redact
 
-    message, hint = hidden(error.message), hidden(error.hint)
+    message, hint = redact(error.message), redact(error.hint)
     with suppress(OSError):
         if as_json:
             import msgspec
@@ -154,7 +154,7 @@ def tell(error: RalphError, as_json: bool, code: str = "") -> None:
             click.echo(f"  → {hint}", err=True)
 
 
-def _is_nowhere() -> bool:
+def _is_cwd_gone() -> bool:
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -162,7 +162,7 @@ def _is_nowhere() -> bool:
     return False
 
 
-def _bug(error: Exception) -> RalphError:
+def _wrap_bug(error: Exception) -> RalphError:
     import traceback
 
     if os.environ.get("RALPH_TRACEBACK"):
@@ -177,7 +177,7 @@ def _bug(error: Exception) -> RalphError:
     return bug
 
 
-def _unbreakable_streams() -> None:
+def _replace_unencodable() -> None:
     """A terminal that cannot show a character must not end the run."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-NAMES = {
+SPECFLOW_COMMANDS = {
     "task-create": (("task", "create"), "Make a task that says what done means."),
     "task-followup": (("task", "followup"), "Make a task out of what came up in another."),
     "ralph-status": (("task", "loops"), "Show the active Ralph loops."),
@@ -12,16 +12,16 @@ NAMES = {
 }
 
 
-def translated(words: Sequence[str]) -> list[str] | None:
+def translate_command(words: Sequence[str]) -> list[str] | None:
     """The same for ralph; None for what SpecFlow does not know."""
-    known = NAMES.get(words[0]) if words else None
+    known = SPECFLOW_COMMANDS.get(words[0]) if words else None
     return [*known[0], *words[1:]] if known else None
 
 
-def usage() -> str:
+def render_usage() -> str:
     """What there is."""
-    width = max(map(len, NAMES))
-    lines = [f"  {name:<{width}}  {told}" for name, (_, told) in NAMES.items()]
+    width = max(map(len, SPECFLOW_COMMANDS))
+    lines = [f"  {name:<{width}}  {told}" for name, (_, told) in SPECFLOW_COMMANDS.items()]
     return "\n".join(["Usage: specflow COMMAND [ARGS]…  (each also takes --help)", "", *lines])
 
 
@@ -29,11 +29,11 @@ def entry() -> None:
     """The console script."""
     words = sys.argv[1:]
     if not words or words[0] in ("-h", "--help"):
-        sys.stdout.write(usage() + "\n")
+        sys.stdout.write(render_usage() + "\n")
         sys.exit(0 if words else 2)
-    ours = translated(words)
+    ours = translate_command(words)
     if ours is None and words[0] not in ("--version", "-v"):
-        sys.stderr.write(f"specflow: no command {words[0]!r}\n  → known: {', '.join(NAMES)}\n")
+        sys.stderr.write(f"specflow: no command {words[0]!r}\n  → known: {', '.join(SPECFLOW_COMMANDS)}\n")
         sys.exit(2)
     from ralph.__main__ import entry as ralph
 

@@ -9,21 +9,21 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from ralph.app.board.watch import Lookout
-from ralph.app.paths import Places
+from ralph.app.board.watch import BoardReader
+from ralph.app.paths import Paths
 from ralph.config.schema import Settings
 from ralph.faces.glyphs import Glyphs
-from ralph.faces.tui.colors import CSS
+from ralph.faces.tui.colors import BOARD_CSS
 from ralph.faces.tui.screen import BoardScreen
 
-INTERRUPTED = 130
-PATIENCE = 2.0  # a terminal that is gone cannot be given back
+SIGNAL_EXIT_CODE = 130
+MAX_SHUTDOWN_SECONDS = 2.0  # a terminal that is gone cannot be given back
 
 
 class BoardApp(App[None]):
     """One screen, and what stands before it for a while."""
 
-    CSS = CSS
+    CSS = BOARD_CSS
     TITLE = "ralph"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -31,27 +31,27 @@ class BoardApp(App[None]):
         Binding("ctrl+z", "suspend_process", show=False),
     ]
 
-    def __init__(self, places: Places, lookout: Lookout, settings: Settings, glyphs: Glyphs) -> None:
+    def __init__(self, places: Paths, lookout: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
         super().__init__()
         self.animation_level = "none"
         self.set_class(glyphs.rule.isascii(), "-ascii")
-        self.board = BoardScreen(places, lookout, settings, glyphs)
+        self.board_screen = BoardScreen(places, lookout, settings, glyphs)
 
     def on_mount(self) -> None:
         """Signals end it as `q` does."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._interrupted)
-        self.push_screen(self.board)
+            loop.add_signal_handler(number, self._exit_on_signal)
+        self.push_screen(self.board_screen)
 
-    def _interrupted(self) -> None:
-        hard = threading.Timer(PATIENCE, os._exit, (INTERRUPTED,))
+    def _exit_on_signal(self) -> None:
+        hard = threading.Timer(MAX_SHUTDOWN_SECONDS, os._exit, (SIGNAL_EXIT_CODE,))
         hard.daemon = True
         hard.start()
-        self.exit(return_code=INTERRUPTED)
+        self.exit(return_code=SIGNAL_EXIT_CODE)
 
 
-def watch(places: Places, lookout: Lookout, settings: Settings, glyphs: Glyphs) -> int:
+def run_board_app(places: Paths, lookout: BoardReader, settings: Settings, glyphs: Glyphs) -> int:
     """Until someone quits; the exit code."""
     app = BoardApp(places, lookout, settings, glyphs)
     app.run()

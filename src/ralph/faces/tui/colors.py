@@ -12,10 +12,10 @@ LANE_COLORS: Mapping[str, str] = {
     "qa": "#5fd7c8",
     "done": "#8bd17c",
 }
-_OTHER = "#f2a65a"  # loops that are no stage of a task
+_OTHER_LOOP_COLOR = "#f2a65a"  # loops that are no stage of a task
 _RED, _GREEN, _YELLOW, _FAINT = "#ff6b6b", "#8bd17c", "#ffcb6b", "#76808f"
 
-TONES: Mapping[str, Style] = {
+TONE_STYLES: Mapping[str, Style] = {
     # of cards
     "running": Style(bold=True),
     "ready": Style(color=_GREEN),
@@ -32,20 +32,20 @@ TONES: Mapping[str, Style] = {
     "warning": Style(color=_YELLOW),
     "heading": Style(bold=True),
 }
-PLAIN = Style()
-BOLD = Style(bold=True)
-FAINT = TONES["faint"]
-SELECTED = Style(bgcolor="#2d4263", bold=True)
-SURFACE = Style(bgcolor="#1a1f28")
+PLAIN_STYLE = Style()
+BOLD_STYLE = Style(bold=True)
+FAINT_STYLE = TONE_STYLES["faint"]
+SELECTED_STYLE = Style(bgcolor="#2d4263", bold=True)
+SURFACE_STYLE = Style(bgcolor="#1a1f28")
 
 
-def lane_color(role: str) -> str:
+def get_lane_color(role: str) -> str:
     """Of a lane, a stage or another kind of loop."""
-    return LANE_COLORS.get(role, _OTHER)
+    return LANE_COLORS.get(role, _OTHER_LOOP_COLOR)
 
 
-_TITLES = "".join(f"#lane-{lane} {{ border-title-color: {color}; }}\n" for lane, color in LANE_COLORS.items())
-_PLACES = """
+_TITLE_CSS = "".join(f"#lane-{lane} {{ border-title-color: {color}; }}\n" for lane, color in LANE_COLORS.items())
+_LAYOUT_CSS = """
 BoardScreen { background: #12151b; }
 #headline { height: 1; padding: 0 1; background: #1f2733; }
 #tabs { height: 1; display: none; padding: 0 1; }
@@ -56,15 +56,17 @@ BoardScreen { background: #12151b; }
 .-empty #lanes, .-empty #tabs { display: none; }
 #bottom { height: 14; }
 Lane { width: 1fr; }
-Lane, Slots, Log {
+Lane, SlotPanel, LogPanel {
     height: 1fr; border: round #39424f; background: #12151b; overflow-x: hidden; scrollbar-size-vertical: 1;
     scrollbar-color: #39424f; scrollbar-background: #12151b;
     border-title-color: #9aa5b8; border-subtitle-color: #76808f;
 }
-Lane:focus, Slots:focus, Log:focus { border: round #f2a65a; border-title-color: #f2a65a; border-title-style: bold; }
-Slots { width: 40; }
-Slots.many { width: 50%; }
-Log { width: 1fr; }
+Lane:focus, SlotPanel:focus, LogPanel:focus {
+    border: round #f2a65a; border-title-color: #f2a65a; border-title-style: bold;
+}
+SlotPanel { width: 40; }
+SlotPanel.many { width: 50%; }
+LogPanel { width: 1fr; }
 #filter { height: 1; border: none; display: none; padding: 0 1; background: #1f2733; }
 #filter.shown { display: block; }
 
@@ -73,23 +75,23 @@ Log { width: 1fr; }
 .-narrow Lane.current, .-narrow #slots.front, .-narrow #log.front { display: block; }
 .-narrow #slots.front { width: 1fr; }
 .-short #bottom { height: 8; }
-.-ascii Lane, .-ascii Slots, .-ascii Log { border: ascii #39424f; scrollbar-size-vertical: 0; }
-.-ascii Lane:focus, .-ascii Slots:focus, .-ascii Log:focus { border: ascii #f2a65a; }
+.-ascii Lane, .-ascii SlotPanel, .-ascii LogPanel { border: ascii #39424f; scrollbar-size-vertical: 0; }
+.-ascii Lane:focus, .-ascii SlotPanel:focus, .-ascii LogPanel:focus { border: ascii #f2a65a; }
 .-tiny #bottom, .-tiny #keys { display: none; }
 BoardScreen.-tiny Lane, BoardScreen.-tiny Lane:focus { border: none; }
 
-Details, Question, Help { align: center middle; background: #000000 50%; }
+TaskDialog, ConfirmDialog, HelpDialog { align: center middle; background: #000000 50%; }
 .dialog {
     border: round #f2a65a; background: #171c24; padding: 0 1; border-title-color: #f2a65a; border-title-style: bold;
     border-subtitle-color: #9aa5b8; max-width: 100%; max-height: 100%;
 }
 .-ascii .dialog { border: ascii #f2a65a; }
-Details .dialog { width: 110; height: 90%; scrollbar-size-vertical: 1; scrollbar-color: #39424f; }
-Details Static { width: 1fr; height: auto; }
-Question .dialog { width: 60; height: auto; padding: 1 2; }
-Question Horizontal { height: auto; margin-top: 1; }
-Question Button { margin-right: 2; }
-Help .dialog { width: 74; height: auto; padding: 1 2; overflow-y: auto; }
-Help Static { height: auto; }
+TaskDialog .dialog { width: 110; height: 90%; scrollbar-size-vertical: 1; scrollbar-color: #39424f; }
+TaskDialog Static { width: 1fr; height: auto; }
+ConfirmDialog .dialog { width: 60; height: auto; padding: 1 2; }
+ConfirmDialog Horizontal { height: auto; margin-top: 1; }
+ConfirmDialog Button { margin-right: 2; }
+HelpDialog .dialog { width: 74; height: auto; padding: 1 2; overflow-y: auto; }
+HelpDialog Static { height: auto; }
 """
-CSS = _PLACES + _TITLES
+BOARD_CSS = _LAYOUT_CSS + _TITLE_CSS

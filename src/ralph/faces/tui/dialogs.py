@@ -9,9 +9,9 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from ralph.faces.tui.colors import TONES
+from ralph.faces.tui.colors import TONE_STYLES
 
-KEYS = (
+KEY_HELP = (
     ("h l", "lane to the left, to the right; arrows do, too"),
     ("j k", "card below, above"),
     ("g G", "first, last"),
@@ -23,14 +23,14 @@ KEYS = (
     ("x", "cancel the work on the task, or the run, under the cursor"),
     ("? q", "this help, quit"),
 )
-SHORT = (
+KEY_HINTS = (
     *(("Enter", "show"), ("hjkl", "move"), ("Tab", "panel"), ("/", "filter")),
     *(("f", "follow"), ("x", "cancel"), ("?", "help"), ("q", "quit")),
 )
-_MARKS = {"✓": "good", "✗": "bad", "·": "faint"}
+_MARK_TONES = {"✓": "good", "✗": "bad", "·": "faint"}
 
 
-class Details(ModalScreen[None]):
+class TaskDialog(ModalScreen[None]):
     """All there is to tell about a task, as `ralph task show` tells it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,20 +53,20 @@ class Details(ModalScreen[None]):
         with VerticalScroll(classes="dialog") as page:
             page.border_title = self.task_id
             page.border_subtitle = "Esc closes"
-            yield Static(colored(self._text), id="page", markup=False)
+            yield Static(highlight_page(self._text), id="page", markup=False)
 
-    def show(self, text: str) -> None:
+    def show_text(self, text: str) -> None:
         """It changed meanwhile."""
         if text != self._text:
             self._text = text
-            self.query_one("#page", Static).update(colored(text))
+            self.query_one("#page", Static).update(highlight_page(text))
 
     def action_scroll(self, way: str) -> None:
         """Without a moment's delay."""
         getattr(self.query_one(VerticalScroll), f"scroll_{way}")(animate=False)
 
 
-class Question(ModalScreen[bool]):
+class ConfirmDialog(ModalScreen[bool]):
     """Yes or no; no is what nothing else means."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,7 +92,7 @@ class Question(ModalScreen[bool]):
         self.dismiss(event.button.id == "yes")
 
 
-class Help(ModalScreen[None]):
+class HelpDialog(ModalScreen[None]):
     """The keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss(None)", show=False)]
@@ -100,28 +100,28 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """A line each."""
         text = Text()
-        for keys, meaning in KEYS:
-            text.append(f"{keys:<8}", TONES["tool"]).append(f"{meaning}\n")
-        text.append("\nBy mouse: a click selects, two open, the wheel scrolls.", TONES["faint"])
+        for keys, meaning in KEY_HELP:
+            text.append(f"{keys:<8}", TONE_STYLES["tool"]).append(f"{meaning}\n")
+        text.append("\nBy mouse: a click selects, two open, the wheel scrolls.", TONE_STYLES["faint"])
         with Vertical(classes="dialog") as page:
             page.border_title = "Keys"
             page.border_subtitle = "Esc closes"
             yield Static(text, markup=False)
 
 
-def key_line() -> Text:
+def render_key_hints() -> Text:
     """The keys one needs most, on one line. Textual's own footer is a widget a key, laid out at every step."""
     text = Text(no_wrap=True, overflow="crop", end="")
-    for keys, meaning in SHORT:
+    for keys, meaning in KEY_HINTS:
         text.append(keys, "bold #f2a65a").append(f" {meaning}  ")
     return text
 
 
-def colored(page: str) -> Text:
+def highlight_page(page: str) -> Text:
     """Headings stand at the margin, what belongs to them is indented."""
     text = Text()
     for line in page.split("\n"):
-        mark = _MARKS.get(line.lstrip()[:1]) if line.startswith(" ") else None
-        style = TONES[mark] if mark else TONES["heading"] if line[:1].strip() else TONES["said"]
+        mark = _MARK_TONES.get(line.lstrip()[:1]) if line.startswith(" ") else None
+        style = TONE_STYLES[mark] if mark else TONE_STYLES["heading"] if line[:1].strip() else TONE_STYLES["said"]
         text.append(f"{line}\n", style)
     return text

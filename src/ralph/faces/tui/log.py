@@ -13,18 +13,18 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ralph.core.text.plain import one_line
-from ralph.faces.clock import clock
+from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import Glyphs
-from ralph.faces.tui.colors import FAINT, PLAIN, TONES, lane_color
+from ralph.faces.tui.colors import FAINT_STYLE, PLAIN_STYLE, TONE_STYLES, get_lane_color
 from ralph.faces.tui.log_words import LogLine
-from ralph.faces.tui.rows import exactly
+from ralph.faces.tui.rows import fit_segments
 
-KEPT = 1000  # lines
-NAMES = 20  # cells of who it is, at most
-NOTHING = "Nothing runs. `ralph execute` works on the tasks, `ralph run -p PROMPT` on a prompt."
+MAX_LOG_LINES = 1000  # lines
+MAX_LOG_NAME_CELLS = 20  # cells of who it is, at most
+NOTHING_RUNS_MESSAGE = "Nothing runs. `ralph execute` works on the tasks, `ralph run -p PROMPT` on a prompt."
 
 
-class Log(ScrollView, can_focus=True):
+class LogPanel(ScrollView, can_focus=True):
     """Follows until someone scrolls up; `f`, or going to the end, follows again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,40 +39,42 @@ class Log(ScrollView, can_focus=True):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(id="log")
         self._glyphs = glyphs
-        self._lines: deque[LogLine] = deque(maxlen=KEPT)
-        self._names = 0  # cells of the longest name so far
-        self.following = True
-        self._ground = PLAIN
-        self._entitle()
+        self._lines: deque[LogLine] = deque(maxlen=MAX_LOG_LINES)
+        self._name_cells = 0  # cells of the longest name so far
+        self.is_following = True
+        self._base_style = PLAIN_STYLE
+        self._update_border_title()
 
-    def add(self, lines: Iterable[LogLine]) -> None:
+    def add_lines(self, lines: Iterable[LogLine]) -> None:
         """The newest last."""
         new = list(lines)
         if not new:
             return
-        dropped = max(0, len(self._lines) + len(new) - KEPT)
+        dropped = max(0, len(self._lines) + len(new) - MAX_LOG_LINES)
         self._lines.extend(new)
-        self._names = min(NAMES, max(self._names, *(cell_len(_name(line)) for line in new)))
+        self._name_cells = min(
+            MAX_LOG_NAME_CELLS, max(self._name_cells, *(cell_len(_format_source(line)) for line in new))
+        )
         self.virtual_size = Size(1, len(self._lines))
-        if self.following:
-            self._go(self.max_scroll_y)
+        if self.is_following:
+            self._scroll_to_row(self.max_scroll_y)
         elif dropped:
-            self._go(self.scroll_offset.y - dropped)  # what is read stays where it is
+            self._scroll_to_row(self.scroll_offset.y - dropped)  # what is read stays where it is
         self.refresh()
 
     def action_follow(self, follow: bool) -> None:
         """From now on, or no longer."""
-        self.following = follow
-        self._entitle()
+        self.is_following = follow
+        self._update_border_title()
         if follow:
-            self._go(self.max_scroll_y)
+            self._scroll_to_row(self.max_scroll_y)
 
     def action_move(self, by: int) -> None:
         """Up stops following; down to the end begins again."""
         at = self.scroll_offset.y + by
         self.action_follow(at >= self.max_scroll_y)
-        if not self.following:
-            self._go(at)
+        if not self.is_following:
+            self._scroll_to_row(at)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """As with the keys."""
@@ -88,41 +90,41 @@ class Log(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """The end stays in sight."""
-        if self.following:
+        if self.is_following:
             self.scroll_end(animate=False, force=True)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some of the lines; the style below them is worked out once."""
-        self._ground = self.rich_style
+        self._base_style = self.rich_style
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """The line at that place of the screen."""
-        width, base = self.scrollable_content_region.width, self._ground
+        width, base = self.scrollable_content_region.width, self._base_style
         row = y + self.scroll_offset.y
         if not self._lines and y == 0:
-            told = one_line(NOTHING, max(0, width - 2), self._glyphs.ellipsis)
-            return Strip(exactly([(" ", base), (told, base + FAINT)], width), width)
+            told = one_line(NOTHING_RUNS_MESSAGE, max(0, width - 2), self._glyphs.ellipsis)
+            return Strip(fit_segments([(" ", base), (told, base + FAINT_STYLE)], width), width)
         if row >= len(self._lines):
             return Strip.blank(width, base)
         line = self._lines[row]
-        name = one_line(_name(line), self._names, self._glyphs.ellipsis)
+        name = one_line(_format_source(line), self._name_cells, self._glyphs.ellipsis)
         parts = [
-            (f" {clock('%H:%M:%S', line.at)} ", base + FAINT),
-            (f"{name}{' ' * (self._names - cell_len(name))}  ", base + Style(color=lane_color(line.role))),
+            (f" {format_local_time('%H:%M:%S', line.at)} ", base + FAINT_STYLE),
+            (f"{name}{' ' * (self._name_cells - cell_len(name))}  ", base + Style(color=get_lane_color(line.role))),
         ]
         left = max(0, width - 1 - sum(cell_len(text) for text, _ in parts))
         text = one_line(line.text, left, self._glyphs.ellipsis)
-        return Strip(exactly([*parts, (text, base + TONES[line.tone])], width), width)
+        return Strip(fit_segments([*parts, (text, base + TONE_STYLES[line.tone])], width), width)
 
-    def _go(self, y: int) -> None:
+    def _scroll_to_row(self, y: int) -> None:
         """At once: of two that wait, the later might be done first."""
         self.scroll_to(y=max(0, y), animate=False, force=True, immediate=True)
 
-    def _entitle(self) -> None:
+    def _update_border_title(self) -> None:
         self.border_title = "Live"
-        self.border_subtitle = "" if self.following else "f follows again"
+        self.border_subtitle = "" if self.is_following else "f follows again"
 
 
-def _name(line: LogLine) -> str:
+def _format_source(line: LogLine) -> str:
     return line.who if line.who == line.role else f"{line.who} {line.role}"

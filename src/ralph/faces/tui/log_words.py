@@ -4,9 +4,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.app.board.live_log import Heard
+from ralph.app.board.live_log import LiveEvent
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import duration, money, timing
+from ralph.core.text.quantities import format_duration, format_money, format_timing
 from ralph.faces.glyphs import Glyphs
 from ralph.model.events import (
     AgentEnded,
@@ -26,8 +26,8 @@ from ralph.model.events import (
     Warned,
 )
 
-Tone = Literal["said", "faint", "tool", "good", "bad", "warning", "heading"]
-LONGEST = 300  # cells of a line
+LogTone = Literal["said", "faint", "tool", "good", "bad", "warning", "heading"]
+MAX_LOG_LINE_CELLS = 300  # cells of a line
 
 
 class LogLine(Struct, frozen=True, gc=False):  # a thousand of them
@@ -36,31 +36,31 @@ class LogLine(Struct, frozen=True, gc=False):  # a thousand of them
     at: float
     who: str
     role: str
-    tone: Tone
+    tone: LogTone
     text: str
 
 
-class LogWords:
+class LogFormatter:
     """Every word of an agent is cleaned and cut."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         self._glyphs = glyphs
 
-    def line(self, heard: Heard) -> LogLine | None:
+    def format_line(self, heard: LiveEvent) -> LogLine | None:
         """None for what is not worth a line."""
-        tone, text = self._told(heard.event)
-        short = one_line(text, LONGEST, self._glyphs.ellipsis)
-        return LogLine(heard.at, heard.who, heard.role, tone, short) if short else None
+        tone, text = self._describe_event(heard.event)
+        short = one_line(text, MAX_LOG_LINE_CELLS, self._glyphs.ellipsis)
+        return LogLine(heard.at, heard.label, heard.role, tone, short) if short else None
 
-    def doing(self, event: Event) -> str | None:
+    def format_activity(self, event: Event) -> str | None:
         """What its agent does from now on; None: as before."""
         match event:
             case ToolStarted(name=name, summary=summary):
-                return self._short(f"{self._glyphs.tool} {name} {summary}")
+                return self._shorten_text(f"{self._glyphs.tool} {name} {summary}")
             case GateStarted(gate):
-                return self._short(f"{self._glyphs.check} verifying: {gate}")
+                return self._shorten_text(f"{self._glyphs.check} verifying: {gate}")
             case Waiting(seconds, why):
-                return self._short(f"{self._glyphs.wait} waiting {duration(seconds)}: {why}")
+                return self._shorten_text(f"{self._glyphs.wait} waiting {format_duration(seconds)}: {why}")
             case Said(thinking=True):
                 return f"{self._glyphs.dot} thinking"
             case ToolEnded() | IterationStarted() | AgentEnded() | GateEnded() | RunEnded():
@@ -68,17 +68,17 @@ class LogWords:
             case _:
                 return None
 
-    def _told(self, event: Event) -> tuple[Tone, str]:
+    def _describe_event(self, event: Event) -> tuple[LogTone, str]:
         glyphs = self._glyphs
         match event:
             case Said(text=text, thinking=thinking):
-                return ("faint", f"{glyphs.dot} {_first(text)}") if thinking else ("said", _first(text))
+                return ("faint", f"{glyphs.dot} {_first_line(text)}") if thinking else ("said", _first_line(text))
             case ToolStarted(name=name, summary=summary):
                 return "tool", f"{glyphs.tool} {name} {summary}"
             case ToolEnded(error=None) as ended:
-                return "faint", f"{glyphs.branch.strip()} {self._size(ended)}"
+                return "faint", f"{glyphs.branch.strip()} {self._summarize_output(ended)}"
             case ToolEnded(error=error, output=output):
-                return "bad", f"{glyphs.bad} {_first(error or output or 'error')}"
+                return "bad", f"{glyphs.bad} {_first_line(error or output or 'error')}"
             case Planned(todos):
                 done = sum(todo.state == "done" for todo in todos)
                 active = next((f": {todo.text}" for todo in todos if todo.state == "active"), "")
@@ -86,29 +86,29 @@ class LogWords:
             case Noted(text) if not text.startswith("session:"):
                 return "faint", f"{glyphs.dot} {text}"
             case _:
-                return self._of_loop(event)
+                return self._describe_loop_event(event)
 
-    def _of_loop(self, event: Event) -> tuple[Tone, str]:
+    def _describe_loop_event(self, event: Event) -> tuple[LogTone, str]:
         glyphs = self._glyphs
         match event:
             case RunStarted(agent=agent, resumed=resumed):
-                return "heading", f"{glyphs.leads} {agent} {'goes on' if resumed else 'begins'}"
+                return "heading", f"{glyphs.right_arrow} {agent} {'goes on' if resumed else 'begins'}"
             case IterationStarted(iteration, limit, about):
                 return "heading", f"{glyphs.rule * 2} Iteration {iteration}/{limit} {glyphs.dot} {about or 'agent'}"
             case AgentEnded(outcome="finished") as ended:
-                cost = "" if ended.cost_usd is None else f" {glyphs.dot} {money(ended.cost_usd)}"
-                return "good", f"{glyphs.ok} Agent finished in {duration(ended.seconds)}{cost}"
+                cost = "" if ended.cost_usd is None else f" {glyphs.dot} {format_money(ended.cost_usd)}"
+                return "good", f"{glyphs.ok} Agent finished in {format_duration(ended.seconds)}{cost}"
             case AgentEnded(outcome=outcome, detail=detail):
                 return "bad", f"{glyphs.bad} {detail or outcome}"
             case GateEnded(gate=gate, passed=True, seconds=seconds):
-                return "good", f"{glyphs.ok} {gate} passed ({timing(seconds)})"
+                return "good", f"{glyphs.ok} {gate} passed ({format_timing(seconds)})"
             case GateEnded(gate=gate, detail=detail, exit_code=code):
                 return "bad", f"{glyphs.bad} {gate} failed: {detail or f'exit code {code}'}"
             case Committed(done, message, problems):
                 words = f"{glyphs.warn} {problems[0]}" if problems else f"{glyphs.ok} {message or ', '.join(done)}"
                 return ("warning" if problems else "good"), words
             case Waiting(seconds, why):
-                return "warning", f"{glyphs.wait} Waiting {duration(seconds)}: {why}"
+                return "warning", f"{glyphs.wait} Waiting {format_duration(seconds)}: {why}"
             case Warned(text):
                 return "warning", f"{glyphs.warn} {text}"
             case RunEnded(outcome=outcome, why=why):
@@ -117,18 +117,18 @@ class LogWords:
             case _:
                 return "faint", ""
 
-    def _size(self, ended: ToolEnded) -> str:
+    def _summarize_output(self, ended: ToolEnded) -> str:
         if not ended.lines:
             return "no output"
         if ended.lines == 1:
-            return _first(ended.output)
-        return f"{ended.lines} lines: {_first(ended.output)}"
+            return _first_line(ended.output)
+        return f"{ended.lines} lines: {_first_line(ended.output)}"
 
-    def _short(self, text: str) -> str:
-        return one_line(text, LONGEST, self._glyphs.ellipsis)
+    def _shorten_text(self, text: str) -> str:
+        return one_line(text, MAX_LOG_LINE_CELLS, self._glyphs.ellipsis)
 
 
-def _first(text: str) -> str:
+def _first_line(text: str) -> str:
     """The first line that says something."""
-    head = text[: LONGEST * 4].lstrip()
+    head = text[: MAX_LOG_LINE_CELLS * 4].lstrip()
     return head.partition("\n")[0]

@@ -15,12 +15,12 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ralph.faces.tui.colors import PLAIN, SELECTED
+from ralph.faces.tui.colors import PLAIN_STYLE, SELECTED_STYLE
 
-Parts = Sequence[tuple[str, Style]]
+StyledParts = Sequence[tuple[str, Style]]
 
 
-class Rows(ScrollView, can_focus=True):
+class ItemList(ScrollView, can_focus=True):
     """Items of any height in one or more columns. The cursor stays with its item when others come and go."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,114 +38,116 @@ class Rows(ScrollView, can_focus=True):
     def __init__(self, id_: str) -> None:
         super().__init__(id=id_)
         self._keys: Sequence[str] = ()
-        self._starts: Sequence[int] = (0,)  # the line each row of items begins at, and the end
-        self.columns = 1
+        self._row_starts: Sequence[int] = (0,)  # the line each row of items begins at, and the end
+        self.column_count = 1
         self.cursor = 0
-        self._ground = PLAIN
+        self._base_style = PLAIN_STYLE
 
     @property
-    def key(self) -> str:
+    def selected_key(self) -> str:
         """Of the item under the cursor; empty without one."""
         return self._keys[self.cursor] if self._keys else ""
 
-    def put(self, keys: Sequence[str], heights: Sequence[int]) -> None:
+    def set_items(self, keys: Sequence[str], heights: Sequence[int]) -> None:
         """Show these instead."""
-        key = self.key
-        rows = heights if self.columns == 1 else _highest(heights, self.columns)
-        self._keys, self._starts = keys, (0, *accumulate(rows))
-        at = self.cursor if self.key_at(self.cursor) == key else self._place_of(key)
+        key = self.selected_key
+        rows = heights if self.column_count == 1 else _row_heights(heights, self.column_count)
+        self._keys, self._row_starts = keys, (0, *accumulate(rows))
+        at = self.cursor if self.get_key_at(self.cursor) == key else self._find_index_of(key)
         self.cursor = max(0, min(at, len(keys) - 1))
-        self.virtual_size = Size(1, self._starts[-1])
+        self.virtual_size = Size(1, self._row_starts[-1])
         self.refresh()
 
-    def key_at(self, index: int) -> str:
+    def get_key_at(self, index: int) -> str:
         """Of one item; empty where there is none."""
         return self._keys[index] if 0 <= index < len(self._keys) else ""
 
-    def drawn(self, index: int, part: int, width: int) -> Parts:
+    def render_item_line(self, index: int, part: int, width: int) -> StyledParts:
         """One line of one item: texts of `width` cells at most, each in its style; nothing for a gap."""
         return []
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some of the lines; the style below them is worked out once."""
-        self._ground = self.rich_style
+        self._base_style = self.rich_style
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """The line at that place of the screen."""
         width, row = self.scrollable_content_region.width, y + self.scroll_offset.y
-        if row >= self._starts[-1]:
-            return Strip.blank(width, self._ground)
-        at = bisect_right(self._starts, row) - 1
-        part, share = row - self._starts[at], width // self.columns
-        segments = [s for i in range(self.columns) for s in self._item(at * self.columns + i, part, share)]
-        return Strip([*segments, Segment(" " * (width - share * self.columns), self._ground)], width)
+        if row >= self._row_starts[-1]:
+            return Strip.blank(width, self._base_style)
+        at = bisect_right(self._row_starts, row) - 1
+        part, share = row - self._row_starts[at], width // self.column_count
+        segments = [
+            s for i in range(self.column_count) for s in self._render_item(at * self.column_count + i, part, share)
+        ]
+        return Strip([*segments, Segment(" " * (width - share * self.column_count), self._base_style)], width)
 
-    def select(self, index: int) -> None:
+    def select_item(self, index: int) -> None:
         """Put the cursor there, as far as the list goes, and show it."""
         at = max(0, min(index, len(self._keys) - 1))
         if at != self.cursor:
             self.cursor = at
             self.refresh()
-        self.show_cursor()
+        self.scroll_to_cursor()
 
-    def show_cursor(self) -> None:
+    def scroll_to_cursor(self) -> None:
         """Scroll, if it is out of sight."""
         if self._keys:
-            row = self.cursor // self.columns
-            start, end = self._starts[row], self._starts[row + 1]
+            row = self.cursor // self.column_count
+            start, end = self._row_starts[row], self._row_starts[row + 1]
             self.scroll_to_region(Region(0, start, 1, end - start), animate=False, force=True)
 
     def action_step(self, by: int) -> None:
         """To a neighbour."""
-        self.select(self.cursor + by)
+        self.select_item(self.cursor + by)
 
     def action_page(self, by: int) -> None:
         """So far that the next ones are seen."""
-        line = self._starts[self.cursor // self.columns] + by * max(1, self.size.height - 1)
-        there = self._index_at(max(0, min(line, self._starts[-1] - 1)), 0)
-        self.select(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))
+        line = self._row_starts[self.cursor // self.column_count] + by * max(1, self.size.height - 1)
+        there = self._find_index_at(max(0, min(line, self._row_starts[-1] - 1)), 0)
+        self.select_item(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))
 
     def action_end(self, side: int) -> None:
         """To the first or the last."""
-        self.select(len(self._keys) if side > 0 else 0)
+        self.select_item(len(self._keys) if side > 0 else 0)
 
     def on_click(self, event: events.Click) -> None:
         """Under the mouse; twice opens it."""
         offset = event.get_content_offset(self)
         row = -1 if offset is None else offset.y + self.scroll_offset.y
-        if 0 <= row < self._starts[-1]:
-            self.select(self._index_at(row, 0 if offset is None else offset.x))
+        if 0 <= row < self._row_starts[-1]:
+            self.select_item(self._find_index_at(row, 0 if offset is None else offset.x))
             if event.chain == 2:
                 self.post_message(self.Chosen())
 
     def on_resize(self) -> None:
         """What was seen stays in sight."""
-        self.show_cursor()
+        self.scroll_to_cursor()
 
-    def _item(self, index: int, part: int, width: int) -> list[Segment]:
-        parts = self.drawn(index, part, width) if index < len(self._keys) else []
+    def _render_item(self, index: int, part: int, width: int) -> list[Segment]:
+        parts = self.render_item_line(index, part, width) if index < len(self._keys) else []
         if not parts:
-            return [Segment(" " * width, self._ground)]
-        over = SELECTED if self.has_focus and index == self.cursor else PLAIN
-        return exactly([(text, self._ground + style + over) for text, style in parts], width)
+            return [Segment(" " * width, self._base_style)]
+        over = SELECTED_STYLE if self.has_focus and index == self.cursor else PLAIN_STYLE
+        return fit_segments([(text, self._base_style + style + over) for text, style in parts], width)
 
-    def _index_at(self, line: int, x: int) -> int:
-        column = x * self.columns // max(1, self.scrollable_content_region.width)
-        return (bisect_right(self._starts, line) - 1) * self.columns + min(column, self.columns - 1)
+    def _find_index_at(self, line: int, x: int) -> int:
+        column = x * self.column_count // max(1, self.scrollable_content_region.width)
+        return (bisect_right(self._row_starts, line) - 1) * self.column_count + min(column, self.column_count - 1)
 
-    def _place_of(self, key: str) -> int:
+    def _find_index_of(self, key: str) -> int:
         try:
             return self._keys.index(key)
         except ValueError:
             return self.cursor
 
 
-def _highest(heights: Sequence[int], columns: int) -> list[int]:
+def _row_heights(heights: Sequence[int], columns: int) -> list[int]:
     return [max(heights[at : at + columns]) for at in range(0, len(heights), columns)]
 
 
-def exactly(parts: Parts, width: int) -> list[Segment]:
+def fit_segments(parts: StyledParts, width: int) -> list[Segment]:
     """Texts side by side, cut to the width in cells or filled up in the first one's style."""
     segments: list[Segment] = []
     for text, style in parts:

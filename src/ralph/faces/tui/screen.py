@@ -15,34 +15,34 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from ralph.app.board import active as task_loops
-from ralph.app.board.live_log import Live
-from ralph.app.board.view import LANES, View, lanes
-from ralph.app.board.watch import Lookout
-from ralph.app.paths import Places
+from ralph.app.board.live_log import LiveLog
+from ralph.app.board.view import LANES, BoardView, group_by_lane
+from ralph.app.board.watch import BoardReader
+from ralph.app.paths import Paths
 from ralph.app.runs import status
 from ralph.config.schema import Settings
 from ralph.core.text.plain import one_line
-from ralph.faces.board_words import EMPTY, loop_cancelled, run_cancelled, state_of
+from ralph.faces.board_words import NO_TASKS_MESSAGE, describe_card_state, format_cancelled_loop, format_cancelled_run
 from ralph.faces.glyphs import Glyphs
-from ralph.faces.task_page import shown_text
-from ralph.faces.tui.dialogs import Details, Help, Question, key_line
+from ralph.faces.task_page import render_task_text
+from ralph.faces.tui.dialogs import ConfirmDialog, HelpDialog, TaskDialog, render_key_hints
 from ralph.faces.tui.lane import Lane
-from ralph.faces.tui.log import Log
-from ralph.faces.tui.log_words import LogWords
-from ralph.faces.tui.rows import Rows
-from ralph.faces.tui.slots import Slots
-from ralph.faces.tui.top import Headline, Tabs
+from ralph.faces.tui.log import LogPanel
+from ralph.faces.tui.log_words import LogFormatter
+from ralph.faces.tui.rows import ItemList
+from ralph.faces.tui.slots import SlotPanel
+from ralph.faces.tui.top import Headline, LaneTabs
 from ralph.model.errors import RalphError
 
-PERIOD = 0.25
-NARROW, LOW, HIGH = 110, 14, 32
+BOARD_REFRESH_SECONDS = 0.25
+MIN_WIDE_COLUMNS, MIN_SHORT_LINES, MIN_TALL_LINES = 110, 14, 32
 
 
 class BoardScreen(Screen[None]):
     """Watches the database and the runs; of its own accord it changes nothing."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012  # as Textual has it
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (LOW, "-short"), (HIGH, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (MIN_WIDE_COLUMNS, "-wide")]  # noqa: RUF012  # as Textual has it
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (MIN_SHORT_LINES, "-short"), (MIN_TALL_LINES, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = ""  # where there is something to see, not what comes first
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "details", show=False),
@@ -66,70 +66,70 @@ class BoardScreen(Screen[None]):
             super().__init__()
             self.text, self.error = text, error
 
-    def __init__(self, places: Places, lookout: Lookout, settings: Settings, glyphs: Glyphs) -> None:
+    def __init__(self, places: Paths, lookout: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
         super().__init__()
         self._places, self._lookout, self._settings, self._glyphs = places, lookout, settings, glyphs
-        self._live = Live(places)
-        self._words = LogWords(glyphs)
-        self._doing: dict[str, str] = {}
-        self._view = View()
-        self._put: tuple[View | None, tuple[str, bool]] = (None, ("", False))
-        self._cancelled = False
+        self._live = LiveLog(places)
+        self._log_formatter = LogFormatter(glyphs)
+        self._activities: dict[str, str] = {}
+        self._view = BoardView()
+        self._last_shown: tuple[BoardView | None, tuple[str, bool]] = (None, ("", False))
+        self._shows_cancelled = False
         self._lanes = {name: Lane(name, glyphs) for name in LANES}
-        self._slots, self._log = Slots(glyphs), Log(glyphs)
-        self._headline, self._tabs = Headline(glyphs), Tabs()
+        self._slots, self._log = SlotPanel(glyphs), LogPanel(glyphs)
+        self._headline, self._tabs = Headline(glyphs), LaneTabs()
         self._filter = Input(placeholder="filter by id, title or spec", id="filter", compact=True)
-        self.current = LANES[0]
+        self.current_lane = LANES[0]
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
         yield self._headline
         yield self._tabs
-        yield Static(EMPTY, id="empty", markup=False)
+        yield Static(NO_TASKS_MESSAGE, id="empty", markup=False)
         with Horizontal(id="lanes"):
             yield from self._lanes.values()
         with Horizontal(id="bottom"):
             yield self._slots
             yield self._log
         yield self._filter
-        yield Static(key_line(), id="keys", markup=False)
+        yield Static(render_key_hints(), id="keys", markup=False)
 
     def on_mount(self) -> None:
         """The first look, then one every now and then."""
         self._log.add_class("front")
-        self.tick()
-        self._make_current(self._busiest())
-        self.call_after_refresh(self._lanes[self.current].focus)  # before that, it may not be on the screen
-        self.set_interval(PERIOD, self.tick)
+        self.update_board()
+        self._set_current_lane(self._find_busiest_lane())
+        self.call_after_refresh(self._lanes[self.current_lane].focus)  # before that, it may not be on the screen
+        self.set_interval(BOARD_REFRESH_SECONDS, self.update_board)
 
     def on_unmount(self) -> None:
         """Nothing stays open."""
         self._live.close()
         self._lookout.close()
 
-    def tick(self) -> None:
+    def update_board(self) -> None:
         """Look, listen, and draw what changed."""
         problem = ""
         try:
-            view = self._lookout.look()
+            view = self._lookout.read_view()
         except RalphError as error:
             view, problem = self._view, error.message
         changed = view is not self._view
         self._view = view
-        self._listen()
-        self._put_cards()
-        self._headline.show(view, time.time(), problem)
-        self._slots.show(view.slots, self._doing)
+        self._read_live_events()
+        self._show_cards()
+        self._headline.show_view(view, time.time(), problem)
+        self._slots.show_slots(view.slots, self._activities)
         if changed:
-            self._renew_details()
+            self._update_task_dialog()
 
     def action_lane(self, by: int) -> None:
         """To a neighbour; after the last comes the first."""
-        self._go_to(LANES[(LANES.index(self.current) + by) % len(LANES)])
+        self._focus_lane(LANES[(LANES.index(self.current_lane) + by) % len(LANES)])
 
     def action_panel(self, by: int) -> None:
         """Lanes, agents, log."""
-        panels: list[Rows | Log] = [self._lanes[self.current], self._slots, self._log]
+        panels: list[ItemList | LogPanel] = [self._lanes[self.current_lane], self._slots, self._log]
         at = next((i for i, panel in enumerate(panels) if panel.has_focus), 0)
         panel = panels[(at + by) % len(panels)]
         if panel is not panels[0]:
@@ -139,12 +139,12 @@ class BoardScreen(Screen[None]):
 
     def action_details(self) -> None:
         """Of the task under the cursor."""
-        task = self._task_here()
+        task = self._get_selected_task()
         if task:
             try:
-                self.app.push_screen(Details(task, self._page(task)))
+                self.app.push_screen(TaskDialog(task, self._render_task_page(task)))
             except RalphError as error:
-                self._complain(error)
+                self._notify_error(error)
 
     def action_filter(self) -> None:
         """Ask for the words."""
@@ -155,137 +155,139 @@ class BoardScreen(Screen[None]):
         """No filter any more."""
         self._filter.value = ""
         self._filter.remove_class("shown")
-        self._go_to(self.current)
+        self._focus_lane(self.current_lane)
 
     def action_follow(self) -> None:
         """The log's end, or what is read now."""
-        self._log.action_follow(not self._log.following)
+        self._log.action_follow(not self._log.is_following)
 
     def action_cancelled(self) -> None:
         """Show cancelled tasks, or hide them again."""
-        self._cancelled = not self._cancelled
-        self._put_cards()
+        self._shows_cancelled = not self._shows_cancelled
+        self._show_cards()
 
     def action_help(self) -> None:
         """The keys."""
-        self.app.push_screen(Help())
+        self.app.push_screen(HelpDialog())
 
     def action_cancel(self) -> None:
         """Ask first."""
-        slot = self._slots.slot if self._slots.has_focus else None
-        if slot and not slot.is_of_task:
+        slot = self._slots.selected_slot if self._slots.has_focus else None
+        if slot and not slot.is_task_slot:
             name = one_line(slot.name, 60, self._glyphs.ellipsis)
-            self._ask(f"Cancel the {slot.role} {name}? What was done stays.", lambda: self._end_run(slot.run))
+            self._ask_to_cancel(
+                f"Cancel the {slot.role} {name}? What was done stays.", lambda: self._cancel_run(slot.run)
+            )
             return
-        card = self._lanes[self.current].card if slot is None else None
+        card = self._lanes[self.current_lane].selected_card if slot is None else None
         task = slot.task if slot else card.id if card and card.status == "in_progress" else ""
         if task:
-            self._ask(f"Cancel the work on {task}? What was done stays.", lambda: self._end_task(task))
+            self._ask_to_cancel(f"Cancel the work on {task}? What was done stays.", lambda: self._cancel_task(task))
         elif card:
-            state = state_of(card, self._view, self._glyphs)
+            state = describe_card_state(card, self._view, self._glyphs)
             self.notify(f"{card.id}: nobody works on it ({state.text})", markup=False)
 
     def on_board_screen_told(self, event: Told) -> None:
         """Someone carried out what was asked for, or could not."""
         if event.error:
-            self._complain(event.error)
+            self._notify_error(event.error)
         else:
             self.notify(event.text, markup=False)
 
     @on(Input.Changed)
-    def _filter_typed(self) -> None:
-        self._put_cards()
+    def _apply_filter(self) -> None:
+        self._show_cards()
 
     @on(Input.Submitted)
-    def _filter_taken(self) -> None:
+    def _accept_filter(self) -> None:
         self._filter.set_class(bool(self._filter.value), "shown")
-        self._go_to(self.current)
+        self._focus_lane(self.current_lane)
 
-    @on(Tabs.Chosen)
-    def _tab_clicked(self, event: Tabs.Chosen) -> None:
-        self._go_to(event.lane)
+    @on(LaneTabs.Chosen)
+    def _focus_clicked_tab(self, event: LaneTabs.Chosen) -> None:
+        self._focus_lane(event.lane)
 
-    @on(Rows.Chosen)
-    def _clicked_twice(self) -> None:
+    @on(ItemList.Chosen)
+    def _open_clicked_item(self) -> None:
         self.action_details()
 
     def on_descendant_focus(self) -> None:
         """A lane that was clicked is the current one."""
-        lane = next((name for name, lane in self._lanes.items() if lane.has_focus), self.current)
-        self._make_current(lane)
+        lane = next((name for name, lane in self._lanes.items() if lane.has_focus), self.current_lane)
+        self._set_current_lane(lane)
 
-    def _go_to(self, lane: str) -> None:
-        self._make_current(lane)
+    def _focus_lane(self, lane: str) -> None:
+        self._set_current_lane(lane)
         self._lanes[lane].focus()
 
-    def _make_current(self, lane: str) -> None:
-        self.current = lane
+    def _set_current_lane(self, lane: str) -> None:
+        self.current_lane = lane
         for name, each in self._lanes.items():
             each.set_class(name == lane, "current")
-        self._tabs.show({name: each.count for name, each in self._lanes.items()}, lane)
+        self._tabs.show_counts({name: each.card_count for name, each in self._lanes.items()}, lane)
 
-    def _busiest(self) -> str:
+    def _find_busiest_lane(self) -> str:
         """Where there is something to see."""
-        at_work = (name for name in LANES[1:-1] if self._lanes[name].count)
-        return next(at_work, LANES[0] if self._lanes[LANES[0]].count else LANES[-1])
+        at_work = (name for name in LANES[1:-1] if self._lanes[name].card_count)
+        return next(at_work, LANES[0] if self._lanes[LANES[0]].card_count else LANES[-1])
 
-    def _put_cards(self) -> None:
-        wanted = (self._filter.value, self._cancelled)
-        if self._view is not self._put[0] or wanted != self._put[1]:
-            self._put = (self._view, wanted)
+    def _show_cards(self) -> None:
+        wanted = (self._filter.value, self._shows_cancelled)
+        if self._view is not self._last_shown[0] or wanted != self._last_shown[1]:
+            self._last_shown = (self._view, wanted)
             self.set_class(not self._view.cards, "-empty")
-            for name, cards in lanes(self._view.cards, *wanted).items():
-                self._lanes[name].show(cards, self._view)
-        self._tabs.show({name: lane.count for name, lane in self._lanes.items()}, self.current)
+            for name, cards in group_by_lane(self._view.cards, *wanted).items():
+                self._lanes[name].show_cards(cards, self._view)
+        self._tabs.show_counts({name: lane.card_count for name, lane in self._lanes.items()}, self.current_lane)
 
-    def _listen(self) -> None:
-        heard = self._live.heard(self._view.running)
+    def _read_live_events(self) -> None:
+        heard = self._live.read_events(self._view.running_slots)
         for each in heard:
-            doing = self._words.doing(each.event)
+            doing = self._log_formatter.format_activity(each.event)
             if doing is not None:
-                self._doing[each.run] = doing
-        self._log.add(line for each in heard if (line := self._words.line(each)))
-        if len(self._doing) > len(self._view.slots):
-            self._doing = {slot.run: self._doing.get(slot.run, "") for slot in self._view.running}
+                self._activities[each.run] = doing
+        self._log.add_lines(line for each in heard if (line := self._log_formatter.format_line(each)))
+        if len(self._activities) > len(self._view.slots):
+            self._activities = {slot.run: self._activities.get(slot.run, "") for slot in self._view.running_slots}
 
-    def _task_here(self) -> str:
+    def _get_selected_task(self) -> str:
         """Under the cursor."""
         if self._slots.has_focus:
-            slot = self._slots.slot
-            return slot.task if slot and slot.is_of_task else ""
-        card = self._lanes[self.current].card
+            slot = self._slots.selected_slot
+            return slot.task if slot and slot.is_task_slot else ""
+        card = self._lanes[self.current_lane].selected_card
         return card.id if card else ""
 
-    def _page(self, task: str) -> str:
-        return shown_text(self._lookout.task(task, self._settings))
+    def _render_task_page(self, task: str) -> str:
+        return render_task_text(self._lookout.load_task(task, self._settings))
 
-    def _renew_details(self) -> None:
+    def _update_task_dialog(self) -> None:
         top = self.app.screen
-        if isinstance(top, Details):
+        if isinstance(top, TaskDialog):
             try:
-                top.show(self._page(top.task_id))
+                top.show_text(self._render_task_page(top.task_id))
             except RalphError:
                 top.dismiss(None)  # it was deleted
 
-    def _ask(self, question: str, end: Callable[[], str]) -> None:
+    def _ask_to_cancel(self, question: str, end: Callable[[], str]) -> None:
         def answered(yes: bool | None) -> None:
             if yes:  # it may take seconds until it has ended; who quits meanwhile need not wait
-                threading.Thread(target=copy_context().run, args=(self._carry_out, end), daemon=True).start()
+                threading.Thread(target=copy_context().run, args=(self._run_cancel_action, end), daemon=True).start()
 
-        self.app.push_screen(Question(question, "Cancel it", "Let it run"), answered)
+        self.app.push_screen(ConfirmDialog(question, "Cancel it", "Let it run"), answered)
 
-    def _carry_out(self, end: Callable[[], str]) -> None:
+    def _run_cancel_action(self, end: Callable[[], str]) -> None:
         """In a thread of its own."""
         try:
             self.post_message(self.Told(end()))
         except RalphError as error:
             self.post_message(self.Told("", error))
 
-    def _end_task(self, task: str) -> str:
-        return loop_cancelled(task_loops.cancel(self._places, task))
+    def _cancel_task(self, task: str) -> str:
+        return format_cancelled_loop(task_loops.cancel_task(self._places, task))
 
-    def _end_run(self, run: str) -> str:
-        return run_cancelled(status.cancel(self._places, run))
+    def _cancel_run(self, run: str) -> str:
+        return format_cancelled_run(status.cancel_run(self._places, run))
 
-    def _complain(self, error: RalphError) -> None:
+    def _notify_error(self, error: RalphError) -> None:
         self.notify(f"{error.message}\n{error.hint}".strip(), severity="error", timeout=10, markup=False)

@@ -5,61 +5,61 @@ from collections.abc import Mapping, Sequence
 
 from rich.style import Style
 
-from ralph.app.board.view import Slot
-from ralph.core.text.plain import fitted, plain
-from ralph.faces.board_words import slot_lines
+from ralph.app.board.view import WorkerSlot
+from ralph.core.text.plain import sanitize, truncate_cells
+from ralph.faces.board_words import render_slot_lines
 from ralph.faces.glyphs import Glyphs
-from ralph.faces.tui.colors import FAINT, PLAIN, lane_color
-from ralph.faces.tui.rows import Parts, Rows
+from ralph.faces.tui.colors import FAINT_STYLE, PLAIN_STYLE, get_lane_color
+from ralph.faces.tui.rows import ItemList, StyledParts
 
-FEW = 2  # slots that stand in one column
-BROAD = 60  # cells where two columns have room
-HEIGHT = 6  # role, task, iteration, time, what it does now, and a gap
+MAX_SINGLE_COLUMN_SLOTS = 2  # slots that stand in one column
+MIN_TWO_COLUMN_CELLS = 60  # cells where two columns have room
+LINES_PER_SLOT = 6  # role, task, iteration, time, what it does now, and a gap
 
 
-class Slots(Rows):
+class SlotPanel(ItemList):
     """Each tells role, task, iteration and time, and what its agent does at this moment."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__("slots")
         self.border_title = "Agents"
         self._glyphs = glyphs
-        self._slots: Sequence[Slot] = ()
-        self._doing: Mapping[str, str] = {}
-        self._drawn: object = None
+        self._slots: Sequence[WorkerSlot] = ()
+        self._activities: Mapping[str, str] = {}
+        self._last_drawn: object = None
 
     @property
-    def slot(self) -> Slot | None:
+    def selected_slot(self) -> WorkerSlot | None:
         """Under the cursor; None for an idle one, too."""
         slot = self._slots[self.cursor] if self._slots else None
         return slot if slot and slot.run else None
 
-    def show(self, slots: Sequence[Slot], doing: Mapping[str, str]) -> None:
+    def show_slots(self, slots: Sequence[WorkerSlot], doing: Mapping[str, str]) -> None:
         """Only what changed is drawn again; time goes by, too."""
         at_work = {slot.run: doing.get(slot.run, "") for slot in slots if slot.run}
-        columns = 2 if len(slots) > FEW and self.size.width >= BROAD else 1
+        columns = 2 if len(slots) > MAX_SINGLE_COLUMN_SLOTS and self.size.width >= MIN_TWO_COLUMN_CELLS else 1
         drawn = (slots, at_work, columns, int(time.time()) if at_work else 0)
-        if drawn == self._drawn:
+        if drawn == self._last_drawn:
             return
         self.border_title = f"Agents {len(at_work)}" if slots else "Agents"
-        self.set_class(len(slots) > FEW, "many")
-        self._drawn, self._slots, self._doing, self.columns = drawn, slots, at_work, columns
-        self.put([str(slot.number) for slot in slots], [HEIGHT] * len(slots))
+        self.set_class(len(slots) > MAX_SINGLE_COLUMN_SLOTS, "many")
+        self._last_drawn, self._slots, self._activities, self.column_count = drawn, slots, at_work, columns
+        self.set_items([str(slot.number) for slot in slots], [LINES_PER_SLOT] * len(slots))
 
-    def drawn(self, index: int, part: int, width: int) -> Parts:
+    def render_item_line(self, index: int, part: int, width: int) -> StyledParts:
         """One line of a slot."""
         slot = self._slots[index]
-        lines = [*slot_lines(slot, time.time()), *self._now(slot)]
+        lines = [*render_slot_lines(slot, time.time()), *self._render_activity(slot)]
         if part >= len(lines):
             return []
-        line = fitted(plain(lines[part]), max(0, width - 2), self._glyphs.ellipsis)
-        return [(" ", PLAIN), (line, self._style(slot, part))]
+        line = truncate_cells(sanitize(lines[part]), max(0, width - 2), self._glyphs.ellipsis)
+        return [(" ", PLAIN_STYLE), (line, self._style_of_line(slot, part))]
 
-    def _now(self, slot: Slot) -> list[str]:
-        doing = self._doing.get(slot.run, "")
+    def _render_activity(self, slot: WorkerSlot) -> list[str]:
+        doing = self._activities.get(slot.run, "")
         return [f"  {doing}"] if doing else []
 
-    def _style(self, slot: Slot, part: int) -> Style:
+    def _style_of_line(self, slot: WorkerSlot, part: int) -> Style:
         if not slot.run:
-            return FAINT
-        return PLAIN if 0 < part < HEIGHT - 2 else Style(color=lane_color(slot.role), bold=part == 0)
+            return FAINT_STYLE
+        return PLAIN_STYLE if 0 < part < LINES_PER_SLOT - 2 else Style(color=get_lane_color(slot.role), bold=part == 0)

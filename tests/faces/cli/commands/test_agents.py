@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 MINI = Path(__file__).parents[3] / "support" / "mini_agent.py"
 
 
-def mini(workshop: Workshop, fault: str = "") -> Path:
+def mini(workshop: ProjectFixture, fault: str = "") -> Path:
     """The small agent, as `claude` on PATH."""
     program = workshop.home / "claude"
     text = MINI.read_text().replace("#!/usr/bin/env python3", f"#!{sys.executable}")
@@ -21,7 +21,7 @@ def mini(workshop: Workshop, fault: str = "") -> Path:
     return program
 
 
-def card(workshop: Workshop, *words: str, code: int) -> dict[str, Any]:
+def card(workshop: ProjectFixture, *words: str, code: int) -> dict[str, Any]:
     done = workshop.ralph("agents", "check", *words, "--json")
     assert done.returncode == code, done.stdout + done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
@@ -32,7 +32,7 @@ def verdicts(told: dict[str, Any]) -> dict[str, str]:
     return {mark["topic"]: mark["verdict"] for mark in told["marks"]}
 
 
-def test_all_agents_are_listed_with_what_is_known_of_them(workshop: Workshop) -> None:  # issue 4
+def test_all_agents_are_listed_with_what_is_known_of_them(workshop: ProjectFixture) -> None:  # issue 4
     mini(workshop)
     shown = workshop.ralph("agents", PATH=f"{workshop.home}:/usr/bin:/bin").stdout
     assert f"claude    Claude Code: {workshop.home}/claude, mini 1\n" in shown
@@ -44,7 +44,7 @@ def test_all_agents_are_listed_with_what_is_known_of_them(workshop: Workshop) ->
     assert next(agent for agent in listed if agent["name"] == "claude")["version"] == "mini 1"
 
 
-def test_an_agent_that_keeps_to_it_has_a_clean_card(workshop: Workshop) -> None:  # issue 4
+def test_an_agent_that_keeps_to_it_has_a_clean_card(workshop: ProjectFixture) -> None:  # issue 4
     mini(workshop)
     told = card(workshop, "claude", code=0)
     assert told["conforms"]
@@ -66,13 +66,13 @@ def test_an_agent_that_keeps_to_it_has_a_clean_card(workshop: Workshop) -> None:
         ("silent", {"streaming", "session", "tools"}),
     ],
 )
-def test_what_is_wrong_is_on_the_card(workshop: Workshop, fault: str, wrong: set[str]) -> None:  # issue 4
+def test_what_is_wrong_is_on_the_card(workshop: ProjectFixture, fault: str, wrong: set[str]) -> None:  # issue 4
     program = mini(workshop, fault)
     found = verdicts(card(workshop, str(program), code=1))
     assert {topic for topic, verdict in found.items() if verdict == "wrong"} == wrong
 
 
-def test_the_card_reads_well(workshop: Workshop) -> None:
+def test_the_card_reads_well(workshop: ProjectFixture) -> None:
     mini(workshop)
     scratch = workshop.home / "scratch"
     scratch.mkdir()
@@ -83,7 +83,7 @@ def test_the_card_reads_well(workshop: Workshop) -> None:
     assert "… being stopped in the middle of a tool" in done.stderr
 
 
-def test_nothing_of_the_users_reaches_an_agent_on_trial(workshop: Workshop) -> None:
+def test_nothing_of_the_users_reaches_an_agent_on_trial(workshop: ProjectFixture) -> None:
     program = mini(workshop)
     spy = f"open({str(workshop.home / 'seen')!r}, 'a').write(repr(dict(os.environ)))"
     program.write_text(program.read_text().replace("def main() -> None:\n", f"def main() -> None:\n    {spy}\n"))
@@ -93,7 +93,7 @@ def test_nothing_of_the_users_reaches_an_agent_on_trial(workshop: Workshop) -> N
     assert any("'ANTHROPIC_BASE_URL'" in trial for trial in trials)
 
 
-def test_without_the_scripted_model_a_real_prompt_needs_a_yes(workshop: Workshop) -> None:  # issue 4
+def test_without_the_scripted_model_a_real_prompt_needs_a_yes(workshop: ProjectFixture) -> None:  # issue 4
     workshop.agent("echo '<response>DONE</response>'", name="my-agent")
     done = workshop.ralph("agents", "check", "my-agent --fast")
     assert done.returncode == 2
@@ -106,7 +106,7 @@ def test_without_the_scripted_model_a_real_prompt_needs_a_yes(workshop: Workshop
     assert (found["completion"], found["signals"], found["its format"]) == ("yes", "unverified", "unverified")
 
 
-def test_a_real_prompt_that_goes_wrong_is_told(workshop: Workshop) -> None:
+def test_a_real_prompt_that_goes_wrong_is_told(workshop: ProjectFixture) -> None:
     workshop.agent("echo no; exit 3", name="amp")
     told = card(workshop, "amp", "--yes", code=1)
     assert verdicts(told)["completion"] == "wrong"
@@ -114,7 +114,7 @@ def test_a_real_prompt_that_goes_wrong_is_told(workshop: Workshop) -> None:
             "detail": "format per its documentation, not verified"} in told["marks"]  # fmt: skip
 
 
-def test_an_agent_that_is_not_there_is_told(workshop: Workshop) -> None:
+def test_an_agent_that_is_not_there_is_told(workshop: ProjectFixture) -> None:
     done = workshop.ralph("agents", "check", "no-such-agent")
     assert done.returncode == 2
     assert "agent not found: 'no-such-agent'" in done.stderr

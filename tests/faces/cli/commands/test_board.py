@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from ralph.faces.cli.commands.board import command
-from support.board_room import BoardRoom
-from support.processes import eventually
-from support.terminal import Terminal
-from support.workshop import RALPH, Workshop
+from support.board_room import BoardFixture
+from support.processes import wait_until
+from support.terminal import PseudoTerminal
+from support.workshop import RALPH_ARGV, ProjectFixture
 
 TASK = ("--outcome", "It works", "--acceptance", "it is there")
 SLOW = """#!/bin/sh
@@ -27,13 +27,13 @@ exec sleep 100
 
 
 @pytest.fixture
-def terminals(workshop: Workshop) -> Iterator[Callable[..., Terminal]]:
+def terminals(workshop: ProjectFixture) -> Iterator[Callable[..., PseudoTerminal]]:
     """Boards of this workshop; all are gone afterwards."""
-    opened: list[Terminal] = []
+    opened: list[PseudoTerminal] = []
 
-    def board(*words: str, size: tuple[int, int] = (160, 45), **variables: str) -> Terminal:
+    def board(*words: str, size: tuple[int, int] = (160, 45), **variables: str) -> PseudoTerminal:
         environment = {**workshop.environment, **variables}
-        opened.append(Terminal([*RALPH, "board", *words], workshop.repo, environment, size))
+        opened.append(PseudoTerminal([*RALPH_ARGV, "board", *words], workshop.repo, environment, size))
         return opened[-1]
 
     yield board
@@ -41,14 +41,14 @@ def terminals(workshop: Workshop) -> Iterator[Callable[..., Terminal]]:
         terminal.close()
 
 
-def make(workshop: Workshop, *titles: str) -> None:
+def make(workshop: ProjectFixture, *titles: str) -> None:
     assert workshop.ralph("spec", "create", "auth").returncode == 0
     for number, title in enumerate(titles, 1):
         done = workshop.ralph("task", "create", f"TASK-{number:03}", "auth", title, *TASK)
         assert done.returncode == 0, done.stderr
 
 
-def board_json(workshop: Workshop, *words: str) -> dict[str, Any]:
+def board_json(workshop: ProjectFixture, *words: str) -> dict[str, Any]:
     done = workshop.ralph("board", "--json", *words)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -56,7 +56,7 @@ def board_json(workshop: Workshop, *words: str) -> dict[str, Any]:
 
 
 def test_the_board_on_a_terminal_is_drawn_and_leaves_it_as_it_was(
-    workshop: Workshop, terminals: Callable[..., Terminal]
+    workshop: ProjectFixture, terminals: Callable[..., PseudoTerminal]
 ) -> None:  # 000-19, 002-25
     make(workshop, "Login")
     terminal = terminals()
@@ -80,7 +80,7 @@ def test_the_board_on_a_terminal_is_drawn_and_leaves_it_as_it_was(
     ids=["ctrl-c", "SIGTERM", "SIGHUP"],
 )
 def test_it_ends_by_signal_with_the_terminal_restored(
-    terminals: Callable[..., Terminal], end: Callable[[Terminal], None], code: int
+    terminals: Callable[..., PseudoTerminal], end: Callable[[PseudoTerminal], None], code: int
 ) -> None:
     terminal = terminals()
     assert terminal.sees("No tasks here yet")
@@ -89,14 +89,14 @@ def test_it_ends_by_signal_with_the_terminal_restored(
     assert terminal.is_restored()
 
 
-def test_it_does_not_outlive_its_window(terminals: Callable[..., Terminal]) -> None:
+def test_it_does_not_outlive_its_window(terminals: Callable[..., PseudoTerminal]) -> None:
     terminal = terminals()
     assert terminal.sees("No tasks here yet")
     terminal.hang_up()
     assert terminal.ended() is not None
 
 
-def test_no_color_is_heeded(terminals: Callable[..., Terminal]) -> None:
+def test_no_color_is_heeded(terminals: Callable[..., PseudoTerminal]) -> None:
     def is_colored(*words: str, **variables: str) -> bool:
         terminal = terminals(*words, COLORTERM="truecolor", **variables)
         assert terminal.sees("No tasks here yet")
@@ -109,7 +109,7 @@ def test_no_color_is_heeded(terminals: Callable[..., Terminal]) -> None:
 
 
 def test_cancelling_from_the_board_ends_a_real_run(
-    workshop: Workshop, terminals: Callable[..., Terminal]
+    workshop: ProjectFixture, terminals: Callable[..., PseudoTerminal]
 ) -> None:  # 000-18, 002-25
     workshop.git("commit", "-qm", "Start", "--allow-empty")
     agent = workshop.home / "worker"
@@ -117,7 +117,7 @@ def test_cancelling_from_the_board_ends_a_real_run(
     agent.chmod(0o755)
     make(workshop, "Login")
     with workshop.start("execute", "-j", "2", RALPH_AGENT_COMMAND="worker") as run:
-        assert eventually((workshop.home / "working").exists, 20)
+        assert wait_until((workshop.home / "working").exists, 20)
         terminal = terminals()
         assert terminal.sees("Coder (1/15)")
         assert terminal.sees("Slot 1: coder")
@@ -133,7 +133,7 @@ def test_cancelling_from_the_board_ends_a_real_run(
 
 
 @pytest.mark.parametrize("words", [[], ["--once"]], ids=" ".join)
-def test_without_a_terminal_the_board_is_printed_once(workshop: Workshop, words: list[str]) -> None:
+def test_without_a_terminal_the_board_is_printed_once(workshop: ProjectFixture, words: list[str]) -> None:
     make(workshop, "Login", "Log\x1b[31mout")
     done = workshop.ralph("board", *words)
     assert (done.returncode, done.stderr) == (0, "")
@@ -145,10 +145,12 @@ def test_without_a_terminal_the_board_is_printed_once(workshop: Workshop, words:
 
 
 @pytest.mark.parametrize(("words", "variables"), [(["--once"], {}), ([], {"TERM": "dumb"})], ids=["once", "dumb"])
-def test_on_a_terminal_it_can_be_printed_once(workshop: Workshop, words: list[str], variables: dict[str, str]) -> None:
-    script = ["sh", "-c", 'TERM=${DUMB:-$TERM} exec "$@"', "sh", *RALPH, "board", *words]
+def test_on_a_terminal_it_can_be_printed_once(
+    workshop: ProjectFixture, words: list[str], variables: dict[str, str]
+) -> None:
+    script = ["sh", "-c", 'TERM=${DUMB:-$TERM} exec "$@"', "sh", *RALPH_ARGV, "board", *words]
     dumb = {"DUMB": variables["TERM"]} if variables else {}
-    terminal = Terminal(script, workshop.repo, {**workshop.environment, **dumb})
+    terminal = PseudoTerminal(script, workshop.repo, {**workshop.environment, **dumb})
     try:
         assert terminal.sees("No tasks here yet. Make one with `ralph task create`")
         assert terminal.ended() == 0
@@ -158,7 +160,7 @@ def test_on_a_terminal_it_can_be_printed_once(workshop: Workshop, words: list[st
 
 
 def test_the_plain_board_tells_who_works_on_what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # 000-19
-    room = BoardRoom(tmp_path)
+    room = BoardFixture(tmp_path)
     monkeypatch.chdir(room.folder)
     room.put("Implement authentication", "Second", "Third", *(f"More {number}" for number in range(60)))
     room.begin("run-1", "TASK-001", jobs=2)
@@ -172,7 +174,7 @@ def test_the_plain_board_tells_who_works_on_what(tmp_path: Path, monkeypatch: py
     assert re.search(slot, result.output)
 
 
-def test_json_has_lanes_cards_and_slots(workshop: Workshop) -> None:
+def test_json_has_lanes_cards_and_slots(workshop: ProjectFixture) -> None:
     assert board_json(workshop)["lanes"][0] == {"name": "todo", "count": 0, "tasks": []}
     make(workshop, "Login", "Logout")
     assert workshop.ralph("task", "edit", "TASK-002", "--status", "blocked", "--reason", "why").returncode == 0
@@ -183,7 +185,7 @@ def test_json_has_lanes_cards_and_slots(workshop: Workshop) -> None:
     assert (found["place"], found["done"], found["total"], found["slots"]) == ("repo:main", 0, 2, [])
 
 
-def test_a_spec_that_is_not_there_is_told(workshop: Workshop) -> None:
+def test_a_spec_that_is_not_there_is_told(workshop: ProjectFixture) -> None:
     make(workshop, "Login")
     assert board_json(workshop, "--spec", "auth")["total"] == 1
     done = workshop.ralph("board", "--spec", "other")
@@ -191,7 +193,7 @@ def test_a_spec_that_is_not_there_is_told(workshop: Workshop) -> None:
     assert "no spec 'other'" in done.stderr
 
 
-def test_looking_leaves_nothing_behind(workshop: Workshop) -> None:
+def test_looking_leaves_nothing_behind(workshop: ProjectFixture) -> None:
     assert workshop.ralph("board").returncode == 0
     assert not (workshop.repo / ".git" / "ralph").exists()
     assert not (workshop.repo / ".ralph").exists()

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from ralph.faces.cli.commands.bus import command
 from ralph.model.errors import RalphError, UsageError
-from ralph.model.message import TASK_BUS, BusUnusable, NoSuchMessage
-from ralph.stores.bus import Bus
+from ralph.model.message import TASK_BUS_FILE, BusUnusable, NoSuchMessage
+from ralph.stores.bus import FileMessageBus
 
 TASK = "task-20260220-153045-my-feature"
 
@@ -36,7 +36,7 @@ def ralph_bus(*words: object, stdin: str | bytes = "") -> Result:
 def test_post_prints_the_id_and_read_shows_the_message(task: Path) -> None:
     posted = ralph_bus("post", "--task", task, "--type", "FACT", "it works")
     shown = ralph_bus("read", "--task", task)
-    (message,) = Bus(task / TASK_BUS).read()
+    (message,) = FileMessageBus(task / TASK_BUS_FILE).read()
     assert posted.output == f"{message.msg_id}\n"
     assert shown.output == f"{message.ts:%Y-%m-%d %H:%M:%S} FACT  {message.msg_id}\n    it works\n"
 
@@ -46,20 +46,20 @@ def test_a_task_folder_tells_who_posts(task: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("RALPH_RUN_ID", "run-7")
     ralph_bus("post", "hello")
     ralph_bus("post", "--project", "p", "--task-id", "t", "--run", "r", "hello")
-    first, second = Bus(task / TASK_BUS).read()
+    first, second = FileMessageBus(task / TASK_BUS_FILE).read()
     assert (first.project_id, first.task_id, first.run_id, first.type) == ("my-project", TASK, "run-7", "INFO")
     assert (second.project_id, second.task_id, second.run_id) == ("p", "t", "r")
 
 
 def test_any_file_may_be_a_bus(task: Path) -> None:
     ralph_bus("post", "--bus", task / "PROJECT-MESSAGE-BUS.md", "--type", "homemade", "x")
-    (message,) = Bus(task / "PROJECT-MESSAGE-BUS.md").read()
+    (message,) = FileMessageBus(task / "PROJECT-MESSAGE-BUS.md").read()
     assert (message.type, message.task_id) == ("homemade", "")
 
 
 def test_a_dash_reads_standard_input(task: Path) -> None:
     ralph_bus("post", "--task", task, "-", stdin=b"first\n---\n\xff\n")
-    assert Bus(task / TASK_BUS).read()[0].body == "first\n---\n\N{REPLACEMENT CHARACTER}"
+    assert FileMessageBus(task / TASK_BUS_FILE).read()[0].body == "first\n---\n\N{REPLACEMENT CHARACTER}"
 
 
 def test_json_is_one_object_a_line(task: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ralph.faces.cli.commands.completion import command
-from support.terminal import Terminal
-from support.workshop import RALPH, Workshop
+from support.terminal import PseudoTerminal
+from support.workshop import RALPH_ARGV, ProjectFixture
 
 ASKED = [  # what is typed before the tab, and what stands there after it
     ("ralph stat", "ralph status"),
@@ -68,18 +68,18 @@ def test_words_flags_and_files_are_offered(line: str, offered: str) -> None:
 
 
 @pytest.fixture
-def shop(workshop: Workshop) -> Workshop:
+def shop(workshop: ProjectFixture) -> ProjectFixture:
     """A repository with a prompt, and `ralph` on PATH."""
     (workshop.repo / "PROMPT.md").write_text("Do it.\n")
     program = workshop.home / "ralph"
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(RALPH)} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(RALPH_ARGV)} "$@"\n')
     program.chmod(0o755)
     return workshop
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
 @pytest.mark.parametrize(("typed", "becomes"), ASKED)
-def test_fish_completes(shop: Workshop, typed: str, becomes: str) -> None:  # 001-34
+def test_fish_completes(shop: ProjectFixture, typed: str, becomes: str) -> None:  # 001-34
     done = subprocess.run(
         ["fish", "-c", f"ralph completion fish | source; complete -C {shlex.quote(typed)}"],
         cwd=shop.repo,
@@ -102,10 +102,10 @@ def test_fish_completes(shop: Workshop, typed: str, becomes: str) -> None:  # 00
     ],
     ids=["bare", "started", "autoloaded"],
 )
-def test_zsh_completes(shop: Workshop, start: str) -> None:  # 001-34
+def test_zsh_completes(shop: ProjectFixture, start: str) -> None:  # 001-34
     lines = shop.home / "lines"
     kept = f"keep() {{ print -r -- $BUFFER >> {lines}; BUFFER=; }}; zle -N keep; bindkey '^T' keep"
-    terminal = Terminal(["zsh", "-f", "-i"], shop.repo, shop.environment)
+    terminal = PseudoTerminal(["zsh", "-f", "-i"], shop.repo, shop.environment)
     try:
         terminal.types(f"{kept}; {start}; echo re''ady\n")
         assert terminal.sees("ready"), terminal.seen

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 COMPLETED = "Completed: agent claimed <response>DONE</response>, 1 guardrail passed · 2 iterations"
 
@@ -18,7 +18,7 @@ def refusing_hooks(folder: Path) -> str:
     return str(folder)
 
 
-def test_the_repository_a_hook_works_for_is_left_alone(workshop: Workshop) -> None:
+def test_the_repository_a_hook_works_for_is_left_alone(workshop: ProjectFixture) -> None:
     workshop.git("commit", "-q", "--allow-empty", "-m", "mine")
     git = workshop.repo / ".git"
     before = workshop.git("for-each-ref") + (git / "config").read_text()
@@ -34,7 +34,7 @@ def test_the_repository_a_hook_works_for_is_left_alone(workshop: Workshop) -> No
 
 
 @pytest.mark.parametrize("how", ["global settings", "variables"])
-def test_hooks_of_the_user_have_no_say(workshop: Workshop, tmp_path: Path, how: str) -> None:
+def test_hooks_of_the_user_have_no_say(workshop: ProjectFixture, tmp_path: Path, how: str) -> None:
     hooks = refusing_hooks(tmp_path / "hooks")
     with (workshop.home / "gitconfig").open("a") as file:
         file.write(f"[core]\nhooksPath = {hooks}\n" if how == "global settings" else "")
@@ -45,7 +45,7 @@ def test_hooks_of_the_user_have_no_say(workshop: Workshop, tmp_path: Path, how: 
     assert "Committed: Write subtractive numerals" in done.stdout
 
 
-def test_it_has_settings_of_its_own_only(workshop: Workshop) -> None:
+def test_it_has_settings_of_its_own_only(workshop: ProjectFixture) -> None:
     (workshop.home / ".config/ralph").mkdir(parents=True)
     (workshop.home / ".config/ralph/settings.json").write_text('{"maximumIterations": 1, "budgetUsd": 0.01}')
     done = workshop.ralph(
@@ -55,7 +55,7 @@ def test_it_has_settings_of_its_own_only(workshop: Workshop) -> None:
     assert COMPLETED in done.stdout
 
 
-def test_it_can_be_kept(workshop: Workshop, tmp_path: Path) -> None:
+def test_it_can_be_kept(workshop: ProjectFixture, tmp_path: Path) -> None:
     done = workshop.ralph("demo", "--keep", TMPDIR=str(tmp_path))
     (folder,) = tmp_path.glob("ralph-demo-*")
     assert f"Kept: {folder}" in done.stdout

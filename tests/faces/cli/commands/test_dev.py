@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 TOOLS = [{"name": "Bash"}]
 
 
-def script(workshop: Workshop, *runs: object) -> str:
+def script(workshop: ProjectFixture, *runs: object) -> str:
     path = workshop.home / "script.json"
     path.write_text(json.dumps(runs))
     return str(path)
@@ -28,7 +28,7 @@ def ask(url: str, session: str) -> str:
     return str(told["content"][0]["text"])
 
 
-def test_it_tells_its_address_plays_once_and_keeps_a_log(workshop: Workshop) -> None:  # issue 4
+def test_it_tells_its_address_plays_once_and_keeps_a_log(workshop: ProjectFixture) -> None:  # issue 4
     log = workshop.home / "log.ndjson"
     words = ("dev", "llm", script(workshop, [{"say": "one"}], [{"say": "two"}]), "--once", "--log", str(log))
     with workshop.start(*words) as server:
@@ -41,7 +41,7 @@ def test_it_tells_its_address_plays_once_and_keeps_a_log(workshop: Workshop) -> 
     assert "s3cret" not in log.read_text()
 
 
-def test_without_once_it_stays_until_ctrl_c(workshop: Workshop) -> None:
+def test_without_once_it_stays_until_ctrl_c(workshop: ProjectFixture) -> None:
     path = Path(script(workshop)).with_suffix(".yaml")
     path.write_text("- - say: one\n")
     with workshop.start("dev", "llm", str(path)) as server:
@@ -57,14 +57,14 @@ def test_without_once_it_stays_until_ctrl_c(workshop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("runs", "says"), [([[{"dance": 1}]], "'dance'"), ([], "list of runs"), (["say"], "is no run")]
 )
-def test_a_bad_script_is_told_before_it_serves(workshop: Workshop, runs: list[object], says: str) -> None:
+def test_a_bad_script_is_told_before_it_serves(workshop: ProjectFixture, runs: list[object], says: str) -> None:
     done = workshop.ralph("dev", "llm", script(workshop, *runs))
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert "docs/agents.md" in done.stderr
 
 
-def test_a_port_in_use_is_told(workshop: Workshop) -> None:
+def test_a_port_in_use_is_told(workshop: ProjectFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = workshop.ralph("dev", "llm", script(workshop, [{"say": "x"}]), "--port", str(port))
@@ -73,7 +73,7 @@ def test_a_port_in_use_is_told(workshop: Workshop) -> None:
 
 
 # -- what agents print that nobody knows yet ------------------------------------------------------
-def test_unknown_events_are_counted_hinted_at_once_and_never_fatal(workshop: Workshop) -> None:  # issue 4
+def test_unknown_events_are_counted_hinted_at_once_and_never_fatal(workshop: ProjectFixture) -> None:  # issue 4
     novelty = '{"type":"novelty","of":"next month"}\n'
     steps = [{"raw": novelty}, {"say": "Hm."}, {"raw": novelty * 3 + "{broken\n"}, {"say": "<response>DONE</response>"}]
     workshop.settings(

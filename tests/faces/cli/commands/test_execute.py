@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from support.pipeline import Pipeline
-from support.processes import alive_with, eventually
-from support.workshop import Workshop, result
+from support.pipeline import PipelineFixture
+from support.processes import find_processes_with, wait_until
+from support.workshop import ProjectFixture, make_result_command
 
 
-def test_three_tasks_two_at_once_all_land(pipeline: Pipeline) -> None:  # 000-05, 000-21, 002-17, 002-20
+def test_three_tasks_two_at_once_all_land(pipeline: PipelineFixture) -> None:  # 000-05, 000-21, 002-17, 002-20
     pipeline.task("TASK-001")
     pipeline.task("TASK-002")
     pipeline.task("TASK-003", "--depends-on", "TASK-001", "--depends-on", "TASK-002")
@@ -32,7 +32,7 @@ def test_three_tasks_two_at_once_all_land(pipeline: Pipeline) -> None:  # 000-05
     assert "TASK-003  completed" in done.stdout
 
 
-def test_a_promise_never_kept_goes_back_to_todo_with_the_failure(pipeline: Pipeline) -> None:  # 000-07, 000-20
+def test_a_promise_never_kept_goes_back_to_todo_with_the_failure(pipeline: PipelineFixture) -> None:  # 000-07, 000-20
     words = ["--coder-verify", "external", "--coder-verify-cmd", "false", "--coder-max-iterations", "2"]
     pipeline.workshop.ralph(
         "task", "create", "TASK-009", "files", "Never", "--outcome", "o", "--acceptance", "a", *words
@@ -54,7 +54,7 @@ def test_a_promise_never_kept_goes_back_to_todo_with_the_failure(pipeline: Pipel
     assert [(a["iteration"], a["verified"]) for a in shown["attempts"]] == [(1, False), (2, False)]
 
 
-def test_a_conflict_gets_one_run_to_resolve_it(pipeline: Pipeline) -> None:
+def test_a_conflict_gets_one_run_to_resolve_it(pipeline: PipelineFixture) -> None:
     resolve = f"if grep -q conflicts {pipeline.home}/prompt.*; then git merge -q -X ours main -m Resolve; fi"
     move = f"{pipeline.overtaken()}; {resolve}"
     pipeline.agent(move)
@@ -66,7 +66,7 @@ def test_a_conflict_gets_one_run_to_resolve_it(pipeline: Pipeline) -> None:
     assert done.stdout.count("Iteration 1/1 · coder (resolves a merge conflict) TASK-001") == 1
 
 
-def test_a_conflict_nobody_resolves_blocks_and_names_the_branch(pipeline: Pipeline) -> None:
+def test_a_conflict_nobody_resolves_blocks_and_names_the_branch(pipeline: PipelineFixture) -> None:
     pipeline.agent(pipeline.overtaken())
     (pipeline.home / "lied").touch()
     pipeline.task("TASK-001")
@@ -80,7 +80,7 @@ def test_a_conflict_nobody_resolves_blocks_and_names_the_branch(pipeline: Pipeli
     assert "  coder  finished · It was to resolve a merge conflict · " in shown
 
 
-def test_what_is_red_on_the_merged_tree_goes_back_to_the_coder(pipeline: Pipeline) -> None:
+def test_what_is_red_on_the_merged_tree_goes_back_to_the_coder(pipeline: PipelineFixture) -> None:
     (pipeline.home / "lied").touch()
     home, repo = pipeline.home, pipeline.repo
     breaks = f"touch {repo}/broken; git -C {repo} add -A; git -C {repo} commit -qm Break"
@@ -95,10 +95,10 @@ def test_what_is_red_on_the_merged_tree_goes_back_to_the_coder(pipeline: Pipelin
     assert not (repo / "broken").exists()
 
 
-def test_a_judge_decides_on_the_diff_and_is_paid(pipeline: Pipeline) -> None:  # 002-07
+def test_a_judge_decides_on_the_diff_and_is_paid(pipeline: PipelineFixture) -> None:  # 002-07
     (pipeline.home / "lied").touch()
     answers = [f'{{"criteria": [{{"number": 1, "met": {m}}}, {{"number": 2, "met": {m}}}]}}' for m in ("false", "true")]
-    pipeline.workshop.agent(*(result(answer, cost=0.5) for answer in answers))
+    pipeline.workshop.agent(*(make_result_command(answer, cost=0.5) for answer in answers))
     pipeline.workshop.settings(agent={"command": "worker"}, specflow={"judge": {"agent": "claude", "model": "small"}})
     pipeline.agent("echo done > $RALPH_TASK.txt; echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit")  # no commit
     pipeline.task("TASK-001")
@@ -116,13 +116,13 @@ def test_a_judge_decides_on_the_diff_and_is_paid(pipeline: Pipeline) -> None:  #
     assert "NOT_VERIFIED: the file is there: not met" in pipeline.told("TASK-001", "reviewer")[1]
 
 
-def test_cancel_and_status_from_another_terminal(pipeline: Pipeline) -> None:  # 000-15, 000-17, 000-18
+def test_cancel_and_status_from_another_terminal(pipeline: PipelineFixture) -> None:  # 000-15, 000-17, 000-18
     pipeline.agent("touch {h}/up.$RALPH_TASK; setsid sleep 61.7 & sleep 60".replace("{h}", str(pipeline.home)))
     pipeline.task("TASK-001")
     pipeline.task("TASK-002")
     specflow = ["-c", "from ralph.faces.cli.specflow import entry; entry()"]
     with pipeline.workshop.start("execute", "-j", "2") as run:
-        assert eventually(lambda: all((pipeline.home / f"up.TASK-00{n}").exists() for n in (1, 2)), 20)
+        assert wait_until(lambda: all((pipeline.home / f"up.TASK-00{n}").exists() for n in (1, 2)), 20)
 
         def ask(*words: str) -> str:
             return subprocess.run(
@@ -153,16 +153,16 @@ def test_cancel_and_status_from_another_terminal(pipeline: Pipeline) -> None:  #
         run.terminate()
         run.communicate(timeout=20)
     assert run.returncode == 130
-    assert not alive_with("61.7")
+    assert not find_processes_with("61.7")
     assert pipeline.status("TASK-001")["status"] == "todo"
 
 
-def test_after_kill_9_resume_goes_on(pipeline: Pipeline) -> None:  # 000-24
+def test_after_kill_9_resume_goes_on(pipeline: PipelineFixture) -> None:  # 000-24
     (pipeline.home / "lied").touch()
     pipeline.agent(f"[ -f {pipeline.home}/go ] || {{ touch {pipeline.home}/up; sleep 60; }}")
     pipeline.task("TASK-001")
     with pipeline.workshop.start("execute") as run:
-        assert eventually((pipeline.home / "up").exists, 20)
+        assert wait_until((pipeline.home / "up").exists, 20)
         run.kill()
         run.communicate()
     (pipeline.home / "go").touch()
@@ -173,18 +173,18 @@ def test_after_kill_9_resume_goes_on(pipeline: Pipeline) -> None:  # 000-24
     assert pipeline.status("TASK-001")["status"] == "done"
 
 
-def test_an_unknown_task_or_stage_exits_2(pipeline: Pipeline) -> None:
+def test_an_unknown_task_or_stage_exits_2(pipeline: PipelineFixture) -> None:
     assert pipeline.workshop.ralph("execute", "TASK-404").returncode == 2
     assert pipeline.workshop.ralph("execute", "--stage", "cook").returncode == 2
 
 
-def test_without_tasks_there_is_nothing_to_do(pipeline: Pipeline) -> None:
+def test_without_tasks_there_is_nothing_to_do(pipeline: PipelineFixture) -> None:
     done = pipeline.workshop.ralph("execute")
     assert done.returncode == 0
     assert "Nothing to do" in done.stdout
 
 
-def test_some_stages_first_the_others_later(pipeline: Pipeline) -> None:
+def test_some_stages_first_the_others_later(pipeline: PipelineFixture) -> None:
     (pipeline.home / "lied").touch()
     pipeline.task("TASK-001")
     assert pipeline.execute("--stage", "coder").returncode == 0
@@ -197,7 +197,7 @@ def test_some_stages_first_the_others_later(pipeline: Pipeline) -> None:
     assert (pipeline.repo / "TASK-001.txt").exists()
 
 
-def test_who_waits_for_a_failed_task_stays_todo(pipeline: Pipeline) -> None:
+def test_who_waits_for_a_failed_task_stays_todo(pipeline: PipelineFixture) -> None:
     pipeline.task("TASK-001", "--coder-max-iterations", "1")  # its one promise is a lie
     pipeline.task("TASK-003", "--depends-on", "TASK-001")
     done = pipeline.execute("-j", "2")
@@ -207,7 +207,7 @@ def test_who_waits_for_a_failed_task_stays_todo(pipeline: Pipeline) -> None:
     assert pipeline.told("TASK-003", "coder") == []
 
 
-def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: Pipeline) -> None:  # 000-06, 002-20
+def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: PipelineFixture) -> None:  # 000-06, 002-20
     pipeline.workshop.settings(agent={"command": "worker"}, specflow={"coder": {"enabled": False}})
     pipeline.task("TASK-001")
     done = pipeline.execute()
@@ -219,12 +219,12 @@ def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: Pipeline) ->
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_first_signal_lets_the_step_finish_and_the_stage_counts(pipeline: Pipeline) -> None:  # 000-24
+def test_the_first_signal_lets_the_step_finish_and_the_stage_counts(pipeline: PipelineFixture) -> None:  # 000-24
     (pipeline.home / "lied").touch()
     pipeline.agent(f"touch {pipeline.home}/up; sleep 1")
     pipeline.task("TASK-001")
     with pipeline.workshop.start("execute") as run:
-        assert eventually((pipeline.home / "up").exists, 20)
+        assert wait_until((pipeline.home / "up").exists, 20)
         run.terminate()
         run.communicate(timeout=20)
     assert run.returncode == 130
@@ -234,7 +234,7 @@ def test_the_first_signal_lets_the_step_finish_and_the_stage_counts(pipeline: Pi
     assert len(pipeline.told("TASK-001", "coder")) == 1  # its promise was looked at, it was not asked again
 
 
-def test_each_role_has_its_own_agent_and_model(pipeline: Pipeline) -> None:
+def test_each_role_has_its_own_agent_and_model(pipeline: PipelineFixture) -> None:
     (pipeline.home / "lied").touch()
     other = pipeline.home / "critic"
     other.write_text(f"#!/bin/sh\necho $* > {pipeline.home}/critic.argv\nexec worker\n")
@@ -249,7 +249,7 @@ def test_each_role_has_its_own_agent_and_model(pipeline: Pipeline) -> None:
     assert (pipeline.home / "critic.argv").read_text() == "--model big one\n"
 
 
-def test_what_agents_leave_lying_about_lands_without_a_name_in_git(pipeline: Pipeline) -> None:
+def test_what_agents_leave_lying_about_lands_without_a_name_in_git(pipeline: PipelineFixture) -> None:
     pipeline.agent("echo done > $RALPH_TASK.txt; echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit")
     (pipeline.home / "gitconfig").write_text("[user]\nuseConfigOnly = true\n")
     checks = [{"name": n, "method": "external", "config": {"command": f"sleep 0.5; test {n}"}} for n in "ab"]
@@ -264,7 +264,7 @@ def test_what_agents_leave_lying_about_lands_without_a_name_in_git(pipeline: Pip
     assert parallel["seconds"] < 0.95  # both at once
 
 
-def test_a_task_without_criteria_is_warned_of_and_trusted(pipeline: Pipeline) -> None:  # 002-24, C15
+def test_a_task_without_criteria_is_warned_of_and_trusted(pipeline: PipelineFixture) -> None:  # 002-24, C15
     (pipeline.home / "lied").touch()
     (pipeline.repo / "t.yaml").write_text("- {id: TASK-001, spec_id: files, title: Old}\n")
     assert pipeline.workshop.ralph("task", "import", "t.yaml").returncode == 0
@@ -288,7 +288,9 @@ printf '"result":"The file is there and says done.\\n<promise>%s</promise>"}\n' 
         (("--task-budget", "0.4"), "$0.50 of the $0.40 budget spent"),
     ],
 )
-def test_money_is_told_and_bounds_the_work(pipeline: Pipeline, limit: tuple[str, str], why: str) -> None:  # 000-22
+def test_money_is_told_and_bounds_the_work(
+    pipeline: PipelineFixture, limit: tuple[str, str], why: str
+) -> None:  # 000-22
     program = pipeline.home / "claude"
     program.write_text(PAID)
     program.chmod(0o755)
@@ -302,7 +304,7 @@ def test_money_is_told_and_bounds_the_work(pipeline: Pipeline, limit: tuple[str,
     assert (shown["task"]["status"], shown["task"]["metadata"]["ralph_failure"]["reason"]) == ("todo", why)
 
 
-def test_programs_get_every_event_with_its_task_and_a_report(pipeline: Pipeline) -> None:
+def test_programs_get_every_event_with_its_task_and_a_report(pipeline: PipelineFixture) -> None:
     pipeline.task("TASK-001", "--coder-max-iterations", "1")
     done = pipeline.execute("--json")
     *events, report = map(json.loads, done.stdout.splitlines())
@@ -312,20 +314,20 @@ def test_programs_get_every_event_with_its_task_and_a_report(pipeline: Pipeline)
     assert [(e["task"], e["outcome"]) for e in report["report"]["endings"]] == [("TASK-001", "exhausted")]
 
 
-def test_a_budget_nobody_can_keep_is_refused(pipeline: Pipeline) -> None:
+def test_a_budget_nobody_can_keep_is_refused(pipeline: PipelineFixture) -> None:
     pipeline.task("TASK-001")
     done = pipeline.execute("--budget", "1")
     assert done.returncode == 2
     assert "does not report what it costs" in done.stderr
 
 
-def test_without_a_commit_to_begin_at_nothing_is_begun(workshop: Workshop) -> None:
+def test_without_a_commit_to_begin_at_nothing_is_begun(workshop: ProjectFixture) -> None:
     done = workshop.ralph("execute", "--agent", "claude")
     assert done.returncode == 2
     assert "there is no commit on branch 'main'" in done.stderr
 
 
-def test_a_judge_that_is_not_there_is_told_before_anything_is_begun(pipeline: Pipeline) -> None:  # 002-07
+def test_a_judge_that_is_not_there_is_told_before_anything_is_begun(pipeline: PipelineFixture) -> None:  # 002-07
     pipeline.workshop.settings(agent={"command": "worker"}, specflow={"judge": {"agent": "no-such-judge"}})
     pipeline.task("TASK-001")
     done = pipeline.execute()
@@ -339,7 +341,7 @@ def test_a_judge_that_is_not_there_is_told_before_anything_is_begun(pipeline: Pi
     assert pipeline.execute("--stage", "coder").returncode == 0  # nobody asks it there
 
 
-def test_a_judge_that_tells_no_cost_keeps_no_budget(pipeline: Pipeline) -> None:  # 000-22
+def test_a_judge_that_tells_no_cost_keeps_no_budget(pipeline: PipelineFixture) -> None:  # 000-22
     pipeline.workshop.agent()
     pipeline.workshop.settings(specflow={"judge": {"agent": "worker"}})
     pipeline.task("TASK-001")
@@ -348,7 +350,7 @@ def test_a_judge_that_tells_no_cost_keeps_no_budget(pipeline: Pipeline) -> None:
     assert "does not report what it costs" in done.stderr
 
 
-def test_what_somebody_gave_up_comes_back_only_by_name(pipeline: Pipeline) -> None:
+def test_what_somebody_gave_up_comes_back_only_by_name(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     pipeline.task("TASK-001")
     assert pipeline.workshop.ralph("task", "edit", "TASK-001", "--status", "cancelled").returncode == 0
@@ -358,7 +360,7 @@ def test_what_somebody_gave_up_comes_back_only_by_name(pipeline: Pipeline) -> No
     assert (done.returncode, pipeline.status("TASK-001")["status"]) == (0, "done")
 
 
-def test_a_wrong_promise_is_an_attempt_and_the_agent_is_told(pipeline: Pipeline) -> None:  # 000-22, 002-17, C2
+def test_a_wrong_promise_is_an_attempt_and_the_agent_is_told(pipeline: PipelineFixture) -> None:  # 000-22, 002-17, C2
     pipeline.honest()
     pipeline.agent(before="[ $RALPH_ITERATION = 1 ] && echo '<promise>ALL_DONE</promise>' && exit")
     pipeline.task("TASK-001")
@@ -370,14 +372,14 @@ def test_a_wrong_promise_is_an_attempt_and_the_agent_is_told(pipeline: Pipeline)
     assert f"Verification failed: {reason}" in pipeline.told("TASK-001", "coder")[1]
 
 
-def test_status_names_the_task_of_a_run(pipeline: Pipeline) -> None:
+def test_status_names_the_task_of_a_run(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     pipeline.task("TASK-001")
     assert pipeline.execute("--stage", "coder").returncode == 0
     assert "  completed  TASK-001 · worker · " in pipeline.workshop.ralph("status").stdout
 
 
-def test_every_iteration_says_why_it_was_not_the_last(pipeline: Pipeline) -> None:  # 000-16, 000-22, 002-17
+def test_every_iteration_says_why_it_was_not_the_last(pipeline: PipelineFixture) -> None:  # 000-16, 000-22, 002-17
     pipeline.agent(
         before=r"""
 if [ ! -f {home}/minded ]; then case $RALPH_STAGE-$RALPH_ITERATION in
@@ -400,7 +402,7 @@ esac; fi"""
     ]
 
 
-def test_deleting_a_task_tells_what_stays_of_it_and_how_to_remove_that(pipeline: Pipeline) -> None:
+def test_deleting_a_task_tells_what_stays_of_it_and_how_to_remove_that(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     (pipeline.home / "minded").touch()
     for name in ("TASK-001", "TASK-002"):

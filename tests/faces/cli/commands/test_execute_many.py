@@ -5,18 +5,18 @@ import threading
 
 import pytest
 
-from ralph.faces.cli.live.task_lines import TaskLines
-from ralph.faces.cli.terminal.look import Look
+from ralph.faces.cli.live.task_lines import TaskStatusLines
+from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.events import IterationStarted
-from support.pipeline import Pipeline
-from support.terminal import Terminal
-from support.workshop import RALPH
+from support.pipeline import PipelineFixture
+from support.terminal import PseudoTerminal
+from support.workshop import RALPH_ARGV
 
 SLOW = "TASK-001"
 
 
-def test_slots_go_by_priority_then_by_age_and_nobody_starves(pipeline: Pipeline) -> None:  # 000-24
+def test_slots_go_by_priority_then_by_age_and_nobody_starves(pipeline: PipelineFixture) -> None:  # 000-24
     order = pipeline.home / "order"
     begun = f"[ $RALPH_STAGE = coder ] && echo $RALPH_TASK >> {shlex.quote(str(order))}"
     loops = f"[ $RALPH_TASK$RALPH_STAGE = {SLOW}coder ] && [ ! -f {{home}}/over ] && exit"  # no promise: again, again
@@ -43,7 +43,7 @@ def test_slots_go_by_priority_then_by_age_and_nobody_starves(pipeline: Pipeline)
     ["sleep 0.1", "head -c 20000000 /dev/zero | tr '\\0' x", "yes 'a line as agents print them' | head -n 200000"],
     ids=["hangs", "floods with one line", "floods with many"],
 )
-def test_an_agent_that_hangs_or_floods_stalls_no_other_task(pipeline: Pipeline, busy: str) -> None:  # 000-24
+def test_an_agent_that_hangs_or_floods_stalls_no_other_task(pipeline: PipelineFixture, busy: str) -> None:  # 000-24
     slow = f"[ $RALPH_TASK$RALPH_STAGE = {SLOW}coder ] && while [ ! -f {{home}}/over ]; do {busy}; done && echo"
     last = "[ $RALPH_TASK$RALPH_STAGE = TASK-003qa ] && touch {home}/over"
     pipeline.agent(before=f"{slow}\n{last}\n:")
@@ -55,7 +55,7 @@ def test_an_agent_that_hangs_or_floods_stalls_no_other_task(pipeline: Pipeline, 
     assert len(pipeline.told(SLOW, "coder")) == 1  # the others passed all their stages in this one run
 
 
-def test_a_task_that_is_sent_back_tells_by_whom_and_why(pipeline: Pipeline) -> None:  # 000-24
+def test_a_task_that_is_sent_back_tells_by_whom_and_why(pipeline: PipelineFixture) -> None:  # 000-24
     pipeline.task("TASK-002")
     lines = [line.partition("] ")[2] for line in pipeline.execute("-j", "2").stdout.splitlines()]
     assert lines.count("TASK-002  sent back by reviewer: Say it louder.") == 1
@@ -63,7 +63,7 @@ def test_a_task_that_is_sent_back_tells_by_whom_and_why(pipeline: Pipeline) -> N
     assert lines[at - 1] == "TASK-002  coder 1/15 started"
 
 
-def test_each_task_tells_what_it_begins_and_why_a_promise_failed(pipeline: Pipeline) -> None:  # 000-21, 000-24
+def test_each_task_tells_what_it_begins_and_why_a_promise_failed(pipeline: PipelineFixture) -> None:  # 000-21, 000-24
     pipeline.task("TASK-001")
     lines = [line.partition("] ")[2] for line in pipeline.execute("-j", "2", "--stage", "coder").stdout.splitlines()]
     assert lines[0] == "TASK-001  coder 1/15 started"
@@ -81,7 +81,7 @@ printf '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0
 """
 
 
-def test_several_at_once_share_the_budget(pipeline: Pipeline) -> None:  # 000-22
+def test_several_at_once_share_the_budget(pipeline: PipelineFixture) -> None:  # 000-22
     program = pipeline.home / "claude"
     program.write_text(TWO_TOGETHER.replace("{home}", str(pipeline.home)))
     program.chmod(0o755)
@@ -96,11 +96,13 @@ def test_several_at_once_share_the_budget(pipeline: Pipeline) -> None:  # 000-22
         assert f"{name}  over_budget" in done.stdout
 
 
-def test_on_a_terminal_each_task_at_work_has_a_line(pipeline: Pipeline) -> None:
+def test_on_a_terminal_each_task_at_work_has_a_line(pipeline: PipelineFixture) -> None:
     pipeline.agent(before="sleep 0.3")
     for name in (SLOW, "TASK-002"):
         pipeline.task(name)
-    terminal = Terminal([*RALPH, "execute", "-j", "2"], pipeline.repo, pipeline.workshop.environment, (100, 30))
+    terminal = PseudoTerminal(
+        [*RALPH_ARGV, "execute", "-j", "2"], pipeline.repo, pipeline.workshop.environment, (100, 30)
+    )
     try:
         for task in ("TASK-001", "TASK-002"):
             assert terminal.sees(f"{task}  coder  Iteration 1/")
@@ -124,14 +126,14 @@ class Seen(Output):
 
 def test_what_a_signal_has_said_is_not_erased_with_the_lines() -> None:
     out, lock = Seen(), threading.Lock()
-    lines = TaskLines(Look(color=True, is_tty=True, progress=True), out, lock, lambda: 1.0)
+    lines = TaskStatusLines(TerminalStyle(color=True, is_tty=True, progress=True), out, lock, lambda: 1.0)
     try:
         with lock:
-            lines.hear(SLOW, 0.0, [IterationStarted(1, 9, f"coder {SLOW}")])
-            lines.put("first\n")
-            lines.put("second\n")
-            lines.let_be()
-            lines.put("third\n")
+            lines.handle_events(SLOW, 0.0, [IterationStarted(1, 9, f"coder {SLOW}")])
+            lines.write_above("first\n")
+            lines.write_above("second\n")
+            lines.leave_lines()
+            lines.write_above("third\n")
         erased = [text.startswith("\r\x1b[K") for text in out.texts[:3]]
         assert erased == [False, True, False]
     finally:

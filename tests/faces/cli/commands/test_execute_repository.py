@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from support.pipeline import Pipeline
+from support.pipeline import PipelineFixture
 
 LEFT = "echo done > $RALPH_TASK.txt; echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit"  # not committed
 
 
 @pytest.fixture
-def pipeline(pipeline: Pipeline) -> Pipeline:
+def pipeline(pipeline: PipelineFixture) -> PipelineFixture:
     pipeline.honest()
     pipeline.task("TASK-001")
     return pipeline
 
 
-def lands(pipeline: Pipeline, *words: str) -> None:
+def lands(pipeline: PipelineFixture, *words: str) -> None:
     done = pipeline.execute(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert pipeline.status("TASK-001")["status"] == "done"
@@ -25,12 +25,12 @@ def lands(pipeline: Pipeline, *words: str) -> None:
     assert pipeline.workshop.git("branch", "--list", "ralph/*") == ""
 
 
-def configured(pipeline: Pipeline, text: str) -> None:
+def configured(pipeline: PipelineFixture, text: str) -> None:
     path = pipeline.home / "gitconfig"
     path.write_text(path.read_text() + text)
 
 
-def hook(pipeline: Pipeline, name: str) -> None:
+def hook(pipeline: PipelineFixture, name: str) -> None:
     """One that never agrees."""
     path = pipeline.repo / ".git/hooks" / name
     path.parent.mkdir(exist_ok=True)
@@ -38,20 +38,20 @@ def hook(pipeline: Pipeline, name: str) -> None:
     path.chmod(0o755)
 
 
-def other_commit(pipeline: Pipeline) -> str:
+def other_commit(pipeline: PipelineFixture) -> str:
     """What someone else does to the target meanwhile."""
     repo = pipeline.repo
     return f"echo o > {repo}/other; git -C {repo} add other; git -C {repo} commit -qm Other --no-verify --no-gpg-sign"
 
 
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "post-checkout", "post-merge"])
-def test_hooks_of_the_users_stop_no_landing(pipeline: Pipeline, name: str) -> None:
+def test_hooks_of_the_users_stop_no_landing(pipeline: PipelineFixture, name: str) -> None:
     pipeline.agent(LEFT)
     hook(pipeline, name)
     lands(pipeline)
 
 
-def test_nobody_is_asked_for_a_signature(pipeline: Pipeline) -> None:
+def test_nobody_is_asked_for_a_signature(pipeline: PipelineFixture) -> None:
     configured(pipeline, "[gpg]\nprogram = /bin/false\n[commit]\ngpgsign = true\n")
     pipeline.agent(f"{other_commit(pipeline)}; {LEFT}")
     lands(pipeline)
@@ -59,14 +59,14 @@ def test_nobody_is_asked_for_a_signature(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("ff", ["only", "false"])
-def test_how_the_user_likes_to_merge_stops_no_landing(pipeline: Pipeline, ff: str) -> None:
+def test_how_the_user_likes_to_merge_stops_no_landing(pipeline: PipelineFixture, ff: str) -> None:
     configured(pipeline, f"[merge]\nff = {ff}\n")
     pipeline.agent(other_commit(pipeline))
     lands(pipeline)
     assert (pipeline.repo / "other").exists()
 
 
-def test_variables_of_a_hook_that_runs_us_do_not_lead_agents_astray(pipeline: Pipeline) -> None:
+def test_variables_of_a_hook_that_runs_us_do_not_lead_agents_astray(pipeline: PipelineFixture) -> None:
     (pipeline.repo / "mine.txt").write_text("not to be committed\n")
     git = str(pipeline.repo / ".git")
     pipeline.workshop.environment |= {
@@ -79,7 +79,7 @@ def test_variables_of_a_hook_that_runs_us_do_not_lead_agents_astray(pipeline: Pi
     assert "Do TASK-001" in pipeline.workshop.git("log", "-1", "--format=%s")
 
 
-def test_without_a_branch_checked_out_the_target_is_to_be_named(pipeline: Pipeline) -> None:
+def test_without_a_branch_checked_out_the_target_is_to_be_named(pipeline: PipelineFixture) -> None:
     pipeline.workshop.git("checkout", "-q", "--detach")
     done = pipeline.execute()
     assert done.returncode == 2
@@ -87,7 +87,7 @@ def test_without_a_branch_checked_out_the_target_is_to_be_named(pipeline: Pipeli
     lands(pipeline, "--target", "main")
 
 
-def test_a_target_somebody_is_rebasing_is_left_alone(pipeline: Pipeline) -> None:
+def test_a_target_somebody_is_rebasing_is_left_alone(pipeline: PipelineFixture) -> None:
     git, readme = pipeline.workshop.git, pipeline.repo / "README"
     git("checkout", "-qb", "other")
     readme.write_text("other\n")
@@ -107,7 +107,7 @@ def test_a_target_somebody_is_rebasing_is_left_alone(pipeline: Pipeline) -> None
     lands(pipeline)
 
 
-def test_a_repository_inside_the_repository_does_not_land_as_an_empty_name(pipeline: Pipeline) -> None:
+def test_a_repository_inside_the_repository_does_not_land_as_an_empty_name(pipeline: PipelineFixture) -> None:
     inner = "git init -q lib; echo code > lib/code; git -C lib add -A; git -C lib commit -qm Lib"
     told = "grep -q 'lib is a git repository of its own' {home}/prompt.*"
     pipeline.agent(f"if {told}; then rm -rf lib/.git; git rm -q --cached lib; else {inner}; fi; {LEFT}")
@@ -116,7 +116,7 @@ def test_a_repository_inside_the_repository_does_not_land_as_an_empty_name(pipel
     assert len(pipeline.told("TASK-001", "coder")) == 2
 
 
-def test_submodules_are_no_obstacle(pipeline: Pipeline) -> None:
+def test_submodules_are_no_obstacle(pipeline: PipelineFixture) -> None:
     inner = pipeline.home / "inner"
     for folder, words in (
         (pipeline.home, ("init", "-q", str(inner))),
@@ -131,7 +131,7 @@ def test_submodules_are_no_obstacle(pipeline: Pipeline) -> None:
     assert pipeline.workshop.git("show", "main:TASK-001.txt") == "done\n"
 
 
-def test_a_branch_in_the_way_is_told_and_nothing_is_begun(pipeline: Pipeline) -> None:
+def test_a_branch_in_the_way_is_told_and_nothing_is_begun(pipeline: PipelineFixture) -> None:
     pipeline.workshop.git("branch", "ralph")
     done = pipeline.execute()
     assert done.returncode == 2
@@ -141,7 +141,7 @@ def test_a_branch_in_the_way_is_told_and_nothing_is_begun(pipeline: Pipeline) ->
     lands(pipeline)
 
 
-def test_where_nothing_can_be_written_the_task_is_let_go(pipeline: Pipeline) -> None:
+def test_where_nothing_can_be_written_the_task_is_let_go(pipeline: PipelineFixture) -> None:
     runs: Path = pipeline.repo / ".git/ralph/runs"
     runs.write_text("no folder\n")
     done = pipeline.execute()
@@ -153,7 +153,7 @@ def test_where_nothing_can_be_written_the_task_is_let_go(pipeline: Pipeline) -> 
 
 
 @pytest.mark.parametrize("left", ["tree and branch", "branch"])
-def test_what_a_killed_run_left_of_a_task_that_is_done_is_removed(pipeline: Pipeline, left: str) -> None:
+def test_what_a_killed_run_left_of_a_task_that_is_done_is_removed(pipeline: PipelineFixture, left: str) -> None:
     lands(pipeline)
     git, tree = pipeline.workshop.git, str(pipeline.repo / ".ralph/worktrees/TASK-001")
     git("branch", "ralph/TASK-001")
@@ -165,7 +165,7 @@ def test_what_a_killed_run_left_of_a_task_that_is_done_is_removed(pipeline: Pipe
     assert not Path(tree).exists()
 
 
-def test_what_is_not_reachable_from_the_target_is_kept_even_of_a_task_that_is_done(pipeline: Pipeline) -> None:
+def test_what_is_not_reachable_from_the_target_is_kept_even_of_a_task_that_is_done(pipeline: PipelineFixture) -> None:
     lands(pipeline)
     git, tree = pipeline.workshop.git, pipeline.repo / ".ralph/worktrees/TASK-001"
     git("worktree", "add", "-q", "-b", "ralph/TASK-001", str(tree))

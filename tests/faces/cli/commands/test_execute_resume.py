@@ -5,38 +5,38 @@ import shutil
 
 import pytest
 
-from support.pipeline import Pipeline
-from support.processes import eventually
+from support.pipeline import PipelineFixture
+from support.processes import wait_until
 
 STAGES = ("coder", "reviewer", "tester", "qa")
 MINDS = "[ $RALPH_STAGE = reviewer ] && { echo '<changes>'; echo Louder.; echo '</changes>'; exit; }"
 
 
-def killed(pipeline: Pipeline, mark: str) -> None:
+def killed(pipeline: PipelineFixture, mark: str) -> None:
     """Once the mark is there."""
     with pipeline.workshop.start("execute") as run:
-        assert eventually((pipeline.home / mark).exists, 20)
+        assert wait_until((pipeline.home / mark).exists, 20)
         run.kill()
         run.communicate()
     assert pipeline.status("TASK-001")["status"] == "in_progress"
 
 
-def ended_gently(pipeline: Pipeline, mark: str, *words: str) -> None:
+def ended_gently(pipeline: PipelineFixture, mark: str, *words: str) -> None:
     with pipeline.workshop.start("execute", *words) as run:
-        assert eventually((pipeline.home / mark).exists, 20)
+        assert wait_until((pipeline.home / mark).exists, 20)
         run.terminate()
         run.communicate(timeout=20)
     assert run.returncode == 130
     assert pipeline.status("TASK-001")["status"] == "todo"
 
 
-def runs(pipeline: Pipeline) -> list[int]:
+def runs(pipeline: PipelineFixture) -> list[int]:
     """How often each stage's agent was started."""
     return [len(pipeline.told("TASK-001", stage)) for stage in STAGES]
 
 
 @pytest.mark.parametrize("limit", [15, 9], ids=["by the journal", "by the board"])
-def test_a_kill_does_not_make_it_forget_what_was_sent_back(pipeline: Pipeline, limit: int) -> None:  # 000-24
+def test_a_kill_does_not_make_it_forget_what_was_sent_back(pipeline: PipelineFixture, limit: int) -> None:  # 000-24
     pipeline.honest()
     pipeline.workshop.settings(agent={"command": "worker"}, specflow={"max_send_backs": 1})
     pipeline.agent(
@@ -57,7 +57,7 @@ def test_a_kill_does_not_make_it_forget_what_was_sent_back(pipeline: Pipeline, l
     assert runs(pipeline)[:2] == [4, 4]
 
 
-def at_landing(pipeline: Pipeline) -> str:
+def at_landing(pipeline: PipelineFixture) -> str:
     """A command for qa that waits on the merged tree, the first time."""
     home = pipeline.home
     waits = f"[ -f {home}/go ] || {{ touch {home}/up; sleep 60; }}; echo x >> {home}/rechecked"
@@ -65,7 +65,7 @@ def at_landing(pipeline: Pipeline) -> str:
 
 
 @pytest.mark.parametrize("method", ["external", "multi_stage"])
-def test_what_qa_has_passed_goes_straight_to_landing(pipeline: Pipeline, method: str) -> None:  # 000-24
+def test_what_qa_has_passed_goes_straight_to_landing(pipeline: PipelineFixture, method: str) -> None:  # 000-24
     pipeline.honest()
     command = at_landing(pipeline)
     check = {"name": "there", "method": "external", "config": {"command": command}}
@@ -83,7 +83,7 @@ def test_what_qa_has_passed_goes_straight_to_landing(pipeline: Pipeline, method:
     )
 
 
-def test_a_tree_that_changed_since_qa_looked_is_looked_at_again(pipeline: Pipeline) -> None:
+def test_a_tree_that_changed_since_qa_looked_is_looked_at_again(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     pipeline.task("TASK-001", "--qa-verify-cmd", at_landing(pipeline))
     killed(pipeline, "up")
@@ -95,7 +95,7 @@ def test_a_tree_that_changed_since_qa_looked_is_looked_at_again(pipeline: Pipeli
     assert "The tree has changed since it was verified." in pipeline.told("TASK-001", "qa")[1]
 
 
-def test_changes_a_reviewer_wanted_survive_a_signal(pipeline: Pipeline) -> None:
+def test_changes_a_reviewer_wanted_survive_a_signal(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     once = "if [ $RALPH_STAGE = reviewer ] && [ ! -f {home}/up ]; then touch {home}/up; sleep 1; else false; fi && "
     pipeline.agent(before=once + MINDS.partition(" && ")[2])
@@ -106,7 +106,7 @@ def test_changes_a_reviewer_wanted_survive_a_signal(pipeline: Pipeline) -> None:
     assert "Louder." in pipeline.told("TASK-001", "coder")[1]
 
 
-def test_a_verification_that_was_cut_off_is_made_up_for(pipeline: Pipeline) -> None:
+def test_a_verification_that_was_cut_off_is_made_up_for(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     slow = f"[ -f {pipeline.home}/go ] || {{ touch {pipeline.home}/up; sleep 60; }}; grep -q done TASK-001.txt"
     pipeline.task("TASK-001", "--coder-verify-cmd", slow)
@@ -120,7 +120,7 @@ def test_a_verification_that_was_cut_off_is_made_up_for(pipeline: Pipeline) -> N
     assert len(pipeline.shown("TASK-001")["iterations"]) == 4
 
 
-def test_what_was_in_the_way_is_gone_and_it_lands_without_qa(pipeline: Pipeline) -> None:
+def test_what_was_in_the_way_is_gone_and_it_lands_without_qa(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     pipeline.task("TASK-001")
     mine = pipeline.repo / "TASK-001.txt"
@@ -136,7 +136,7 @@ def test_what_was_in_the_way_is_gone_and_it_lands_without_qa(pipeline: Pipeline)
     assert mine.read_text() == "done\n"
 
 
-def test_a_work_tree_someone_deleted_is_made_anew_from_the_branch(pipeline: Pipeline) -> None:
+def test_a_work_tree_someone_deleted_is_made_anew_from_the_branch(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     pipeline.agent(before="[ $RALPH_STAGE = coder ] || [ -f {home}/go ] || { touch {home}/up; sleep 60; }")
     pipeline.task("TASK-001")
@@ -151,7 +151,7 @@ def test_a_work_tree_someone_deleted_is_made_anew_from_the_branch(pipeline: Pipe
 
 @pytest.mark.parametrize(("words", "times"), [(["--resume"], [1, 2, 0, 0]), ([], [2, 2, 0, 0])])
 def test_some_stages_are_gone_on_with_where_that_is_asked_for(
-    pipeline: Pipeline, words: list[str], times: list[int]
+    pipeline: PipelineFixture, words: list[str], times: list[int]
 ) -> None:
     pipeline.honest()
     pipeline.agent(before="[ $RALPH_STAGE = coder ] || [ -f {home}/go ] || { touch {home}/up; sleep 1; exit; }")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app.agents.detect import IGNORED
+from ralph.app.agents.detect import GITIGNORE_LINES
 
 SCRIPT = """
 import sys
@@ -435,8 +435,8 @@ def test_in_a_repository_logs_are_ignored_once(folder: Path) -> None:  # 001-33
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     path = furnish(folder)
     _, out, _ = piped(folder, "--yes", path=path)
-    said = f"Added {' and '.join(IGNORED)} to .gitignore\nSettings written to .ralph/settings.json\n"
+    said = f"Added {' and '.join(GITIGNORE_LINES)} to .gitignore\nSettings written to .ralph/settings.json\n"
     assert out.endswith(said)
     _, out, _ = piped(folder, "--yes", "--force", path=path)
     assert "gitignore" not in out
-    assert (folder / ".gitignore").read_text() == "".join(f"{line}\n" for line in IGNORED)
+    assert (folder / ".gitignore").read_text() == "".join(f"{line}\n" for line in GITIGNORE_LINES)

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from support.processes import alive_with
-from support.workshop import Workshop, result
+from support.processes import find_processes_with
+from support.workshop import ProjectFixture, make_result_command
 
-DONE = result("All good.\n<response>DONE</response>")
-BROKEN = result("", subtype="error_during_execution", is_error=True, errors=["it broke"])
-IMPATIENT = "import ralph.engine.agent_run as c; c.LINGER = {}; from ralph.__main__ import entry; entry()"
+DONE = make_result_command("All good.\n<response>DONE</response>")
+BROKEN = make_result_command("", subtype="error_during_execution", is_error=True, errors=["it broke"])
+IMPATIENT = "import ralph.engine.agent_run as c; c.MAX_LINGER_SECONDS = {}; from ralph.__main__ import entry; entry()"
 TOLD = "the agent said its last word and did not end: stopped after 1s of silence"
 
 
-def ralph(workshop: Workshop, *words: str, linger: float = 1.0) -> subprocess.CompletedProcess[str]:
+def ralph(workshop: ProjectFixture, *words: str, linger: float = 1.0) -> subprocess.CompletedProcess[str]:
     """The program, with less patience."""
     return subprocess.run(
         [sys.executable, "-c", IMPATIENT.format(linger), *words],
@@ -31,7 +31,7 @@ def ralph(workshop: Workshop, *words: str, linger: float = 1.0) -> subprocess.Co
     )
 
 
-def test_its_success_holds_and_the_user_is_told(workshop: Workshop) -> None:
+def test_its_success_holds_and_the_user_is_told(workshop: ProjectFixture) -> None:
     token = uuid.uuid4().hex
     workshop.agent(f"{DONE}; sh -c 'sleep 60; :' {token}")
     began = time.monotonic()
@@ -41,10 +41,10 @@ def test_its_success_holds_and_the_user_is_told(workshop: Workshop) -> None:
     assert done.stdout.count(TOLD) == 1
     assert "Completed: agent claimed <response>DONE</response>" in done.stdout
     assert workshop.calls == 1
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
-def test_its_error_is_an_error(workshop: Workshop) -> None:
+def test_its_error_is_an_error(workshop: ProjectFixture) -> None:
     workshop.agent(f"{BROKEN}; sleep 60", DONE)
     done = ralph(workshop, "run", "-p", "x")
     assert done.returncode == 0, done.stdout
@@ -53,9 +53,9 @@ def test_its_error_is_an_error(workshop: Workshop) -> None:
     assert "The agent ended with an error: it broke." in done.stdout
 
 
-def test_who_goes_on_and_ends_by_itself_is_left_alone(workshop: Workshop) -> None:
+def test_who_goes_on_and_ends_by_itself_is_left_alone(workshop: ProjectFixture) -> None:
     task = """printf '%s\\n' '{"type":"system","subtype":"task_updated"}'"""
-    workshop.agent(f"{result('not yet')}; for i in 1 2 3 4 5 6; do sleep 0.4; {task}; done; {DONE}")
+    workshop.agent(f"{make_result_command('not yet')}; for i in 1 2 3 4 5 6; do sleep 0.4; {task}; done; {DONE}")
     done = ralph(workshop, "run", "-p", "x")
     assert done.returncode == 0, done.stdout
     assert "last word" not in done.stdout
@@ -69,14 +69,16 @@ def test_who_goes_on_and_ends_by_itself_is_left_alone(workshop: Workshop) -> Non
         ("echo '<response>DONE</response>'; sleep 1.5", ("--no-stream-agent-output",)),
     ],
 )
-def test_who_has_not_said_its_last_word_may_be_silent(workshop: Workshop, answer: str, words: tuple[str, ...]) -> None:
+def test_who_has_not_said_its_last_word_may_be_silent(
+    workshop: ProjectFixture, answer: str, words: tuple[str, ...]
+) -> None:
     workshop.agent(answer)
     done = ralph(workshop, "run", "-p", "x", *words, linger=0.5)
     assert done.returncode == 0, done.stdout
     assert "last word" not in done.stdout
 
 
-def test_a_supervised_one_is_a_completed_attempt(workshop: Workshop) -> None:
+def test_a_supervised_one_is_a_completed_attempt(workshop: ProjectFixture) -> None:
     task: Path = workshop.repo / "proj" / "task"
     task.mkdir(parents=True)
     (task / "TASK.md").write_text("Do it.\n")

@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from support.processes import eventually
-from support.workshop import Workshop, result
+from support.processes import wait_until
+from support.workshop import ProjectFixture, make_result_command
 
-WORKING = result("still working", cost=0.05)
+WORKING = make_result_command("still working", cost=0.05)
 
 
-def killed(workshop: Workshop, *words: str) -> None:
+def killed(workshop: ProjectFixture, *words: str) -> None:
     """A life that ends without a word, in its first agent run."""
     workshop.agent(f"touch up; sleep 60; {WORKING}")
     with workshop.start("run", *words) as run:
-        assert eventually((workshop.repo / "up").exists)
+        assert wait_until((workshop.repo / "up").exists)
         run.kill()
         run.communicate()
     workshop.agent(WORKING)
 
 
-def test_a_dry_run_of_a_resumed_run_runs_nothing(workshop: Workshop) -> None:
+def test_a_dry_run_of_a_resumed_run_runs_nothing(workshop: ProjectFixture) -> None:
     workshop.agent(WORKING)
     workshop.ralph("run", "-p", "the prompt", "-m", "1")
     done = workshop.ralph("run", "--resume", "--dry-run", "-m", "4", "--budget", "2")
@@ -32,7 +32,7 @@ def test_a_dry_run_of_a_resumed_run_runs_nothing(workshop: Workshop) -> None:
     assert "Limits:      4 iterations, $2.00\nNothing was run.\n" in done.stdout
 
 
-def test_what_a_resumed_run_cannot_do_is_refused(workshop: Workshop) -> None:
+def test_what_a_resumed_run_cannot_do_is_refused(workshop: ProjectFixture) -> None:
     workshop.agent(WORKING)
     workshop.ralph("run", "-p", "x", "-m", "1")
     done = workshop.ralph("run", "--resume", "--baseline", "-m", "2")
@@ -40,7 +40,7 @@ def test_what_a_resumed_run_cannot_do_is_refused(workshop: Workshop) -> None:
     assert "--baseline cannot be changed" in done.stderr
 
 
-def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: Workshop) -> None:
+def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: ProjectFixture) -> None:
     workshop.agent(WORKING)
     workshop.ralph("run", "-p", "x", "-m", "1")
     killed(workshop, "--resume", "-m", "20", "--budget", "0.2")
@@ -54,13 +54,13 @@ def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: Workshop)
 
 
 @pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
-def test_a_prompt_from_a_pipe_is_read_once(workshop: Workshop, name: str) -> None:
+def test_a_prompt_from_a_pipe_is_read_once(workshop: ProjectFixture, name: str) -> None:
     workshop.agent(WORKING)
     workshop.ralph("run", "-f", name, "-m", "2", stdin="from the pipe")
     assert [workshop.prompt(number) for number in (1, 2)] == ["from the pipe"] * 2
 
 
-def test_so_is_one_from_a_named_pipe(workshop: Workshop) -> None:
+def test_so_is_one_from_a_named_pipe(workshop: ProjectFixture) -> None:
     os.mkfifo(workshop.repo / "p")
     with workshop.start("run", "-f", "p", "-m", "1") as run:
         (workshop.repo / "p").write_text("from the pipe")
@@ -69,7 +69,7 @@ def test_so_is_one_from_a_named_pipe(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("trap", ["mkfifo p.md", "ln -s /dev/zero p.md", "mkdir p.md", "truncate -s 300M p.md"])
-def test_an_agent_cannot_have_us_wait_for_the_next_prompt(workshop: Workshop, trap: str) -> None:
+def test_an_agent_cannot_have_us_wait_for_the_next_prompt(workshop: ProjectFixture, trap: str) -> None:
     (workshop.repo / "p.md").write_text("work\n")
     workshop.agent(f"rm p.md; {trap}; {WORKING}")
     done = workshop.ralph("run", "-f", "p.md", "-m", "3", timeout=30)
@@ -77,7 +77,7 @@ def test_an_agent_cannot_have_us_wait_for_the_next_prompt(workshop: Workshop, tr
     assert "cannot read the prompt file 'p.md'" in done.stdout
 
 
-def test_nor_for_the_next_text_of_a_task(workshop: Workshop, tmp_path: Path) -> None:
+def test_nor_for_the_next_text_of_a_task(workshop: ProjectFixture, tmp_path: Path) -> None:
     task = tmp_path / "root/project/task-1"
     task.mkdir(parents=True)
     (task / "TASK.md").write_text("Do it.\n")

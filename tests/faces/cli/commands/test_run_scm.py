@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from support.workshop import RALPH, Workshop, result
+from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
-DONE = result("<response>DONE</response>")
+DONE = make_result_command("<response>DONE</response>")
 SCM = {"command": "git", "tasks": ["commit"]}
 
 
-def run_in(folder: Path, workshop: Workshop, **variables: str) -> "subprocess.CompletedProcess[str]":
+def run_in(folder: Path, workshop: ProjectFixture, **variables: str) -> "subprocess.CompletedProcess[str]":
     environment = {**workshop.environment, **variables}
-    words = [*RALPH, "run", "-p", "x", "-m", "2"]
+    words = [*RALPH_ARGV, "run", "-p", "x", "-m", "2"]
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-def committed(workshop: Workshop) -> list[str]:
+def committed(workshop: ProjectFixture) -> list[str]:
     return workshop.git("ls-tree", "-r", "--name-only", "HEAD").splitlines()
 
 
-def test_new_files_anywhere_in_the_work_tree_are_committed(workshop: Workshop) -> None:
+def test_new_files_anywhere_in_the_work_tree_are_committed(workshop: ProjectFixture) -> None:
     below = workshop.repo / "below"
     below.mkdir()
     for name in ("mine.txt", "below/mine.txt"):
@@ -39,7 +39,7 @@ def test_new_files_anywhere_in_the_work_tree_are_committed(workshop: Workshop) -
     assert [line for line in left if ".ralph/" not in line] == ["?? .gitignore", "?? below/mine.txt", "?? mine.txt"]
 
 
-def test_another_repository_that_variables_name_is_left_alone(workshop: Workshop, tmp_path: Path) -> None:
+def test_another_repository_that_variables_name_is_left_alone(workshop: ProjectFixture, tmp_path: Path) -> None:
     other = tmp_path / "other"
     workshop.git("init", "-q", str(other))
     workshop.agent(f"echo $GIT_DIR > made; {DONE}", "echo Make it")
@@ -52,7 +52,7 @@ def test_another_repository_that_variables_name_is_left_alone(workshop: Workshop
 
 
 @pytest.mark.parametrize("words", [["-p", "x"], ["-p", "x", "--dry-run"]])
-def test_an_scm_that_is_not_there_is_refused_before_anyone_is_paid(workshop: Workshop, words: list[str]) -> None:
+def test_an_scm_that_is_not_there_is_refused_before_anyone_is_paid(workshop: ProjectFixture, words: list[str]) -> None:
     workshop.settings(scm={"command": "no-such-scm", "tasks": ["commit"]})
     done = workshop.ralph("run", *words)
     assert done.returncode == 2
@@ -61,13 +61,13 @@ def test_an_scm_that_is_not_there_is_refused_before_anyone_is_paid(workshop: Wor
     assert not (workshop.repo / ".git/ralph").exists()
 
 
-def test_an_scm_with_nothing_to_do_need_not_be_there(workshop: Workshop) -> None:
+def test_an_scm_with_nothing_to_do_need_not_be_there(workshop: ProjectFixture) -> None:
     workshop.settings(scm={"command": "no-such-scm", "tasks": []})
     assert workshop.ralph("run", "-p", "x").returncode == 0
 
 
-def test_a_run_goes_on_only_with_its_scm(workshop: Workshop) -> None:
-    workshop.agent(result("still at it"))
+def test_a_run_goes_on_only_with_its_scm(workshop: ProjectFixture) -> None:
+    workshop.agent(make_result_command("still at it"))
     tool = workshop.home / "my-scm"
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)

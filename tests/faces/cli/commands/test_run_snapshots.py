@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from support.pipeline import Pipeline
-from support.processes import eventually
-from support.stories import Stories, story
-from support.workshop import Workshop, result
+from support.pipeline import PipelineFixture
+from support.processes import wait_until
+from support.stories import StoryFixture, make_story
+from support.workshop import ProjectFixture, make_result_command
 
 WORD = "printf '%s\\n' " + shlex.quote(
     json.dumps({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t", "name": "Bash"}]}})
 )
-WIPE = f"git reset -q --hard; git clean -qfdx; {WORD}; {result('wiped')}"
+WIPE = f"git reset -q --hard; git clean -qfdx; {WORD}; {make_result_command('wiped')}"
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    made = Workshop(tmp_path)
+def workshop(tmp_path: Path) -> ProjectFixture:
+    made = ProjectFixture(tmp_path)
     (made.repo / "kept").write_text("committed\n")
     made.git("add", "-A")
     made.git("commit", "-qm", "Start")
@@ -30,17 +30,17 @@ def workshop(tmp_path: Path) -> Workshop:
     return made
 
 
-def refs(workshop: Workshop) -> list[str]:
+def refs(workshop: ProjectFixture) -> list[str]:
     return workshop.git("for-each-ref", "--format=%(refname)", "refs/ralph").split()
 
 
-def subjects(workshop: Workshop, ref: str) -> list[str]:
+def subjects(workshop: ProjectFixture, ref: str) -> list[str]:
     told = workshop.git("log", "--first-parent", "--format=%s", ref).splitlines()
     return [line.partition(": ")[2] for line in told if line.startswith("ralph ")]
 
 
-def test_an_agent_that_wipes_the_tree_loses_nothing(workshop: Workshop) -> None:
-    workshop.agent(WIPE, f"echo more > made; {WORD}; {result('<response>DONE</response>')}")
+def test_an_agent_that_wipes_the_tree_loses_nothing(workshop: ProjectFixture) -> None:
+    workshop.agent(WIPE, f"echo more > made; {WORD}; {make_result_command('<response>DONE</response>')}")
     assert workshop.ralph("run", "-p", "x").returncode == 0
     (ref,) = refs(workshop)
     assert ref == f"refs/ralph/{workshop.status()['id']}"
@@ -51,21 +51,21 @@ def test_an_agent_that_wipes_the_tree_loses_nothing(workshop: Workshop) -> None:
     assert workshop.git("show", f"{ref}:made") == "more\n"
 
 
-def test_an_agent_that_only_talks_needs_no_other_snapshot(workshop: Workshop) -> None:
-    workshop.agent(result("hm"))
+def test_an_agent_that_only_talks_needs_no_other_snapshot(workshop: ProjectFixture) -> None:
+    workshop.agent(make_result_command("hm"))
     workshop.ralph("run", "-p", "x", "-m", "3")
     (ref,) = refs(workshop)
     assert subjects(workshop, ref) == ["before the first agent"]
 
 
-def test_they_can_be_switched_off(workshop: Workshop) -> None:
+def test_they_can_be_switched_off(workshop: ProjectFixture) -> None:
     workshop.settings(snapshots=False)
     workshop.agent(WIPE)
     workshop.ralph("run", "-p", "x", "-m", "1")
     assert refs(workshop) == []
 
 
-def test_what_is_not_kept_is_told_and_the_run_goes_on(workshop: Workshop) -> None:
+def test_what_is_not_kept_is_told_and_the_run_goes_on(workshop: ProjectFixture) -> None:
     inner = workshop.repo / "inner"
     inner.mkdir()
     workshop.git("-C", str(inner), "init", "-q")
@@ -74,12 +74,12 @@ def test_what_is_not_kept_is_told_and_the_run_goes_on(workshop: Workshop) -> Non
     assert "not kept of the work tree: inner/ (a repository of its own)" in done.stdout
 
 
-def test_two_signals_while_git_looks_start_no_agent(workshop: Workshop) -> None:
+def test_two_signals_while_git_looks_start_no_agent(workshop: ProjectFixture) -> None:
     slow = workshop.home / "git"
     slow.write_text(f"#!/bin/sh\ntouch {workshop.home}/looks; sleep 60")
     slow.chmod(0o755)
     with workshop.start("run", "-p", "x") as run:
-        assert eventually((workshop.home / "looks").exists)
+        assert wait_until((workshop.home / "looks").exists)
         for _ in range(2):
             run.send_signal(signal.SIGINT)
             time.sleep(0.3)
@@ -89,14 +89,14 @@ def test_two_signals_while_git_looks_start_no_agent(workshop: Workshop) -> None:
 
 
 def test_outside_git_there_are_none(tmp_path: Path) -> None:
-    workshop = Workshop(tmp_path)
+    workshop = ProjectFixture(tmp_path)
     (workshop.repo / ".git").rename(workshop.home / "no.git")
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
     assert "not kept" not in done.stdout
 
 
-def test_a_supervised_agents_work_is_kept(workshop: Workshop) -> None:
+def test_a_supervised_agents_work_is_kept(workshop: ProjectFixture) -> None:
     task = workshop.repo / "root/proj/task-1"
     task.mkdir(parents=True)
     (task / "TASK.md").write_text("Do it.\n")
@@ -108,7 +108,7 @@ def test_a_supervised_agents_work_is_kept(workshop: Workshop) -> None:
 
 
 def test_every_stage_of_a_task_is_kept_under_its_run(tmp_path: Path) -> None:
-    pipeline = Pipeline(Workshop(tmp_path))
+    pipeline = PipelineFixture(ProjectFixture(tmp_path))
     pipeline.honest()
     pipeline.task("TASK-001")
     pipeline.agent(hook="echo draft > draft")
@@ -119,8 +119,8 @@ def test_every_stage_of_a_task_is_kept_under_its_run(tmp_path: Path) -> None:
 
 
 def test_a_story_loops_work_is_kept(tmp_path: Path) -> None:
-    stories = Stories(Workshop(tmp_path))
-    stories.plan(story("US-001"))
+    stories = StoryFixture(ProjectFixture(tmp_path))
+    stories.plan(make_story("US-001"))
     stories.play([{"bash": "echo draft > draft"}, {"say": "Ended."}], [{"bash": "git clean -qfdx"}, {"say": "Ended."}])
     stories.workshop.ralph("story", "run", "--max-iterations", "2")
     (ref,) = refs(stories.workshop)

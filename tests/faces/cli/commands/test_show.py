@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from support.pipeline import Pipeline
-from support.processes import eventually
-from support.stories import REJECT, RESUBMIT, SUBMIT, Stories, approve, story
-from support.terminal import Terminal
-from support.workshop import RALPH, Workshop, result
+from support.pipeline import PipelineFixture
+from support.processes import wait_until
+from support.stories import REJECT_FIELDS, RESUBMIT_FIELDS, SUBMIT_FIELDS, StoryFixture, make_approval, make_story
+from support.terminal import PseudoTerminal
+from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
-CLAIM = result("<response>DONE</response>", cost=0.25)
+CLAIM = make_result_command("<response>DONE</response>", cost=0.25)
 NIGHT = (  # red, crashed, green
-    result("I <response>DONE</response> it", cost=0.5),
+    make_result_command("I <response>DONE</response> it", cost=0.5),
     "echo one > work; echo 'oh no' >&2; exit 3",
     f"echo two > work; touch done; {CLAIM}",
 )
 
 
 @pytest.fixture
-def night(workshop: Workshop) -> Workshop:
+def night(workshop: ProjectFixture) -> ProjectFixture:
     """Three iterations: the first is red, the second crashes, the third is what was wanted."""
     workshop.settings(guardrails=[{"command": "test -f done"}], scm={"command": "git", "tasks": ["commit"]})
     (workshop.repo / ".gitignore").write_text(".ralph/\n")
@@ -34,14 +34,14 @@ def night(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def shown(workshop: Workshop, *words: str, **variables: str) -> str:
+def shown(workshop: ProjectFixture, *words: str, **variables: str) -> str:
     done = workshop.ralph("show", *words, timeout=60, **variables)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
 
 
-def record(workshop: Workshop, *words: str) -> dict[str, Any]:
+def record(workshop: ProjectFixture, *words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(shown(workshop, "--json", *words))
     return found
 
@@ -51,7 +51,7 @@ def rows(page: str) -> list[list[str]]:
     return [line.split() for line in page.splitlines() if re.match(r" *[1-9]\d*  \d\d:\d\d ", line)]
 
 
-def test_a_night_at_a_glance(night: Workshop) -> None:
+def test_a_night_at_a_glance(night: ProjectFixture) -> None:
     page = shown(night)
     run = night.status()
     head = page.splitlines()
@@ -72,7 +72,7 @@ def test_a_night_at_a_glance(night: Workshop) -> None:
     assert re.search(r"   ✓ test -f done, exit code 0 \(\d\.\ds\)\n   ✓ Committed: Write down the work \(commit", page)
 
 
-def test_everything_as_json(night: Workshop) -> None:
+def test_everything_as_json(night: ProjectFixture) -> None:
     found = record(night)
     assert {"id", "kind", "agent", "folder", "task", "started_at", "ended_at", "limits"} <= set(found)
     assert (found["kind"], found["outcome"], found["exit_code"], found["cost_usd"]) == ("run", "completed", 0, 0.75)
@@ -90,7 +90,7 @@ def test_everything_as_json(night: Workshop) -> None:
     assert found["unread"] == 0
 
 
-def test_what_was_kept_can_be_seen_and_had_back(night: Workshop) -> None:
+def test_what_was_kept_can_be_seen_and_had_back(night: ProjectFixture) -> None:
     page = shown(night)
     diff = re.search(r"To see what iteration 3 changed:\n  git (diff \w+ \w+)\n", page)
     back = re.search(r"git (restore --source=\w+ -- \.)\n", page)
@@ -111,7 +111,7 @@ def test_what_was_kept_can_be_seen_and_had_back(night: Workshop) -> None:
     assert (night.repo / "work").read_text() == "one\n"
 
 
-def test_from_elsewhere_the_way_back_leads_to_the_runs_own_tree(night: Workshop) -> None:
+def test_from_elsewhere_the_way_back_leads_to_the_runs_own_tree(night: ProjectFixture) -> None:
     night.git("worktree", "add", "-q", "../beside")
     night.repo = night.repo.parent / "beside"
     back = re.search(r"git (-C (\S+) restore --source=\w+ -- \.)\n", shown(night))
@@ -122,7 +122,7 @@ def test_from_elsewhere_the_way_back_leads_to_the_runs_own_tree(night: Workshop)
     assert (Path(back[2]) / "work").read_text() == "two\n"
 
 
-def test_without_snapshots_nothing_is_said_of_them(night: Workshop) -> None:
+def test_without_snapshots_nothing_is_said_of_them(night: ProjectFixture) -> None:
     night.git("update-ref", "-d", f"refs/ralph/{night.status()['id']}")
     page = shown(night)
     assert "git " not in page
@@ -130,7 +130,7 @@ def test_without_snapshots_nothing_is_said_of_them(night: Workshop) -> None:
     assert record(night)["snapshots"] == []
 
 
-def test_unknown_and_ambiguous_runs_are_told_as_by_logs(workshop: Workshop) -> None:
+def test_unknown_and_ambiguous_runs_are_told_as_by_logs(workshop: ProjectFixture) -> None:
     def told(*words: str) -> tuple[int, str]:
         done = workshop.ralph(*words)
         assert done.stdout == ""
@@ -144,7 +144,7 @@ def test_unknown_and_ambiguous_runs_are_told_as_by_logs(workshop: Workshop) -> N
     assert (code, json.loads(error)["code"]) == (2, "no_such_run")
 
 
-def test_a_run_by_the_beginning_of_its_id(workshop: Workshop) -> None:
+def test_a_run_by_the_beginning_of_its_id(workshop: ProjectFixture) -> None:
     workshop.ralph("run", "-p", "x")
     first = workshop.status()["id"]
     workshop.ralph("run", "-p", "x")
@@ -152,11 +152,11 @@ def test_a_run_by_the_beginning_of_its_id(workshop: Workshop) -> None:
     assert record(workshop, first)["id"] == first
 
 
-def test_a_run_that_goes_on_is_shown_and_not_disturbed(workshop: Workshop) -> None:
+def test_a_run_that_goes_on_is_shown_and_not_disturbed(workshop: ProjectFixture) -> None:
     workshop.settings(guardrails=[{"command": "false"}])
-    workshop.agent(result("no"), f"touch up; while [ ! -f go ]; do sleep 0.05; done; {CLAIM}")
+    workshop.agent(make_result_command("no"), f"touch up; while [ ! -f go ]; do sleep 0.05; done; {CLAIM}")
     with workshop.start("run", "-p", "x", "-m", "2") as run:
-        assert eventually((workshop.repo / "up").exists)
+        assert wait_until((workshop.repo / "up").exists)
         page, found = shown(workshop), record(workshop)
         (workshop.repo / "go").touch()
         assert run.wait(timeout=20) == 1
@@ -168,10 +168,10 @@ def test_a_run_that_goes_on_is_shown_and_not_disturbed(workshop: Workshop) -> No
     assert "✗ Exhausted: " in shown(workshop)
 
 
-def test_an_interrupted_run_and_its_next_life(workshop: Workshop) -> None:
+def test_an_interrupted_run_and_its_next_life(workshop: ProjectFixture) -> None:
     workshop.agent(f"touch up; while [ ! -f go ]; do sleep 0.05; done; {CLAIM}", CLAIM)
     with workshop.start("run", "-p", "x") as run:
-        assert eventually((workshop.repo / "up").exists)
+        assert wait_until((workshop.repo / "up").exists)
         assert workshop.ralph("cancel").returncode == 0
         assert run.wait(timeout=20) == 130
     assert "✗ Interrupted: cancelled with `ralph cancel`\n" in shown(workshop)
@@ -182,9 +182,9 @@ def test_an_interrupted_run_and_its_next_life(workshop: Workshop) -> None:
     assert "as they were when the run went on back" in page  # what the cut-off agent left
 
 
-def test_a_wait_for_the_service_is_told(workshop: Workshop) -> None:
+def test_a_wait_for_the_service_is_told(workshop: ProjectFixture) -> None:
     workshop.settings(retry={"delaySeconds": 0.1})
-    limit = result("API Error: 529 Overloaded", is_error=True, api_error_status=529)
+    limit = make_result_command("API Error: 529 Overloaded", is_error=True, api_error_status=529)
     workshop.agent(limit, CLAIM)
     assert workshop.ralph("run", "-p", "x").returncode == 0
     page = shown(workshop)
@@ -194,14 +194,14 @@ def test_a_wait_for_the_service_is_told(workshop: Workshop) -> None:
     assert (waited["kind"], bool(waited["text"])) == ("waited", True)
 
 
-def test_the_parts_and_reviews_of_stories(workshop: Workshop) -> None:
-    stories = Stories(workshop)
-    stories.plan(story("US-001"))
+def test_the_parts_and_reviews_of_stories(workshop: ProjectFixture) -> None:
+    stories = StoryFixture(workshop)
+    stories.plan(make_story("US-001"))
     stories.script(
-        ("US-001", SUBMIT, "feat: [US-001] - Title of US-001"),
-        ("US-001", REJECT, "review: [US-001] - changes requested"),
-        ("US-001", RESUBMIT, "fix: [US-001] - address review feedback"),
-        ("US-001", approve(2), "review: [US-001] - approved"),
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - Title of US-001"),
+        ("US-001", REJECT_FIELDS, "review: [US-001] - changes requested"),
+        ("US-001", RESUBMIT_FIELDS, "fix: [US-001] - address review feedback"),
+        ("US-001", make_approval(2), "review: [US-001] - approved"),
     )
     assert workshop.ralph("story", "run").returncode == 0
     page = shown(workshop)
@@ -213,7 +213,7 @@ def test_the_parts_and_reviews_of_stories(workshop: Workshop) -> None:
     assert "\n   ✓ US-001 approved, 2 reviews\n" in page
 
 
-def test_the_stages_of_a_task_and_how_it_landed(pipeline: Pipeline) -> None:
+def test_the_stages_of_a_task_and_how_it_landed(pipeline: PipelineFixture) -> None:
     pipeline.task("TASK-001")
     assert pipeline.execute().returncode == 0
     page = shown(pipeline.workshop)
@@ -233,19 +233,19 @@ def test_the_stages_of_a_task_and_how_it_landed(pipeline: Pipeline) -> None:
     pipeline.workshop.git(*apart[1].split())
 
 
-def _limits(pipeline: Pipeline) -> dict[str, int]:
+def _limits(pipeline: PipelineFixture) -> dict[str, int]:
     limits = pipeline.shown("TASK-001")["limits"]
     return {role: limits[role]["iterations"] for role in ("reviewer", "tester", "qa")}
 
 
-def test_a_task_that_was_sent_back(pipeline: Pipeline) -> None:
+def test_a_task_that_was_sent_back(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     pipeline.task("TASK-002")
     assert pipeline.execute().returncode == 0
     assert "\n   ! Sent back: Say it louder.\n" in shown(pipeline.workshop)
 
 
-def test_the_marks_of_a_supervised_task(workshop: Workshop) -> None:
+def test_the_marks_of_a_supervised_task(workshop: ProjectFixture) -> None:
     task = workshop.repo / "root" / "proj" / "task-1"
     task.mkdir(parents=True)
     (task / "TASK.md").write_text("Do the thing.\n")
@@ -258,7 +258,7 @@ def test_the_marks_of_a_supervised_task(workshop: Workshop) -> None:
     assert "restart" not in page
 
 
-def test_rows_nobody_can_read_are_counted(night: Workshop) -> None:
+def test_rows_nobody_can_read_are_counted(night: ProjectFixture) -> None:
     database = sqlite3.connect(night.repo / ".git/ralph/ralph.db", isolation_level=None)
     database.execute("UPDATE transition SET seen = x'00ff' WHERE seq = 3")
     page = shown(night)
@@ -268,7 +268,7 @@ def test_rows_nobody_can_read_are_counted(night: Workshop) -> None:
     assert [each["outcome"] for each in found["iterations"]] == ["finished", "crashed", "finished"]
 
 
-def test_nothing_but_text_reaches_the_terminal(workshop: Workshop) -> None:
+def test_nothing_but_text_reaches_the_terminal(workshop: ProjectFixture) -> None:
     evil = "\x1b]0;title\x07\x1b[2J\u202eevil"
     workshop.settings(guardrails=[{"command": f"printf '{evil}'\nfalse"}])
     workshop.agent(f"printf '%s' '{evil}' >&2; exit 1")
@@ -291,26 +291,26 @@ def test_nothing_but_text_reaches_the_terminal(workshop: Workshop) -> None:
     ],
 )
 def test_color_is_as_everywhere(
-    workshop: Workshop, words: tuple[str, ...], variables: dict[str, str], colored: bool
+    workshop: ProjectFixture, words: tuple[str, ...], variables: dict[str, str], colored: bool
 ) -> None:
     workshop.ralph("run", "-p", "x")
     assert ("\x1b[" in shown(workshop, *words, **variables)) == colored
 
 
-def test_signs_are_those_the_terminal_has(night: Workshop) -> None:
+def test_signs_are_those_the_terminal_has(night: ProjectFixture) -> None:
     page = shown(night, "--glyphs", "ascii")
     assert page.isascii()
     assert "[ERR] test -f done, exit code 1" in page
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_it_fits_the_terminal(workshop: Workshop, columns: int) -> None:
+def test_it_fits_the_terminal(workshop: ProjectFixture, columns: int) -> None:
     words = " ".join(["word"] * 60)
     workshop.settings(guardrails=[{"command": f"echo {words}"}], scm={"command": "git", "tasks": ["commit"]})
     workshop.git("commit", "-q", "--allow-empty", "-m", "Start")
-    workshop.agent(f"touch new; {CLAIM}", result(words))
+    workshop.agent(f"touch new; {CLAIM}", make_result_command(words))
     assert workshop.ralph("run", "-p", "x").returncode == 0
-    terminal = Terminal([*RALPH, "show"], workshop.repo, workshop.environment, (columns, 60))
+    terminal = PseudoTerminal([*RALPH_ARGV, "show"], workshop.repo, workshop.environment, (columns, 60))
     try:
         assert terminal.ended() == 0
         assert terminal.sees("-- .")
@@ -324,13 +324,13 @@ def test_it_fits_the_terminal(workshop: Workshop, columns: int) -> None:
 
 
 # -- completion in a shell ------------------------------------------------------------------------
-def offered(workshop: Workshop, line: str) -> list[str]:
+def offered(workshop: ProjectFixture, line: str) -> list[str]:
     done = workshop.ralph(_RALPH_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(line.count(" ")))
     assert done.stderr == ""
     return [each.removeprefix("plain,") for each in done.stdout.split()]
 
 
-def test_the_shell_offers_runs_by_name(workshop: Workshop) -> None:
+def test_the_shell_offers_runs_by_name(workshop: ProjectFixture) -> None:
     assert offered(workshop, "ralph show ") == []
     ids: list[str] = []
     for _ in range(2):
@@ -342,14 +342,14 @@ def test_the_shell_offers_runs_by_name(workshop: Workshop) -> None:
     assert offered(workshop, "ralph cancel ") == []  # none goes on
     workshop.agent("touch up; while [ ! -f go ]; do sleep 0.05; done")
     with workshop.start("run", "-p", "x", "-m", "1") as run:
-        assert eventually((workshop.repo / "up").exists)
+        assert wait_until((workshop.repo / "up").exists)
         assert offered(workshop, "ralph cancel ") == [workshop.status()["id"]]
         assert offered(workshop, "ralph run --resume ") == ids
         (workshop.repo / "go").touch()
         run.wait(timeout=20)
 
 
-def test_a_spoiled_database_is_no_word_in_the_users_line(workshop: Workshop) -> None:
+def test_a_spoiled_database_is_no_word_in_the_users_line(workshop: ProjectFixture) -> None:
     (workshop.repo / ".git/ralph").mkdir()
     (workshop.repo / ".git/ralph/ralph.db").write_text("this is no database, whatever its name says" * 99)
     assert offered(workshop, "ralph show ") == []

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ralph.faces.cli.commands.spec import command
-from ralph.model.board import NoSuchSpec, Refused
+from ralph.model.board import InvalidInput, NoSuchSpec
 from ralph.model.errors import RalphError, UsageError
 
 
@@ -56,7 +56,7 @@ def test_without_a_terminal_there_is_no_editor(repo: Path) -> None:
 
 def test_what_cannot_be_is_told(repo: Path) -> None:
     ralph_spec("create", "auth")
-    with pytest.raises(Refused, match="there is a spec 'auth' already") as refused:
+    with pytest.raises(InvalidInput, match="there is a spec 'auth' already") as refused:
         ralph_spec("create", "auth")
     assert "ralph spec edit auth" in refused.value.hint
     with pytest.raises(NoSuchSpec, match="no spec 'pay'") as missing:

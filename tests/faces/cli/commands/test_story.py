@@ -9,17 +9,26 @@ from typing import Any
 
 import pytest
 
-from support.processes import eventually
-from support.stories import CHEAT, REJECT, RESUBMIT, SUBMIT, Stories, approve, story, worked_on
-from support.workshop import Workshop, result
+from support.processes import wait_until
+from support.stories import (
+    CHEAT_FIELDS,
+    REJECT_FIELDS,
+    RESUBMIT_FIELDS,
+    SUBMIT_FIELDS,
+    StoryFixture,
+    build_work_command,
+    make_approval,
+    make_story,
+)
+from support.workshop import ProjectFixture, make_result_command
 
 
 @pytest.fixture
-def stories(workshop: Workshop) -> Stories:
-    return Stories(workshop)
+def stories(workshop: ProjectFixture) -> StoryFixture:
+    return StoryFixture(workshop)
 
 
-def test_init_lays_out_the_files_once(workshop: Workshop) -> None:  # 004-02, 004-28
+def test_init_lays_out_the_files_once(workshop: ProjectFixture) -> None:  # 004-02, 004-28
     done = workshop.ralph("story", "init", "--name", "my-feature")
     assert done.returncode == 0
     names = sorted(path.name for path in (workshop.repo / "ralph").iterdir())
@@ -38,15 +47,15 @@ def test_init_lays_out_the_files_once(workshop: Workshop) -> None:  # 004-02, 00
     assert (workshop.repo / ".gitignore").read_text().splitlines().count(".ralph-active") == 1
 
 
-def test_two_stories_with_one_requested_change(stories: Stories) -> None:  # 004-31
-    stories.plan(story("US-001"), story("US-002", dependsOn=["US-001"]))
+def test_two_stories_with_one_requested_change(stories: StoryFixture) -> None:  # 004-31
+    stories.plan(make_story("US-001"), make_story("US-002", dependsOn=["US-001"]))
     stories.script(
-        ("US-001", SUBMIT, "feat: [US-001] - Title of US-001"),
-        ("US-001", REJECT, "review: [US-001] - changes requested"),
-        ("US-001", RESUBMIT, "fix: [US-001] - address review feedback"),
-        ("US-001", approve(2), "review: [US-001] - approved"),
-        ("US-002", SUBMIT, "feat: [US-002] - Title of US-002"),
-        ("US-002", approve(1), "review: [US-002] - approved"),
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - Title of US-001"),
+        ("US-001", REJECT_FIELDS, "review: [US-001] - changes requested"),
+        ("US-001", RESUBMIT_FIELDS, "fix: [US-001] - address review feedback"),
+        ("US-001", make_approval(2), "review: [US-001] - approved"),
+        ("US-002", SUBMIT_FIELDS, "feat: [US-002] - Title of US-002"),
+        ("US-002", make_approval(1), "review: [US-002] - approved"),
     )
     done = stories.workshop.ralph("story", "run")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -66,12 +75,12 @@ def test_two_stories_with_one_requested_change(stories: Stories) -> None:  # 004
     assert (bars[:2], bars[4:6]) == (["60", "60"], ["30", "30"])  # reviews and iterations of each
 
 
-def test_an_agent_that_passes_itself_is_undone_and_told(stories: Stories) -> None:  # 004-17, C18
-    stories.plan(story("US-001"))
+def test_an_agent_that_passes_itself_is_undone_and_told(stories: StoryFixture) -> None:  # 004-17, C18
+    stories.plan(make_story("US-001"))
     stories.script(
-        ("US-001", CHEAT, "feat: [US-001] - mine"),
-        ("US-001", SUBMIT, "feat: [US-001] - again"),
-        ("US-001", approve(1), "review: [US-001] - approved"),
+        ("US-001", CHEAT_FIELDS, "feat: [US-001] - mine"),
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - again"),
+        ("US-001", make_approval(1), "review: [US-001] - approved"),
     )
     done = stories.workshop.ralph("story", "run", "-V")
     assert done.returncode == 0
@@ -81,25 +90,26 @@ def test_an_agent_that_passes_itself_is_undone_and_told(stories: Stories) -> Non
     assert stories.stories[0]["reviewCount"] == 1
 
 
-def test_without_review(stories: Stories) -> None:  # 004-26
-    stories.plan(story("US-001"))
+def test_without_review(stories: StoryFixture) -> None:  # 004-26
+    stories.plan(make_story("US-001"))
     stories.script(("US-001", {"passes": True, "notes": "done"}, "feat: [US-001] - it"))
     assert stories.workshop.ralph("story", "run", "--skip-review").returncode == 0
     assert (stories.stories[0]["reviewStatus"], stories.stories[0]["reviewCount"]) == (None, 0)
 
 
-def test_at_a_cap_of_one_the_first_review_approves(stories: Stories) -> None:  # 004-25
-    stories.plan(story("US-001"))
+def test_at_a_cap_of_one_the_first_review_approves(stories: StoryFixture) -> None:  # 004-25
+    stories.plan(make_story("US-001"))
     stories.script(
-        ("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", REJECT, "review: [US-001] - changes requested")
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"),
+        ("US-001", REJECT_FIELDS, "review: [US-001] - changes requested"),
     )
     assert stories.workshop.ralph("story", "run", "--review-cap", "1").returncode == 0
     assert stories.stories[0]["reviewFeedback"] == "[AUTO-APPROVED AT CAP] handle zero"
     assert "approved at cap" in stories.workshop.ralph("story", "report").stdout
 
 
-def test_the_marker_tells_hooks_what_is_going_on(stories: Stories) -> None:  # 004-06
-    stories.plan(story("US-001"))
+def test_the_marker_tells_hooks_what_is_going_on(stories: StoryFixture) -> None:  # 004-06
+    stories.plan(make_story("US-001"))
     keep = "cp .ralph-active marker.json"
     stories.play([{"bash": keep}, {"say": "x"}])
     stories.workshop.ralph("story", "run", "-n", "1", "--review-cap", "3")
@@ -110,8 +120,8 @@ def test_the_marker_tells_hooks_what_is_going_on(stories: Stories) -> None:  # 0
     assert marker["preIterationSnapshot"] == {"US-001": {"passes": False, "reviewStatus": None, "reviewCount": 0}}
 
 
-def test_the_prompt_has_its_variables_and_the_runners_words(stories: Stories) -> None:  # 004-05, 004-21
-    stories.plan(story("US-001"))
+def test_the_prompt_has_its_variables_and_the_runners_words(stories: StoryFixture) -> None:  # 004-05, 004-21
+    stories.plan(make_story("US-001"))
     stories.workshop.environment.pop("RALPH_AGENT_COMMAND", None)
     stories.workshop.agent("echo dirt > dirt.txt; echo working")
     stories.workshop.ralph("story", "run", "-n", "2", "--agent", "claude")
@@ -125,8 +135,8 @@ def test_the_prompt_has_its_variables_and_the_runners_words(stories: Stories) ->
     assert flags[flags.index("--plugin-dir") + 1].endswith("plugins/ralph")
 
 
-def test_the_model_is_handed_on(stories: Stories) -> None:  # 004-03, C7
-    stories.plan(story("US-001"))
+def test_the_model_is_handed_on(stories: StoryFixture) -> None:  # 004-03, C7
+    stories.plan(make_story("US-001"))
     stories.workshop.agent("echo x")
     stories.workshop.ralph("story", "run", "-n", "1", "-m", "opus", "--agent", "claude")
     flags = stories.workshop.argv(1)
@@ -137,11 +147,14 @@ def test_the_model_is_handed_on(stories: Stories) -> None:  # 004-03, C7
     ("listed", "says"),
     [
         ([], "no user stories"),
-        ([story("US-001", dependsOn=["US-002"]), story("US-002", dependsOn=["US-001"])], "wait for each other"),
-        ([story("US-001", dependsOn=["US-009"])], "US-009"),
+        (
+            [make_story("US-001", dependsOn=["US-002"]), make_story("US-002", dependsOn=["US-001"])],
+            "wait for each other",
+        ),
+        ([make_story("US-001", dependsOn=["US-009"])], "US-009"),
     ],
 )
-def test_a_list_that_cannot_work_exits_2(stories: Stories, listed: list[dict[str, Any]], says: str) -> None:
+def test_a_list_that_cannot_work_exits_2(stories: StoryFixture, listed: list[dict[str, Any]], says: str) -> None:
     stories.plan(*listed)
     stories.script(("US-001", {}, ""))
     done = stories.workshop.ralph("story", "run")
@@ -152,11 +165,11 @@ def test_a_list_that_cannot_work_exits_2(stories: Stories, listed: list[dict[str
     assert says in checked.stdout
 
 
-def test_a_report_needs_a_list_and_a_place(stories: Stories) -> None:  # 004-32
-    stories.plan(story("US-001"))
+def test_a_report_needs_a_list_and_a_place(stories: StoryFixture) -> None:  # 004-32
+    stories.plan(make_story("US-001"))
     nowhere = stories.workshop.ralph("story", "report", "--html", "no/where.html")
     assert (nowhere.returncode, "cannot write no/where.html" in nowhere.stderr) == (2, True)
-    stories.plan(story("US-001", reviewCount=-1))
+    stories.plan(make_story("US-001", reviewCount=-1))
     broken = stories.workshop.ralph("story", "report")
     assert (broken.returncode, broken.stdout) == (2, "")
     assert "'reviewCount' must be a non-negative integer" in broken.stderr
@@ -165,20 +178,20 @@ def test_a_report_needs_a_list_and_a_place(stories: Stories) -> None:  # 004-32
     assert (run.returncode, "iterations  time" in run.stdout) == (2, False)
 
 
-def test_max_iterations_exit_1_and_a_sandbox_that_is_not_there_2(stories: Stories) -> None:  # 004-03, 004-08
-    stories.plan(story("US-001"))
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
+def test_max_iterations_exit_1_and_a_sandbox_that_is_not_there_2(stories: StoryFixture) -> None:  # 004-03, 004-08
+    stories.plan(make_story("US-001"))
+    stories.script(("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"))
     assert stories.workshop.ralph("story", "run", "-n", "1").returncode == 1
     done = stories.workshop.ralph("story", "run", "--sandbox")
     assert done.returncode == 2
     assert "--no-sandbox" in done.stderr
 
 
-def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
-    stories.plan(story("US-001"))
+def test_a_second_start_exits_2(stories: StoryFixture) -> None:  # 004-32, C23
+    stories.plan(make_story("US-001"))
     stories.play([{"bash": "touch up; sleep 60"}])
     with stories.workshop.start("story", "run") as run:
-        assert eventually((stories.repo / "up").exists)
+        assert wait_until((stories.repo / "up").exists)
         second = stories.workshop.ralph("story", "run")
         assert second.returncode == 2
         assert f"pid {run.pid}" in second.stderr
@@ -193,24 +206,26 @@ def test_a_second_start_exits_2(stories: Stories) -> None:  # 004-32, C23
     assert not (stories.repo / ".ralph-active").exists()
 
 
-def test_what_a_killed_loop_left_is_judged_by_the_next(stories: Stories) -> None:  # C18
-    stories.plan(story("US-001"))
-    cheats = worked_on(stories.workshop.home, "US-001", CHEAT, "feat: [US-001] - mine")
+def test_what_a_killed_loop_left_is_judged_by_the_next(stories: StoryFixture) -> None:  # C18
+    stories.plan(make_story("US-001"))
+    cheats = build_work_command(stories.workshop.home, "US-001", CHEAT_FIELDS, "feat: [US-001] - mine")
     stories.play([{"bash": cheats}, {"bash": "touch up; sleep 60"}])
     with stories.workshop.start("story", "run") as run:
-        assert eventually((stories.repo / "up").exists)
+        assert wait_until((stories.repo / "up").exists)
         run.kill()
         run.communicate()
     assert stories.stories[0]["passes"] is True
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", approve(1), "review: [US-001] - approved"))
+    stories.script(
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"), ("US-001", make_approval(1), "review: [US-001] - approved")
+    )
     done = stories.workshop.ralph("story", "run")
     assert done.returncode == 0, done.stdout
     assert stories.stories[0]["reviewCount"] == 1
 
 
-def test_red_verify_commands_keep_it_from_being_done(stories: Stories) -> None:
+def test_red_verify_commands_keep_it_from_being_done(stories: StoryFixture) -> None:
     stories.plan(
-        story("US-001", passes=True, reviewStatus="approved", reviewCount=1, notes="n"), verifyCommands=["false"]
+        make_story("US-001", passes=True, reviewStatus="approved", reviewCount=1, notes="n"), verifyCommands=["false"]
     )
     stories.script(("US-001", {}, ""))
     done = stories.workshop.ralph("story", "run")
@@ -218,9 +233,9 @@ def test_red_verify_commands_keep_it_from_being_done(stories: Stories) -> None:
     assert "not every verifyCommand passes" in done.stdout
 
 
-def test_archive_leaves_a_clean_slate_and_a_commit(stories: Stories) -> None:  # 004-29
-    first = story("US-001", title="a | b", passes=True, reviewStatus="approved", reviewCount=1, notes="n")
-    stories.plan(first, story("US-002"))
+def test_archive_leaves_a_clean_slate_and_a_commit(stories: StoryFixture) -> None:  # 004-29
+    first = make_story("US-001", title="a | b", passes=True, reviewStatus="approved", reviewCount=1, notes="n")
+    stories.plan(first, make_story("US-002"))
     done = stories.workshop.ralph("story", "archive", "--label", "first try")
     assert done.returncode == 0, done.stderr
     (folder,) = (stories.repo / "ralph-archive").iterdir()
@@ -235,12 +250,12 @@ def test_archive_leaves_a_clean_slate_and_a_commit(stories: Stories) -> None:  #
 
 
 # -- what the runner does about what agents leave -------------------------------------------------
-def cut_off(stories: Stories) -> None:
+def cut_off(stories: StoryFixture) -> None:
     """A loop whose agent cheats, and which someone ends gently before anybody judged that."""
-    cheats = worked_on(stories.workshop.home, "US-001", CHEAT, "feat: [US-001] - mine")
+    cheats = build_work_command(stories.workshop.home, "US-001", CHEAT_FIELDS, "feat: [US-001] - mine")
     stories.play([{"bash": cheats}, {"bash": "touch up; sleep 1"}, {"say": "Ended."}])
     with stories.workshop.start("story", "run") as run:
-        assert eventually((stories.repo / "up").exists)
+        assert wait_until((stories.repo / "up").exists)
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=20)
     assert run.returncode == 130
@@ -248,36 +263,39 @@ def cut_off(stories: Stories) -> None:
     (stories.repo / "up").unlink()
 
 
-def test_what_is_undone_is_shown(stories: Stories) -> None:  # C18
-    stories.plan(story("US-001"))
-    stories.script(("US-001", CHEAT, "feat: [US-001] - mine"))
+def test_what_is_undone_is_shown(stories: StoryFixture) -> None:  # C18
+    stories.plan(make_story("US-001"))
+    stories.script(("US-001", CHEAT_FIELDS, "feat: [US-001] - mine"))
     done = stories.workshop.ralph("story", "run", "-n", "1")
     assert "Undone in tasks.json: US-001: passes true → false" in done.stdout
-    assert stories.stories[0] == story("US-001", notes=CHEAT["notes"])
+    assert stories.stories[0] == make_story("US-001", notes=CHEAT_FIELDS["notes"])
 
 
-def test_what_the_runner_approves_is_shown_and_named_as_uncommitted(stories: Stories) -> None:  # 004-25
-    stories.plan(story("US-001"))
+def test_what_the_runner_approves_is_shown_and_named_as_uncommitted(stories: StoryFixture) -> None:  # 004-25
+    stories.plan(make_story("US-001"))
     stories.script(
-        ("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", REJECT, "review: [US-001] - changes requested")
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"),
+        ("US-001", REJECT_FIELDS, "review: [US-001] - changes requested"),
     )
     done = stories.workshop.ralph("story", "run", "--review-cap", "1")
     assert "US-001 is approved as it is: the review cap is reached" in done.stdout
     assert "every story is approved; not committed: tasks.json" in done.stdout
 
 
-def test_what_a_gently_ended_loop_left_is_judged_by_the_next(stories: Stories) -> None:  # C18
-    stories.plan(story("US-001"))
+def test_what_a_gently_ended_loop_left_is_judged_by_the_next(stories: StoryFixture) -> None:  # C18
+    stories.plan(make_story("US-001"))
     cut_off(stories)
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", approve(1), "review: [US-001] - approved"))
+    stories.script(
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"), ("US-001", make_approval(1), "review: [US-001] - approved")
+    )
     done = stories.workshop.ralph("story", "run")
     assert done.returncode == 0, done.stdout
     assert "--as-is keeps it): US-001: passes true → false" in done.stdout
     assert stories.stories[0]["reviewCount"] == 1
 
 
-def test_as_is_keeps_what_it_left(stories: Stories) -> None:
-    stories.plan(story("US-001"))
+def test_as_is_keeps_what_it_left(stories: StoryFixture) -> None:
+    stories.plan(make_story("US-001"))
     cut_off(stories)
     done = stories.workshop.ralph("story", "run", "--as-is")
     assert done.returncode == 0, done.stdout
@@ -285,12 +303,12 @@ def test_as_is_keeps_what_it_left(stories: Stories) -> None:
 
 
 @pytest.mark.parametrize("words", [("archive",), ("init", "--force")])
-def test_a_new_list_is_not_judged_by_the_old_one(stories: Stories, words: tuple[str, ...]) -> None:  # 004-29
-    stories.plan(story("US-001"))
+def test_a_new_list_is_not_judged_by_the_old_one(stories: StoryFixture, words: tuple[str, ...]) -> None:  # 004-29
+    stories.plan(make_story("US-001"))
     cut_off(stories)
     assert stories.workshop.ralph("story", *words).returncode == 0
-    stories.plan(story("US-001", title="New"), story("US-003"))
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - New"))
+    stories.plan(make_story("US-001", title="New"), make_story("US-003"))
+    stories.script(("US-001", SUBMIT_FIELDS, "feat: [US-001] - New"))
     done = stories.workshop.ralph("story", "run", "-n", "1")
     assert "Undone" not in done.stdout
     assert [s["reviewStatus"] for s in stories.stories] == ["needs_review", None]
@@ -298,17 +316,17 @@ def test_a_new_list_is_not_judged_by_the_old_one(stories: Stories, words: tuple[
     assert [line["iterations"] for line in report["stories"]] == [1, 0]
 
 
-def test_an_empty_answer_is_tried_again_and_is_no_iteration(stories: Stories) -> None:  # 004-09
-    stories.plan(story("US-001"))
-    stories.workshop.agent(result(""), result("Nothing to do."))
+def test_an_empty_answer_is_tried_again_and_is_no_iteration(stories: StoryFixture) -> None:  # 004-09
+    stories.plan(make_story("US-001"))
+    stories.workshop.agent(make_result_command(""), make_result_command("Nothing to do."))
     done = stories.workshop.ralph("story", "run", "-n", "1", "--agent", "claude")
     assert (done.returncode, stories.workshop.calls) == (1, 2)
     report = json.loads(stories.workshop.ralph("story", "report", "--json").stdout)
     assert (report["iterations"], report["cost_usd"]) == (1, 0.02)
 
 
-def test_stories_that_all_wait_exit_3_and_tell_why(stories: Stories) -> None:
-    stories.plan(story("US-001"), story("US-002"))
+def test_stories_that_all_wait_exit_3_and_tell_why(stories: StoryFixture) -> None:
+    stories.plan(make_story("US-001"), make_story("US-002"))
     stories.script(
         ("US-001", {"dependsOn": ["US-007"]}, "feat: [US-001] - a"), ("US-002", {"dependsOn": ["US-001"]}, "")
     )
@@ -318,13 +336,15 @@ def test_stories_that_all_wait_exit_3_and_tell_why(stories: Stories) -> None:
 
 
 # -- before the first iteration -------------------------------------------------------------------
-def test_the_estimate_learns_from_what_stories_took(stories: Stories) -> None:  # 004-32
-    stories.plan(story("US-001"))
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"), ("US-001", approve(1), "review: [US-001] - approved"))
+def test_the_estimate_learns_from_what_stories_took(stories: StoryFixture) -> None:  # 004-32
+    stories.plan(make_story("US-001"))
+    stories.script(
+        ("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"), ("US-001", make_approval(1), "review: [US-001] - approved")
+    )
     first = stories.workshop.ralph("story", "run")
     assert "1 open story × ~3 iterations each = ~3 iterations" in first.stdout
     assert stories.workshop.ralph("story", "archive").returncode == 0
-    stories.plan(story("US-001"), story("US-002"))
+    stories.plan(make_story("US-001"), make_story("US-002"))
     again = stories.workshop.ralph("story", "run", "-n", "1")
     seen = "2 open stories × ~2 iterations each, as seen in this repository so far = ~4 iterations"
     assert f"{seen}, more than the 1 allowed: see -n" in again.stdout
@@ -333,9 +353,9 @@ def test_the_estimate_learns_from_what_stories_took(stories: Stories) -> None:  
 
 
 @pytest.mark.parametrize("place", [".ralph-active", ".ralph/.ralph-active"])
-def test_the_marker_of_a_living_process_is_honoured_in_both_places(stories: Stories, place: str) -> None:  # C23
-    stories.plan(story("US-001"))
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
+def test_the_marker_of_a_living_process_is_honoured_in_both_places(stories: StoryFixture, place: str) -> None:  # C23
+    stories.plan(make_story("US-001"))
+    stories.script(("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"))
     marker = stories.repo / place
     marker.parent.mkdir(exist_ok=True)
     marker.write_text('{"pid": 1}')
@@ -347,17 +367,17 @@ def test_the_marker_of_a_living_process_is_honoured_in_both_places(stories: Stor
     assert stories.stories[0]["reviewStatus"] == "needs_review"
 
 
-def test_a_marker_the_agent_spoiled_is_removed(stories: Stories) -> None:  # 004-06
-    stories.plan(story("US-001"))
+def test_a_marker_the_agent_spoiled_is_removed(stories: StoryFixture) -> None:  # 004-06
+    stories.plan(make_story("US-001"))
     stories.play([{"bash": "echo x > .ralph-active"}, {"say": "x"}])
     stories.workshop.ralph("story", "run", "-n", "1")
     assert not (stories.repo / ".ralph-active").exists()
 
 
 # -- another folder -------------------------------------------------------------------------------
-def test_the_loops_folder_may_have_another_name(stories: Stories) -> None:  # 004-03, C10
+def test_the_loops_folder_may_have_another_name(stories: StoryFixture) -> None:  # 004-03, C10
     assert stories.workshop.ralph("story", "init", "--ralph-dir", "plans/next").returncode == 0
-    stories.plan(story("US-001"))
+    stories.plan(make_story("US-001"))
     (stories.repo / "plans/next/tasks.json").write_text((stories.repo / "ralph/tasks.json").read_text())
     stories.workshop.agent("cp .ralph-active marker.json; echo x")
     stories.workshop.ralph("story", "run", "-n", "1", "--ralph-dir", "plans/next", "--agent", "claude")
@@ -366,8 +386,8 @@ def test_the_loops_folder_may_have_another_name(stories: Stories) -> None:  # 00
     assert "`ralph/" not in stories.workshop.prompt(1)
 
 
-def test_an_archive_that_cannot_be_committed_says_why(stories: Stories) -> None:  # 004-29
-    stories.plan(story("US-001"))
+def test_an_archive_that_cannot_be_committed_says_why(stories: StoryFixture) -> None:  # 004-29
+    stories.plan(make_story("US-001"))
     hook = stories.repo / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\necho no commits on Fridays >&2\nexit 1\n")
     hook.chmod(0o755)
@@ -380,34 +400,34 @@ def test_an_archive_that_cannot_be_committed_says_why(stories: Stories) -> None:
     assert "Not committed: git add failed: The following paths are ignored" in ignored.stderr
 
 
-def test_an_archive_commits_nothing_of_the_users(stories: Stories) -> None:  # 004-29
-    stories.plan(story("US-001"))
+def test_an_archive_commits_nothing_of_the_users(stories: StoryFixture) -> None:  # 004-29
+    stories.plan(make_story("US-001"))
     (stories.repo / "mine.txt").write_text("x\n")
     (stories.repo / "ralph/mine.txt").write_text("x\n")
     assert stories.workshop.ralph("story", "archive").returncode == 0
     assert stories.workshop.git("status", "--porcelain").splitlines() == ["?? mine.txt", "?? ralph/mine.txt"]
 
 
-def test_what_was_not_committed_before_the_first_agent_is_named(stories: Stories) -> None:  # 004-21
-    stories.plan(story("US-001"))
-    stories.script(("US-001", SUBMIT, "feat: [US-001] - it"))
+def test_what_was_not_committed_before_the_first_agent_is_named(stories: StoryFixture) -> None:  # 004-21
+    stories.plan(make_story("US-001"))
+    stories.script(("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"))
     (stories.repo / "mine.txt").write_text("half a thought")
     done = stories.workshop.ralph("story", "run", "-n", "1")
     assert "Not committed yet: mine.txt. Agents are told to commit everything" in done.stdout
     assert "Not committed yet" not in stories.workshop.ralph("story", "run", "-n", "1").stdout
 
 
-def test_another_repository_that_variables_name_is_not_looked_at(stories: Stories, tmp_path: Path) -> None:
+def test_another_repository_that_variables_name_is_not_looked_at(stories: StoryFixture, tmp_path: Path) -> None:
     stories.workshop.git("init", "-q", str(tmp_path / "other"))
-    stories.plan(story("US-001"))
-    stories.script(("US-001", SUBMIT, ""))
+    stories.plan(make_story("US-001"))
+    stories.script(("US-001", SUBMIT_FIELDS, ""))
     (stories.repo / "mine.txt").write_text("half a thought")
     done = stories.workshop.ralph("story", "run", "-n", "1", GIT_DIR=str(tmp_path / "other/.git"))
     assert "Not committed yet: mine.txt. Agents" in done.stdout
 
 
-def test_what_ralph_keeps_and_what_was_renamed(stories: Stories) -> None:  # 004-21
-    stories.plan(story("US-001"))
+def test_what_ralph_keeps_and_what_was_renamed(stories: StoryFixture) -> None:  # 004-21
+    stories.plan(make_story("US-001"))
     stories.workshop.agent(
         "mkdir -p .ralph; touch .ralph/settings.json; git mv ralph/prd.md ralph/moved.md; echo working"
     )
@@ -415,7 +435,7 @@ def test_what_ralph_keeps_and_what_was_renamed(stories: Stories) -> None:  # 004
     assert "left uncommitted changes: ralph/moved.md, ralph/prd.md. Commit ALL" in stories.workshop.prompt(2)
 
 
-def test_every_flag_of_the_seed_is_there(workshop: Workshop) -> None:  # 004-03
+def test_every_flag_of_the_seed_is_there(workshop: ProjectFixture) -> None:  # 004-03
     shown = workshop.ralph("story", "run", "--help").stdout
     flags = (
         "-n --max-iterations --ralph-dir -d --project-dir -m --model --sandbox --no-sandbox --skip-review --review-cap"

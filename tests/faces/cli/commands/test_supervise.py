@@ -12,32 +12,32 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.processes import alive_with, eventually
-from support.workshop import Workshop, result
+from support.processes import find_processes_with, wait_until
+from support.workshop import ProjectFixture, make_result_command
 
 COUNT = "n=$(($(cat $TASK_FOLDER/n 2>/dev/null || echo 0) + 1)); echo $n > $TASK_FOLDER/n; "
 
 
 @pytest.fixture
-def task(workshop: Workshop) -> Path:
+def task(workshop: ProjectFixture) -> Path:
     folder = workshop.repo / "root" / "proj" / "task-1"
     folder.mkdir(parents=True)
     (folder / "TASK.md").write_text("Do the thing.\n")
     return folder
 
 
-def supervise(workshop: Workshop, task: Path, script: str, *options: str) -> "tuple[int, str, str]":
+def supervise(workshop: ProjectFixture, task: Path, script: str, *options: str) -> "tuple[int, str, str]":
     done = workshop.ralph("supervise", str(task), "--restart-delay", "0.05", *options, "--", "sh", "-c", script)
     return done.returncode, done.stdout, done.stderr
 
 
 def messages(task: Path, name: str = "TASK-MESSAGE-BUS.md") -> list[tuple[str, str]]:
-    from ralph.stores.bus import Bus
+    from ralph.stores.bus import FileMessageBus
 
-    return [(m.type, m.body.strip()) for m in Bus(task / name).read()]
+    return [(m.type, m.body.strip()) for m in FileMessageBus(task / name).read()]
 
 
-def test_done_on_the_third_run_exits_0_after_two_delays(workshop: Workshop, task: Path) -> None:  # 003-02, 003-03
+def test_done_on_the_third_run_exits_0_after_two_delays(workshop: ProjectFixture, task: Path) -> None:  # 003-02, 003-03
     began = time.monotonic()
     code, out, _ = supervise(
         workshop, task, COUNT + "[ $n -lt 3 ] || touch $TASK_FOLDER/DONE; exit $n", "--restart-delay", "0.5"
@@ -51,7 +51,9 @@ def test_done_on_the_third_run_exits_0_after_two_delays(workshop: Workshop, task
     assert sum("starting root agent" in body for _, body in messages(task)) == 3
 
 
-def test_without_done_it_exits_1_with_an_error_on_the_bus(workshop: Workshop, task: Path) -> None:  # 003-06, 003-09
+def test_without_done_it_exits_1_with_an_error_on_the_bus(
+    workshop: ProjectFixture, task: Path
+) -> None:  # 003-06, 003-09
     code, out, _ = supervise(workshop, task, COUNT + "exit 1", "--max-restarts", "3")
     assert code == 1
     assert (task / "n").read_text() == "3\n"
@@ -63,13 +65,13 @@ def test_without_done_it_exits_1_with_an_error_on_the_bus(workshop: Workshop, ta
     assert "Attempt 3: Max restarts exceeded, stopping" in out
 
 
-def test_done_at_the_start_runs_nothing(workshop: Workshop, task: Path) -> None:  # 003-04
+def test_done_at_the_start_runs_nothing(workshop: ProjectFixture, task: Path) -> None:  # 003-04
     (task / "DONE").touch()
     assert supervise(workshop, task, COUNT)[0] == 0
     assert not (task / "n").exists()
 
 
-def test_done_as_a_directory_is_an_error(workshop: Workshop, task: Path) -> None:  # 003-04
+def test_done_as_a_directory_is_an_error(workshop: ProjectFixture, task: Path) -> None:  # 003-04
     (task / "DONE").mkdir()
     code, out, _ = supervise(workshop, task, COUNT)
     assert code == 2
@@ -85,7 +87,7 @@ def test_done_as_a_directory_is_an_error(workshop: Workshop, task: Path) -> None
         f"{sys.executable} -m ralph bus post --type wait_without_restart 'Waiting for user input'",
     ],
 )
-def test_waiting_without_restart_exits_3(workshop: Workshop, task: Path, wish: str) -> None:  # 003-13
+def test_waiting_without_restart_exits_3(workshop: ProjectFixture, task: Path, wish: str) -> None:  # 003-13
     code, out, _ = supervise(workshop, task, COUNT + wish)
     assert code == 3
     assert (task / "n").read_text() == "1\n"
@@ -98,23 +100,25 @@ def test_waiting_without_restart_exits_3(workshop: Workshop, task: Path, wish: s
 @pytest.mark.parametrize(
     ("words", "says"), [(["no-such-agent"], "agent not found"), (["/etc/passwd"], "permission denied")]
 )
-def test_fatal_errors_stop_at_once(workshop: Workshop, task: Path, words: list[str], says: str) -> None:  # 003-15
+def test_fatal_errors_stop_at_once(workshop: ProjectFixture, task: Path, words: list[str], says: str) -> None:  # 003-15
     done = workshop.ralph("supervise", str(task), "--", *words)
     assert done.returncode == 2
     assert says in done.stdout + done.stderr
 
 
 def test_an_invalid_key_stops_at_once_and_a_rate_limit_does_not(
-    workshop: Workshop, task: Path
+    workshop: ProjectFixture, task: Path
 ) -> None:  # 003-14, 003-15
-    workshop.agent(result("API Error: 429 rate limit", is_error=True, api_error_status=429) + "; exit 1",
-                   result("Invalid API key", is_error=True, api_error_status=401) + "; exit 1")  # fmt: skip
+    workshop.agent(
+        make_result_command("API Error: 429 rate limit", is_error=True, api_error_status=429) + "; exit 1",
+        make_result_command("Invalid API key", is_error=True, api_error_status=401) + "; exit 1",
+    )
     done = workshop.ralph("supervise", str(task), "--agent", "claude", "--restart-delay", "0.05")
     assert done.returncode == 2
     assert workshop.calls == 2
 
 
-def test_the_prompt_is_the_task_and_names_its_folder(workshop: Workshop, task: Path) -> None:  # 003-08
+def test_the_prompt_is_the_task_and_names_its_folder(workshop: ProjectFixture, task: Path) -> None:  # 003-08
     supervise(workshop, task, COUNT + "cat > $TASK_FOLDER/prompt.$n; [ $n -lt 2 ] || touch $TASK_FOLDER/DONE")
     first, second = (task / "prompt.1").read_text(), (task / "prompt.2").read_text()
     assert first.startswith(f"TASK_FOLDER={task.resolve()}\n")
@@ -122,7 +126,7 @@ def test_the_prompt_is_the_task_and_names_its_folder(workshop: Workshop, task: P
     assert second.endswith("\n\nContinue working on the following:\n\nDo the thing.\n")
 
 
-def test_every_run_has_its_folder(workshop: Workshop, task: Path) -> None:
+def test_every_run_has_its_folder(workshop: ProjectFixture, task: Path) -> None:
     supervise(workshop, task, COUNT + "echo out $n; echo err >&2; [ $n -lt 2 ] || touch $TASK_FOLDER/DONE; exit 1")
     first, second = sorted((task / "runs").iterdir())
     assert re.fullmatch(r"\d{8}-\d{6}0000-\d+-1", first.name)
@@ -135,7 +139,7 @@ def test_every_run_has_its_folder(workshop: Workshop, task: Path) -> None:
     assert (info["project_id"], info["task_id"]) == ("proj", "task-1")
 
 
-def test_a_timeout_is_a_failure_and_says_so(workshop: Workshop, task: Path) -> None:  # 003-12
+def test_a_timeout_is_a_failure_and_says_so(workshop: ProjectFixture, task: Path) -> None:  # 003-12
     token = uuid.uuid4().hex
     script = (
         COUNT + f"[ $n -lt 2 ] || {{ touch $TASK_FOLDER/DONE; exit; }}; setsid sh -c 'sleep 60; :' {token} & sleep 60"
@@ -143,22 +147,24 @@ def test_a_timeout_is_a_failure_and_says_so(workshop: Workshop, task: Path) -> N
     code, out, _ = supervise(workshop, task, script, "--timeout", "0.5s")
     assert code == 0
     assert "Agent timeout after 0.5s, killing process group" in out
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
-def test_silence_has_its_own_message(workshop: Workshop, task: Path) -> None:  # C13
+def test_silence_has_its_own_message(workshop: ProjectFixture, task: Path) -> None:  # C13
     script = COUNT + "[ $n -lt 2 ] || { touch $TASK_FOLDER/DONE; exit; }; sleep 60"
     code, out, _ = supervise(workshop, task, script, "--idle-timeout", "0.5s")
     assert code == 0
     assert "Agent silent for 0.5s, killing process group" in out
 
 
-def test_two_interrupts_end_a_stubborn_tree_within_six_seconds(workshop: Workshop, task: Path) -> None:  # 003-10, C20
+def test_two_interrupts_end_a_stubborn_tree_within_six_seconds(
+    workshop: ProjectFixture, task: Path
+) -> None:  # 003-10, C20
     token = uuid.uuid4().hex
     stubborn = f"setsid sh -c 'trap \"\" TERM INT HUP; while :; do sleep 0.1; done' {token} &"
     script = f"trap '' TERM INT; {stubborn} touch $TASK_FOLDER/up; while :; do sleep 0.1; done"
     with workshop.start("supervise", str(task), "--", "sh", "-c", script, token) as run:
-        assert eventually((task / "up").exists)
+        assert wait_until((task / "up").exists)
         run.send_signal(signal.SIGINT)
         time.sleep(0.2)
         began = time.monotonic()
@@ -166,17 +172,17 @@ def test_two_interrupts_end_a_stubborn_tree_within_six_seconds(workshop: Worksho
         run.communicate(timeout=20)
     assert run.returncode == 130
     assert time.monotonic() - began < 6.5
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
-def test_kill_9_leaves_nothing_and_the_next_start_heals(workshop: Workshop, task: Path) -> None:  # 003-10
+def test_kill_9_leaves_nothing_and_the_next_start_heals(workshop: ProjectFixture, task: Path) -> None:  # 003-10
     token = uuid.uuid4().hex
     script = f"setsid sh -c 'trap \"\" TERM; while :; do sleep 0.1; done' {token} & touch $TASK_FOLDER/up; sleep 60"
     with workshop.start("supervise", str(task), "--", "sh", "-c", script) as run:
-        assert eventually((task / "up").exists)
+        assert wait_until((task / "up").exists)
         run.kill()
         run.communicate()
-    assert eventually(lambda: not alive_with(token), 8)
+    assert wait_until(lambda: not find_processes_with(token), 8)
     status = json.loads(workshop.ralph("status", "--json").stdout)["runs"][0]
     assert (status["active"], status["outcome"]) == (False, "lost")
     assert supervise(workshop, task, "touch $TASK_FOLDER/DONE")[0] == 0
@@ -184,7 +190,7 @@ def test_kill_9_leaves_nothing_and_the_next_start_heals(workshop: Workshop, task
     assert infos == ["failed", "completed"]
 
 
-def test_done_waits_for_a_child_run(workshop: Workshop, task: Path) -> None:  # 003-05
+def test_done_waits_for_a_child_run(workshop: ProjectFixture, task: Path) -> None:  # 003-05
     child = task.parent / "task-2"
     child.mkdir()
     (child / "TASK.md").write_text("Sub-task.\n")
@@ -202,7 +208,9 @@ def test_done_waits_for_a_child_run(workshop: Workshop, task: Path) -> None:  # 
     assert next(run for run in runs if run["task"] == "task-2")["parent"] == parent["id"]
 
 
-def test_a_child_that_outlives_the_wait_gives_a_warning_and_is_ended(workshop: Workshop, task: Path) -> None:  # 003-05
+def test_a_child_that_outlives_the_wait_gives_a_warning_and_is_ended(
+    workshop: ProjectFixture, task: Path
+) -> None:  # 003-05
     token = uuid.uuid4().hex
     child = task.parent / "task-2"
     child.mkdir()
@@ -214,10 +222,10 @@ def test_a_child_that_outlives_the_wait_gives_a_warning_and_is_ended(workshop: W
     code, _, _ = supervise(workshop, task, script, "--wait-timeout", "0.5", "--poll-interval", "0.1")
     assert code == 0
     assert any(kind == "WARNING" and "still active" in body for kind, body in messages(task))
-    assert not alive_with(token)
+    assert not find_processes_with(token)
 
 
-def test_a_task_waits_for_done_of_the_tasks_it_needs(workshop: Workshop, task: Path) -> None:
+def test_a_task_waits_for_done_of_the_tasks_it_needs(workshop: ProjectFixture, task: Path) -> None:
     first = task.parent / "task-0"
     first.mkdir()
     (first / "TASK.md").write_text("First.\n")
@@ -231,7 +239,7 @@ def test_a_task_waits_for_done_of_the_tasks_it_needs(workshop: Workshop, task: P
         assert run.wait(timeout=20) == 0
 
 
-def test_tasks_that_wait_for_each_other_are_named(workshop: Workshop, task: Path) -> None:
+def test_tasks_that_wait_for_each_other_are_named(workshop: ProjectFixture, task: Path) -> None:
     other = task.parent / "task-0"
     other.mkdir()
     (task / "TASK-CONFIG.yaml").write_text("depends_on: [task-0]\n")
@@ -251,7 +259,7 @@ def test_tasks_that_wait_for_each_other_are_named(workshop: Workshop, task: Path
         (["{empty}", "--", "true"], "no TASK.md"),
     ],
 )
-def test_bad_usage_exits_2(workshop: Workshop, task: Path, words: list[str], says: str) -> None:
+def test_bad_usage_exits_2(workshop: ProjectFixture, task: Path, words: list[str], says: str) -> None:
     empty = workshop.repo / "empty"
     empty.mkdir()
     done = workshop.ralph("supervise", *(word.format(task=task, empty=empty) for word in words))
@@ -259,9 +267,9 @@ def test_bad_usage_exits_2(workshop: Workshop, task: Path, words: list[str], say
     assert says in done.stderr
 
 
-def test_a_second_supervisor_of_the_same_task_is_refused(workshop: Workshop, task: Path) -> None:
+def test_a_second_supervisor_of_the_same_task_is_refused(workshop: ProjectFixture, task: Path) -> None:
     with workshop.start("supervise", str(task), "--", "sh", "-c", "touch $TASK_FOLDER/up; sleep 60") as run:
-        assert eventually((task / "up").exists)
+        assert wait_until((task / "up").exists)
         second = workshop.ralph("supervise", str(task), "--", "true")
         assert second.returncode == 2
         assert f"pid {run.pid}" in second.stderr
@@ -270,7 +278,7 @@ def test_a_second_supervisor_of_the_same_task_is_refused(workshop: Workshop, tas
     assert run.returncode == 130
 
 
-def test_the_agents_environment_names_the_task(workshop: Workshop, task: Path) -> None:  # 003-08
+def test_the_agents_environment_names_the_task(workshop: ProjectFixture, task: Path) -> None:  # 003-08
     supervise(workshop, task, "env > $TASK_FOLDER/env; touch $TASK_FOLDER/DONE")
     environment = (task / "env").read_text().splitlines()
     assert f"TASK_FOLDER={task.resolve()}" in environment
@@ -278,23 +286,23 @@ def test_the_agents_environment_names_the_task(workshop: Workshop, task: Path) -
     assert os.path.exists(task / "DONE")
 
 
-def test_the_defaults_of_the_command_line(workshop: Workshop) -> None:  # 003-01
+def test_the_defaults_of_the_command_line(workshop: ProjectFixture) -> None:  # 003-01
     shown = " ".join(workshop.ralph("supervise", "--help").stdout.split())
     for words in ("--max-restarts INTEGER RANGE [default: 100", "[default: 300]", "Between two runs. [default: 1]"):
         assert words in shown
 
 
-def test_a_bus_that_cannot_be_written_stops_nothing(workshop: Workshop, task: Path) -> None:  # 003-05
+def test_a_bus_that_cannot_be_written_stops_nothing(workshop: ProjectFixture, task: Path) -> None:  # 003-05
     (task / "TASK-MESSAGE-BUS.md").mkdir()
     (task.parent / "PROJECT-MESSAGE-BUS.md").mkdir()
     assert supervise(workshop, task, "touch $TASK_FOLDER/DONE")[0] == 0
 
 
-def test_what_an_agent_posts_carries_its_own_run(workshop: Workshop, task: Path) -> None:
-    from ralph.stores.bus import Bus
+def test_what_an_agent_posts_carries_its_own_run(workshop: ProjectFixture, task: Path) -> None:
+    from ralph.stores.bus import FileMessageBus
 
     post = f"{sys.executable} -m ralph bus post --type FACT found"
     supervise(workshop, task, f"{post}; touch $TASK_FOLDER/DONE")
-    fact = next(m for m in Bus(task / "TASK-MESSAGE-BUS.md").read() if m.type == "FACT")
+    fact = next(m for m in FileMessageBus(task / "TASK-MESSAGE-BUS.md").read() if m.type == "FACT")
     assert (fact.project_id, fact.task_id) == ("proj", "task-1")
     assert fact.run_id == next((task / "runs").iterdir()).name

@@ -11,27 +11,27 @@ from click.testing import CliRunner, Result
 
 from ralph.app import paths as places
 from ralph.app.board import tasks as use_cases
-from ralph.app.board.tasks import board
-from ralph.core.policies.staged import NO_PROMISE
+from ralph.app.board.tasks import open_board
+from ralph.core.policies.staged import NO_PROMISE_REASON
 from ralph.faces.cli.commands.task import command
-from ralph.faces.cli.pages.task_graph import DEEPEST, Graph
-from ralph.faces.cli.pages.task_list import fitting
+from ralph.faces.cli.pages.task_graph import MAX_GRAPH_DEPTH, TaskGraph
+from ralph.faces.cli.pages.task_list import fit_to_terminal
 from ralph.model.board import (
     Attempted,
     Blocked,
-    Card,
+    CostRecorded,
     GaveUp,
     IllegalMove,
+    InvalidInput,
     IterationBegun,
     IterationEnded,
-    Landed,
     NoSuchTask,
-    Refused,
     SentBack,
     Spec,
-    Spent,
     StageEntered,
     StagePassed,
+    TaskCard,
+    TaskLanded,
 )
 from ralph.model.errors import RalphError, UsageError
 from ralph.model.spec import VerificationAttempt
@@ -43,8 +43,8 @@ DONE = ("--outcome", "It works", "--acceptance", "a")
 def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with a spec `auth`."""
     monkeypatch.chdir(tmp_path)
-    with board(places.find(str(tmp_path))) as tasks:
-        tasks.specs.put_new(Spec("auth", "Auth"))
+    with open_board(places.find_paths(str(tmp_path))) as tasks:
+        tasks.specs.add_new(Spec("auth", "Auth"))
     return tmp_path
 
 
@@ -161,22 +161,22 @@ def test_criteria_are_demanded_and_checked_at_creation(words: list[str], told: s
 
 
 def test_no_way_of_making_a_task_goes_without_criteria(repo: Path) -> None:  # C15
-    with pytest.raises(Refused, match="needs an outcome"):
-        use_cases.create(places.find(str(repo)), {"id": "T-1", "spec_id": "auth", "title": "Do it"})
+    with pytest.raises(InvalidInput, match="needs an outcome"):
+        use_cases.create_task(places.find_paths(str(repo)), {"id": "T-1", "spec_id": "auth", "title": "Do it"})
 
 
 def test_an_unknown_spec_is_refused_by_name_with_the_way_out() -> None:  # §3-16
-    with pytest.raises(Refused, match="no spec 'pay'") as refused:
+    with pytest.raises(InvalidInput, match="no spec 'pay'") as refused:
         ralph_task("create", "T-1", "pay", "Do it", *DONE)
     assert "ralph spec create pay" in refused.value.hint
 
 
 def test_a_name_that_is_taken_or_unusable_is_refused() -> None:
     create("T-1")
-    with pytest.raises(Refused, match="there is a task 'T-1' already"):
+    with pytest.raises(InvalidInput, match="there is a task 'T-1' already"):
         create("T-1")
     for name in ("../x", "a b", "x.lock", "a..b", "x" * 101, ""):
-        with pytest.raises(Refused, match="id"):
+        with pytest.raises(InvalidInput, match="id"):
             create(name)
     assert [task["id"] for task in answered("list")["tasks"]] == ["T-1"]
 
@@ -190,7 +190,7 @@ def test_a_followup_waits_for_its_parent(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (second["depends_on"], second["metadata"]) == (["T-1"], {"category": "tech-debt", "followup_of": "T-1"})
     assert (third["depends_on"], third["metadata"], third["priority"]) == ([], {"followup_of": "T-2"}, 3)
     assert third["completion_spec"]["coder"]["promise"] == "P"
-    with pytest.raises(Refused, match="needs an outcome"):
+    with pytest.raises(InvalidInput, match="needs an outcome"):
         ralph_task("followup", "T-4", "auth", "Nothing said")
     with pytest.raises(NoSuchTask, match="T-9"):
         ralph_task("followup", "T-4", "auth", "Lost", *DONE, "--parent", "T-9")
@@ -198,7 +198,7 @@ def test_a_followup_waits_for_its_parent(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def lived(id_: str) -> None:
     """A task with a past: tried, verified, sent back, given up."""
-    with board(places.find(os.getcwd())) as tasks:
+    with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1", among=[id_])
         no = VerificationAttempt(
             1, True, False, "Command exited with 1, expected 0", "2024-01-15T10:30:00Z", "coder", "external", "ab" * 32
@@ -210,9 +210,9 @@ def lived(id_: str) -> None:
             [
                 IterationBegun(id_, "coder", 1, 15, "P", 1.0),
                 Attempted(id_, no),
-                IterationEnded(id_, "coder", 1, 15, False, True, 500, 1.0, "finished", reason=NO_PROMISE),
+                IterationEnded(id_, "coder", 1, 15, False, True, 500, 1.0, "finished", reason=NO_PROMISE_REASON),
                 Attempted(id_, yes),
-                Spent(id_, "coder", 1, 1.0, 1.25),
+                CostRecorded(id_, "coder", 1, 1.0, 1.25),
                 StagePassed(id_, "coder"),
                 StageEntered(id_, "reviewer"),
                 SentBack(id_, "Rename it\nand test it", 1.0),
@@ -249,7 +249,7 @@ def test_show_tells_what_was_verified_otherwise_or_by_hand() -> None:  # 002-24,
     create("T-1")
     note = "semantic verification failed, string_match instead for this iteration: it crashed"
     found = VerificationAttempt(0, True, True, "Promise found in output", "now", "qa", "semantic", notes=(note,))
-    with board(places.find(os.getcwd())) as tasks:
+    with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.apply([Attempted("T-1", found)], "found")
     shown = ralph_task("show", "T-1").output.splitlines()
     at = shown.index("  ✓ qa by hand  now  semantic: Promise found in output")
@@ -323,14 +323,14 @@ def test_status_changes_go_through_the_rules() -> None:  # §3-15
     with pytest.raises(UsageError, match="nothing to change"):
         ralph_task("edit", "T-1")
     ralph_task("edit", "T-1", "--status", "todo")
-    with board(places.find(os.getcwd())) as tasks:
+    with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1")
     with pytest.raises(IllegalMove, match="in progress: it cannot be edited"):
         ralph_task("edit", "T-1", "--title", "x")
     with pytest.raises(UsageError, match="in progress"):
         ralph_task("edit", "T-1", "--status", "cancelled")
-    with board(places.find(os.getcwd())) as tasks:
-        tasks.apply([StagePassed("T-1", "coder"), Landed("T-1")], "done")
+    with open_board(places.find_paths(os.getcwd())) as tasks:
+        tasks.apply([StagePassed("T-1", "coder"), TaskLanded("T-1")], "done")
     with pytest.raises(IllegalMove, match="is done: it cannot be edited") as refused:
         ralph_task("edit", "T-1", "--outcome", "more")
     assert "followup" in refused.value.hint
@@ -339,7 +339,7 @@ def test_status_changes_go_through_the_rules() -> None:  # §3-15
 def test_a_bad_edit_changes_nothing() -> None:
     create("T-1")
     for words in (["--title", " "], ["--coder-verify", "external"], ["--depends-on", "T-9"], ["--outcome", ""]):
-        with pytest.raises(Refused):
+        with pytest.raises(InvalidInput):
             ralph_task("edit", "T-1", "--priority", 9, *words)
     assert answered("show", "T-1")["task"]["priority"] == 2
 
@@ -347,7 +347,7 @@ def test_a_bad_edit_changes_nothing() -> None:
 def test_delete_spares_what_has_a_history() -> None:
     create("T-1")
     create("T-2", "--depends-on", "T-1")
-    with pytest.raises(Refused, match="needed by T-2"):
+    with pytest.raises(InvalidInput, match="needed by T-2"):
         ralph_task("delete", "T-1")
     assert answered("delete", "T-2") == {"deleted": "T-2"}
     lived("T-1")
@@ -363,7 +363,7 @@ def test_list_shows_work_first_then_what_is_ready_then_what_waits() -> None:
     create("T-low", "--priority", 3)
     create("T-work", "--priority", 1)
     ralph_task("edit", "T-wait", "--depends-on", "T-low", "--depends-on", "T-blocked")
-    with board(places.find(os.getcwd())) as tasks:
+    with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1", among=["T-work"])
         tasks.apply([IterationBegun("T-work", "coder", 3, 15, "P", 1.0), Blocked("T-blocked", "why")], "k")
     assert ralph_task("list").output.splitlines() == [
@@ -415,7 +415,7 @@ def test_nothing_but_text_reaches_the_terminal() -> None:
     for words in (["list"], ["show", "T-1"], ["graph"]):
         assert "\x1b" not in ralph_task(*words).output
     assert len(ralph_task("list").output.splitlines()) == 2
-    assert fitting("a\tb") == "a\tb"
+    assert fit_to_terminal("a\tb") == "a\tb"
 
 
 def test_looking_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,10 +460,12 @@ def test_the_graph_reads_down_in_the_order_of_work() -> None:
 
 
 def test_a_very_long_chain_is_cut_where_nobody_reads_on() -> None:
-    cards = [Card(f"T-{n}", "auth", "x", "todo", None, 2, 0, 0, "", (f"T-{n - 1}",) if n else ()) for n in range(3000)]
-    lines = Graph(cards).text().splitlines()
-    assert len(lines) == DEEPEST + 2
-    assert lines[-1].endswith(f"… {3000 - DEEPEST - 1} below it: ralph task graph T-{DEEPEST}")
+    cards = [
+        TaskCard(f"T-{n}", "auth", "x", "todo", None, 2, 0, 0, "", (f"T-{n - 1}",) if n else ()) for n in range(3000)
+    ]
+    lines = TaskGraph(cards).render_text().splitlines()
+    assert len(lines) == MAX_GRAPH_DEPTH + 2
+    assert lines[-1].endswith(f"… {3000 - MAX_GRAPH_DEPTH - 1} below it: ralph task graph T-{MAX_GRAPH_DEPTH}")
 
 
 def test_help_lists_everything() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from support.workshop import Workshop
+from support.workshop import ProjectFixture
 
 
 @pytest.fixture
-def shop(workshop: Workshop) -> Workshop:
+def shop(workshop: ProjectFixture) -> ProjectFixture:
     (workshop.repo / "README").write_text("x\n")
     workshop.git("add", "-A")
     workshop.git("commit", "-qm", "Start")
@@ -21,13 +21,13 @@ def shop(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def attempts(shop: Workshop) -> list[dict[str, Any]]:
+def attempts(shop: ProjectFixture) -> list[dict[str, Any]]:
     shown = json.loads(shop.ralph("task", "show", "TASK-001", "--json").stdout)
     found: list[dict[str, Any]] = shown["attempts"]
     return found
 
 
-def test_a_verdict_its_reason_and_its_record(shop: Workshop) -> None:  # 002-09, 002-18
+def test_a_verdict_its_reason_and_its_record(shop: ProjectFixture) -> None:  # 002-09, 002-18
     red = shop.ralph("verify", "TASK-001", "--agent", "coder")
     assert (red.returncode, red.stderr) == (1, "")
     assert red.stdout.startswith("✗ coder     external: Command exited with 1, expected 0\n    looked")
@@ -43,14 +43,14 @@ def test_a_verdict_its_reason_and_its_record(shop: Workshop) -> None:  # 002-09,
     ]
 
 
-def test_it_looks_into_the_tasks_own_work_tree(shop: Workshop) -> None:
+def test_it_looks_into_the_tasks_own_work_tree(shop: ProjectFixture) -> None:
     tree = shop.repo / ".ralph/worktrees/TASK-001"
     shop.git("worktree", "add", "-q", "-b", "ralph/TASK-001", str(tree))
     (tree / "a.txt").write_text("a\n")
     assert shop.ralph("verify", "TASK-001", "--agent", "coder").returncode == 0
 
 
-def test_words_are_looked_at_where_there_are_any(shop: Workshop) -> None:  # 002-07
+def test_words_are_looked_at_where_there_are_any(shop: ProjectFixture) -> None:  # 002-07
     without = shop.ralph("verify", "TASK-001", "--agent", "qa")
     assert without.returncode == 1
     assert "give --message" in without.stdout
@@ -60,7 +60,7 @@ def test_words_are_looked_at_where_there_are_any(shop: Workshop) -> None:  # 002
     assert "All criteria appear met" in done.stdout
 
 
-def test_a_judge_needs_no_message(shop: Workshop) -> None:  # 002-07
+def test_a_judge_needs_no_message(shop: ProjectFixture) -> None:  # 002-07
     verdict = '{"criteria": [{"number": 1, "met": true}], "verdict": "VERIFIED"}'
     shop.agent(f"printf '%s\\n' '{verdict}'", name="wise")
     shop.settings(specflow={"judge": {"agent": "wise", "model": "sonnet"}})
@@ -71,7 +71,7 @@ def test_a_judge_needs_no_message(shop: Workshop) -> None:  # 002-07
     assert "1. the file is there" in shop.prompt(1)
 
 
-def test_the_templates_are_listed(shop: Workshop) -> None:  # 002-26
+def test_the_templates_are_listed(shop: ProjectFixture) -> None:  # 002-26
     listed = shop.ralph("verify", "templates").stdout
     for name in ("pytest", "ruff", "npm-test", "cargo-test", "go-test", "files-exist", "http-health", "contradictions"):
         assert f"\n{name} " in f"\n{listed}"
@@ -79,7 +79,7 @@ def test_the_templates_are_listed(shop: Workshop) -> None:  # 002-26
     assert {"name": "pytest", "method": "external"}.items() <= next(r for r in records if r["name"] == "pytest").items()
 
 
-def test_so_are_the_methods_of_installed_packages(shop: Workshop) -> None:  # 002-26
+def test_so_are_the_methods_of_installed_packages(shop: ProjectFixture) -> None:  # 002-26
     info = shop.home / "moon-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moon\nVersion: 1\n")
@@ -95,7 +95,7 @@ def test_so_are_the_methods_of_installed_packages(shop: Workshop) -> None:  # 00
     assert listed.count("\nexternal ") == 0  # ours hides it
 
 
-def test_an_unknown_task_exits_2(shop: Workshop) -> None:
+def test_an_unknown_task_exits_2(shop: ProjectFixture) -> None:
     done = shop.ralph("verify", "TASK-404")
     assert done.returncode == 2
     assert "no task 'TASK-404'" in done.stderr

@@ -17,26 +17,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.text.plain import cells
-from ralph.faces.cli.live.display import Display
-from ralph.faces.cli.live.json_lines import JsonDisplay, replay
-from ralph.faces.cli.live.summary import Row, summary_table
+from ralph.core.text.plain import count_cells
+from ralph.faces.cli.live.display import TextDisplay
+from ralph.faces.cli.live.json_lines import JsonDisplay, replay_events
+from ralph.faces.cli.live.summary import IterationRow, render_summary_table
 from ralph.faces.cli.terminal import output as writer
-from ralph.faces.cli.terminal.look import Look
+from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.cli.terminal.output import Output
-from ralph.faces.glyphs import ASCII, EMOJI, UNICODE, Glyphs
+from ralph.faces.glyphs import ASCII_GLYPHS, EMOJI_GLYPHS, UNICODE_GLYPHS, Glyphs
 from ralph.model.events import (
     AgentEnded,
     AgentEvent,
     Committed,
     Debugged,
     Event,
+    EventRecord,
     Finished,
     GateEnded,
     GateStarted,
     IterationStarted,
     LoopEvent,
-    Moment,
     Noted,
     Planned,
     RunEnded,
@@ -53,8 +53,8 @@ from ralph.model.events import (
 )
 
 NOON = 1_800_014_400.0  # 2027-01-15 12:00:00 UTC
-SETS = {"emoji": EMOJI, "unicode": UNICODE, "ascii": ASCII}
-COLOUR = Look(color=True, width=60, is_tty=True, progress=True)
+SETS = {"emoji": EMOJI_GLYPHS, "unicode": UNICODE_GLYPHS, "ascii": ASCII_GLYPHS}
+COLOUR = TerminalStyle(color=True, width=60, is_tty=True, progress=True)
 
 
 class Screen:
@@ -80,9 +80,9 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def shown(look: Look, *events: Event) -> list[str]:
+def shown(look: TerminalStyle, *events: Event) -> list[str]:
     screen = Screen()
-    Display(look, screen, Screen())(NOON, 1, events)
+    TextDisplay(look, screen, Screen())(NOON, 1, events)
     return screen.text.splitlines()
 
 
@@ -243,23 +243,23 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
 @pytest.mark.parametrize("what", LOOKS)
 def test_each_glyph_set_has_its_lines(what: str, name: str) -> None:  # 001-28, 001-29
     events, lines = LOOKS[what]
-    assert shown(Look(glyphs=SETS[name]), *events) == lines[name]
+    assert shown(TerminalStyle(glyphs=SETS[name]), *events) == lines[name]
 
 
 def test_every_event_there_is_can_be_shown() -> None:
-    display = Display(Look(), Screen(), Screen())
-    assert set(display._renders) == {*get_args(AgentEvent), *get_args(LoopEvent)}
+    display = TextDisplay(TerminalStyle(), Screen(), Screen())
+    assert set(display._renderers) == {*get_args(AgentEvent), *get_args(LoopEvent)}
 
 
 # -- the agent's events ---------------------------------------------------------------------------
 def test_text_is_shown_whole_and_in_order() -> None:  # 001-28
-    assert shown(Look(), Said("\none\n\ntwo\n"), Said("three")) == ["one", "", "two", "three"]
+    assert shown(TerminalStyle(), Said("\none\n\ntwo\n"), Said("three")) == ["one", "", "two", "three"]
 
 
 def test_text_is_wrapped_on_a_terminal_and_not_in_a_log() -> None:
     words = "Cache the lookups of users 日本語 by id"
-    assert shown(Look(width=20), Said(words)) == ["Cache the lookups of", "users 日本語 by id"]
-    assert shown(Look(), Said(words)) == [words]
+    assert shown(TerminalStyle(width=20), Said(words)) == ["Cache the lookups of", "users 日本語 by id"]
+    assert shown(TerminalStyle(), Said(words)) == [words]
 
 
 def test_a_subagent_is_indented() -> None:
@@ -268,11 +268,19 @@ def test_a_subagent_is_indented() -> None:
         ToolStarted("1", "Grep", "x", nested=True),
         ToolEnded("1", "y", None, 1, 1, nested=True),
     )
-    assert shown(Look(), *nested) == ["  a", "  b", "  ● Grep(x)", "  ✓ Result ← Grep (1 line, 1 char)", "    └ y"]
+    assert shown(TerminalStyle(), *nested) == [
+        "  a",
+        "  b",
+        "  ● Grep(x)",
+        "  ✓ Result ← Grep (1 line, 1 char)",
+        "    └ y",
+    ]
 
 
 def test_a_thought_is_one_line() -> None:
-    assert shown(Look(width=20), Said("I think\nthat it should work", thinking=True)) == ["· I think that it s…"]
+    assert shown(TerminalStyle(width=20), Said("I think\nthat it should work", thinking=True)) == [
+        "· I think that it s…"
+    ]
 
 
 def test_silence_leaves_no_line() -> None:
@@ -286,39 +294,41 @@ def test_silence_leaves_no_line() -> None:
         Finished(True),
         Committed(),
     )
-    assert shown(Look(), *events) == []
+    assert shown(TerminalStyle(), *events) == []
 
 
 def test_an_unknown_result_has_no_name() -> None:
-    assert shown(Look(), ToolEnded("x", "y", None, 1, 1)) == ["✓ Result (1 line, 1 char)", "  └ y"]
+    assert shown(TerminalStyle(), ToolEnded("x", "y", None, 1, 1)) == ["✓ Result (1 line, 1 char)", "  └ y"]
 
 
 def test_a_tool_without_output_says_so() -> None:
-    assert shown(Look(), ToolStarted("1", "Edit", "a"), ToolEnded("1"))[1] == "✓ Result ← Edit (no output)"
+    assert shown(TerminalStyle(), ToolStarted("1", "Edit", "a"), ToolEnded("1"))[1] == "✓ Result ← Edit (no output)"
 
 
 def test_a_result_finds_its_tool_among_others() -> None:  # 001-28: correlation by id
-    lines = shown(Look(), ToolStarted("1", "Read", "a"), ToolStarted("2", "Bash", "b"), ToolEnded("1"), ToolEnded("2"))
+    lines = shown(
+        TerminalStyle(), ToolStarted("1", "Read", "a"), ToolStarted("2", "Bash", "b"), ToolEnded("1"), ToolEnded("2")
+    )
     assert lines[2:] == ["✓ Result ← Read (no output)", "✓ Result ← Bash (no output)"]
 
 
 def test_calls_nobody_answers_are_forgotten() -> None:
-    display = Display(Look(), Screen(), Screen())
+    display = TextDisplay(TerminalStyle(), Screen(), Screen())
     display(NOON, 1, [ToolStarted(str(n), "Read") for n in range(5000)])
-    assert len(display._agent._names) <= 1000
+    assert len(display._agent._open_call_names) <= 1000
     display(NOON, 2, [IterationStarted(2, 3)])
-    assert not display._agent._names
+    assert not display._agent._open_call_names
 
 
 def test_output_is_limited_in_lines_and_chars() -> None:  # 001-29
-    look = Look(max_output_lines=2, max_output_chars=6)
+    look = TerminalStyle(max_output_lines=2, max_output_chars=6)
     output = "1234567\n\nthree\nfour\n"
     assert shown(look, ToolEnded("1", output, None, 4, 20))[1:] == ["  └ 12345…", "    ", "    … 2 more lines"]
-    assert len(shown(Look(max_output_lines=0), ToolEnded("1", output, None, 4, 20))) == 1
+    assert len(shown(TerminalStyle(max_output_lines=0), ToolEnded("1", output, None, 4, 20))) == 1
 
 
 def test_a_last_newline_is_no_more_line() -> None:
-    assert shown(Look(), ToolEnded("1", "hello\n", None, 1, 6))[1:] == ["  └ hello"]
+    assert shown(TerminalStyle(), ToolEnded("1", "hello\n", None, 1, 6))[1:] == ["  └ hello"]
 
 
 @pytest.mark.parametrize("width", [24, 33, 60])
@@ -336,13 +346,13 @@ def test_no_line_of_an_agent_is_wider_than_the_terminal(glyphs: Glyphs, width: i
         Planned((Todo(wide), Todo(wide, "active"), Todo(wide, "done"))),
         Unparsed(1, "", wide),
     )
-    lines = shown(Look(glyphs=glyphs, width=width), *events)
-    assert [line for line in lines if cells(line) > width and "Result" not in line] == []
+    lines = shown(TerminalStyle(glyphs=glyphs, width=width), *events)
+    assert [line for line in lines if count_cells(line) > width and "Result" not in line] == []
 
 
 def test_unknown_events_are_hinted_at_once_a_run() -> None:
     screen = Screen()
-    display = Display(Look(), screen, Screen())
+    display = TextDisplay(TerminalStyle(), screen, Screen())
     for run in ("r1", "r2"):
         display(
             NOON, 1, [RunStarted(run, "claude", 1), *[Unparsed(9, "future_type")] * 3, *[Unparsed(9, "", "oops")] * 3]
@@ -354,43 +364,45 @@ def test_unknown_events_are_hinted_at_once_a_run() -> None:
 
 def test_without_streaming_only_the_loop_is_shown() -> None:  # 001-02
     events = (Said("x"), *READ, TODOS, Noted("n"), Unparsed(1, "k"), Warned("loop"))
-    assert shown(Look(stream_agent_output=False), *events) == ["! loop"]
+    assert shown(TerminalStyle(stream_agent_output=False), *events) == ["! loop"]
 
 
 # -- the loop's events ----------------------------------------------------------------------------
 def test_a_resumed_run_says_so() -> None:
-    assert shown(Look(), RunStarted("r1", "codex", 1, True)) == ["run r1 resumed · codex · up to 1 iteration"]
+    assert shown(TerminalStyle(), RunStarted("r1", "codex", 1, True)) == ["run r1 resumed · codex · up to 1 iteration"]
 
 
 def test_a_cost_nobody_told_is_unknown() -> None:
-    assert shown(Look(), AgentEnded(1, "finished", "", 1.0))[0].startswith("✓ Complete (cost: —, tokens: —,")
-    assert shown(Look(glyphs=ASCII), AgentEnded(1, "finished", "", 1.0))[0].startswith("[OK] Complete (cost: -,")
-    assert shown(Look(), RunEnded("r", "over_budget", "", 1, 1, 5)) == ["✗ Over budget · 1 iteration · 5s"]
+    assert shown(TerminalStyle(), AgentEnded(1, "finished", "", 1.0))[0].startswith("✓ Complete (cost: —, tokens: —,")
+    assert shown(TerminalStyle(glyphs=ASCII_GLYPHS), AgentEnded(1, "finished", "", 1.0))[0].startswith(
+        "[OK] Complete (cost: -,"
+    )
+    assert shown(TerminalStyle(), RunEnded("r", "over_budget", "", 1, 1, 5)) == ["✗ Over budget · 1 iteration · 5s"]
 
 
 def test_an_outcome_without_a_sentence_is_named() -> None:
-    assert shown(Look(), AgentEnded(1, "timed_out", "", 2.0)) == ["✗ timed out · 2s"]
+    assert shown(TerminalStyle(), AgentEnded(1, "timed_out", "", 2.0)) == ["✗ timed out · 2s"]
 
 
 def test_a_long_wait_names_the_day() -> None:
-    assert shown(Look(), Waiting(3 * 86400, "")) == ["▸ Waiting 72h, until 2027-01-18 12:00"]
+    assert shown(TerminalStyle(), Waiting(3 * 86400, "")) == ["▸ Waiting 72h, until 2027-01-18 12:00"]
 
 
 def test_timestamps_stand_before_every_line() -> None:  # 001-29
-    lines = shown(Look(timestamps=True), Said("a\nb"), IterationStarted(1, 2))
+    lines = shown(TerminalStyle(timestamps=True), Said("a\nb"), IterationStarted(1, 2))
     assert [line[:11] for line in lines] == ["[12:00:00] "] * 3
-    assert shown(Look(timestamps=True), Said("x")) == ["[12:00:00] x"]
+    assert shown(TerminalStyle(timestamps=True), Said("x")) == ["[12:00:00] x"]
 
 
 def test_a_time_no_calendar_reaches_ends_nothing() -> None:
     screen = Screen()
-    Display(Look(timestamps=True), screen, screen)(1e300, 1, [Said("x"), Waiting(1, "y")])
+    TextDisplay(TerminalStyle(timestamps=True), screen, screen)(1e300, 1, [Said("x"), Waiting(1, "y")])
     assert screen.text.startswith("[?] x\n")
 
 
 def test_verbose_goes_to_stderr_with_a_prefix() -> None:  # 001-26
     out, err = Screen(), Screen()
-    display = Display(Look(verbose=True, timestamps=True), out, err)
+    display = TextDisplay(TerminalStyle(verbose=True, timestamps=True), out, err)
     display(NOON, 1, [Debugged("Guardrail exited with code 0 (1.2s)"), Debugged("two\nlines\x1b[2J")])
     assert err.text == "[ralph] Guardrail exited with code 0 (1.2s)\n[ralph] two\n[ralph] lines\n"
     assert out.text == ""
@@ -398,19 +410,19 @@ def test_verbose_goes_to_stderr_with_a_prefix() -> None:  # 001-26
 
 def test_what_is_not_verbose_hides_debugging() -> None:  # 001-26
     out, err = Screen(), Screen()
-    Display(Look(), out, err)(NOON, 1, [Debugged("x")])
+    TextDisplay(TerminalStyle(), out, err)(NOON, 1, [Debugged("x")])
     assert out.text == err.text == ""
 
 
 def test_stderr_and_stdout_keep_their_order() -> None:
     both = Screen()
-    Display(Look(verbose=True), both, both)(NOON, 1, [Said("a"), Debugged("b"), Said("c")])
+    TextDisplay(TerminalStyle(verbose=True), both, both)(NOON, 1, [Said("a"), Debugged("b"), Said("c")])
     assert both.text == "a\n[ralph] b\nc\n"
 
 
 def test_a_call_is_one_write() -> None:
     screen = Screen()
-    Display(Look(), screen, Screen())(NOON, 1, [Said("a"), *READ, Said("b")])
+    TextDisplay(TerminalStyle(), screen, Screen())(NOON, 1, [Said("a"), *READ, Said("b")])
     assert len(screen.writes) == 1
 
 
@@ -432,7 +444,7 @@ def test_the_end_of_a_run_has_a_table_of_its_iterations() -> None:
         IterationStarted(3, 3),
         ENDED,
     )
-    assert shown(Look(), *events)[-6:-1] == [
+    assert shown(TerminalStyle(), *events)[-6:-1] == [
         "",
         "#  agent     guardrails  commit    time   cost",
         "1  finished  ✗ 1/2       —         1m7s  $0.50",
@@ -442,15 +454,15 @@ def test_the_end_of_a_run_has_a_table_of_its_iterations() -> None:
 
 
 def test_a_long_run_has_a_short_table() -> None:
-    table = summary_table([Row(n) for n in range(1, 31)], Look()).splitlines()
+    table = render_summary_table([IterationRow(n) for n in range(1, 31)], TerminalStyle()).splitlines()
     assert len(table) == 22
     assert table[1] == "… 10 earlier iterations"
     assert table[-1].startswith("30")
 
 
 def test_a_run_without_iterations_has_no_table() -> None:
-    assert summary_table([], Look()) == ""
-    assert len(shown(Look(), ENDED)) == 1
+    assert render_summary_table([], TerminalStyle()) == ""
+    assert len(shown(TerminalStyle(), ENDED)) == 1
 
 
 # -- nothing but text -----------------------------------------------------------------------------
@@ -482,14 +494,14 @@ EVIL_EVENTS: tuple[Event, ...] = (
 @pytest.mark.parametrize("width", [0, 40])
 def test_without_colour_not_one_escape_is_written(width: int) -> None:  # 001-29
     screen = Screen()
-    display = Display(Look(width=width, verbose=True), screen, screen)
+    display = TextDisplay(TerminalStyle(width=width, verbose=True), screen, screen)
     display(NOON, 1, EVIL_EVENTS)
     assert not set(screen.text) & {chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), 0x202E)}
 
 
 def test_with_colour_only_our_own_escapes_are_written() -> None:
     screen = Screen()
-    Display(Look(color=True, width=40, verbose=True), screen, screen)(NOON, 1, EVIL_EVENTS)
+    TextDisplay(TerminalStyle(color=True, width=40, verbose=True), screen, screen)(NOON, 1, EVIL_EVENTS)
     left = screen.text
     for ours in ("0", "1", "2", "31", "32", "33", "36"):
         left = left.replace(f"\x1b[{ours}m", "")
@@ -500,7 +512,7 @@ def test_with_colour_only_our_own_escapes_are_written() -> None:
 @given(st.text(), st.integers(24, 200) | st.just(0))
 def test_no_text_can_end_the_display(text: str, width: int) -> None:
     screen = Screen()
-    display = Display(Look(color=True, width=width, is_tty=True, progress=True), screen, screen)
+    display = TextDisplay(TerminalStyle(color=True, width=width, is_tty=True, progress=True), screen, screen)
     display(
         NOON, 1, [RunStarted("r", "a", 1), Said(text), ToolStarted(text, text, text), ToolEnded(text, text, text, 1, 1)]
     )
@@ -508,9 +520,9 @@ def test_no_text_can_end_the_display(text: str, width: int) -> None:
 
 
 # -- the line at the bottom -----------------------------------------------------------------------
-def bottom(*events: Event, later: float = 130.0, look: Look = COLOUR) -> str:
+def bottom(*events: Event, later: float = 130.0, look: TerminalStyle = COLOUR) -> str:
     screen = Screen()
-    display = Display(look, screen, Screen(), lambda: 60)
+    display = TextDisplay(look, screen, Screen(), lambda: 60)
     display(NOON, 3, [RunStarted("r1", "claude", 10), *events])
     display.tick(NOON + later)
     return screen.writes[-1].replace("\x1b[2m", "").replace("\x1b[0m", "").removeprefix("\r\x1b[K")
@@ -539,13 +551,13 @@ def test_the_cost_of_ended_agents_stays() -> None:
 
 def test_the_bottom_line_fits_the_terminal_of_the_moment() -> None:
     line = bottom(IterationStarted(3, 10), ToolStarted("1", "Bash", "echo 日本語 " * 20))
-    assert cells(line) <= 59
+    assert count_cells(line) <= 59
     assert line.endswith("…")
 
 
 def test_the_bottom_line_is_renewed_four_times_a_second_at_most() -> None:
     screen = Screen()
-    display = Display(COLOUR, screen, Screen())
+    display = TextDisplay(COLOUR, screen, Screen())
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     before = len(screen.writes)
     for n in range(100):
@@ -555,7 +567,7 @@ def test_the_bottom_line_is_renewed_four_times_a_second_at_most() -> None:
 
 def test_the_bottom_line_stays_below_what_is_printed() -> None:
     screen = Screen()
-    display = Display(COLOUR, screen, Screen())
+    display = TextDisplay(COLOUR, screen, Screen())
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     display(NOON + 0.01, 1, [Said("text")])
     assert screen.writes[-1] == "\r\x1b[Ktext\n\x1b[2mrun r1 · 0s\x1b[0m"
@@ -563,7 +575,7 @@ def test_the_bottom_line_stays_below_what_is_printed() -> None:
 
 def test_the_bottom_line_is_gone_at_the_end() -> None:
     screen = Screen()
-    display = Display(COLOUR, screen, Screen())
+    display = TextDisplay(COLOUR, screen, Screen())
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     display(NOON + 9, 1, [ENDED])
     assert screen.text.endswith("out\n")
@@ -575,7 +587,7 @@ def test_the_bottom_line_is_gone_at_the_end() -> None:
 
 def test_close_removes_the_bottom_line() -> None:
     screen = Screen()
-    display = Display(COLOUR, screen, Screen())
+    display = TextDisplay(COLOUR, screen, Screen())
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     display.close()
     display.tick(NOON + 10)
@@ -584,7 +596,7 @@ def test_close_removes_the_bottom_line() -> None:
 
 def test_verbose_lines_do_not_collide_with_the_bottom_line() -> None:
     both = Screen()
-    display = Display(Look(width=60, color=True, is_tty=True, progress=True, verbose=True), both, both)
+    display = TextDisplay(TerminalStyle(width=60, color=True, is_tty=True, progress=True, verbose=True), both, both)
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     display(NOON, 1, [Debugged("x")])
     assert both.text.endswith("\r\x1b[K[ralph] x\n\x1b[2mrun r1 · 0s\x1b[0m")
@@ -592,7 +604,7 @@ def test_verbose_lines_do_not_collide_with_the_bottom_line() -> None:
 
 def test_without_colour_blanks_erase_the_bottom_line() -> None:
     screen = Screen()
-    display = Display(Look(width=60, is_tty=True, progress=True), screen, Screen())
+    display = TextDisplay(TerminalStyle(width=60, is_tty=True, progress=True), screen, Screen())
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     display(NOON, 1, [Said("x")])
     assert screen.writes[-1] == "\r" + " " * 11 + "\rx\nrun r1 · 0s"
@@ -600,7 +612,7 @@ def test_without_colour_blanks_erase_the_bottom_line() -> None:
 
 def test_a_log_has_no_bottom_line() -> None:
     screen = Screen()
-    display = Display(Look(), screen, Screen())
+    display = TextDisplay(TerminalStyle(), screen, Screen())
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     display.tick(NOON + 9)
     display.close()
@@ -610,7 +622,7 @@ def test_a_log_has_no_bottom_line() -> None:
 def test_a_narrower_terminal_is_noticed() -> None:
     width = 60
     screen = Screen()
-    display = Display(COLOUR, screen, Screen(), lambda: width)
+    display = TextDisplay(COLOUR, screen, Screen(), lambda: width)
     display(NOON, 1, [RunStarted("r1", "claude", 10)])
     width = 30
     display.tick(NOON + 1)
@@ -621,11 +633,11 @@ def test_a_narrower_terminal_is_noticed() -> None:
 @pytest.mark.parametrize("width", [5, 10, 20])
 def test_the_bottom_line_fits_the_narrowest_terminal(width: int) -> None:
     screen = Screen()
-    display = Display(COLOUR, screen, Screen(), lambda: width)
+    display = TextDisplay(COLOUR, screen, Screen(), lambda: width)
     display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10), ToolStarted("1", "Bash", "make test")])
     display.tick(NOON + 5)
     line = screen.text.rpartition("\x1b[K")[2].removeprefix("\x1b[2m").removesuffix("\x1b[0m")
-    assert cells(line) < width
+    assert count_cells(line) < width
 
 
 def read_all(fd: int) -> bytes:
@@ -644,8 +656,8 @@ def read_all(fd: int) -> bytes:
 def test_the_bottom_line_in_a_real_terminal() -> None:
     parent, child = pty.openpty()
     with open(child, "w", encoding="utf-8") as stream:
-        out = Output.on(stream)
-        display = Display(COLOUR, out, out, out.columns)
+        out = Output.for_stream(stream)
+        display = TextDisplay(COLOUR, out, out, out.read_width)
         display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10)])
         display.tick(NOON + 5)
         display(NOON + 6, 1, [Said("done"), ENDED])
@@ -660,7 +672,7 @@ def test_the_bottom_line_in_a_real_terminal() -> None:
 def test_a_reader_that_leaves_ends_only_the_display() -> None:
     reading, writing = os.pipe()
     out = Output(writing)
-    display = Display(Look(), out, out)
+    display = TextDisplay(TerminalStyle(), out, out)
     display(NOON, 1, [Said("one")])
     assert os.read(reading, 99) == b"one\n"
     os.close(reading)
@@ -686,12 +698,12 @@ def test_a_silenced_output_never_writes_to_a_descriptor_reused_since() -> None:
 
 
 def test_a_stream_closed_at_start_is_silent(tmp_path: Path) -> None:
-    Output.on(None)("x")
+    Output.for_stream(None)("x")
     closed = io.StringIO()
     closed.close()
-    Output.on(closed)("x")
+    Output.for_stream(closed)("x")
     code = (
-        "import sys, os\nfrom ralph.faces.cli.terminal.output import Output\nout = Output.on(sys.stdout)\n"
+        "import sys, os\nfrom ralph.faces.cli.terminal.output import Output\nout = Output.for_stream(sys.stdout)\n"
         "fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\nassert fd == 1\nout('x')\nassert os.fstat(1).st_size == 0"
     )
     command = ["sh", "-c", 'exec "$0" "$@" >&-', sys.executable, "-c", code, str(tmp_path / "taken")]
@@ -709,8 +721,10 @@ def test_a_full_disk_is_survived() -> None:
 def test_an_ascii_stdout_gets_question_marks() -> None:
     reading, writing = os.pipe()
     with open(writing, "w", encoding="ascii") as stream:
-        out = Output.on(stream)
-        Display(Look(glyphs=EMOJI), out, out)(NOON, 1, [Said("café ✓"), ToolStarted("1", "Read", "日")])
+        out = Output.for_stream(stream)
+        TextDisplay(TerminalStyle(glyphs=EMOJI_GLYPHS), out, out)(
+            NOON, 1, [Said("café ✓"), ToolStarted("1", "Read", "日")]
+        )
     assert os.read(reading, 99) == b"caf? ?\n? Read(?)\n"
     os.close(reading)
 
@@ -729,7 +743,7 @@ def test_a_non_blocking_stdout_gets_all_of_it() -> None:
 
 
 def test_a_reader_that_is_stuck_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "PATIENCE", 0.05)
+    monkeypatch.setattr(writer, "MAX_WRITE_WAIT_SECONDS", 0.05)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     out = Output(writing)
@@ -744,7 +758,7 @@ def test_a_reader_that_is_stuck_holds_nobody_up(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_stream_without_a_descriptor_is_written_to() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    Output.on(stream)("é\n")
+    Output.for_stream(stream)("é\n")
     stream.seek(0)
     assert stream.read() == "é\n"
 
@@ -754,12 +768,12 @@ def test_an_unknown_encoding_is_ascii() -> None:
         encoding = "no-such"
 
     odd = Odd()
-    Output.on(odd)("é")
+    Output.for_stream(odd)("é")
     assert odd.getvalue() == "?"
 
 
 # -- JSON -----------------------------------------------------------------------------------------
-def json_lines(look: Look, *events: Event) -> bytes:
+def json_lines(look: TerminalStyle, *events: Event) -> bytes:
     sent: list[bytes] = []
     display = JsonDisplay(look, sent.append)
     display(NOON, 2, events)
@@ -770,20 +784,20 @@ def json_lines(look: Look, *events: Event) -> bytes:
 
 
 def test_json_is_one_moment_a_line() -> None:
-    lines = json_lines(Look(), Said("é\x1b"), ENDED).splitlines()
+    lines = json_lines(TerminalStyle(), Said("é\x1b"), ENDED).splitlines()
     assert json.loads(lines[0]) == {"at": NOON, "iteration": 2, "event": {"type": "said", "text": "é\x1b"}}
-    assert [msgspec.json.decode(line, type=Moment).event for line in lines] == [Said("é\x1b"), ENDED]
+    assert [msgspec.json.decode(line, type=EventRecord).event for line in lines] == [Said("é\x1b"), ENDED]
 
 
 def test_json_leaves_out_what_is_not_wanted() -> None:
-    assert json_lines(Look(), Debugged("x")) == b""
-    assert b"debugged" in json_lines(Look(verbose=True), Debugged("x"))
-    assert json_lines(Look(stream_agent_output=False), Said("x"), Noted("y")) == b""
+    assert json_lines(TerminalStyle(), Debugged("x")) == b""
+    assert b"debugged" in json_lines(TerminalStyle(verbose=True), Debugged("x"))
+    assert json_lines(TerminalStyle(stream_agent_output=False), Said("x"), Noted("y")) == b""
 
 
 def test_half_a_character_does_not_end_json() -> None:
-    line = json_lines(Look(), Warned("no file \udcff"), Said("x"))
-    assert [m.event for m in (msgspec.json.decode(row, type=Moment) for row in line.splitlines())] == [
+    line = json_lines(TerminalStyle(), Warned("no file \udcff"), Said("x"))
+    assert [m.event for m in (msgspec.json.decode(row, type=EventRecord) for row in line.splitlines())] == [
         Warned("no file ?"),
         Said("x"),
     ]
@@ -792,30 +806,30 @@ def test_half_a_character_does_not_end_json() -> None:
 def test_stored_events_look_as_they_did() -> None:
     events = (RunStarted("r1", "claude", 2), IterationStarted(1, 2), Said("text"), *READ, FINISHED, ENDED)
     screen = Screen()
-    skipped = replay(json_lines(Look(), *events), Display(Look(), screen, Screen()))
-    assert screen.text.splitlines() == shown(Look(), *events)
+    skipped = replay_events(json_lines(TerminalStyle(), *events), TextDisplay(TerminalStyle(), screen, Screen()))
+    assert screen.text.splitlines() == shown(TerminalStyle(), *events)
     assert skipped == 0
     assert len(screen.writes) == 1  # one moment, one write
 
 
 def test_lines_that_are_not_understood_are_skipped() -> None:
-    whole = json_lines(Look(), Said("a"), Said("b"))
+    whole = json_lines(TerminalStyle(), Said("a"), Said("b"))
     odd = b'{"at":1,"iteration":1,"event":{"type":"from_the_future"}}\n\n\xff\xfe\n[]\n'
     screen = Screen()
-    assert replay(odd + whole + whole[:20], Display(Look(), screen, Screen())) == 4
+    assert replay_events(odd + whole + whole[:20], TextDisplay(TerminalStyle(), screen, Screen())) == 4
     assert screen.text == "a\nb\n"
 
 
 def test_a_newer_field_is_no_obstacle() -> None:
     line = b'{"at":1,"iteration":1,"more":1,"event":{"type":"said","text":"x","mood":"good"}}'
     screen = Screen()
-    assert replay(line, Display(Look(), screen, Screen())) == 0
+    assert replay_events(line, TextDisplay(TerminalStyle(), screen, Screen())) == 0
     assert screen.text == "x\n"
 
 
 def test_a_flood_of_nothing_to_show_shows_nothing() -> None:
     screen = Screen()
-    display = Display(Look(timestamps=True), screen, Screen())
+    display = TextDisplay(TerminalStyle(timestamps=True), screen, Screen())
     for _ in range(3):
         display(NOON, 1, [Unparsed(3)] * 200)
     assert len(screen.text.splitlines()) == 1  # the hint about the first

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from ralph.faces.cli.terminal.look import NARROWEST, USUAL_WIDTH, ColorChoice, Look, look_for, wants_color, width_for
-from ralph.faces.glyphs import ASCII, EMOJI, UNICODE, GlyphChoice, Glyphs, glyphs_for
+from ralph.faces.cli.terminal.look import (
+    DEFAULT_TERMINAL_WIDTH,
+    MIN_TERMINAL_WIDTH,
+    ColorChoice,
+    TerminalStyle,
+    resolve_style,
+    resolve_width,
+    wants_color,
+)
+from ralph.faces.glyphs import ASCII_GLYPHS, EMOJI_GLYPHS, UNICODE_GLYPHS, GlyphChoice, Glyphs, resolve_glyphs
 
 
 @pytest.mark.parametrize(
@@ -38,79 +46,80 @@ def test_who_decides_on_colour(  # 001-29
 @pytest.mark.parametrize(
     ("choice", "environment", "encoding", "expected"),
     [
-        ("auto", {"TERM": "xterm"}, "utf-8", UNICODE),
-        ("auto", {}, "UTF-8", UNICODE),
-        ("auto", {}, "ascii", ASCII),
-        ("auto", {}, "latin-1", ASCII),
-        ("auto", {}, "no-such-encoding", ASCII),
-        ("auto", {}, None, ASCII),
-        ("auto", {"TERM": "dumb"}, "utf-8", ASCII),
-        ("auto", {"TERM": "linux"}, "utf-8", ASCII),
-        ("emoji", {"TERM": "dumb"}, "ascii", EMOJI),
-        ("unicode", {"TERM": "dumb"}, "ascii", UNICODE),
-        ("ascii", {}, "utf-8", ASCII),
+        ("auto", {"TERM": "xterm"}, "utf-8", UNICODE_GLYPHS),
+        ("auto", {}, "UTF-8", UNICODE_GLYPHS),
+        ("auto", {}, "ascii", ASCII_GLYPHS),
+        ("auto", {}, "latin-1", ASCII_GLYPHS),
+        ("auto", {}, "no-such-encoding", ASCII_GLYPHS),
+        ("auto", {}, None, ASCII_GLYPHS),
+        ("auto", {"TERM": "dumb"}, "utf-8", ASCII_GLYPHS),
+        ("auto", {"TERM": "linux"}, "utf-8", ASCII_GLYPHS),
+        ("emoji", {"TERM": "dumb"}, "ascii", EMOJI_GLYPHS),
+        ("unicode", {"TERM": "dumb"}, "ascii", UNICODE_GLYPHS),
+        ("ascii", {}, "utf-8", ASCII_GLYPHS),
     ],
 )
 def test_who_decides_on_glyphs(  # 001-29
     choice: GlyphChoice, environment: Mapping[str, str], encoding: str | None, expected: Glyphs
 ) -> None:
-    assert glyphs_for(choice, environment, encoding) is expected
+    assert resolve_glyphs(choice, environment, encoding) is expected
 
 
 def test_ascii_glyphs_are_ascii() -> None:  # 001-29
-    assert "".join(getattr(ASCII, name) for name in ASCII.__struct_fields__).isascii()
-    assert (ASCII.ok, ASCII.bad) == ("[OK]", "[ERR]")
+    assert "".join(getattr(ASCII_GLYPHS, name) for name in ASCII_GLYPHS.__struct_fields__).isascii()
+    assert (ASCII_GLYPHS.ok, ASCII_GLYPHS.bad) == ("[OK]", "[ERR]")
 
 
 def test_a_log_has_timestamps_and_no_width() -> None:  # 001-29
-    look = look_for(io.StringIO(), {})
+    look = resolve_style(io.StringIO(), {})
     assert (look.is_tty, look.timestamps, look.width, look.color, look.progress) == (False, True, 0, False, False)
 
 
 def test_a_terminal_has_a_width_and_no_timestamps() -> None:  # 001-29
     parent, child = pty.openpty()
     with open(child, "w", encoding="utf-8") as stream:
-        look = look_for(stream, {"TERM": "xterm", "COLUMNS": "72"})
+        look = resolve_style(stream, {"TERM": "xterm", "COLUMNS": "72"})
     os.close(parent)
     assert (look.is_tty, look.timestamps, look.width, look.color, look.progress) == (True, False, 72, True, True)
-    assert look.glyphs is UNICODE
+    assert look.glyphs is UNICODE_GLYPHS
 
 
 def test_wishes_come_first() -> None:  # 001-29
-    look = look_for(
+    look = resolve_style(
         io.StringIO(), {}, timestamps=False, color="always", glyphs="emoji", max_output_lines=7, verbose=True
     )
-    assert look == Look(glyphs=EMOJI, color=True, max_output_lines=7, verbose=True)
+    assert look == TerminalStyle(glyphs=EMOJI_GLYPHS, color=True, max_output_lines=7, verbose=True)
 
 
 def test_a_dumb_terminal_has_no_progress_line() -> None:
     parent, child = pty.openpty()
     with open(child, "w", encoding="utf-8") as stream:
-        assert not look_for(stream, {"TERM": "dumb"}).progress
-        assert not look_for(stream, {"TERM": "xterm"}, progress=False).progress
+        assert not resolve_style(stream, {"TERM": "dumb"}).progress
+        assert not resolve_style(stream, {"TERM": "xterm"}, progress=False).progress
     os.close(parent)
 
 
 def test_nobody_listens_to_a_closed_stream() -> None:
     closed = io.StringIO()
     closed.close()
-    assert not look_for(closed, {}).is_tty
-    assert not look_for(None, {}).is_tty
+    assert not resolve_style(closed, {}).is_tty
+    assert not resolve_style(None, {}).is_tty
 
 
 @pytest.mark.parametrize(
-    ("named", "expected"), [("100", 100), ("3", NARROWEST), ("0", USUAL_WIDTH), ("wide", USUAL_WIDTH)]
+    ("named", "expected"),
+    [("100", 100), ("3", MIN_TERMINAL_WIDTH), ("0", DEFAULT_TERMINAL_WIDTH), ("wide", DEFAULT_TERMINAL_WIDTH)],
 )
 def test_the_width_is_what_columns_says_when_it_makes_sense(named: str, expected: int) -> None:
-    assert width_for(None, {"COLUMNS": named}) == expected
+    assert resolve_width(None, {"COLUMNS": named}) == expected
 
 
 def test_a_terminal_that_tells_no_width_has_the_usual_one() -> None:
     parent, child = pty.openpty()  # 0 columns until someone sets them
     with open(child, "w", encoding="utf-8") as stream:
-        assert width_for(stream, {}) == USUAL_WIDTH
+        assert resolve_width(stream, {}) == DEFAULT_TERMINAL_WIDTH
     os.close(parent)
 
 
 def test_without_colour_there_is_no_paint() -> None:  # 001-29
-    assert all(getattr(Look().paint, name) == "" for name in Look().paint.__struct_fields__)
+    assert all(getattr(TerminalStyle().palette, name) == "" for name in TerminalStyle().palette.__struct_fields__)

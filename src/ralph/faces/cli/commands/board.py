@@ -19,29 +19,29 @@ def command(once: bool, spec: str, color: str | None, glyphs: str | None, as_jso
     """
     from ralph.app import paths as places
     from ralph.app.board import specs
-    from ralph.app.board.watch import Lookout
-    from ralph.config.sources import load
-    from ralph.faces.cli.pages.board import board_json, board_text
+    from ralph.app.board.watch import BoardReader
+    from ralph.config.sources import load_settings
+    from ralph.faces.cli.pages.board import render_board_json, render_board_text
     from ralph.faces.cli.terminal.look import wants_color
-    from ralph.faces.glyphs import glyphs_for
+    from ralph.faces.glyphs import resolve_glyphs
 
-    here = places.find(os.getcwd())
+    here = places.find_paths(os.getcwd())
     given = {"display.color": color, "display.glyphs": glyphs}
-    settings = load(here.folder, os.environ, {key: value for key, value in given.items() if value}).settings
+    settings = load_settings(here.folder, os.environ, {key: value for key, value in given.items() if value}).settings
     if spec:
-        specs.show(here, spec)  # one that is not there is told
-    signs = glyphs_for(settings.display.glyphs, os.environ, sys.stdout.encoding)
-    lookout = Lookout(here, spec)
+        specs.load_spec(here, spec)  # one that is not there is told
+    signs = resolve_glyphs(settings.display.glyphs, os.environ, sys.stdout.encoding)
+    lookout = BoardReader(here, spec)
     if as_json or once or not _has_screen():
-        view = lookout.look()
-        click.echo(board_json(view) if as_json else board_text(view, signs))
+        view = lookout.read_view()
+        click.echo(render_board_json(view) if as_json else render_board_text(view, signs))
         return 0
-    lookout.look()  # what is wrong with the database is told on a terminal that is still the user's
-    from ralph.faces.tui.app import watch  # the one door from this face to that one
+    lookout.read_view()  # what is wrong with the database is told on a terminal that is still the user's
+    from ralph.faces.tui.app import run_board_app  # the one door from this face to that one
 
     if not wants_color(settings.display.color, os.environ, is_tty=True):
         os.environ["NO_COLOR"] = "1"
-    return watch(here, lookout, settings, signs)
+    return run_board_app(here, lookout, settings, signs)
 
 
 def _has_screen() -> bool:

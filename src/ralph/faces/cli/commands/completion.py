@@ -4,12 +4,12 @@ import sys
 
 import click
 
-_HOW = {
+_INSTALL_HINTS = {
     "bash": "echo 'eval \"$(ralph completion bash)\"' >> ~/.bashrc",
     "zsh": "echo 'eval \"$(ralph completion zsh)\"' >> ~/.zshrc",
     "fish": "mkdir -p ~/.config/fish/completions; ralph completion fish > ~/.config/fish/completions/ralph.fish",
 }
-_MENDED = {  # in click's script for zsh
+_ZSH_FIXES = {  # in click's script for zsh
     # A zsh that nobody set up has no completion at all.
     "    compdef _": "    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n    compdef _",
     # From the second time on, an autoloaded function is one like others.
@@ -18,23 +18,23 @@ _MENDED = {  # in click's script for zsh
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(list(_HOW)))
+@click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script for bash, zsh or fish."""
-    click.echo(script(context.find_root().command, shell))
+    click.echo(build_completion_script(context.find_root().command, shell))
     if sys.stdout.isatty():  # a shell that evaluates it at every start wants to hear nothing
-        click.echo(f"To install it: {_HOW[shell]}", err=True)
+        click.echo(f"To install it: {_INSTALL_HINTS[shell]}", err=True)
     return 0
 
 
-def script(root: click.Command, shell: str) -> str:
+def build_completion_script(root: click.Command, shell: str) -> str:
     """Click's own script; its check of bash's version would start a process, so it is passed over."""
     from click.shell_completion import ShellComplete, get_completion_class
 
     kind = get_completion_class(shell)
     assert kind is not None
     text = ShellComplete.source(kind(root, {}, "ralph", "_RALPH_COMPLETE"))
-    for part, better in _MENDED.items():
+    for part, better in _ZSH_FIXES.items():
         text = text.replace(part, better)
     return text

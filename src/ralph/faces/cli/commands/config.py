@@ -14,41 +14,41 @@ def command() -> None:
 @command.command("show")
 @click.option("--origin", is_flag=True, help="Name the source of each value.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(origin: bool, as_json: bool) -> int:
+def show_settings_command(origin: bool, as_json: bool) -> int:
     """Show every setting as it is in force here, secrets hidden."""
-    from ralph.config.redaction import flattened, shown
-    from ralph.config.sources import load
-    from ralph.config.writing import pretty
+    from ralph.config.redaction import flatten_keys, redact_settings
+    from ralph.config.sources import load_settings
+    from ralph.config.writing import format_json
 
-    loaded = load(os.getcwd(), os.environ)
-    values = shown(loaded.settings)
-    origins = _origins(flattened(values), loaded.origins)
+    loaded = load_settings(os.getcwd(), os.environ)
+    values = redact_settings(loaded.settings)
+    origins = _resolve_origins(flatten_keys(values), loaded.origins)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     if as_json:
-        click.echo(pretty({"settings": values, "origins": origins} if origin else values))
+        click.echo(format_json({"settings": values, "origins": origins} if origin else values))
     else:
-        click.echo("\n".join(_lines(flattened(values), origins if origin else {})))
+        click.echo("\n".join(_format_settings(flatten_keys(values), origins if origin else {})))
     return 0
 
 
 @command.command("schema")
-def schema() -> int:
+def show_schema_command() -> int:
     """Print the JSON Schema of .ralph/settings.json."""
-    from ralph.config.reference import json_schema
-    from ralph.config.writing import pretty
+    from ralph.config.reference import build_json_schema
+    from ralph.config.writing import format_json
 
-    click.echo(pretty(json_schema()))
+    click.echo(format_json(build_json_schema()))
     return 0
 
 
-def _origins(values: dict[str, object], known: Mapping[str, str]) -> dict[str, str]:
-    from ralph.config.sources import DEFAULT
+def _resolve_origins(values: dict[str, object], known: Mapping[str, str]) -> dict[str, str]:
+    from ralph.config.sources import DEFAULT_ORIGIN
 
-    return {key: known.get(key, DEFAULT) for key in values}
+    return {key: known.get(key, DEFAULT_ORIGIN) for key in values}
 
 
-def _lines(values: dict[str, object], origins: dict[str, str]) -> list[str]:
+def _format_settings(values: dict[str, object], origins: dict[str, str]) -> list[str]:
     import msgspec
 
     lines = {key: f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items()}

@@ -15,13 +15,13 @@ def command(context: click.Context, /, keep: bool) -> int:
     import shutil
     import tempfile
 
-    from ralph.app.setup.demo import prepare, secluded
+    from ralph.app.setup.demo import isolate_variables, prepare_demo
     from ralph.faces.cli.commands.run import command as run
 
     folder = tempfile.mkdtemp(prefix="ralph-demo-")
     try:
-        with _at(folder, secluded(os.environ)):
-            prepare(folder, os.environ)
+        with _run_inside(folder, isolate_variables(os.environ)):
+            prepare_demo(folder, os.environ)
             click.echo(f"A scratch repository with a failing test: {folder}")
             click.echo("The agent is scripted: it will promise too early once. Watch the guardrail.\n")
             code: int = context.invoke(run, prompt_file="PROMPT.md")
@@ -36,18 +36,18 @@ def command(context: click.Context, /, keep: bool) -> int:
 
 
 @contextmanager
-def _at(folder: str, variables: Mapping[str, str]) -> Iterator[None]:
+def _run_inside(folder: str, variables: Mapping[str, str]) -> Iterator[None]:
     """Somewhere else, with another environment, for as long as the block lasts."""
     before, theirs = os.getcwd(), dict(os.environ)
     os.chdir(folder)
-    _have(variables)
+    _replace_environment(variables)
     try:
         yield
     finally:
-        _have(theirs)
+        _replace_environment(theirs)
         os.chdir(before)
 
 
-def _have(variables: Mapping[str, str]) -> None:
+def _replace_environment(variables: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(variables)

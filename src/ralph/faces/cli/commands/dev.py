@@ -15,11 +15,11 @@ def command() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
 @click.option("--once", is_flag=True, help="Leave when the last run of the script had its last word.")
 @click.option("--log", metavar="FILE", help="Append every request as a line of JSON, without keys.")
-def llm(script: str, port: int, once: bool, log: str | None) -> None:
+def serve_llm_command(script: str, port: int, once: bool, log: str | None) -> None:
     """Serve a model on 127.0.0.1 that plays SCRIPT (JSON or YAML), until Ctrl-C.
 
     Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. Prints {"url": …} when it is ready.
     """
-    from ralph.devtools.llm import serve
+    from ralph.devtools.llm import serve_script
 
-    serve(script, port, once, log, lambda url: click.echo(json.dumps({"url": url})))
+    serve_script(script, port, once, log, lambda url: click.echo(json.dumps({"url": url})))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.faces.cli.live.task_lines import TaskLines
-from ralph.faces.cli.options.amounts import Count, Dollars
-from ralph.faces.cli.options.durations import Duration
-from ralph.faces.cli.terminal.look import look_for
+from ralph.faces.cli.live.task_lines import TaskStatusLines
+from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.faces.cli.options.durations import DurationParam
+from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from ralph.app.pipeline.execute import Report
+    from ralph.app.pipeline.execute import ExecuteReport
     from ralph.model.events import Event
     from ralph.model.ports import Watcher
     from ralph.model.spec import Role
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("tasks", nargs=-1)
-@click.option("-j", "--jobs", type=Count(), default=1, show_default=True, help="Tasks at once.")
+@click.option("-j", "--jobs", type=CountParam(), default=1, show_default=True, help="Tasks at once.")
 @click.option("--agent", metavar="COMMAND", help="One agent for all stages.")
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
 @click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
-@click.option("--budget", type=Dollars(), metavar="USD", help="For all tasks together.")
-@click.option("--task-budget", type=Dollars(), metavar="USD", help="For each task.")
-@click.option("--max-time", type=Duration(), help="Start no agent after so long.")
-@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
+@click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
+@click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")
+@click.option("--max-time", type=DurationParam(), help="Start no agent after so long.")
+@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
 @click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
 def command(
@@ -61,13 +61,13 @@ def command(
     """
     from ralph.app import paths as places
     from ralph.app.pipeline import stages
-    from ralph.app.pipeline.execute import execute
+    from ralph.app.pipeline.execute import execute_tasks
     from ralph.app.pipeline.task_run import ExecuteRequest
     from ralph.app.run import loop as run
-    from ralph.app.session import Wishes
-    from ralph.config.sources import load
+    from ralph.app.session import Callbacks
+    from ralph.config.sources import load_settings
 
-    here = places.find(os.getcwd())
+    here = places.find_paths(os.getcwd())
     given = {
         "agent.timeoutSeconds": timeout,
         "agent.idleTimeoutSeconds": idle_timeout,
@@ -75,29 +75,31 @@ def command(
         "maxTimeSeconds": max_time,
         "specflow.task_budget_usd": task_budget,
     }
-    loaded = load(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
-    chosen = stages.with_one_agent(run.with_chosen(loaded.settings, agent)) if agent else loaded.settings
-    settings, notice = run.with_agent(chosen, here, os.environ)
-    request = ExecuteRequest(settings, tasks, jobs, _roles(wanted), resume, target)
-    board = Board(settings, jobs, as_json, verbose)
-    board.warn((*loaded.warnings, *notice))
+    loaded = load_settings(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
+    chosen = stages.use_one_agent(run.override_agent(loaded.settings, agent)) if agent else loaded.settings
+    settings, notice = run.ensure_agent(chosen, here, os.environ)
+    request = ExecuteRequest(settings, tasks, jobs, _parse_roles(wanted), resume, target)
+    board = ExecuteDisplay(settings, jobs, as_json, verbose)
+    board.show_warnings((*loaded.warnings, *notice))
     try:
-        report = execute(request, here, os.environ, Wishes(on_signal=board.announce), board.watchers)
+        report = execute_tasks(request, here, os.environ, Callbacks(on_signal=board.handle_signal), board.make_watchers)
     finally:
         board.close()
-    Output.on(sys.stdout)(f"{_json(report) if as_json else _told(report)}\n")  # its loss changes nothing of the work
+    Output.for_stream(sys.stdout)(
+        f"{_render_report_json(report) if as_json else _render_report_text(report)}\n"
+    )  # its loss changes nothing of the work
     return report.exit_code
 
 
-def _told(report: "Report") -> str:
-    from ralph.core.text.plain import plain
+def _render_report_text(report: "ExecuteReport") -> str:
+    from ralph.core.text.plain import sanitize
 
     lines = [f"{e.task}  {e.outcome.value}  {e.why}" for e in sorted(report.endings, key=lambda e: e.task)]
     lines += [f"{left.task}  {left.why}" for left in report.left]
-    return plain("\n".join(lines)) or "Nothing to do: every task is done."
+    return sanitize("\n".join(lines)) or "Nothing to do: every task is done."
 
 
-def _json(report: "Report") -> str:
+def _render_report_json(report: "ExecuteReport") -> str:
     """The last line: what became of everything."""
     import msgspec
 
@@ -105,7 +107,7 @@ def _json(report: "Report") -> str:
     return msgspec.json.encode(record, enc_hook=str).decode()
 
 
-class Board:
+class ExecuteDisplay:
     """One display for one task at a time; with several, one line an event, each under its task's name, and on a
     terminal a line for each task below them."""
 
@@ -113,101 +115,102 @@ class Board:
         from msgspec.structs import replace
 
         from ralph.config.schema import Settings
-        from ralph.faces.cli.live.watching import display
+        from ralph.faces.cli.live.watching import build_display
 
         assert isinstance(settings, Settings)
         self._lock = threading.Lock()
         shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
-        self._make: Callable[[], Watcher] = lambda: display(shown, as_json=as_json, verbose=verbose)
-        self._many, self._as_json = jobs > 1, as_json
-        self._out = Output.on(sys.stdout)
-        look = look_for(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
-        self._live: TaskLines | None = None
-        if self._many and not as_json and look.progress:
-            self._live = TaskLines(look, self._out, self._lock, time.time)
+        self._make_display: Callable[[], Watcher] = lambda: build_display(shown, as_json=as_json, verbose=verbose)
+        self._is_parallel, self._as_json = jobs > 1, as_json
+        self._out = Output.for_stream(sys.stdout)
+        look = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
+        self._task_lines: TaskStatusLines | None = None
+        if self._is_parallel and not as_json and look.progress:
+            self._task_lines = TaskStatusLines(look, self._out, self._lock, time.time)
 
-    def watchers(self, task: str) -> "Sequence[Watcher]":
+    def make_watchers(self, task: str) -> "Sequence[Watcher]":
         """Those of one task."""
         if self._as_json:
-            return (self._guarded(self._named(task)),)
-        return (self._guarded(self._line(task) if self._many else self._make()),)
+            return (self._lock_watcher(self._make_json_watcher(task)),)
+        return (self._lock_watcher(self._make_line_watcher(task) if self._is_parallel else self._make_display()),)
 
-    def announce(self) -> None:
+    def handle_signal(self) -> None:
         """A signal came."""
-        from ralph.faces.cli.live.watching import announce
+        from ralph.faces.cli.live.watching import announce_shutdown
 
-        if self._live is not None:
-            self._live.let_be()
-        announce()
+        if self._task_lines is not None:
+            self._task_lines.leave_lines()
+        announce_shutdown()
 
     def close(self) -> None:
         """Leave nothing at the bottom of the terminal."""
-        if self._live is not None:
-            self._live.close()
+        if self._task_lines is not None:
+            self._task_lines.close()
 
-    def warn(self, warnings: Sequence[str]) -> None:
+    def show_warnings(self, warnings: Sequence[str]) -> None:
         """Before anything starts."""
         from ralph.model.events import Warned
 
         if warnings:
-            self._make()(time.time(), 0, [Warned(text) for text in warnings])
+            self._make_display()(time.time(), 0, [Warned(text) for text in warnings])
 
-    def _guarded(self, watch: "Watcher") -> "Watcher":
+    def _lock_watcher(self, watch: "Watcher") -> "Watcher":
         def guarded(at: float, iteration: int, events: "Sequence[Event]") -> None:
             with self._lock:
                 watch(at, iteration, events)
 
         return guarded
 
-    def _named(self, task: str) -> "Watcher":
+    def _make_json_watcher(self, task: str) -> "Watcher":
         """Lines of JSON, each with the task it is about."""
         import msgspec
 
         from ralph.faces.cli.live.json_lines import JsonDisplay
 
-        out, head = Output.on(sys.stdout), msgspec.json.encode({"task": task})[:-1] + b","
+        out, head = Output.for_stream(sys.stdout), msgspec.json.encode({"task": task})[:-1] + b","
 
         def send(data: bytes) -> None:
-            out.send(b"".join(head + line[1:] for line in data.splitlines(keepends=True)))
+            out.write_bytes(b"".join(head + line[1:] for line in data.splitlines(keepends=True)))
 
-        return JsonDisplay(look_for(sys.stdout, os.environ, progress=False), send)
+        return JsonDisplay(resolve_style(sys.stdout, os.environ, progress=False), send)
 
-    def _line(self, task: str) -> "Watcher":
-        from ralph.core.text.plain import plain
-        from ralph.faces.cli.live.loop_lines import LoopLines
-        from ralph.faces.clock import clock
+    def _make_line_watcher(self, task: str) -> "Watcher":
+        from ralph.core.text.plain import sanitize
+        from ralph.faces.cli.live.loop_lines import LoopEventRenderer
+        from ralph.faces.clock import format_local_time
         from ralph.model.events import AgentEnded, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
 
-        live, lines = self._live, LoopLines(look_for(sys.stdout, os.environ, progress=False))
-        put = self._out if live is None else live.put
+        live, lines = self._task_lines, LoopEventRenderer(resolve_style(sys.stdout, os.environ, progress=False))
+        put = self._out if live is None else live.write_above
 
         def watch(at: float, iteration: int, events: "Sequence[Event]") -> None:
             if live is not None:
-                live.hear(task, at, events)
+                live.handle_events(task, at, events)
             for event in events:
                 match event:
                     case IterationStarted():
                         text = f"{event.about.removesuffix(task)}{event.iteration}/{event.limit} started"
                     case AgentEnded():
-                        text = lines.agent_ended(event)
+                        text = lines.render_agent_ended(event)
                     case GateEnded():
-                        text = " ".join(lines.gate_ended(event).split())  # its reason with it
+                        text = " ".join(lines.render_gate_ended(event).split())  # its reason with it
                     case RunEnded():
-                        text = lines.run_ended(event)
+                        text = lines.render_run_ended(event)
                     case Waiting():
-                        text = lines.waiting(event, at)
+                        text = lines.render_waiting(event, at)
                     case Warned():
-                        text = lines.warned(event)
+                        text = lines.render_warned(event)
                     case Noted(text) if not text.startswith("session:"):
-                        text = plain(text)
+                        text = sanitize(text)
                     case _:
                         continue
-                put(f"[{clock('%H:%M:%S', at)}] {task}  {text.strip().splitlines()[0] if text.strip() else ''}\n")
+                first = text.strip().splitlines()[0] if text.strip() else ""
+                put(f"[{format_local_time('%H:%M:%S', at)}] {task}  {first}\n")
 
         return watch
 
 
-def _roles(text: str) -> "tuple[Role, ...]":
+def _parse_roles(text: str) -> "tuple[Role, ...]":
     from ralph.model.spec import ROLES
 
     wanted = [word.strip() for word in text.split(",") if word.strip()]

@@ -12,9 +12,9 @@ import click
 from ralph.model.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from ralph.faces.cli.commands.interview import Terminal
+    from ralph.faces.cli.commands.interview import Prompter
 
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 
 
 @click.command()
@@ -24,10 +24,10 @@ def command(yes: bool, force: bool) -> int:
     """Create .ralph/settings.json: the agent, its limits, the guardrails."""
     if yes:
         return init_unattended(sys.stdout, os.getcwd(), os.environ, force=force)
-    return init(sys.stdin, sys.stdout, os.getcwd(), os.environ, force=force)
+    return init_interactively(sys.stdin, sys.stdout, os.getcwd(), os.environ, force=force)
 
 
-def init(
+def init_interactively(
     console_in: TextIO | None, console_out: TextIO, folder: str, environment: Mapping[str, str], *, force: bool = False
 ) -> int:
     """Ask everything, then write at once; 130 when interrupted, with nothing written."""
@@ -36,71 +36,73 @@ def init(
             "ralph init asks questions, and stdin is not a terminal", "to write what is detected: ralph init --yes"
         )
     from ralph.app.agents import detect
-    from ralph.faces.cli.commands.interview import Terminal, interview
+    from ralph.faces.cli.commands.interview import Prompter, ask_for_settings
 
-    terminal = Terminal(_forgiving(console_in), console_out)
+    terminal = Prompter(_tolerate_bad_bytes(console_in), console_out)
     try:
-        with _terminated_like_interrupted():
+        with _interrupt_on_sigterm():
             if not force and not _may_overwrite(terminal, folder):
                 return 0
-            terminal.say("")
-            raw = interview(terminal, detect.agent(environment, folder), detect.guardrails(folder))
+            terminal.print_line("")
+            raw = ask_for_settings(
+                terminal, detect.detect_agent(environment, folder), detect.suggest_guardrails(folder)
+            )
     except (KeyboardInterrupt, EOFError):
-        terminal.say("\nInterrupted: nothing was written.")
-        return INTERRUPTED
-    terminal.say("")
-    _write(terminal.say, folder, raw)
+        terminal.print_line("\nInterrupted: nothing was written.")
+        return INTERRUPTED_EXIT_CODE
+    terminal.print_line("")
+    _write_settings(terminal.print_line, folder, raw)
     return 0
 
 
 def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, str], *, force: bool = False) -> int:
     """Write what is detected, and say what that is."""
-    from ralph.app.setup.init import detected
-    from ralph.config.sources import SETTINGS
-    from ralph.config.writing import pretty
+    from ralph.app.setup.init import detect_settings
+    from ralph.config.sources import SETTINGS_FILE
+    from ralph.config.writing import format_json
 
     def say(text: str) -> None:
         console_out.write(f"{text}\n")
 
-    if not force and os.path.lexists(os.path.join(folder, SETTINGS)):
-        raise UsageError(f"{SETTINGS} exists already", "to replace it: ralph init --yes --force")
-    raw = detected(folder, environment)
-    say(pretty({key: raw[key] for key in ("agent", "guardrails")}))
+    if not force and os.path.lexists(os.path.join(folder, SETTINGS_FILE)):
+        raise UsageError(f"{SETTINGS_FILE} exists already", "to replace it: ralph init --yes --force")
+    raw = detect_settings(folder, environment)
+    say(format_json({key: raw[key] for key in ("agent", "guardrails")}))
     if not raw["guardrails"]:
         say("No tests or linters found: nothing will check what the agent claims. Add guardrails.")
-    _write(say, folder, raw)
+    _write_settings(say, folder, raw)
     return 0
 
 
-def _may_overwrite(terminal: "Terminal", folder: str) -> bool:
+def _may_overwrite(terminal: "Prompter", folder: str) -> bool:
     """Show what exists and ask; yes where nothing does."""
-    from ralph.config.redaction import redacted
-    from ralph.config.sources import LOCAL_SETTINGS, SETTINGS, project
-    from ralph.config.writing import pretty
+    from ralph.config.redaction import redact_mapping
+    from ralph.config.sources import LOCAL_SETTINGS_FILE, SETTINGS_FILE, load_project_settings
+    from ralph.config.writing import format_json
 
-    if not os.path.lexists(os.path.join(folder, SETTINGS)):
+    if not os.path.lexists(os.path.join(folder, SETTINGS_FILE)):
         return True
     try:
-        raw, files = project(folder)
+        raw, files = load_project_settings(folder)
     except ConfigError as error:
         raise ConfigError(error.message, error.hint or "mend it, or start over: ralph init --force") from None
-    overlay = " (with local overlay from settings.local.json)" if LOCAL_SETTINGS in files else ""
-    terminal.say(pretty(redacted(raw)))
-    terminal.say(f"Loaded from {SETTINGS}{overlay}")
-    return terminal.agrees("Overwrite? (y/N): ")
+    overlay = " (with local overlay from settings.local.json)" if LOCAL_SETTINGS_FILE in files else ""
+    terminal.print_line(format_json(redact_mapping(raw)))
+    terminal.print_line(f"Loaded from {SETTINGS_FILE}{overlay}")
+    return terminal.ask_yes_no("Overwrite? (y/N): ")
 
 
-def _write(say: Callable[[str], None], folder: str, raw: Mapping[str, object]) -> None:
-    from ralph.app.setup.init import ignore_logs, write
-    from ralph.config.sources import SETTINGS
+def _write_settings(say: Callable[[str], None], folder: str, raw: Mapping[str, object]) -> None:
+    from ralph.app.setup.init import ignore_logs, write_first_settings
+    from ralph.config.sources import SETTINGS_FILE
 
-    write(folder, raw)
+    write_first_settings(folder, raw)
     if done := ignore_logs(folder):
         say(done)
-    say(f"Settings written to {SETTINGS}")
+    say(f"Settings written to {SETTINGS_FILE}")
 
 
-def _forgiving(console_in: TextIO) -> TextIO:
+def _tolerate_bad_bytes(console_in: TextIO) -> TextIO:
     """Bytes that are no text in this terminal's encoding are asked about again; they are no crash."""
     if hasattr(console_in, "reconfigure"):
         console_in.reconfigure(errors="surrogateescape")
@@ -108,7 +110,7 @@ def _forgiving(console_in: TextIO) -> TextIO:
 
 
 @contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def _interrupt_on_sigterm() -> Iterator[None]:
     """SIGTERM ends the questions as Ctrl-C does."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -7,8 +7,8 @@ import msgspec
 
 from ralph.app.setup import plugin as use_cases
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-_whose = click.option(
+_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+_scope_option = click.option(
     "--user/--project",
     "for_user",
     default=True,
@@ -22,69 +22,71 @@ def command() -> None:
 
 
 @command.command("path")
-@_as_json
-def path(as_json: bool) -> None:
+@_json_option
+def show_plugin_path_command(as_json: bool) -> None:
     """Print the plugin's folder, for `claude --plugin-dir`."""
-    folder = use_cases.plugin_folder()
+    folder = use_cases.find_plugin_folder()
     click.echo(msgspec.json.encode({"path": folder}) if as_json else folder)
 
 
 @command.command("install")
-@_whose
+@_scope_option
 @click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
-@_as_json
-def install(for_user: bool, dry_run: bool, as_json: bool) -> None:
+@_json_option
+def install_plugin_command(for_user: bool, dry_run: bool, as_json: bool) -> None:
     """Make Claude Code load the plugin in every session, and know /ralph-plan.
 
     In a project it loads the plugin once you have trusted the folder.
     """
-    folder = use_cases.plugin_folder()
-    plan = use_cases.planned(_folder(for_user), folder)
+    folder = use_cases.find_plugin_folder()
+    plan = use_cases.plan_installation(_choose_folder(for_user), folder)
     writes_skill = plan.skill.state in ("missing", "outdated")
     if not dry_run:
-        use_cases.install(plan)
+        use_cases.install_plugin(plan)
     if as_json:
-        changed = (plan.is_news or writes_skill) and not dry_run
-        _tell({"settings": plan.settings, "plugin": folder, "skill": plan.skill.path, "changed": changed})
+        changed = (plan.changes_settings or writes_skill) and not dry_run
+        _print_json({"settings": plan.settings, "plugin": folder, "skill": plan.skill.path, "changed": changed})
         return
     if dry_run:
         click.echo(f"{plan.settings} would hold:\n{plan.text}", nl=False)
-    elif plan.is_news:
-        click.echo(f"Enabled {use_cases.PLUGIN}@{use_cases.MARKETPLACE} in {plan.settings}.")
+    elif plan.changes_settings:
+        click.echo(f"Enabled {use_cases.PLUGIN_NAME}@{use_cases.MARKETPLACE_NAME} in {plan.settings}.")
         trusted = "" if for_user else " once you have trusted this folder"
         click.echo(f"New sessions will load it{trusted}; the first one may still be fetching it.")
     else:
         click.echo(f"{plan.settings} has it already.")
-    _tell_of_skill(plan.skill.path, plan.skill.state, dry_run)
+    _print_skill_state(plan.skill.path, plan.skill.state, dry_run)
 
 
 @command.command("uninstall")
-@_whose
-@_as_json
-def uninstall(for_user: bool, as_json: bool) -> None:
+@_scope_option
+@_json_option
+def uninstall_plugin_command(for_user: bool, as_json: bool) -> None:
     """Undo `install`: Claude Code no longer loads the plugin. What you changed yourself stays."""
-    plan = use_cases.planned_removal(_folder(for_user), use_cases.plugin_folder())
-    use_cases.uninstall(plan)
+    plan = use_cases.plan_removal(_choose_folder(for_user), use_cases.find_plugin_folder())
+    use_cases.uninstall_plugin(plan)
     removes_skill = plan.skill.state in ("current", "outdated")
     if as_json:
-        _tell({"settings": plan.settings, "skill": plan.skill.path, "changed": plan.is_news or removes_skill})
+        _print_json(
+            {"settings": plan.settings, "skill": plan.skill.path, "changed": plan.changes_settings or removes_skill}
+        )
         return
-    click.echo(f"Taken from {plan.settings}." if plan.is_news else f"{plan.settings} does not have it.")
+    click.echo(f"Taken from {plan.settings}." if plan.changes_settings else f"{plan.settings} does not have it.")
     if removes_skill:
         click.echo(f"Removed {plan.skill.path}.")
     elif plan.skill.state == "theirs":
         click.echo(f"{plan.skill.path} is not as ralph wrote it: left alone.")
 
 
-def _folder(for_user: bool) -> str:
-    return use_cases.user_folder(os.environ) if for_user else use_cases.project_folder(os.getcwd())
+def _choose_folder(for_user: bool) -> str:
+    return use_cases.find_user_folder(os.environ) if for_user else use_cases.find_project_folder(os.getcwd())
 
 
-def _tell(record: dict[str, object]) -> None:
+def _print_json(record: dict[str, object]) -> None:
     click.echo(msgspec.json.encode(record))
 
 
-def _tell_of_skill(path: str, state: str, dry_run: bool) -> None:
+def _print_skill_state(path: str, state: str, dry_run: bool) -> None:
     if state == "theirs":
         click.echo(f"{path} is not as ralph wrote it: left alone. Remove it and install again to have ralph's.")
     elif state != "current":

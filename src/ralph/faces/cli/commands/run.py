@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.faces.cli.options.amounts import Count, Dollars
-from ralph.faces.cli.options.durations import Duration
+from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.faces.cli.options.durations import DurationParam
 from ralph.model.errors import UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ralph.app.paths import Places
+    from ralph.app.paths import Paths
     from ralph.app.run.loop import RunRequest
     from ralph.config.schema import Settings
     from ralph.model.loop import Stop
     from ralph.stores.runs import RunRecord
 
-_KEYS = {  # flag → settings key
+_SETTINGS_KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",
     "completion_response": "completionResponse",
     "stream_agent_output": "streamAgentOutput",
@@ -32,15 +32,19 @@ _KEYS = {  # flag → settings key
     "color": "display.color",
     "glyphs": "display.glyphs",
 }
-_LIMITS = {"maximumIterations": "maximum_iterations", "maxTimeSeconds": "max_time_seconds", "budgetUsd": "budget_usd"}
-_ONWARD = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
-_LOOKS = {"streamAgentOutput", "display.color", "display.glyphs"}
+_LIMIT_FIELDS = {
+    "maximumIterations": "maximum_iterations",
+    "maxTimeSeconds": "max_time_seconds",
+    "budgetUsd": "budget_usd",
+}
+_RESUME_HINTS = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
+_DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
 
 
-def _resumable(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    from ralph.faces.cli.options.run_names import prompt_run  # only a shell asks
+def _complete_resumable(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    from ralph.faces.cli.options.run_names import complete_resumable_run  # only a shell asks
 
-    return prompt_run(context, parameter, incomplete)
+    return complete_resumable_run(context, parameter, incomplete)
 
 
 @click.command()
@@ -57,7 +61,7 @@ def _resumable(context: click.Context, parameter: click.Parameter, incomplete: s
     "-n",
     "--maximum-iterations",
     "--max-iterations",
-    type=Count(),
+    type=CountParam(),
     help="Stop after so many iterations.  [default: 10]",
 )
 @click.option(
@@ -72,11 +76,11 @@ def _resumable(context: click.Context, parameter: click.Parameter, incomplete: s
 @click.option(
     "--stream-agent-output/--no-stream-agent-output", default=None, help="Show what the agent does.  [default: show]"
 )
-@click.option("--max-time", type=Duration(), help="Start no agent after so long: 90s, 15m, 8h.")
-@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
+@click.option("--max-time", type=DurationParam(), help="Start no agent after so long: 90s, 15m, 8h.")
+@click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
 @click.option("--agent", metavar="COMMAND", help="claude, codex, amp, gemini, opencode or any command.")
-@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
+@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
 @click.option(
     "--resume",
@@ -84,7 +88,7 @@ def _resumable(context: click.Context, parameter: click.Parameter, incomplete: s
     flag_value="",
     default=None,
     metavar="[RUN]",
-    shell_complete=_resumable,
+    shell_complete=_complete_resumable,
     help="Go on with a run that was stopped or killed; the last one without RUN.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
@@ -113,57 +117,59 @@ def command(
     """
     from ralph.app import paths as places
     from ralph.app.run import loop as run
-    from ralph.config.sources import load
-    from ralph.faces.cli.live.watching import watching
+    from ralph.config.sources import load_settings
+    from ralph.faces.cli.live.watching import watch_run
 
-    given = {_KEYS[name]: value for name, value in flags.items() if value is not None}
+    given = {_SETTINGS_KEYS[name]: value for name, value in flags.items() if value is not None}
     if until:
         given["until"] = list(until)
-    here = places.find(os.getcwd())
-    text = _prompt(prompt, prompt_file, resume)
-    loaded = load(here.folder, os.environ, given)
+    here = places.find_paths(os.getcwd())
+    text = _read_prompt(prompt, prompt_file, resume)
+    loaded = load_settings(here.folder, os.environ, given)
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})}, agent)
         if dry_run:
-            record, request = run.resumable(resume, lambda old: _with_limits(old, given), here)
-            return _planned(request, here, loaded.warnings, record)
-        with watching(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
-            stop = run.resume(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
-        return _ended(stop, quiet=as_json or not os.path.exists(here.database))
-    settings, notice = run.with_agent(run.with_chosen(loaded.settings, agent), here, os.environ)
+            record, request = run.load_resumable_run(resume, lambda old: _with_limits(old, given), here)
+            return _print_plan(request, here, loaded.warnings, record)
+        with watch_run(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
+            stop = run.resume_run(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
+        return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
+    settings, notice = run.ensure_agent(run.override_agent(loaded.settings, agent), here, os.environ)
     request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
-    warnings = (*loaded.warnings, *places.overlooked(here), *notice)
+    warnings = (*loaded.warnings, *places.find_ignored_settings(here), *notice)
     if dry_run:
-        return _planned(request, here, warnings)
-    notes = _notes(settings, loaded.files) if verbose else ()
-    with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
-        stop = run.start(request, here, os.environ, context.obj, wishes)
-    return _ended(stop, quiet=as_json or not os.path.exists(here.database))
+        return _print_plan(request, here, warnings)
+    notes = _describe_settings(settings, loaded.files) if verbose else ()
+    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
+        stop = run.start_run(request, here, os.environ, context.obj, wishes)
+    return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
 
 
-def _planned(request: "RunRequest", here: "Places", warnings: Sequence[str], earlier: "RunRecord | None" = None) -> int:
+def _print_plan(
+    request: "RunRequest", here: "Paths", warnings: Sequence[str], earlier: "RunRecord | None" = None
+) -> int:
     from msgspec.structs import replace
 
-    from ralph.app.run.dry_run import plan
+    from ralph.app.run.dry_run import describe_dry_run
 
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     there = replace(here, folder=earlier.folder) if earlier else here
-    click.echo(plan(request, there, os.environ, earlier))
+    click.echo(describe_dry_run(request, there, os.environ, earlier))
     return 0
 
 
-def _ended(stop: "Stop", *, quiet: bool) -> int:
+def _report_end(stop: "Stop", *, quiet: bool) -> int:
     """Its exit code, and a word on how to go on, where that can help."""
     from ralph.faces.cli.terminal.output import Output
 
     if stop.outcome.value != "completed" and not stop.lasting and not quiet:
-        onward = _ONWARD.get(stop.outcome.value, "")
-        Output.on(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
+        onward = _RESUME_HINTS.get(stop.outcome.value, "")
+        Output.for_stream(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
     return stop.outcome.exit_code
 
 
-def _prompt(prompt: str | None, prompt_file: str | None, resume: str | None) -> str | None:
+def _read_prompt(prompt: str | None, prompt_file: str | None, resume: str | None) -> str | None:
     """The prompt's text; None when it is to be read from a file, or is known from an earlier life."""
     if resume is not None:
         if prompt is not None or prompt_file is not None:
@@ -194,7 +200,7 @@ def _is_read_once(path: str) -> bool:
 
 
 def _refuse_changes(given: dict[str, object], agent: str | None) -> None:
-    other = [key for key in given if key not in _LIMITS and key not in _LOOKS]
+    other = [key for key in given if key not in _LIMIT_FIELDS and key not in _DISPLAY_KEYS]
     if other := [*other, *(["agent"] if agent else [])]:
         raise UsageError(
             f"--resume goes on with the run's own settings; {', '.join(other)} cannot be changed",
@@ -205,13 +211,13 @@ def _refuse_changes(given: dict[str, object], agent: str | None) -> None:
 def _with_limits(settings: "Settings", given: dict[str, object]) -> "Settings":
     from msgspec.structs import replace
 
-    return replace(settings, **{_LIMITS[key]: value for key, value in given.items() if key in _LIMITS})
+    return replace(settings, **{_LIMIT_FIELDS[key]: value for key, value in given.items() if key in _LIMIT_FIELDS})
 
 
-def _notes(settings: "Settings", files: tuple[str, ...]) -> tuple[str, ...]:
+def _describe_settings(settings: "Settings", files: tuple[str, ...]) -> tuple[str, ...]:
     import msgspec
 
-    from ralph.config.redaction import shown
+    from ralph.config.redaction import redact_settings
 
-    merged = msgspec.json.encode(shown(settings)).decode()
+    merged = msgspec.json.encode(redact_settings(settings)).decode()
     return (*(f"Loading settings from {name}" for name in files), f"Settings: {merged}")

@@ -9,9 +9,9 @@ import click
 if TYPE_CHECKING:
     from ralph.model.board import Spec
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_file = click.option("--file", metavar="SPEC.md", help="Its text; `-` for standard input.")
-_title = click.option("--title", metavar="TEXT", help="What to call it.  [default: its first heading, or NAME]")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_file_option = click.option("--file", metavar="SPEC.md", help="Its text; `-` for standard input.")
+_title_option = click.option("--title", metavar="TEXT", help="What to call it.  [default: its first heading, or NAME]")
 
 
 @click.group("spec", short_help="Make, change and look at specs.")
@@ -21,71 +21,71 @@ def command() -> None:
 
 @command.command("create")
 @click.argument("name")
-@_file
-@_title
-@_as_json
-def create(name: str, file: str | None, title: str | None, as_json: bool) -> None:
+@_file_option
+@_title_option
+@_json_option
+def create_spec_command(name: str, file: str | None, title: str | None, as_json: bool) -> None:
     """Make the spec NAME."""
     from ralph.app import paths as places
     from ralph.app.board import specs
 
-    made = specs.create(places.find(os.getcwd()), name, title or "", _text(file) if file else "")
-    click.echo(_record(made) if as_json else f"Created spec {name}")
+    made = specs.create_spec(places.find_paths(os.getcwd()), name, title or "", _read_file(file) if file else "")
+    click.echo(_encode_spec(made) if as_json else f"Created spec {name}")
 
 
 @command.command("list")
-@_as_json
-def list_(as_json: bool) -> None:
+@_json_option
+def list_specs_command(as_json: bool) -> None:
     """Show all specs, with the number of their tasks."""
     import msgspec
 
     from ralph.app import paths as places
     from ralph.app.board import specs
-    from ralph.core.text.quantities import counted
-    from ralph.faces.cli.pages.task_list import fitting
+    from ralph.core.text.quantities import pluralize
+    from ralph.faces.cli.pages.task_list import fit_to_terminal
 
-    found = specs.listed(places.find(os.getcwd()))
+    found = specs.list_specs(places.find_paths(os.getcwd()))
     if as_json:
         records = [{"id": spec.id, "title": spec.title, "tasks": count} for spec, count in found]
         click.echo(msgspec.json.encode({"specs": records}))
         return
     width = max((len(spec.id) for spec, _ in found), default=0)
     for spec, count in found:
-        click.echo(fitting(f"{spec.id:<{width}}  {counted(count, 'task')}  {spec.title}"))
+        click.echo(fit_to_terminal(f"{spec.id:<{width}}  {pluralize(count, 'task')}  {spec.title}"))
     if not found:
         click.echo("No specs here yet. Make one with `ralph spec create NAME --file SPEC.md`.")
 
 
 @command.command("show")
 @click.argument("name")
-@_as_json
-def show(name: str, as_json: bool) -> None:
+@_json_option
+def show_spec_command(name: str, as_json: bool) -> None:
     """Print the spec NAME."""
     from ralph.app import paths as places
     from ralph.app.board import specs
-    from ralph.core.text.plain import plain
+    from ralph.core.text.plain import sanitize
 
-    spec = specs.show(places.find(os.getcwd()), name)
-    click.echo(_record(spec) if as_json else plain(spec.text.rstrip() or f"{spec.title}\n(no text yet)"))
+    spec = specs.load_spec(places.find_paths(os.getcwd()), name)
+    click.echo(_encode_spec(spec) if as_json else sanitize(spec.text.rstrip() or f"{spec.title}\n(no text yet)"))
 
 
 @command.command("edit")
 @click.argument("name")
-@_file
+@_file_option
 @click.option("--title", metavar="TEXT", help="What to call it.")
-@_as_json
-def edit(name: str, file: str | None, title: str | None, as_json: bool) -> None:
+@_json_option
+def edit_spec_command(name: str, file: str | None, title: str | None, as_json: bool) -> None:
     """Change the spec NAME: its title, its text from a file, or its text in $EDITOR."""
     from ralph.app import paths as places
     from ralph.app.board import specs
 
-    here = places.find(os.getcwd())
-    text = _text(file) if file else None if title is not None else _edited(specs.show(here, name).text)
-    changed = specs.edit(here, name, title, text)
-    click.echo(_record(changed) if as_json else f"Changed spec {name}")
+    here = places.find_paths(os.getcwd())
+    text = _read_file(file) if file else None if title is not None else _edit_text(specs.load_spec(here, name).text)
+    changed = specs.edit_spec(here, name, title, text)
+    click.echo(_encode_spec(changed) if as_json else f"Changed spec {name}")
 
 
-def _edited(text: str) -> str:
+def _edit_text(text: str) -> str:
     from ralph.model.errors import UsageError
 
     if not sys.stdin.isatty():
@@ -94,7 +94,7 @@ def _edited(text: str) -> str:
     return text if edited is None else edited
 
 
-def _text(file: str) -> str:
+def _read_file(file: str) -> str:
     from ralph.model.errors import UsageError
 
     try:
@@ -106,7 +106,7 @@ def _text(file: str) -> str:
         raise UsageError(f"cannot read {file!r}: {error.strerror}", "name a text file, or `-`") from None
 
 
-def _record(spec: "Spec") -> bytes:
+def _encode_spec(spec: "Spec") -> bytes:
     import msgspec
 
     return msgspec.json.encode(spec)

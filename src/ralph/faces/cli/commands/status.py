@@ -2,14 +2,14 @@
 
 import click
 
-from ralph.faces.cli.options.amounts import Count
+from ralph.faces.cli.options.amounts import CountParam
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print records as JSON.")
-@click.option("-n", "--last", default=5, show_default=True, type=Count(), help="How many runs to show.")
+@click.option("-n", "--last", default=5, show_default=True, type=CountParam(), help="How many runs to show.")
 def command(as_json: bool, last: int) -> None:
     """Show what runs in this repository: iteration, elapsed time, cost, and how the last runs ended."""
-    from ralph.faces.cli.pages.runs import overview
+    from ralph.faces.cli.pages.runs import render_status
 
-    click.echo(overview(as_json, last))
+    click.echo(render_status(as_json, last))

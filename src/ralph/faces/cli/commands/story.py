@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ralph.faces.cli.options.amounts import Count, Dollars
-from ralph.faces.cli.options.durations import Duration
+from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.faces.cli.options.durations import DurationParam
 
 if TYPE_CHECKING:
-    from ralph.app.story.report import Report
+    from ralph.app.story.report import StoryReport
 
-F = TypeVar("F", bound=Callable[..., Any])
-_PLACE = (
+_CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
+_DIR_OPTIONS = (
     click.option("-d", "--project-dir", default=".", help="The project.  [default: here]"),
     click.option("--ralph-dir", default="ralph", show_default=True, help="The folder with the loop's files."),
 )
 
 
-def _placed(function: F) -> F:
-    for option in reversed(_PLACE):
+def _add_dir_options(function: _CommandT) -> _CommandT:
+    for option in reversed(_DIR_OPTIONS):
         function = option(function)
     return function
 
@@ -34,13 +34,13 @@ def command() -> None:
 @command.command("init")
 @click.option("--name", default="", help="The feature; the branch will be ralph/NAME.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-@_placed
-def init(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
+@_add_dir_options
+def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
     """Lay out ralph/: prd.md, tasks.json, progress.txt and prompt.md."""
-    from ralph.app.story.files import init as lay_out
-    from ralph.app.story.loop import story_place
+    from ralph.app.story.files import create_story_files as lay_out
+    from ralph.app.story.loop import locate_stories
 
-    place = story_place(project_dir, ralph_dir)
+    place = locate_stories(project_dir, ralph_dir)
     for line in lay_out(place, name, force=force):
         click.echo(line)
     click.echo("\nNext: write what is wanted into prd.md, list the stories in tasks.json (or let /ralph-plan do both),")
@@ -48,24 +48,24 @@ def init(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
 
 
 @command.command("run")
-@click.option("-n", "--max-iterations", type=Count(), default=15, show_default=True)
+@click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @click.option("--agent", metavar="COMMAND", help="The agent to run; the configured or detected one without it.")
 @click.option(
     "--sandbox/--no-sandbox", default=None, help="Run the agent in a sandbox, or directly.  [default: directly]"
 )
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")
-@click.option("--review-cap", type=Count(), default=5, show_default=True, help="Reviews a story at most.")
-@click.option("--max-time", type=Duration(), help="Start no agent after so long.")
-@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
-@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
+@click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Reviews a story at most.")
+@click.option("--max-time", type=DurationParam(), help="Start no agent after so long.")
+@click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
+@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
 @click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
 @click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
-@_placed
+@_add_dir_options
 @click.pass_context
-def run(
+def run_stories_command(
     context: click.Context,
     /,
     project_dir: str,
@@ -90,23 +90,23 @@ def run(
     """
     from ralph.app import paths as places
     from ralph.app.run import loop as app_run
-    from ralph.app.setup.plugin import plugin_folder
+    from ralph.app.setup.plugin import find_plugin_folder
     from ralph.app.story import loop as story
-    from ralph.config.sources import load
-    from ralph.faces.cli.live.watching import watching
+    from ralph.config.sources import load_settings
+    from ralph.faces.cli.live.watching import watch_run
     from ralph.model.errors import ConfigError, MachineError
     from ralph.model.story import StoryRules
 
     if sandbox:
         raise MachineError("no sandbox is available on this machine", "run with --no-sandbox")
-    place = story.story_place(project_dir, ralph_dir)
+    place = story.locate_stories(project_dir, ralph_dir)
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
-    loaded = load(place.project, os.environ, {key: value for key, value in given.items() if value is not None})
-    here = places.find(place.project)
-    settings, notice = app_run.with_agent(app_run.with_chosen(loaded.settings, agent), here, os.environ)
+    loaded = load_settings(place.project, os.environ, {key: value for key, value in given.items() if value is not None})
+    here = places.find_paths(place.project)
+    settings, notice = app_run.ensure_agent(app_run.override_agent(loaded.settings, agent), here, os.environ)
     request = story.StoryRequest(
         place,
-        story.with_story_flags(settings.agent, model, plugin_folder()),
+        story.add_story_flags(settings.agent, model, find_plugin_folder()),
         StoryRules(review_cap, skip_review),
         max_iterations,
         max_time,
@@ -115,28 +115,28 @@ def run(
         as_is,
         settings.snapshots,
     )
-    estimate = story.estimate(place, here, skip_review, max_iterations)
+    estimate = story.estimate_iterations(place, here, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
-    with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
-        stop = story.run(request, here, os.environ, context.obj, wishes)
+    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
+        stop = story.run_stories(request, here, os.environ, context.obj, wishes)
     if not as_json:
-        from ralph.app.story.report import report
+        from ralph.app.story.report import build_story_report
 
         with suppress(ConfigError):  # a list that cannot be read has been told of
-            click.echo(table(report(place, here)))
+            click.echo(render_story_table(build_story_report(place, here)))
     return stop.outcome.exit_code
 
 
 @command.command("check")
 @click.option("--skip-review", is_flag=True)
-@click.option("--review-cap", type=Count(), default=5, show_default=True)
-@_placed
-def check(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
+@click.option("--review-cap", type=CountParam(), default=5, show_default=True)
+@_add_dir_options
+def check_stories_command(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
     """Check tasks.json: its form, its rules, its dependencies."""
-    from ralph.app.story.files import check as examine
-    from ralph.app.story.loop import story_place
+    from ralph.app.story.files import check_story_file as examine
+    from ralph.app.story.loop import locate_stories
 
-    problems, warnings = examine(story_place(project_dir, ralph_dir), review_cap, skip_review)
+    problems, warnings = examine(locate_stories(project_dir, ralph_dir), review_cap, skip_review)
     for line in problems:
         click.echo(f"FAIL  {line}")
     for line in warnings:
@@ -148,13 +148,13 @@ def check(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) 
 
 @command.command("archive")
 @click.option("--label", default="", help="The archive's name.  [default: the branch]")
-@_placed
-def archive(project_dir: str, ralph_dir: str, label: str) -> int:
+@_add_dir_options
+def archive_stories_command(project_dir: str, ralph_dir: str, label: str) -> int:
     """Put a finished loop into ralph-archive/, lay out fresh files, commit."""
-    from ralph.app.story.files import archive as put_away
-    from ralph.app.story.loop import story_place
+    from ralph.app.story.files import archive_stories as put_away
+    from ralph.app.story.loop import locate_stories
 
-    done = put_away(story_place(project_dir, ralph_dir), label, os.environ)
+    done = put_away(locate_stories(project_dir, ralph_dir), label, os.environ)
     click.echo(f"Archived {done.done} of {done.total} stories in {done.folder}")
     click.echo(f"Committed {done.commit}" if done.commit else f"Not committed: {done.problem}", err=not done.commit)
     return 0 if done.commit else 1
@@ -163,23 +163,23 @@ def archive(project_dir: str, ralph_dir: str, label: str) -> int:
 @command.command("report")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page that needs nothing else.")
-@_placed
-def report_command(project_dir: str, ralph_dir: str, as_json: bool, html_file: str | None) -> None:
+@_add_dir_options
+def report_stories_command(project_dir: str, ralph_dir: str, as_json: bool, html_file: str | None) -> None:
     """Show reviews, iterations, time and cost of each story."""
     from ralph.app import paths as places
-    from ralph.app.story.loop import story_place, verify_commands
-    from ralph.app.story.report import report
+    from ralph.app.story.loop import locate_stories, read_verify_commands
+    from ralph.app.story.report import build_story_report
 
-    place = story_place(project_dir, ralph_dir)
-    verify_commands(place)
-    found = report(place, places.find(place.project))
+    place = locate_stories(project_dir, ralph_dir)
+    read_verify_commands(place)
+    found = build_story_report(place, places.find_paths(place.project))
     if html_file:
-        from ralph.faces.cli.pages.story import page
+        from ralph.faces.cli.pages.story import render_story_page
         from ralph.model.errors import UsageError
 
         try:
             with open(html_file, "w", encoding="utf-8") as file:
-                file.write(page(found))
+                file.write(render_story_page(found))
         except OSError as error:
             raise UsageError(f"cannot write {html_file}: {error.strerror}", "give another place with --html") from error
         click.echo(f"Written to {html_file}")
@@ -188,29 +188,29 @@ def report_command(project_dir: str, ralph_dir: str, as_json: bool, html_file: s
 
         click.echo(msgspec.json.encode(found))
     else:
-        click.echo(table(found))
+        click.echo(render_story_table(found))
 
 
-def table(report: "Report") -> str:
+def render_story_table(report: "StoryReport") -> str:
     """One line a story."""
-    from ralph.core.text.plain import cells, fitted
-    from ralph.core.text.quantities import duration, money
+    from ralph.core.text.plain import count_cells, truncate_cells
+    from ralph.core.text.quantities import format_duration, format_money
 
     head = ("story", "title", "status", "reviews", "iterations", "time", "cost")
     rows = [
         (
-            fitted(line.id, 12, "…"),
-            fitted(line.title, 36, "…"),
+            truncate_cells(line.id, 12, "…"),
+            truncate_cells(line.title, 36, "…"),
             line.status,
             str(line.reviews),
             str(line.iterations),
-            duration(line.seconds),
-            money(line.cost_usd),
+            format_duration(line.seconds),
+            format_money(line.cost_usd),
         )
         for line in report.stories
     ]
-    widths = [max(cells(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    widths = [max(count_cells(row[at]) for row in (head, *rows)) for at in range(len(head))]
     return "\n".join(
-        "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(cell + " " * (width - count_cells(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (head, *rows)
     )

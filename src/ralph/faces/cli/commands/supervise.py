@@ -4,30 +4,32 @@ import os
 
 import click
 
-from ralph.faces.cli.options.amounts import Count, Dollars
-from ralph.faces.cli.options.durations import Duration
+from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.faces.cli.options.durations import DurationParam
 
 
 @click.command()
 @click.argument("task_dir")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @click.option("--agent", metavar="NAME", help="The agent to run; the configured or detected one without it.")
-@click.option("--max-restarts", type=Count(0), default=100, show_default=True)
-@click.option("--restart-delay", type=Duration(zero=True), default="1", show_default=True, help="Between two runs.")
+@click.option("--max-restarts", type=CountParam(0), default=100, show_default=True)
+@click.option(
+    "--restart-delay", type=DurationParam(zero=True), default="1", show_default=True, help="Between two runs."
+)
 @click.option(
     "--wait-timeout",
-    type=Duration(zero=True),
+    type=DurationParam(zero=True),
     default="300",
     show_default=True,
     help="How long child runs may go on once DONE is there.",
 )
 @click.option(
-    "--poll-interval", type=Duration(), default="1", show_default=True, help="How often others are looked at."
+    "--poll-interval", type=DurationParam(), default="1", show_default=True, help="How often others are looked at."
 )
-@click.option("--timeout", type=Duration(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=Duration(), help="End an agent that prints nothing for so long.")
-@click.option("--max-time", type=Duration(), help="Start no agent after so long.")
-@click.option("--budget", type=Dollars(), metavar="USD", help="Start no agent once so much is spent.")
+@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
+@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
+@click.option("--max-time", type=DurationParam(), help="Start no agent after so long.")
+@click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
 @click.option("--project", default="", help="The project's name.  [default: the folder above the task]")
 @click.option("--task", default="", help="The task's name.  [default: the task's folder]")
 @click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
@@ -60,20 +62,20 @@ def command(
     """
     from ralph.app import paths as places
     from ralph.app.run import loop as run
-    from ralph.app.supervise.loop import SuperviseRequest, supervise, task_place
-    from ralph.config.sources import load
-    from ralph.faces.cli.live.watching import watching
+    from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
+    from ralph.config.sources import load_settings
+    from ralph.faces.cli.live.watching import watch_run
     from ralph.model.errors import UsageError
 
     if agent and command_line:
         raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
-    place = task_place(task_dir, project, task)
+    place = locate_task(task_dir, project, task)
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
-    loaded = load(os.getcwd(), os.environ, {key: value for key, value in given.items() if value is not None})
+    loaded = load_settings(os.getcwd(), os.environ, {key: value for key, value in given.items() if value is not None})
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
-        settings = run.with_chosen(settings, agent)
-        settings, notice = run.with_agent(settings, places.find(os.getcwd()), os.environ)
+        settings = run.override_agent(settings, agent)
+        settings, notice = run.ensure_agent(settings, places.find_paths(os.getcwd()), os.environ)
     request = SuperviseRequest(
         place,
         settings.agent,
@@ -87,6 +89,6 @@ def command(
         settings.snapshots,
     )
     warnings = (*loaded.warnings, *notice)
-    with watching(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
-        stop = supervise(request, places.find(place.folder), os.environ, context.obj, wishes)
+    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
+        stop = supervise_task(request, places.find_paths(place.folder), os.environ, context.obj, wishes)
     return stop.outcome.exit_code

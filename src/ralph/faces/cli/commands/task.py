@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.faces.cli.options.amounts import Count
-from ralph.model.spec import STATUSES
+from ralph.faces.cli.options.amounts import CountParam
+from ralph.model.spec import TASK_STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ralph.app.paths import Places
-    from ralph.model.board import Card
+    from ralph.app.paths import Paths
+    from ralph.model.board import TaskCard
 
-LISTED = 50  # lines, unless told otherwise: nobody reads ten thousand
-_CHANGES = ("create", "import", "edit", "followup", "delete")  # loaded when needed: their many options take time
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+DEFAULT_LIST_LIMIT = 50  # lines, unless told otherwise: nobody reads ten thousand
+_CHANGE_COMMANDS = (
+    "create",
+    "import",
+    "edit",
+    "followup",
+    "delete",
+)  # loaded when needed: their many options take time
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 class TaskGroup(click.Group):
@@ -25,13 +31,15 @@ class TaskGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Making first, then looking."""
-        return [*_CHANGES, *self.commands]
+        return [*_CHANGE_COMMANDS, *self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """By name."""
-        if cmd_name not in _CHANGES:
+        if cmd_name not in _CHANGE_COMMANDS:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = importlib.import_module("ralph.faces.cli.commands.task_changes").COMMANDS[cmd_name]
+        found: click.Command = importlib.import_module("ralph.faces.cli.commands.task_changes").TASK_CHANGE_COMMANDS[
+            cmd_name
+        ]
         return found
 
 
@@ -41,92 +49,92 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--status", multiple=True, type=click.Choice(STATUSES), help="Only those; repeat it for more.")
+@click.option("--status", multiple=True, type=click.Choice(TASK_STATUSES), help="Only those; repeat it for more.")
 @click.option("--spec", metavar="NAME", help="Only those of this spec.")
 @click.option("--ready", is_flag=True, help="Only what could be started now.")
-@click.option("-n", "--limit", type=Count(), help=f"Most lines.  [default: {LISTED}; JSON: all]")
+@click.option("-n", "--limit", type=CountParam(), help=f"Most lines.  [default: {DEFAULT_LIST_LIMIT}; JSON: all]")
 @click.option("--all", "everything", is_flag=True, help="No limit.")
-@_as_json
-def list_(
+@_json_option
+def list_tasks_command(
     status: tuple[str, ...], spec: str | None, ready: bool, limit: int | None, everything: bool, as_json: bool
 ) -> None:
     """Show tasks: those at work first, then what is ready, what waits, and what is over."""
     from ralph.app import paths as places
     from ralph.app.board import tasks
-    from ralph.faces.cli.pages.task_list import Listing
+    from ralph.faces.cli.pages.task_list import TaskListing
 
-    here = places.find(os.getcwd())
-    cards = tasks.cards(here)
+    here = places.find_paths(os.getcwd())
+    cards = tasks.list_cards(here)
     chosen = [c for c in cards if (not status or c.status in status) and (spec is None or c.spec_id == spec)]
-    listing = Listing(cards, chosen, _cut_off(here, chosen))
-    listing = listing.only_ready() if ready else listing
+    listing = TaskListing(cards, chosen, _find_cut_off(here, chosen))
+    listing = listing.keep_ready() if ready else listing
     if as_json:
-        click.echo(listing.json(limit))
+        click.echo(listing.render_json(limit))
     elif not cards:
         click.echo("No tasks here yet. Make one with `ralph task create` or `ralph task import FILE.yaml`.")
     else:
-        click.echo(listing.text(None if everything else limit or LISTED))
+        click.echo(listing.render_text(None if everything else limit or DEFAULT_LIST_LIMIT))
 
 
-def _cut_off(here: "Places", cards: "Sequence[Card]") -> frozenset[str]:
+def _find_cut_off(here: "Paths", cards: "Sequence[TaskCard]") -> frozenset[str]:
     if all(card.status != "in_progress" for card in cards):  # as usual, and it costs no import
         return frozenset()
-    from ralph.app.board.active import cut_off
+    from ralph.app.board.active import find_orphaned_tasks
 
-    return cut_off(here, cards)
+    return find_orphaned_tasks(here, cards)
 
 
 @command.command("show")
 @click.argument("task_id", metavar="ID")
-@_as_json
-def show(task_id: str, as_json: bool) -> None:
+@_json_option
+def show_task_command(task_id: str, as_json: bool) -> None:
     """Show the task ID: its criteria, every verification attempt, what it cost."""
     from ralph.app import paths as places
     from ralph.app.board import tasks
-    from ralph.config.sources import load
-    from ralph.faces.task_page import shown_json, shown_text
+    from ralph.config.sources import load_settings
+    from ralph.faces.task_page import render_task_json, render_task_text
 
-    here = places.find(os.getcwd())
-    shown = tasks.show(here, task_id, load(here.folder, os.environ, {}).settings)
-    click.echo(shown_json(shown) if as_json else shown_text(shown))
+    here = places.find_paths(os.getcwd())
+    shown = tasks.load_task_details(here, task_id, load_settings(here.folder, os.environ, {}).settings)
+    click.echo(render_task_json(shown) if as_json else render_task_text(shown))
 
 
 @command.command("graph")
 @click.argument("task_id", metavar="[ID]", required=False)
 @click.option("--dot", is_flag=True, help="Print it for Graphviz.")
-@_as_json
-def graph(task_id: str | None, dot: bool, as_json: bool) -> None:
+@_json_option
+def graph_tasks_command(task_id: str | None, dot: bool, as_json: bool) -> None:
     """Draw what waits for what; with ID, only what has to do with it."""
     from ralph.app import paths as places
     from ralph.app.board import tasks
-    from ralph.faces.cli.pages.task_graph import Graph
+    from ralph.faces.cli.pages.task_graph import TaskGraph
 
-    drawn = Graph(tasks.cards(places.find(os.getcwd())))
-    drawn = drawn.around(task_id) if task_id else drawn
-    click.echo(drawn.json() if as_json else drawn.dot() if dot else drawn.text())
+    drawn = TaskGraph(tasks.list_cards(places.find_paths(os.getcwd())))
+    drawn = drawn.select_around(task_id) if task_id else drawn
+    click.echo(drawn.render_json() if as_json else drawn.render_dot() if dot else drawn.render_text())
 
 
 @command.command("loops")
-@_as_json
-def loops(as_json: bool) -> None:
+@_json_option
+def list_loops_command(as_json: bool) -> None:
     """Show the tasks that are worked on right now."""
     from ralph.app import paths as places
     from ralph.app.board import active as task_loops
-    from ralph.faces.cli.pages.active_loops import loops_json, loops_text
+    from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
 
-    found = task_loops.loops(places.find(os.getcwd()))
-    click.echo(loops_json(found) if as_json else loops_text(found))
+    found = task_loops.list_active_tasks(places.find_paths(os.getcwd()))
+    click.echo(render_loops_json(found) if as_json else render_loops_text(found))
 
 
 @command.command("cancel")
 @click.argument("task_id", metavar="ID")
-@_as_json
-def cancel(task_id: str, as_json: bool) -> None:
+@_json_option
+def cancel_task_command(task_id: str, as_json: bool) -> None:
     """End the work on the task ID within two seconds. What was done stays."""
     from ralph.app import paths as places
     from ralph.app.board import active as task_loops
-    from ralph.faces.board_words import loop_cancelled
-    from ralph.faces.cli.pages.active_loops import loops_json
+    from ralph.faces.board_words import format_cancelled_loop
+    from ralph.faces.cli.pages.active_loops import render_loops_json
 
-    loop = task_loops.cancel(places.find(os.getcwd()), task_id)
-    click.echo(loops_json([loop]) if as_json else loop_cancelled(loop))
+    loop = task_loops.cancel_task(places.find_paths(os.getcwd()), task_id)
+    click.echo(render_loops_json([loop]) if as_json else format_cancelled_loop(loop))

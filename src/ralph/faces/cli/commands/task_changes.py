@@ -7,14 +7,16 @@ from typing import Any
 
 import click
 
-from ralph.faces.cli.options.criteria import completion_of, criteria_options
-from ralph.model.spec import STATUSES
+from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
+from ralph.model.spec import TASK_STATUSES
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_description = click.option("--description", default="", metavar="TEXT", help="More about it, for the prompts.")
-_priority = click.option("--priority", type=int, metavar="N", help="1 comes before 2. A new task has 2, a follow-up 3.")
-_assignee = click.option("--assignee", default="", metavar="NAME", help="Whom it is meant for.")
-_depends_on = click.option(
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_description_option = click.option("--description", default="", metavar="TEXT", help="More about it, for the prompts.")
+_priority_option = click.option(
+    "--priority", type=int, metavar="N", help="1 comes before 2. A new task has 2, a follow-up 3."
+)
+_assignee_option = click.option("--assignee", default="", metavar="NAME", help="Whom it is meant for.")
+_depends_on_option = click.option(
     "--depends-on",
     "--dependencies",
     "depends_on",
@@ -28,18 +30,20 @@ _depends_on = click.option(
 @click.argument("task_id", metavar="ID")
 @click.argument("spec")
 @click.argument("title")
-@_description
-@_priority
-@_depends_on
-@_assignee
-@criteria_options
-@_as_json
-def create(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
+@_description_option
+@_priority_option
+@_depends_on_option
+@_assignee_option
+@add_criteria_options
+@_json_option
+def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
     """Make the task ID of SPEC. --outcome and at least one --acceptance are needed."""
     from ralph.app import paths as places
     from ralph.app.board import tasks
 
-    _tell_made(tasks.create(places.find(os.getcwd()), _raw(task_id, spec, title, given)).id, as_json)
+    _print_created(
+        tasks.create_task(places.find_paths(os.getcwd()), _build_raw_task(task_id, spec, title, given)).id, as_json
+    )
 
 
 @click.command("followup")
@@ -51,13 +55,13 @@ def create(task_id: str, spec: str, title: str, as_json: bool, **given: object) 
 )
 @click.option("--independent", is_flag=True, help="It need not wait until its parent is done.")
 @click.option("--category", metavar="WORD", help="Such as tech-debt, test-gap, refactor, doc.")
-@_description
-@_priority
-@_depends_on
-@_assignee
-@criteria_options
-@_as_json
-def followup(
+@_description_option
+@_priority_option
+@_depends_on_option
+@_assignee_option
+@add_criteria_options
+@_json_option
+def create_followup_command(
     task_id: str,
     spec: str,
     title: str,
@@ -71,16 +75,20 @@ def followup(
     from ralph.app import paths as places
     from ralph.app.board import tasks
 
-    raw = _raw(task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]})
+    raw = _build_raw_task(
+        task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]}
+    )
     raw |= {"metadata": {"category": category}} if category else {}
-    _tell_made(tasks.create(places.find(os.getcwd()), raw, parent or "", waits=not independent).id, as_json)
+    _print_created(
+        tasks.create_task(places.find_paths(os.getcwd()), raw, parent or "", waits=not independent).id, as_json
+    )
 
 
 @click.command("import")
 @click.argument("file", type=click.Path())
 @click.option("--spec", default="", metavar="NAME", help="For tasks that name no spec.  [default: the file's name]")
-@_as_json
-def import_(file: str, spec: str, as_json: bool) -> None:
+@_json_option
+def import_tasks_command(file: str, spec: str, as_json: bool) -> None:
     """Make all tasks of a YAML FILE (`-`: standard input), or none of them."""
     import msgspec
 
@@ -88,7 +96,7 @@ def import_(file: str, spec: str, as_json: bool) -> None:
     from ralph.app.board.yaml_import import import_tasks
 
     stem = "" if file == "-" else os.path.splitext(os.path.basename(file))[0]
-    imported = import_tasks(places.find(os.getcwd()), _file_text(file), file, spec, stem)
+    imported = import_tasks(places.find_paths(os.getcwd()), _read_file(file), file, spec, stem)
     for warning in imported.warnings:
         click.echo(f"warning: {warning}", err=True)
     ids = [task.id for task in imported.tasks]
@@ -103,36 +111,38 @@ def import_(file: str, spec: str, as_json: bool) -> None:
 @click.argument("task_id", metavar="ID")
 @click.option("--title", metavar="TEXT")
 @click.option("--description", metavar="TEXT")
-@_priority
-@_depends_on
+@_priority_option
+@_depends_on_option
 @click.option("--no-depends-on", is_flag=True, help="It waits for nothing.")
 @click.option("--assignee", metavar="NAME")
-@click.option("--status", type=click.Choice(STATUSES), help="todo opens it again; blocked and cancelled stop it.")
+@click.option("--status", type=click.Choice(TASK_STATUSES), help="todo opens it again; blocked and cancelled stop it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it is blocked or cancelled.")
-@criteria_options
-@_as_json
-def edit(task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str, ...], **given: object) -> None:
+@add_criteria_options
+@_json_option
+def edit_task_command(
+    task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str, ...], **given: object
+) -> None:
     """Change the task ID; what is not given stays. Nobody edits what is being worked on, or done."""
     import msgspec
 
     from ralph.app import paths as places
     from ralph.app.board import tasks
-    from ralph.faces.task_page import record
+    from ralph.faces.task_page import task_to_dict
 
     fields: dict[str, Any] = {
         name: given[name] for name in ("title", "description", "priority", "assignee", "status", "reason")
     }
-    needs = () if no_depends_on else _ids(depends_on) or None
-    wanted = tasks.Wanted(**fields, depends_on=needs, completion=completion_of(given))
-    entry = tasks.edit(places.find(os.getcwd()), task_id, wanted)
-    click.echo(msgspec.json.encode(record(entry)) if as_json else f"Changed task {task_id}")
+    needs = () if no_depends_on else _split_ids(depends_on) or None
+    wanted = tasks.TaskEdit(**fields, depends_on=needs, completion=build_completion(given))
+    entry = tasks.edit_task(places.find_paths(os.getcwd()), task_id, wanted)
+    click.echo(msgspec.json.encode(task_to_dict(entry)) if as_json else f"Changed task {task_id}")
 
 
 @click.command("delete")
 @click.argument("task_id", metavar="ID")
 @click.option("--force", is_flag=True, help="Also one that has a history.")
-@_as_json
-def delete(task_id: str, force: bool, as_json: bool) -> None:
+@_json_option
+def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
     """Delete the task ID, and what is known of it. Its branch and its work tree stay."""
     from msgspec import json, structs
 
@@ -140,45 +150,45 @@ def delete(task_id: str, force: bool, as_json: bool) -> None:
     from ralph.app.board import git_leftovers as task_remains
     from ralph.app.board import tasks
 
-    here = places.find(os.getcwd())
-    remains = task_remains.remains_of(tasks.delete(here, task_id, force), here, os.environ)
+    here = places.find_paths(os.getcwd())
+    remains = task_remains.find_git_leftovers(tasks.delete_task(here, task_id, force), here, os.environ)
     if as_json:
         left = {name: value for name, value in structs.asdict(remains).items() if value}
         click.echo(json.encode({"deleted": task_id, **left}))
         return
     click.echo(f"Deleted task {task_id}")
-    if remains.removal:
-        click.echo(f"Its work stays in git. To remove that too: {remains.removal}")
+    if remains.removal_command:
+        click.echo(f"Its work stays in git. To remove that too: {remains.removal_command}")
 
 
-COMMANDS: Mapping[str, click.Command] = {
-    "create": create,
-    "import": import_,
-    "edit": edit,
-    "followup": followup,
-    "delete": delete,
+TASK_CHANGE_COMMANDS: Mapping[str, click.Command] = {
+    "create": create_task_command,
+    "import": import_tasks_command,
+    "edit": edit_task_command,
+    "followup": create_followup_command,
+    "delete": delete_task_command,
 }
 
 
-def _raw(id_: str, spec: str, title: str, given: Mapping[str, Any]) -> dict[str, object]:
+def _build_raw_task(id_: str, spec: str, title: str, given: Mapping[str, Any]) -> dict[str, object]:
     """The task as YAML would have it."""
     raw = {name: given[name] for name in ("description", "priority", "assignee") if given[name] not in (None, "")}
-    needs = list(_ids(given["depends_on"]))
+    needs = list(_split_ids(given["depends_on"]))
     return {
         "id": id_,
         "spec_id": spec,
         "title": title,
         **raw,
         "dependencies": needs,
-        "completion": completion_of(given),
+        "completion": build_completion(given),
     }
 
 
-def _ids(given: tuple[str, ...]) -> tuple[str, ...]:
+def _split_ids(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(id_ for part in given for word in part.split(",") if (id_ := word.strip()))
 
 
-def _file_text(file: str) -> str:
+def _read_file(file: str) -> str:
     from ralph.model.errors import UsageError
 
     try:
@@ -192,7 +202,7 @@ def _file_text(file: str) -> str:
         raise UsageError(f"{file!r} is not UTF-8 text", "save it as UTF-8") from None
 
 
-def _tell_made(id_: str, as_json: bool) -> None:
+def _print_created(id_: str, as_json: bool) -> None:
     import msgspec
 
     click.echo(msgspec.json.encode({"created": id_}) if as_json else f"Created task {id_}")

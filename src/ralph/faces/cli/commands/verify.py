@@ -12,10 +12,10 @@ from ralph.model.spec import ROLES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ralph.app.board.verify import Finding
+    from ralph.app.board.verify import StageFinding
     from ralph.model.spec import Role
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 class VerifyGroup(click.Group):
@@ -38,36 +38,36 @@ def command() -> None:
 @click.argument("task", metavar="TASK")
 @click.option("--agent", type=click.Choice(ROLES), help="Only this agent's.  [default: all of them]")
 @click.option("--message", metavar="FILE", help="An agent's final message to look at; `-` for standard input.")
-@_as_json
-def task_(task: str, agent: "Role | None", message: str | None, as_json: bool) -> int:
+@_json_option
+def verify_task_command(task: str, agent: "Role | None", message: str | None, as_json: bool) -> int:
     """Verify TASK in its work tree (without one: here), as if its agents had promised just now.
 
     Every look is recorded: `ralph task show TASK`. Exit code: 0 verified, 1 not, 130 interrupted.
     """
     from ralph.app import paths as places
-    from ralph.app.board.verify import by_hand, passed
-    from ralph.app.session import Wishes
-    from ralph.config.sources import load
-    from ralph.faces.cli.live.watching import announce
+    from ralph.app.board.verify import is_verified, verify_task
+    from ralph.app.session import Callbacks
+    from ralph.config.sources import load_settings
+    from ralph.faces.cli.live.watching import announce_shutdown
 
-    here = places.find(os.getcwd())
-    settings = load(here.folder, os.environ, {}).settings
+    here = places.find_paths(os.getcwd())
+    settings = load_settings(here.folder, os.environ, {}).settings
     roles = (agent,) if agent else ROLES
-    said = _text(message) if message else ""
-    found = by_hand(here, settings, os.environ, Wishes(on_signal=announce), task, roles, said)
-    click.echo(_json(task, found) if as_json else _told(found))
+    said = _read_message(message) if message else ""
+    found = verify_task(here, settings, os.environ, Callbacks(on_signal=announce_shutdown), task, roles, said)
+    click.echo(_render_findings_json(task, found) if as_json else _render_findings_text(found))
     if any(finding.verdict and finding.verdict.interrupted for finding in found):
         return 130
-    return 0 if passed(found) else 1
+    return 0 if is_verified(found) else 1
 
 
 @command.command("templates")
-@_as_json
-def templates_(as_json: bool) -> None:
+@_json_option
+def list_templates_command(as_json: bool) -> None:
     """Show the verifications that are ready made; a task names one where it names its method."""
-    from ralph.app.board.verify import templates
+    from ralph.app.board.verify import list_templates
 
-    found = templates()
+    found = list_templates()
     if as_json:
         import msgspec
 
@@ -80,8 +80,8 @@ def templates_(as_json: bool) -> None:
         click.echo(f"{name:<{width}}  {template.method:<14}  {template.description}{needs}")
 
 
-def _told(found: "Sequence[Finding]") -> str:
-    from ralph.core.text.plain import plain
+def _render_findings_text(found: "Sequence[StageFinding]") -> str:
+    from ralph.core.text.plain import sanitize
 
     lines: list[str] = []
     for finding in found:
@@ -91,13 +91,13 @@ def _told(found: "Sequence[Finding]") -> str:
         if verdict:
             lines += [f"    {note}" for note in verdict.notes]
             lines += [f"    {line}" for line in verdict.detail.splitlines()[-20:] if not verdict.verified]
-    return plain("\n".join(lines))
+    return sanitize("\n".join(lines))
 
 
-def _json(task: str, found: "Sequence[Finding]") -> str:
+def _render_findings_json(task: str, found: "Sequence[StageFinding]") -> str:
     import msgspec
 
-    from ralph.app.board.verify import passed
+    from ralph.app.board.verify import is_verified
 
     records = [
         {
@@ -109,10 +109,10 @@ def _json(task: str, found: "Sequence[Finding]") -> str:
         }
         for finding in found
     ]
-    return msgspec.json.encode({"task": task, "verified": passed(found), "findings": records}).decode()
+    return msgspec.json.encode({"task": task, "verified": is_verified(found), "findings": records}).decode()
 
 
-def _text(file: str) -> str:
+def _read_message(file: str) -> str:
     try:
         if file == "-":
             return sys.stdin.read()

@@ -6,26 +6,26 @@ from typing import get_args
 
 import msgspec
 
-from ralph.faces.cli.terminal.look import Look
-from ralph.model.events import AgentEvent, Debugged, Event, Moment
+from ralph.faces.cli.terminal.look import TerminalStyle
+from ralph.model.events import AgentEvent, Debugged, Event, EventRecord
 from ralph.model.ports import Watcher
 
-_OF_AGENTS = frozenset(get_args(AgentEvent))
+_AGENT_EVENT_TYPES = frozenset(get_args(AgentEvent))
 
 
 class JsonDisplay:
     """A Watcher: one Moment a line, one write a call. `send` takes bytes and never raises."""
 
-    def __init__(self, look: Look, send: Callable[[bytes], object]) -> None:
-        self._look = look
+    def __init__(self, look: TerminalStyle, send: Callable[[bytes], object]) -> None:
+        self._style = look
         self._send = send
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Write what became known at one time."""
-        moments = [Moment(at, iteration, event) for event in events if self._wanted(event)]
+        moments = [EventRecord(at, iteration, event) for event in events if self._is_wanted(event)]
         if moments:
-            self._send(self._lines(moments))
+            self._send(self._encode_lines(moments))
 
     def tick(self, now: float) -> None:
         """Time is no event."""
@@ -33,26 +33,26 @@ class JsonDisplay:
     def close(self) -> None:
         """Every line is whole already."""
 
-    def _wanted(self, event: Event) -> bool:
+    def _is_wanted(self, event: Event) -> bool:
         if isinstance(event, Debugged):
-            return self._look.verbose
-        return self._look.stream_agent_output or type(event) not in _OF_AGENTS
+            return self._style.verbose
+        return self._style.stream_agent_output or type(event) not in _AGENT_EVENT_TYPES
 
-    def _lines(self, moments: Sequence[Moment]) -> bytes:
+    def _encode_lines(self, moments: Sequence[EventRecord]) -> bytes:
         try:
             return self._encoder.encode_lines(moments)
         except UnicodeEncodeError:  # half a character, as file names may hold: JSON for others has none
-            return b"".join(map(_mended, moments))
+            return b"".join(map(_encode_lossy, moments))
 
 
-def replay(lines: bytes, watcher: Watcher) -> int:
+def replay_events(lines: bytes, watcher: Watcher) -> int:
     """Show stored events again; how many lines could not be understood, a torn last one for instance."""
     rows = lines.splitlines()
     skipped = 0
 
-    def known() -> Iterator[Moment]:
+    def known() -> Iterator[EventRecord]:
         nonlocal skipped
-        decoder = msgspec.json.Decoder(Moment)
+        decoder = msgspec.json.Decoder(EventRecord)
         for row in rows:
             try:
                 yield decoder.decode(row)
@@ -60,15 +60,15 @@ def replay(lines: bytes, watcher: Watcher) -> int:
                 skipped += bool(row.strip())
 
     for (at, iteration), moments in groupby(known(), lambda moment: (moment.at, moment.iteration)):
-        watcher(at, iteration, _events(moments))
+        watcher(at, iteration, _extract_events(moments))
     return skipped
 
 
-def _events(moments: Iterable[Moment]) -> list[Event]:
+def _extract_events(moments: Iterable[EventRecord]) -> list[Event]:
     return [moment.event for moment in moments]
 
 
-def _mended(moment: Moment) -> bytes:
+def _encode_lossy(moment: EventRecord) -> bytes:
     import json  # only for what msgspec refuses
 
     text = json.dumps(msgspec.to_builtins(moment), ensure_ascii=False)

@@ -1,9 +1,9 @@
 """The loop's own events as text for people."""
 
-from ralph.core.text.plain import cells, one_line
-from ralph.core.text.quantities import counted, duration, money, timing, traffic
-from ralph.faces.cli.terminal.look import Look
-from ralph.faces.clock import until
+from ralph.core.text.plain import count_cells, one_line
+from ralph.core.text.quantities import format_duration, format_money, format_timing, format_usage, pluralize
+from ralph.faces.cli.terminal.look import TerminalStyle
+from ralph.faces.clock import format_end_time
 from ralph.model.events import (
     NO_USAGE,
     AgentEnded,
@@ -17,122 +17,124 @@ from ralph.model.events import (
     Warned,
 )
 
-RULE = 60  # cells of an iteration's heading
-SENTENCE = 500  # cells of what others tell in words
+HEADING_CELLS = 60  # cells of an iteration's heading
+MAX_EVENT_TEXT_CELLS = 500  # cells of what others tell in words
 
 
-class LoopLines:
+class LoopEventRenderer:
     """Each method gives the lines of one event. None is cut to the width: a terminal breaks what is too long."""
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
-        self._paint = look.paint
+    def __init__(self, look: TerminalStyle) -> None:
+        self._style = look
+        self._palette = look.palette
         self._glyphs = look.glyphs
 
-    def run_started(self, event: RunStarted) -> str:
+    def render_run_started(self, event: RunStarted) -> str:
         """run 20261115-… · claude · up to 10 iterations"""
         again = " resumed" if event.resumed else ""
-        limit = f"up to {counted(event.limit, 'iteration')}"
-        return self._dotted(f"run {self._words(event.run)}{again}", self._words(event.agent), limit)
+        limit = f"up to {pluralize(event.limit, 'iteration')}"
+        return self._join_with_dots(f"run {self._clean_text(event.run)}{again}", self._clean_text(event.agent), limit)
 
-    def iteration_started(self, event: IterationStarted) -> str:
+    def render_iteration_started(self, event: IterationStarted) -> str:
         """━━ Iteration 3/10 ━━━━━━"""
-        rule, paint = self._glyphs.rule, self._paint
+        rule, paint = self._glyphs.rule, self._palette
         title = f"Iteration {event.iteration}/{event.limit}"
         if event.about:
-            title = self._dotted(title, self._words(event.about))
-        rest = max(2, min(RULE, self._look.width or RULE) - cells(title) - 4)
-        above = "" if self._look.timestamps else "\n"
+            title = self._join_with_dots(title, self._clean_text(event.about))
+        rest = max(2, min(HEADING_CELLS, self._style.width or HEADING_CELLS) - count_cells(title) - 4)
+        above = "" if self._style.timestamps else "\n"
         heading = f"{paint.bold}{title}{paint.off}"
         return f"{above}{paint.dim}{rule * 2}{paint.off} {heading} {paint.dim}{rule * rest}{paint.off}"
 
-    def agent_ended(self, event: AgentEnded) -> str:
+    def render_agent_ended(self, event: AgentEnded) -> str:
         """✅ Complete (cost: …), or what went wrong in a sentence."""
         if event.outcome != "finished":
-            parts = [self._words(event.detail or event.outcome.replace("_", " ")), duration(event.seconds)]
-            return self._bad(self._dotted(*parts, *self._price(event.cost_usd)))
-        used = self._glyphs.unknown if event.usage == NO_USAGE else traffic(event.usage)
+            parts = [self._clean_text(event.detail or event.outcome.replace("_", " ")), format_duration(event.seconds)]
+            return self._mark_bad(self._join_with_dots(*parts, *self._format_price(event.cost_usd)))
+        used = self._glyphs.unknown if event.usage == NO_USAGE else format_usage(event.usage)
         odd = f", exit code: {event.exit_code}" if event.exit_code else ""  # its closing event decides; this is news
-        return self._good(
-            f"Complete (cost: {money(event.cost_usd, self._glyphs.unknown)}, tokens: {used},"
-            f" tools: {event.tools}, errors: {event.errors}, time: {duration(event.seconds)}{odd})"
+        return self._mark_ok(
+            f"Complete (cost: {format_money(event.cost_usd, self._glyphs.unknown)}, tokens: {used},"
+            f" tools: {event.tools}, errors: {event.errors}, time: {format_duration(event.seconds)}{odd})"
         )
 
-    def gate_started(self, event: GateStarted) -> str:
+    def render_gate_started(self, event: GateStarted) -> str:
         """▸ Guardrail "make test" started"""
-        paint = self._paint
-        return f'{paint.dim}{self._glyphs.check} Guardrail "{self._words(event.gate)}" started{paint.off}'
+        paint = self._palette
+        return f'{paint.dim}{self._glyphs.check} Guardrail "{self._clean_text(event.gate)}" started{paint.off}'
 
-    def gate_ended(self, event: GateEnded) -> str:
+    def render_gate_ended(self, event: GateEnded) -> str:
         """✗ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND, and where its output is."""
         verdict = "passed" if event.passed else "failed"
-        name = self._words(event.gate)
+        name = self._clean_text(event.gate)
         code = "" if event.exit_code is None else f" with exit code {event.exit_code}"
-        line = f'Guardrail "{name}" {verdict}{code} ({timing(event.seconds)})'
+        line = f'Guardrail "{name}" {verdict}{code} ({format_timing(event.seconds)})'
         if event.passed:
-            return self._good(line)
+            return self._mark_ok(line)
         if event.action:
-            line += f" {self._glyphs.leads} {self._words(event.action)}"
-        return self._bad(line) + self._below(event.detail, event.log)
+            line += f" {self._glyphs.right_arrow} {self._clean_text(event.action)}"
+        return self._mark_bad(line) + self._render_below(event.detail, event.log)
 
-    def committed(self, event: Committed) -> str:
+    def render_committed(self, event: Committed) -> str:
         """✓ Committed: the message (commit, push), and what did not work."""
         lines = []
         if event.done:
-            tasks = self._words(", ".join(event.done))
-            lines.append(self._good(f"Committed: {self._words(event.message)} ({tasks})" if event.message else tasks))
-        return "\n".join([*lines, *map(self._warning, event.problems)])
+            tasks = self._clean_text(", ".join(event.done))
+            lines.append(
+                self._mark_ok(f"Committed: {self._clean_text(event.message)} ({tasks})" if event.message else tasks)
+            )
+        return "\n".join([*lines, *map(self._render_warning, event.problems)])
 
-    def waiting(self, event: Waiting, at: float) -> str:
+    def render_waiting(self, event: Waiting, at: float) -> str:
         """▸ Waiting 5m, until 14:05: why"""
-        why = f": {self._words(event.why)}" if event.why else ""
-        long = duration(event.seconds) if event.seconds >= 1 else timing(event.seconds)
-        text = f"Waiting {long}, until {until(at, event.seconds)}{why}"
-        return f"{self._paint.yellow}{self._glyphs.wait} {text}{self._paint.off}"
+        why = f": {self._clean_text(event.why)}" if event.why else ""
+        long = format_duration(event.seconds) if event.seconds >= 1 else format_timing(event.seconds)
+        text = f"Waiting {long}, until {format_end_time(at, event.seconds)}{why}"
+        return f"{self._palette.yellow}{self._glyphs.wait} {text}{self._palette.off}"
 
-    def warned(self, event: Warned) -> str:
+    def render_warned(self, event: Warned) -> str:
         """! Something the user should know"""
-        return self._warning(event.text)
+        return self._render_warning(event.text)
 
-    def run_ended(self, event: RunEnded) -> str:
+    def render_run_ended(self, event: RunEnded) -> str:
         """✓ Completed: why · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"""
-        outcome = self._words(event.outcome).replace("_", " ").capitalize()
-        paint = self._paint
-        why = f": {self._words(event.why)}" if event.why else ""
-        facts = [_iterations(event), duration(event.seconds), *self._price(event.cost_usd)]
+        outcome = self._clean_text(event.outcome).replace("_", " ").capitalize()
+        paint = self._palette
+        why = f": {self._clean_text(event.why)}" if event.why else ""
+        facts = [_format_iterations(event), format_duration(event.seconds), *self._format_price(event.cost_usd)]
         if event.usage != NO_USAGE:
-            facts.append(traffic(event.usage))
-        line = self._dotted(f"{paint.bold}{outcome}{paint.off}{why}", *facts)
-        return self._good(line) if event.outcome == "completed" else self._bad(line)
+            facts.append(format_usage(event.usage))
+        line = self._join_with_dots(f"{paint.bold}{outcome}{paint.off}{why}", *facts)
+        return self._mark_ok(line) if event.outcome == "completed" else self._mark_bad(line)
 
-    def _price(self, cost_usd: float | None) -> list[str]:
-        return [] if cost_usd is None else [money(cost_usd)]
+    def _format_price(self, cost_usd: float | None) -> list[str]:
+        return [] if cost_usd is None else [format_money(cost_usd)]
 
-    def _words(self, text: str) -> str:
-        return one_line(text, SENTENCE, self._glyphs.ellipsis)
+    def _clean_text(self, text: str) -> str:
+        return one_line(text, MAX_EVENT_TEXT_CELLS, self._glyphs.ellipsis)
 
-    def _dotted(self, *parts: str) -> str:
+    def _join_with_dots(self, *parts: str) -> str:
         return f" {self._glyphs.dot} ".join(parts)
 
-    def _good(self, text: str) -> str:
-        return f"{self._paint.green}{self._glyphs.ok}{self._paint.off} {text}"
+    def _mark_ok(self, text: str) -> str:
+        return f"{self._palette.green}{self._glyphs.ok}{self._palette.off} {text}"
 
-    def _bad(self, text: str) -> str:
-        return f"{self._paint.red}{self._glyphs.bad}{self._paint.off} {text}"
+    def _mark_bad(self, text: str) -> str:
+        return f"{self._palette.red}{self._glyphs.bad}{self._palette.off} {text}"
 
-    def _warning(self, text: str) -> str:
-        return f"{self._paint.yellow}{self._glyphs.warn} {self._words(text)}{self._paint.off}"
+    def _render_warning(self, text: str) -> str:
+        return f"{self._palette.yellow}{self._glyphs.warn} {self._clean_text(text)}{self._palette.off}"
 
-    def _below(self, *texts: str) -> str:
-        paint, branch = self._paint, self._glyphs.branch
-        lines = [self._words(text) for text in texts if text]
-        blank = " " * cells(branch)
+    def _render_below(self, *texts: str) -> str:
+        paint, branch = self._palette, self._glyphs.branch
+        lines = [self._clean_text(text) for text in texts if text]
+        blank = " " * count_cells(branch)
         return f"\n{paint.dim}{branch}" + f"\n{blank}".join(lines) + paint.off if lines else ""
 
 
-def _iterations(event: RunEnded) -> str:
+def _format_iterations(event: RunEnded) -> str:
     """3 iterations, the last interrupted"""
-    count = counted(event.iterations, "iteration")
+    count = pluralize(event.iterations, "iteration")
     if not event.cut_off:
         return count
     return f"{count}, {'the last ' if event.iterations > 1 else ''}interrupted"

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.text.plain import cells, one_line
-from ralph.core.text.quantities import counted, duration, money
-from ralph.faces.cli.terminal.look import Look
+from ralph.core.text.plain import count_cells, one_line
+from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.model.events import AgentEnded, Committed, Event, GateEnded, GateStarted, IterationStarted, RunEnded
 
-MOST_ROWS = 20
-OUTCOME = 15  # cells of it
-COMMIT = 40  # cells of a message
-HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
+MAX_SUMMARY_ROWS = 20
+MAX_OUTCOME_CELLS = 15  # cells of it
+MAX_COMMIT_CELLS = 40  # cells of a message
+SUMMARY_HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
 
 
-class Row(Struct, frozen=True):
+class IterationRow(Struct, frozen=True):
     """What became of one iteration."""
 
     iteration: int
@@ -30,37 +30,37 @@ class Row(Struct, frozen=True):
     cost_usd: float | None = None
 
 
-class Rows:
+class IterationRows:
     """Collects them while a run is watched. An iteration tried again stays one row, its time and cost added up."""
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
-        self._began = 0.0  # when the last agent did
+        self._rows: list[IterationRow] = []
+        self._agent_began_at = 0.0  # when the last agent did
 
-    def clear(self) -> None:
+    def clear_rows(self) -> None:
         """Another run."""
         self._rows = []
 
-    def hear(self, event: Event, at: float = 0.0) -> None:
+    def add_event(self, event: Event, at: float = 0.0) -> None:
         """Keep what a row tells."""
         last = self._rows[-1] if self._rows else None
         if isinstance(event, IterationStarted):
-            self._began = at
+            self._agent_began_at = at
             if last is None or (last.iteration, last.about) != (event.iteration, event.about):
-                self._rows.append(Row(event.iteration, event.about))
+                self._rows.append(IterationRow(event.iteration, event.about))
         elif isinstance(event, RunEnded):
             if last is not None and event.cut_off:
-                took = max(0.0, at - self._began)
+                took = max(0.0, at - self._agent_began_at)
                 self._rows[-1] = replace(last, outcome=event.outcome, seconds=last.seconds + took)
         elif last is not None:
-            self._rows[-1] = _told(last, event)
+            self._rows[-1] = _apply_event(last, event)
 
-    def all(self) -> Sequence[Row]:
+    def get_rows(self) -> Sequence[IterationRow]:
         """In the order they began."""
         return tuple(self._rows)
 
 
-def _told(row: Row, event: Event) -> Row:
+def _apply_event(row: IterationRow, event: Event) -> IterationRow:
     match event:
         case AgentEnded(outcome=outcome, seconds=seconds, cost_usd=cost):
             total = row.cost_usd if cost is None else (row.cost_usd or 0.0) + cost
@@ -77,39 +77,39 @@ def _told(row: Row, event: Event) -> Row:
             return row
 
 
-def summary_table(rows: Sequence[Row], look: Look) -> str:
+def render_summary_table(rows: Sequence[IterationRow], look: TerminalStyle) -> str:
     """A heading and the last rows, numbers to the right; no rows, no table."""
     if not rows:
         return ""
-    shown = [_texts(row, look) for row in rows[-MOST_ROWS:]]
-    widths = [max(map(cells, column)) for column in zip(HEADINGS, *shown, strict=True)]
-    lines = [_line(texts, widths) for texts in (HEADINGS, *shown)]
-    lines[0] = f"{look.paint.dim}{lines[0]}{look.paint.off}"
-    if len(rows) > MOST_ROWS:
-        lines.insert(1, f"{look.glyphs.ellipsis} {counted(len(rows) - MOST_ROWS, 'earlier iteration')}")
+    shown = [_format_row(row, look) for row in rows[-MAX_SUMMARY_ROWS:]]
+    widths = [max(map(count_cells, column)) for column in zip(SUMMARY_HEADINGS, *shown, strict=True)]
+    lines = [_align_row(texts, widths) for texts in (SUMMARY_HEADINGS, *shown)]
+    lines[0] = f"{look.palette.dim}{lines[0]}{look.palette.off}"
+    if len(rows) > MAX_SUMMARY_ROWS:
+        lines.insert(1, f"{look.glyphs.ellipsis} {pluralize(len(rows) - MAX_SUMMARY_ROWS, 'earlier iteration')}")
     return "\n".join(lines)
 
 
-def _texts(row: Row, look: Look) -> tuple[str, ...]:
+def _format_row(row: IterationRow, look: TerminalStyle) -> tuple[str, ...]:
     glyphs = look.glyphs
     run = row.passed + row.failed
     checks = max(run, row.checks)
     sign = glyphs.bad if row.failed else glyphs.ok if run == checks else glyphs.warn
     verdict = f"{sign} {row.passed}/{checks}" if checks else glyphs.unknown
-    room = min(COMMIT, look.width - 50) if look.width else COMMIT
+    room = min(MAX_COMMIT_CELLS, look.width - 50) if look.width else MAX_COMMIT_CELLS
     return (
-        one_line(f"{row.about.partition(' ')[0]} {row.iteration}".strip(), OUTCOME, glyphs.ellipsis),
-        one_line(row.outcome, OUTCOME, glyphs.ellipsis).replace("_", " ") or glyphs.unknown,
+        one_line(f"{row.about.partition(' ')[0]} {row.iteration}".strip(), MAX_OUTCOME_CELLS, glyphs.ellipsis),
+        one_line(row.outcome, MAX_OUTCOME_CELLS, glyphs.ellipsis).replace("_", " ") or glyphs.unknown,
         verdict,
         one_line(row.commit, max(room, 10), glyphs.ellipsis) or glyphs.unknown,
-        duration(row.seconds),
-        money(row.cost_usd, glyphs.unknown),
+        format_duration(row.seconds),
+        format_money(row.cost_usd, glyphs.unknown),
     )
 
 
-def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+def _align_row(texts: Sequence[str], widths: Sequence[int]) -> str:
     number, *words, seconds, cost = (
-        (" " * (width - cells(text)), text) for text, width in zip(texts, widths, strict=True)
+        (" " * (width - count_cells(text)), text) for text, width in zip(texts, widths, strict=True)
     )
     return "  ".join(
         [number[0] + number[1], *(text + pad for pad, text in words), seconds[0] + seconds[1], cost[0] + cost[1]]

@@ -3,68 +3,71 @@
 import threading
 from collections.abc import Callable, Sequence
 
-from ralph.core.text.plain import fitted
-from ralph.faces.cli.live.status_line import PERIOD, Progress
-from ralph.faces.cli.terminal.look import Look
+from ralph.core.text.plain import truncate_cells
+from ralph.faces.cli.live.status_line import STATUS_LINE_SECONDS, StatusLine
+from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.events import Event, IterationStarted, RunEnded
 
-WIDEST = 500  # cells, before it is cut to the terminal
+MAX_TASK_LINE_CELLS = 500  # cells, before it is cut to the terminal
 
 
-class TaskLines:
+class TaskStatusLines:
     """Renewed with every event, and as time goes by. Whoever calls `hear` or `put` holds the lock."""
 
-    def __init__(self, look: Look, out: Output, lock: threading.Lock, clock: Callable[[], float]) -> None:
-        self._look, self._out, self._lock, self._clock = look, out, lock, clock
-        self._at_work: dict[str, Progress] = {}
+    def __init__(self, look: TerminalStyle, out: Output, lock: threading.Lock, clock: Callable[[], float]) -> None:
+        self._style, self._out, self._lock, self._clock = look, out, lock, clock
+        self._status_lines: dict[str, StatusLine] = {}
         self._roles: dict[str, str] = {}
-        self._drawn = 0  # lines
-        self._over = threading.Event()
-        self._ticker = threading.Thread(target=self._tick, name="task-lines", daemon=True)
+        self._drawn_count = 0  # lines
+        self._closed = threading.Event()
+        self._ticker = threading.Thread(target=self._redraw_periodically, name="task-lines", daemon=True)
         self._ticker.start()
 
-    def hear(self, task: str, at: float, events: Sequence[Event]) -> None:
+    def handle_events(self, task: str, at: float, events: Sequence[Event]) -> None:
         """Keep up with one task; one that has ended has no line any more."""
-        self._at_work.setdefault(task, Progress(self._look)).hear(at, events)
+        self._status_lines.setdefault(task, StatusLine(self._style)).handle_events(at, events)
         for event in events:
             if isinstance(event, IterationStarted):
                 self._roles[task] = event.about.removesuffix(task).strip()
             elif isinstance(event, RunEnded):
-                self._at_work.pop(task, None)
+                self._status_lines.pop(task, None)
 
-    def put(self, text: str) -> None:
+    def write_above(self, text: str) -> None:
         """Show text, and the lines below it."""
-        self._out(self._erased() + text + self._lines())
+        self._out(self._render_erasure() + text + self._render_lines())
 
-    def let_be(self) -> None:
+    def leave_lines(self) -> None:
         """Someone is about to write below the lines: what stands there stays. From a signal handler: no lock."""
-        self._drawn = 0
+        self._drawn_count = 0
 
     def close(self) -> None:
         """Leave nothing at the bottom."""
-        self._over.set()
+        self._closed.set()
         self._ticker.join()
-        self._at_work.clear()
+        self._status_lines.clear()
         with self._lock:
-            self.put("")
+            self.write_above("")
 
-    def _tick(self) -> None:
-        while not self._over.wait(2 * PERIOD):
+    def _redraw_periodically(self) -> None:
+        while not self._closed.wait(2 * STATUS_LINE_SECONDS):
             with self._lock:
-                self.put("")
+                self.write_above("")
 
-    def _erased(self) -> str:
-        return "\r\x1b[K" + "\x1b[A\x1b[K" * (self._drawn - 1) if self._drawn else ""
+    def _render_erasure(self) -> str:
+        return "\r\x1b[K" + "\x1b[A\x1b[K" * (self._drawn_count - 1) if self._drawn_count else ""
 
-    def _lines(self) -> str:
-        width = self._out.columns() - 1  # in the last column some terminals wrap
-        shown = [fitted(self._line(task), width, self._look.glyphs.ellipsis) for task in sorted(self._at_work)]
-        self._drawn = len(shown)
-        paint = self._look.paint
+    def _render_lines(self) -> str:
+        width = self._out.read_width() - 1  # in the last column some terminals wrap
+        shown = [
+            truncate_cells(self._render_task_line(task), width, self._style.glyphs.ellipsis)
+            for task in sorted(self._status_lines)
+        ]
+        self._drawn_count = len(shown)
+        paint = self._style.palette
         return "\n".join(f"{paint.dim}{line}{paint.off}" for line in shown)
 
-    def _line(self, task: str) -> str:
-        progress = self._at_work[task]
-        progress.compose(self._clock(), WIDEST)
+    def _render_task_line(self, task: str) -> str:
+        progress = self._status_lines[task]
+        progress.compose_line(self._clock(), MAX_TASK_LINE_CELLS)
         return f"{task}  {self._roles.get(task, '')}  {progress.line}"

@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from ralph.model.bounds import LARGEST, MOST
+from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 
 
-class Count(click.IntRange):
+class CountParam(click.IntRange):
     """A whole number, not below `least` and not beyond what can be counted."""
 
     def __init__(self, least: int = 1) -> None:
@@ -16,12 +16,12 @@ class Count(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401  # as click has it
         """As it is."""
         number = int(super().convert(value, param, ctx))
-        if number > MOST:
-            self.fail(f"{str(value)[:60]!r} is too many; write a whole number up to {MOST:,}", param, ctx)
+        if number > MAX_COUNT:
+            self.fail(f"{str(value)[:60]!r} is too many; write a whole number up to {MAX_COUNT:,}", param, ctx)
         return number
 
 
-class Dollars(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
+class DollarsParam(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
     """More than nothing, and a number: infinity is no budget."""
 
     name = "usd"
@@ -32,7 +32,7 @@ class Dollars(click.ParamType):  # type: ignore[type-arg]  # not generic before 
             amount = float(str(value))
         except ValueError:
             amount = 0.0
-        if not 0 < amount <= LARGEST:  # nor is what compares with nothing
-            wanted = f"write a number > 0 and up to {LARGEST:,.0f}, for example 5 or 2.50"
+        if not 0 < amount <= MAX_AMOUNT:  # nor is what compares with nothing
+            wanted = f"write a number > 0 and up to {MAX_AMOUNT:,.0f}, for example 5 or 2.50"
             self.fail(f"{value!r} is not an amount of dollars; {wanted}", param, ctx)
         return amount

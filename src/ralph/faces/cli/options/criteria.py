@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 import click
 
-from ralph.faces.cli.options.amounts import Count
+from ralph.faces.cli.options.amounts import CountParam
 from ralph.model.errors import UsageError
 from ralph.model.spec import ROLES
 
-F = TypeVar("F", bound=Callable[..., Any])  # click's own bound
-_PARTS = {  # of an agent's criteria: the option's ending → the key
+_CommandT = TypeVar("_CommandT", bound=Callable[..., Any])  # click's own bound
+_CRITERIA_KEYS = {  # of an agent's criteria: the option's ending → the key
     "promise": "promise",
     "description": "description",
     "verify": "verification_method",
@@ -18,10 +18,10 @@ _PARTS = {  # of an agent's criteria: the option's ending → the key
 }
 
 
-def criteria_options(command: F) -> F:
+def add_criteria_options(command: _CommandT) -> _CommandT:
     """Outcome, acceptance criteria, and for each agent its promise and how that is verified."""
     for role in reversed(ROLES):
-        command = _role_options(role, command)
+        command = _add_role_options(role, command)
     for option in reversed(
         [
             click.option("--outcome", metavar="TEXT", help="One sentence: what is true when it is done."),
@@ -33,7 +33,7 @@ def criteria_options(command: F) -> F:
                 metavar="TEXT",
                 help="A requirement that can be checked; repeat it for more.",
             ),
-            click.option("--max-iterations", type=Count(), metavar="N", help="Most iterations of each agent."),
+            click.option("--max-iterations", type=CountParam(), metavar="N", help="Most iterations of each agent."),
             click.option(
                 "--verify-config",
                 metavar="JSON|@FILE",
@@ -45,7 +45,7 @@ def criteria_options(command: F) -> F:
     return command
 
 
-def _role_options(role: str, command: F) -> F:
+def _add_role_options(role: str, command: _CommandT) -> _CommandT:
     def name(part: str) -> str:
         return f"--{role}-{part}"
 
@@ -63,21 +63,21 @@ def _role_options(role: str, command: F) -> F:
         ),
         click.option(name("verify-config"), metavar="JSON|@FILE", help="Options of the verification."),
         click.option(name("description"), metavar="TEXT", help="What success means for it, in its prompt."),
-        click.option(name("max-iterations"), type=Count(), metavar="N", help="Its most iterations."),
+        click.option(name("max-iterations"), type=CountParam(), metavar="N", help="Its most iterations."),
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def completion_of(given: Mapping[str, Any]) -> dict[str, object]:
+def build_completion(given: Mapping[str, Any]) -> dict[str, object]:
     """The options as YAML would have them: what was not given is not there."""
     completion: dict[str, object] = {}
     if given["outcome"] is not None:
         completion["outcome"] = given["outcome"]
     if given["acceptance"]:
         completion["acceptance_criteria"] = [*given["acceptance"]]
-    agents: dict[str, dict[str, object]] = {role: _criteria(role, given) for role in ROLES}
+    agents: dict[str, dict[str, object]] = {role: _build_criteria(role, given) for role in ROLES}
     _add_shared_config(agents, given["verify_config"])
     for role, criteria in agents.items():
         if given["max_iterations"] is not None:
@@ -87,16 +87,18 @@ def completion_of(given: Mapping[str, Any]) -> dict[str, object]:
     return completion
 
 
-def _criteria(role: str, given: Mapping[str, Any]) -> dict[str, object]:
-    criteria = {key: given[f"{role}_{part}"] for part, key in _PARTS.items() if given[f"{role}_{part}"] is not None}
-    config = _config(f"--{role}-verify-config", given[f"{role}_verify_config"])
+def _build_criteria(role: str, given: Mapping[str, Any]) -> dict[str, object]:
+    criteria = {
+        key: given[f"{role}_{part}"] for part, key in _CRITERIA_KEYS.items() if given[f"{role}_{part}"] is not None
+    }
+    config = _read_config(f"--{role}-verify-config", given[f"{role}_verify_config"])
     if (command := given[f"{role}_verify_cmd"]) is not None:
         config = {**config, "command": command}
     return {**criteria, "verification_config": config} if config else criteria
 
 
 def _add_shared_config(agents: Mapping[str, dict[str, object]], text: str | None) -> None:
-    config = _config("--verify-config", text)
+    config = _read_config("--verify-config", text)
     if not config.keys() & {*ROLES} and config:
         meant = [role for role in ROLES if agents[role]]
         if len(meant) != 1:
@@ -111,7 +113,7 @@ def _add_shared_config(agents: Mapping[str, dict[str, object]], text: str | None
         agents[role]["verification_config"] = {**own, **(known if isinstance(known, dict) else {})}
 
 
-def _config(option: str, text: str | None) -> dict[str, object]:
+def _read_config(option: str, text: str | None) -> dict[str, object]:
     if text is None:
         return {}
     import msgspec

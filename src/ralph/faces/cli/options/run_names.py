@@ -11,25 +11,27 @@ if TYPE_CHECKING:
 
     from ralph.stores.runs import RunRecord
 
-MOST = 20
+MAX_OFFERED_RUNS = 20
 
 
-def any_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+def complete_any_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """The latest, the newest first."""
-    return _offered(incomplete, lambda run: True)
+    return _complete_runs(incomplete, lambda run: True)
 
 
-def active_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+def complete_active_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Those that go on."""
-    return _offered(incomplete, lambda run: run.ended_at is None)
+    return _complete_runs(incomplete, lambda run: run.ended_at is None)
 
 
-def prompt_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+def complete_resumable_run(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
     """Those of `ralph run` that have ended."""
-    return _offered(incomplete, lambda run: run.kind == "run" and run.ended_at is not None)
+    return _complete_runs(incomplete, lambda run: run.kind == "run" and run.ended_at is not None)
 
 
-def _offered(incomplete: str, fits: "Callable[[RunRecord], bool]") -> "list[CompletionItem]":
+def _complete_runs(incomplete: str, fits: "Callable[[RunRecord], bool]") -> "list[CompletionItem]":
     from click.shell_completion import CompletionItem
 
     from ralph.app import paths as places
@@ -37,7 +39,7 @@ def _offered(incomplete: str, fits: "Callable[[RunRecord], bool]") -> "list[Comp
     from ralph.model.errors import RalphError
 
     try:
-        runs = status.recent(places.find(os.getcwd()), MOST)
+        runs = status.list_recent_runs(places.find_paths(os.getcwd()), MAX_OFFERED_RUNS)
     except RalphError:
         return []  # a word about it would land in the middle of the user's line
     return [

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from ralph.app.board.active import Loop
+    from ralph.app.board.active import ActiveTask
 
-NONE = "No active Ralph loops."
+NO_LOOPS_MESSAGE = "No active Ralph loops."
 
 
-def loops_text(loops: "Sequence[Loop]") -> str:
+def render_loops_text(loops: "Sequence[ActiveTask]") -> str:
     """A line each; those whose run is gone apart."""
     now = time.time()
     active = [
         f"  {loop.task} ({loop.stage}): iteration {loop.iteration}/{loop.max_iterations},"
-        f" started {ago(now - loop.started_at)} ago"
+        f" started {format_age(now - loop.started_at)} ago"
         for loop in loops
         if loop.alive
     ]
@@ -26,25 +26,25 @@ def loops_text(loops: "Sequence[Loop]") -> str:
         for loop in loops
         if not loop.alive
     ]
-    lines = ["Active Ralph Loops:", *active] if active else [NONE]
+    lines = ["Active Ralph Loops:", *active] if active else [NO_LOOPS_MESSAGE]
     return "\n".join([*lines, *(["Cut off (go on with `ralph execute --resume`):", *cut_off] if cut_off else [])])
 
 
-def loops_json(loops: "Sequence[Loop]") -> str:
+def render_loops_json(loops: "Sequence[ActiveTask]") -> str:
     """For programs."""
     return msgspec.json.encode({"loops": loops}).decode()
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """42s, 5m, 1h5m, 2d3h: no more than one wants to know."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
     if whole < 3600:
         return f"{whole // 60}m"
-    large, small = ((whole // 3600, "h"), (whole // 60 % 60, "m")) if whole < 86400 else _days(whole)
+    large, small = ((whole // 3600, "h"), (whole // 60 % 60, "m")) if whole < 86400 else _split_days(whole)
     return "".join(f"{amount}{unit}" for amount, unit in (large, small) if amount)
 
 
-def _days(whole: int) -> tuple[tuple[int, str], tuple[int, str]]:
+def _split_days(whole: int) -> tuple[tuple[int, str], tuple[int, str]]:
     return (whole // 86400, "d"), (whole // 3600 % 24, "h")

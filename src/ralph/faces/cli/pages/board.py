@@ -5,50 +5,56 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ralph.core.text.plain import cells, plain
-from ralph.faces.board_words import EMPTY, LANE_NAMES, headline, slot_lines, state_of
-from ralph.faces.cli.pages.task_list import fitting
-from ralph.faces.glyphs import UNICODE, Glyphs
+from ralph.core.text.plain import count_cells, sanitize
+from ralph.faces.board_words import (
+    LANE_TITLES,
+    NO_TASKS_MESSAGE,
+    describe_card_state,
+    format_headline_parts,
+    render_slot_lines,
+)
+from ralph.faces.cli.pages.task_list import fit_to_terminal
+from ralph.faces.glyphs import UNICODE_GLYPHS, Glyphs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ralph.app.board.view import View
-    from ralph.model.board import Card
+    from ralph.app.board.view import BoardView
+    from ralph.model.board import TaskCard
 
-LISTED = 50  # cards of a lane: nobody reads ten thousand
+MAX_CARDS_PER_LANE = 50  # cards of a lane: nobody reads ten thousand
 
 
-def board_text(view: "View", glyphs: Glyphs) -> str:
+def render_board_text(view: "BoardView", glyphs: Glyphs) -> str:
     """Lanes with their cards, then who works."""
-    from ralph.app.board.view import lanes
+    from ralph.app.board.view import group_by_lane
 
     now = time.time()
-    lines = [f" {glyphs.dot} ".join(headline(view, now))]
+    lines = [f" {glyphs.dot} ".join(format_headline_parts(view, now))]
     if not view.cards:
-        lines += ["", EMPTY]
+        lines += ["", NO_TASKS_MESSAGE]
     else:
-        for lane, cards in lanes(view.cards).items():
-            lines += ["", f"{LANE_NAMES[lane]} {len(cards)}", *_cards(cards, view, glyphs)]
+        for lane, cards in group_by_lane(view.cards).items():
+            lines += ["", f"{LANE_TITLES[lane]} {len(cards)}", *_render_cards(cards, view, glyphs)]
     for slot in view.slots:
-        lines += ["", *slot_lines(slot, now)]
-    return "\n".join(fitting(line) for line in lines)
+        lines += ["", *render_slot_lines(slot, now)]
+    return "\n".join(fit_to_terminal(line) for line in lines)
 
 
-def board_json(view: "View") -> str:
+def render_board_json(view: "BoardView") -> str:
     """For programs."""
-    from ralph.app.board.view import LANES, lanes
+    from ralph.app.board.view import LANES, group_by_lane
 
-    found = lanes(view.cards, cancelled=True)
+    found = group_by_lane(view.cards, cancelled=True)
     return msgspec.json.encode(
         {
             "place": view.place,
             "lanes": [
-                {"name": lane, "count": len(found[lane]), "tasks": [_record(card, view) for card in found[lane]]}
+                {"name": lane, "count": len(found[lane]), "tasks": [_card_to_dict(card, view) for card in found[lane]]}
                 for lane in LANES
             ],
             "slots": view.slots,
-            "done": view.count("done"),
+            "done": view.count_status("done"),
             "total": len(view.cards),
             "spent_usd": view.spent_usd,
             "since": view.since,
@@ -56,27 +62,29 @@ def board_json(view: "View") -> str:
     ).decode()
 
 
-def _cards(cards: "Sequence[Card]", view: "View", glyphs: Glyphs) -> list[str]:
-    shown = cards[:LISTED]
-    width = max((cells(card.id) for card in shown), default=0)
-    lines = [f"  {card.id}{' ' * (width - cells(card.id))}  {_told(card, view, glyphs)}" for card in shown]
+def _render_cards(cards: "Sequence[TaskCard]", view: "BoardView", glyphs: Glyphs) -> list[str]:
+    shown = cards[:MAX_CARDS_PER_LANE]
+    width = max((count_cells(card.id) for card in shown), default=0)
+    lines = [
+        f"  {card.id}{' ' * (width - count_cells(card.id))}  {_describe_card(card, view, glyphs)}" for card in shown
+    ]
     if len(shown) < len(cards):
         lines.append(f"  {glyphs.ellipsis} {len(cards) - len(shown)} more: `ralph task list --all`")
     return lines
 
 
-def _told(card: "Card", view: "View", glyphs: Glyphs) -> str:
-    title, state = plain(card.title).replace("\n", " "), state_of(card, view, glyphs)
+def _describe_card(card: "TaskCard", view: "BoardView", glyphs: Glyphs) -> str:
+    title, state = sanitize(card.title).replace("\n", " "), describe_card_state(card, view, glyphs)
     if state.tone in ("ready", "done"):
         return title
-    return f"{title}  {state.text}" + (f": {state.why}" if state.why else "")
+    return f"{title}  {state.text}" + (f": {state.reason}" if state.reason else "")
 
 
-def _record(card: "Card", view: "View") -> dict[str, object]:
-    state = state_of(card, view, UNICODE)
+def _card_to_dict(card: "TaskCard", view: "BoardView") -> dict[str, object]:
+    state = describe_card_state(card, view, UNICODE_GLYPHS)
     return {
         **msgspec.structs.asdict(card),
         "state": state.tone,
-        "why": view.remarks.get(card.id),
-        "waits_for": view.waits.get(card.id, ()),
+        "why": view.reasons.get(card.id),
+        "waits_for": view.waits_for.get(card.id, ()),
     }

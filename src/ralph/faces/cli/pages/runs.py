@@ -8,46 +8,47 @@ import msgspec
 
 from ralph.app import paths as places
 from ralph.app.runs import status
-from ralph.core.text.quantities import duration, money
+from ralph.core.text.quantities import format_duration, format_money
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ralph.stores.runs import RunRecord
 
-_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
-DOING = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}
+_OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
+ACTIVITY_LABELS = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}
 
 
-def overview(as_json: bool, last: int = 5) -> str:
+def render_status(as_json: bool, last: int = 5) -> str:
     """The newest runs of this repository, the active one first."""
-    runs = status.recent(places.find(os.getcwd()), last)
+    runs = status.list_recent_runs(places.find_paths(os.getcwd()), last)
     if as_json:
-        return records(runs)
+        return render_runs_json(runs)
     if not runs:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
-    return "\n".join(map(line, sorted(runs, key=lambda r: r.ended_at is not None)))
+    return "\n".join(map(format_run, sorted(runs, key=lambda r: r.ended_at is not None)))
 
 
-def line(run: "RunRecord") -> str:
+def format_run(run: "RunRecord") -> str:
     """One run in one line."""
-    mark = _MARKS.get(run.outcome, "✗")
+    mark = _OUTCOME_MARKS.get(run.outcome, "✗")
     who = f"{run.task} · {run.agent}" if run.task else run.agent
     if run.ended_at is None:
         elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
-        doing = DOING.get(run.doing, run.doing)
-        told = f"iteration {run.iteration}/{run.limit} · {duration(elapsed)} · {money(run.cost_usd)} · {doing}"
+        doing = ACTIVITY_LABELS.get(run.doing, run.doing)
+        spent = f"{format_duration(elapsed)} · {format_money(run.cost_usd)}"
+        told = f"iteration {run.iteration}/{run.limit} · {spent} · {doing}"
         return f"{mark} {run.id}  running  {who} · {told} · pid {run.pid}"
-    used = f"{run.iteration}/{run.limit} iterations · {duration(run.elapsed)} · {money(run.cost_usd)}"
+    used = f"{run.iteration}/{run.limit} iterations · {format_duration(run.elapsed)} · {format_money(run.cost_usd)}"
     return f"{mark} {run.id}  {run.outcome}  {who} · {used} · {run.why}"
 
 
-def records(runs: "Sequence[RunRecord]") -> str:
+def render_runs_json(runs: "Sequence[RunRecord]") -> str:
     """As JSON, for programs."""
-    return msgspec.json.encode({"runs": [record(run) for run in runs]}).decode()
+    return msgspec.json.encode({"runs": [run_to_dict(run) for run in runs]}).decode()
 
 
-def record(run: "RunRecord") -> dict[str, object]:
+def run_to_dict(run: "RunRecord") -> dict[str, object]:
     """One run for programs."""
     active = run.ended_at is None
     return {

@@ -5,16 +5,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from ralph.core.text.plain import one_line
-from ralph.faces.cli.pages.task_list import MARKS
-from ralph.model.board import Card, NoSuchTask
+from ralph.faces.cli.pages.task_list import STATUS_MARKS
+from ralph.model.board import NoSuchTask, TaskCard
 
-DEEPEST = 40  # levels; below, the rest of a chain is only counted
+MAX_GRAPH_DEPTH = 40  # levels; below, the rest of a chain is only counted
 
 
-class Graph:
+class TaskGraph:
     """Some cards and the needs between them."""
 
-    def __init__(self, cards: Sequence[Card]) -> None:
+    def __init__(self, cards: Sequence[TaskCard]) -> None:
         self._cards = {card.id: card for card in cards}
         self._needs = {card.id: [need for need in card.needs if need in self._cards] for card in cards}
         self._followers: dict[str, list[str]] = {card.id: [] for card in cards}
@@ -22,30 +22,32 @@ class Graph:
             for need in needs:
                 self._followers[need].append(id_)
 
-    def around(self, id_: str) -> "Graph":
+    def select_around(self, id_: str) -> "TaskGraph":
         """What a task needs, and what needs it, directly or not."""
         if id_ not in self._cards:
             raise NoSuchTask(f"no task {id_!r}", "see `ralph task list`")
-        kept = {*_reached(id_, self._needs), *_reached(id_, self._followers)}
-        return Graph([card for card in self._cards.values() if card.id in kept])
+        kept = {*_find_reachable(id_, self._needs), *_find_reachable(id_, self._followers)}
+        return TaskGraph([card for card in self._cards.values() if card.id in kept])
 
-    def text(self) -> str:
+    def render_text(self) -> str:
         """Below each task those that wait for it; one that waits for several is drawn out only once."""
-        return "\n".join(self._lines()) if self._cards else "No tasks here yet. Make one with `ralph task create`."
+        return (
+            "\n".join(self._render_lines()) if self._cards else "No tasks here yet. Make one with `ralph task create`."
+        )
 
-    def dot(self) -> str:
+    def render_dot(self) -> str:
         """For Graphviz."""
-        nodes = [f"  {_quoted(c.id)} [label={_quoted(f'{c.id} {c.title}')}];" for c in self._cards.values()]
-        edges = [f"  {_quoted(need)} -> {_quoted(id_)};" for id_, needs in self._needs.items() for need in needs]
+        nodes = [f"  {_quote_dot(c.id)} [label={_quote_dot(f'{c.id} {c.title}')}];" for c in self._cards.values()]
+        edges = [f"  {_quote_dot(need)} -> {_quote_dot(id_)};" for id_, needs in self._needs.items() for need in needs]
         return "\n".join(["digraph tasks {", *nodes, *edges, "}"])
 
-    def json(self) -> str:
+    def render_json(self) -> str:
         """For programs: an edge leads from what is needed to what needs it."""
         tasks = [{"id": c.id, "title": c.title, "status": c.status, "needs": c.needs} for c in self._cards.values()]
         edges = [{"from": need, "to": id_} for id_, needs in self._needs.items() for need in needs]
         return msgspec.json.encode({"tasks": tasks, "edges": edges}).decode()
 
-    def _lines(self) -> Iterator[str]:
+    def _render_lines(self) -> Iterator[str]:
         drawn: set[str] = set()
         # (task, what leads to it, what leads to those below it, depth)
         pending = [(id_, "", "", 0) for id_, needs in reversed(self._needs.items()) if not needs]
@@ -53,24 +55,24 @@ class Graph:
             id_, lead, below, depth = pending.pop()
             followers = self._followers[id_]
             again = id_ in drawn and bool(followers)
-            yield f"{lead}{self._told(id_)}{' …above' if again else ''}"
+            yield f"{lead}{self._describe_task(id_)}{' …above' if again else ''}"
             if again or (not followers):
                 continue
             drawn.add(id_)
-            if depth == DEEPEST:
-                yield f"{below}└─ … {len(_reached(id_, self._followers)) - 1} below it: ralph task graph {id_}"
+            if depth == MAX_GRAPH_DEPTH:
+                yield f"{below}└─ … {len(_find_reachable(id_, self._followers)) - 1} below it: ralph task graph {id_}"
                 continue
             last = followers[-1]
             for follower in reversed(followers):
                 branch, rest = ("└─ ", "   ") if follower is last else ("├─ ", "│  ")
                 pending.append((follower, below + branch, below + rest, depth + 1))
 
-    def _told(self, id_: str) -> str:
+    def _describe_task(self, id_: str) -> str:
         card = self._cards[id_]
-        return f"{MARKS[card.status]} {id_}  {one_line(card.title, 60)}"
+        return f"{STATUS_MARKS[card.status]} {id_}  {one_line(card.title, 60)}"
 
 
-def _reached(start: str, steps: Mapping[str, Collection[str]]) -> set[str]:
+def _find_reachable(start: str, steps: Mapping[str, Collection[str]]) -> set[str]:
     found, pending = {start}, [start]
     while pending:
         new = {id_ for id_ in steps[pending.pop()] if id_ not in found}
@@ -79,5 +81,5 @@ def _reached(start: str, steps: Mapping[str, Collection[str]]) -> set[str]:
     return found
 
 
-def _quoted(text: str) -> str:
+def _quote_dot(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

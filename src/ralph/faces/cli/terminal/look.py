@@ -6,16 +6,16 @@ from typing import Literal, TextIO
 
 from msgspec import Struct
 
-from ralph.faces.glyphs import UNICODE, GlyphChoice, Glyphs, glyphs_for
+from ralph.faces.glyphs import UNICODE_GLYPHS, GlyphChoice, Glyphs, resolve_glyphs
 
 ColorChoice = Literal["auto", "always", "never"]
 
-USUAL_WIDTH = 80  # of a terminal that does not tell
-NARROWEST = 24
-LOG_WIDTH = 200  # of one-line things where no terminal sets a width
+DEFAULT_TERMINAL_WIDTH = 80  # of a terminal that does not tell
+MIN_TERMINAL_WIDTH = 24
+DEFAULT_LOG_WIDTH = 200  # of one-line things where no terminal sets a width
 
 
-class Paint(Struct, frozen=True):
+class Palette(Struct, frozen=True):
     """What is sent to change the colour: nothing at all, where colour is off."""
 
     bold: str = ""
@@ -27,16 +27,16 @@ class Paint(Struct, frozen=True):
     off: str = ""
 
 
-NO_PAINT = Paint()
-PAINT = Paint(
+NO_PALETTE = Palette()
+ANSI_PALETTE = Palette(
     bold="\x1b[1m", dim="\x1b[2m", red="\x1b[31m", green="\x1b[32m", yellow="\x1b[33m", cyan="\x1b[36m", off="\x1b[0m"
 )
 
 
-class Look(Struct, frozen=True):
+class TerminalStyle(Struct, frozen=True):
     """What a display needs to know of its terminal and its user."""
 
-    glyphs: Glyphs = UNICODE
+    glyphs: Glyphs = UNICODE_GLYPHS
     color: bool = False
     width: int = 0  # cells in a line; 0: a log, whose lines are not wrapped
     timestamps: bool = False
@@ -48,12 +48,12 @@ class Look(Struct, frozen=True):
     stream_agent_output: bool = True
 
     @property
-    def paint(self) -> Paint:
+    def palette(self) -> Palette:
         """Its colours."""
-        return PAINT if self.color else NO_PAINT
+        return ANSI_PALETTE if self.color else NO_PALETTE
 
 
-def look_for(
+def resolve_style(
     stream: TextIO | None,
     environment: Mapping[str, str],
     *,
@@ -65,13 +65,13 @@ def look_for(
     verbose: bool = False,
     stream_agent_output: bool = True,
     progress: bool = True,
-) -> Look:
+) -> TerminalStyle:
     """What suits this stream, this environment and these wishes."""
     is_tty = has_terminal(stream)
-    return Look(
-        glyphs=glyphs_for(glyphs, environment, getattr(stream, "encoding", None)),
+    return TerminalStyle(
+        glyphs=resolve_glyphs(glyphs, environment, getattr(stream, "encoding", None)),
         color=wants_color(color, environment, is_tty),
-        width=width_for(stream, environment) if is_tty else 0,
+        width=resolve_width(stream, environment) if is_tty else 0,
         timestamps=not is_tty if timestamps is None else timestamps,
         max_output_lines=max_output_lines,
         max_output_chars=max_output_chars,
@@ -102,20 +102,20 @@ def has_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def width_for(stream: TextIO | None, environment: Mapping[str, str]) -> int:
+def resolve_width(stream: TextIO | None, environment: Mapping[str, str]) -> int:
     """The columns the user names, else those the terminal has."""
     named = environment.get("COLUMNS", "")
     if named.isdecimal() and int(named):
-        return max(NARROWEST, int(named))
+        return max(MIN_TERMINAL_WIDTH, int(named))
     try:
-        return max(NARROWEST, columns(stream.fileno())) if stream else USUAL_WIDTH
+        return max(MIN_TERMINAL_WIDTH, read_terminal_width(stream.fileno())) if stream else DEFAULT_TERMINAL_WIDTH
     except (OSError, ValueError):
-        return USUAL_WIDTH
+        return DEFAULT_TERMINAL_WIDTH
 
 
-def columns(fd: int) -> int:
+def read_terminal_width(fd: int) -> int:
     """How wide the terminal is now."""
     try:
-        return os.get_terminal_size(fd).columns or USUAL_WIDTH
+        return os.get_terminal_size(fd).columns or DEFAULT_TERMINAL_WIDTH
     except OSError:
-        return USUAL_WIDTH
+        return DEFAULT_TERMINAL_WIDTH

@@ -5,9 +5,9 @@ import errno
 import os
 from typing import TextIO
 
-from ralph.faces.cli.terminal.look import columns
+from ralph.faces.cli.terminal.look import read_terminal_width
 
-PATIENCE = 2.0  # seconds a non-blocking reader may let us wait before text is dropped
+MAX_WRITE_WAIT_SECONDS = 2.0  # seconds a non-blocking reader may let us wait before text is dropped
 
 
 class Output:
@@ -16,69 +16,69 @@ class Output:
     def __init__(self, fd: int, encoding: str = "utf-8") -> None:
         self._fd = fd  # negative: nobody listens
         self._encoding = encoding
-        self._patience = PATIENCE
-        self._torn = False
-        self.lost = ""  # why some of it was
+        self._max_wait_seconds = MAX_WRITE_WAIT_SECONDS
+        self._is_torn = False
+        self.write_error = ""  # why some of it was
 
     @classmethod
-    def on(cls, stream: TextIO | None) -> "Output":
+    def for_stream(cls, stream: TextIO | None) -> "Output":
         """On a stream's descriptor. A stream closed at start has none: its number may by now be anyone's file."""
         if stream is None or stream.closed:
             return cls(-1)
         try:
-            return cls(stream.fileno(), _known(stream.encoding))
+            return cls(stream.fileno(), _normalize_encoding(stream.encoding))
         except OSError:  # what tests put in its place has no descriptor
-            return Captured(stream)
+            return StreamOutput(stream)
 
     def __call__(self, text: str) -> None:
         """Show text."""
-        self.send(text.encode(self._encoding, "replace"))
+        self.write_bytes(text.encode(self._encoding, "replace"))
 
-    def send(self, data: bytes) -> None:
+    def write_bytes(self, data: bytes) -> None:
         """Write bytes in full."""
         if self._fd < 0:
             return
-        if self._torn:
+        if self._is_torn:
             data = b"\n" + data
         try:
-            self._torn = not self._sent(memoryview(data))
+            self._is_torn = not self._write_all(memoryview(data))
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                self.lost = error.strerror or str(error)  # a full disk may get room again
+                self.write_error = error.strerror or str(error)  # a full disk may get room again
             else:
                 self._fd = -1
 
-    def columns(self) -> int:
+    def read_width(self) -> int:
         """How wide the terminal is now."""
-        return columns(self._fd)
+        return read_terminal_width(self._fd)
 
-    def _sent(self, data: memoryview) -> bool:
+    def _write_all(self, data: memoryview) -> bool:
         while data:
             try:
                 data = data[os.write(self._fd, data) :]
-                self._patience = PATIENCE
+                self._max_wait_seconds = MAX_WRITE_WAIT_SECONDS
             except BlockingIOError:
-                if not self._writable():
-                    self._patience = 0.0  # once is enough: a stuck reader must not slow the loop
+                if not self._wait_until_writable():
+                    self._max_wait_seconds = 0.0  # once is enough: a stuck reader must not slow the loop
                     return False
         return True
 
-    def _writable(self) -> bool:
+    def _wait_until_writable(self) -> bool:
         import select  # only a non-blocking stdout needs it
 
         poll = select.poll()
         poll.register(self._fd, select.POLLOUT)
-        return bool(poll.poll(self._patience * 1000))
+        return bool(poll.poll(self._max_wait_seconds * 1000))
 
 
-class Captured(Output):
+class StreamOutput(Output):
     """A stream without a descriptor."""
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__(-1, _known(stream.encoding))
+        super().__init__(-1, _normalize_encoding(stream.encoding))
         self._stream = stream
 
-    def send(self, data: bytes) -> None:
+    def write_bytes(self, data: bytes) -> None:
         """Write through the stream itself."""
         try:
             self._stream.write(data.decode(self._encoding))
@@ -87,7 +87,7 @@ class Captured(Output):
             pass
 
 
-def _known(encoding: str | None) -> str:
+def _normalize_encoding(encoding: str | None) -> str:
     try:
         return codecs.lookup(encoding or "ascii").name
     except LookupError:
