@@ -223,12 +223,19 @@ def stream(bench: Bench) -> Iterator[Row]:
     yield Row(
         "200 MB stream, of msgspec decoding the same lines",
         middle / statistics.median(decoded),
-        best / max(decoded),
-        "×",
-        Target("≥", 0.4),
-        rate,
+        best=best / max(decoded),
+        unit="×",
+        target=Target("≥", 0.4),
+        detail=rate,
     )
-    yield Row("200 MB stream, parsed, logged, shown", middle, best, "MB/s", Target("≥", 150), f"{len(ralph)} rounds")
+    yield Row(
+        "200 MB stream, parsed, logged, shown",
+        middle,
+        best=best,
+        unit="MB/s",
+        target=Target("≥", 150),
+        detail=f"{len(ralph)} rounds",
+    )
     yield memory("200 MB stream, peak memory", peaks)
     yield from long_line(bench)
 
@@ -240,7 +247,14 @@ def long_line(bench: Bench) -> Iterator[Row]:
     seconds = [each.seconds for each in ended]
     size = f"one line of {data.stat().st_size / MB:.0f} MB"
     data.unlink()
-    yield Row(f"{size}, whole command", statistics.median(seconds), min(seconds), "s", None, f"{len(seconds)} rounds")
+    yield Row(
+        f"{size}, whole command",
+        statistics.median(seconds),
+        best=min(seconds),
+        unit="s",
+        target=None,
+        detail=f"{len(seconds)} rounds",
+    )
     yield memory(f"{size}, peak memory", [each.peak for each in ended])
 
 
@@ -264,7 +278,14 @@ def growth(bench: Bench) -> Iterator[Row]:
     before, after = (statistics.median(seen[mark]) for mark in (early, late))
     lowest = min(seen[late]) - min(seen[early])
     figures = f"{before / MB:.1f} → {after / MB:.1f} MB in {seconds:.1f} s"
-    yield Row("memory, 500th iteration less 50th", (after - before) / MB, lowest / MB, "MB", Target("≤", 1), figures)
+    yield Row(
+        "memory, 500th iteration less 50th",
+        (after - before) / MB,
+        best=lowest / MB,
+        unit="MB",
+        target=Target("≤", 1),
+        detail=figures,
+    )
 
 
 def generated(bench: Bench, kind: str) -> Path:
@@ -284,12 +305,17 @@ def ratio(what: str, times: list[float], base: list[float], target: Target) -> R
     """Median over median, minimum over minimum."""
     middle, low = statistics.median(times), statistics.median(base)
     detail = f"{middle * KB:.1f} / {low * KB:.1f} ms, {len(times)} rounds"
-    return Row(what, middle / low, min(times) / min(base), "×", target, detail)
+    return Row(what, middle / low, best=min(times) / min(base), unit="×", target=target, detail=detail)
 
 
 def memory(what: str, peaks: list[float]) -> Row:
     return Row(
-        what, statistics.median(peaks) / MB, min(peaks) / MB, "MB", Target("≤", 56), f"at most {max(peaks) / MB:.1f}"
+        what,
+        statistics.median(peaks) / MB,
+        best=min(peaks) / MB,
+        unit="MB",
+        target=Target("≤", 56),
+        detail=f"at most {max(peaks) / MB:.1f}",
     )
 
 
@@ -368,7 +394,7 @@ def prepared(ralph: str, scratch: Path) -> Bench:
     home = scratch / "home"
     home.mkdir()
     environment = {"PATH": f"{scratch / 'bin'}:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
-    return Bench(ralph, interpreter(ralph), agent, scratch, environment)
+    return Bench(ralph, interpreter(ralph), agent=agent, scratch=scratch, environment=environment)
 
 
 def main() -> None:

@@ -60,16 +60,20 @@ def test_a_turn_that_starts_says_nothing() -> None:
 
 def test_a_command_starts_with_all_its_words() -> None:
     assert events_of(item("started", "command_execution", command="bash -lc 'ls -la'")) == [
-        ToolStarted("i1", "Bash", "bash -lc 'ls -la'")
+        ToolStarted(id="i1", name="Bash", summary="bash -lc 'ls -la'")
     ]
 
 
 @pytest.mark.parametrize(
     ("output", "code", "expected"),
     [
-        ("cat: no such file", 1, ToolEnded("i1", "cat: no such file", "exit code 1: cat: no such file", 1, 17)),
+        (
+            "cat: no such file",
+            1,
+            ToolEnded("i1", "cat: no such file", error="exit code 1: cat: no such file", lines=1, chars=17),
+        ),
         ("", 3, ToolEnded("i1", "", "exit code 3")),
-        ("hello\n", 0, ToolEnded("i1", "hello\n", None, 1, 6)),
+        ("hello\n", 0, ToolEnded("i1", "hello\n", error=None, lines=1, chars=6)),
     ],
 )
 def test_a_command_ends_with_its_output_or_error(output: str, code: int, expected: ToolEnded) -> None:
@@ -92,16 +96,16 @@ def test_an_item_we_do_not_know_is_kept() -> None:
 
 def test_a_turn_ends_with_tokens_and_no_cost() -> None:
     usage = Usage(25030, 673, cache_read_tokens=21760)
-    assert events_of(said("hi"), DONE)[1:] == [Spent(None, usage), Finished(True, "hi", usage=usage)]
+    assert events_of(said("hi"), DONE)[1:] == [Spent(None, usage), Finished(ok=True, text="hi", usage=usage)]
 
 
 def test_a_turn_without_tokens_still_ends() -> None:
-    assert events_of({"type": "turn.completed"}) == [Spent(), Finished(True)]
+    assert events_of({"type": "turn.completed"}) == [Spent(), Finished(ok=True)]
 
 
 def test_a_tool_told_only_at_its_end_starts_and_ends() -> None:
     change = item("completed", "file_change", changes=[{"path": "a", "kind": "add"}, {"path": "b"}], status="completed")
-    assert events_of(change) == [ToolStarted("i1", "Edit", "a, b"), ToolEnded("i1")]
+    assert events_of(change) == [ToolStarted(id="i1", name="Edit", summary="a, b"), ToolEnded("i1")]
 
 
 def test_other_tools() -> None:
@@ -111,9 +115,9 @@ def test_other_tools() -> None:
         item("completed", "web_search", "w", query="python"),
     )
     assert told == [
-        ToolStarted("m", "db.query"),
+        ToolStarted(id="m", name="db.query"),
         ToolEnded("m", "", "no db"),
-        ToolStarted("w", "WebSearch", "python"),
+        ToolStarted(id="w", name="WebSearch", summary="python"),
         ToolEnded("w"),
     ]
 

@@ -51,7 +51,7 @@ DONE = {"type": "result", "status": "success", "stats": {"input_tokens": 300, "o
 
 def test_pieces_are_said_when_they_are_whole() -> None:
     told = events_of(piece("hel", delta=True), piece("lo", delta=True), use("read_file", file_path="a"))
-    assert told == [Said("hello"), ToolStarted("t1", "read_file", "a")]
+    assert told == [Said("hello"), ToolStarted(id="t1", name="read_file", summary="a")]
 
 
 def test_growing_pieces_are_said_once() -> None:  # REQUIREMENTS §4: cumulative chunks
@@ -76,10 +76,10 @@ def test_words_before_the_last_tool_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        ({"status": "success", "output": "a\nb"}, ToolEnded("t1", "a\nb", None, 2, 3)),
+        ({"status": "success", "output": "a\nb"}, ToolEnded("t1", "a\nb", error=None, lines=2, chars=3)),
         ({"status": "success"}, ToolEnded("t1")),
         ({"status": "error", "error": {"type": "x", "message": "no file"}}, ToolEnded("t1", "", "no file")),
-        ({"status": "error", "output": "bad"}, ToolEnded("t1", "", "bad", 1, 3)),
+        ({"status": "error", "output": "bad"}, ToolEnded("t1", "", error="bad", lines=1, chars=3)),
     ],
 )
 def test_a_tools_end(result: dict[str, Any], expected: ToolEnded) -> None:
@@ -96,7 +96,7 @@ def test_a_failed_result_is_an_error() -> None:
     failed = {"type": "result", "status": "error", "error": {"type": "FatalError", "message": "no quota"}}
     heard = heard_of(piece("x"), failed)
     assert (heard.closing, heard.error, heard.cut_short) == ("error", "no quota", False)
-    assert events_of(failed)[-1] == Finished(False, error="no quota")
+    assert events_of(failed)[-1] == Finished(ok=False, error="no quota")
 
 
 def test_its_own_turn_limit_cuts_it_short() -> None:

@@ -46,7 +46,11 @@ START = {"type": "step_start", "part": {}}
 def test_a_step_that_stops_is_the_end() -> None:
     told = events_of(START, said("bye"), finish("stop", 0.5))
     usage = Usage(100, 20, 3, 4)
-    assert told == [Said("bye"), Spent(0.5, usage), Finished(True, "bye", "", 0.5, usage, 1)]
+    assert told == [
+        Said("bye"),
+        Spent(0.5, usage),
+        Finished(ok=True, text="bye", error="", cost_usd=0.5, usage=usage, turns=1),
+    ]
 
 
 def test_the_session_is_told_once() -> None:
@@ -77,18 +81,21 @@ def test_an_answer_that_is_too_long_is_cut_short() -> None:
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ({"output": "ok\n", "metadata": {"exit": 0}}, ToolEnded("c1", "ok\n", None, 1, 3)),
-        ({"output": "no\n", "metadata": {"exit": 3}}, ToolEnded("c1", "no\n", "exit code 3: no", 1, 3)),
+        ({"output": "ok\n", "metadata": {"exit": 0}}, ToolEnded("c1", "ok\n", error=None, lines=1, chars=3)),
+        (
+            {"output": "no\n", "metadata": {"exit": 3}},
+            ToolEnded("c1", "no\n", error="exit code 3: no", lines=1, chars=3),
+        ),
         ({"status": "error", "error": "denied"}, ToolEnded("c1", "", "denied")),
     ],
 )
 def test_a_tool_is_told_when_it_is_over(state: dict[str, Any], expected: ToolEnded) -> None:
     told = events_of(used("bash", input={"command": "make", "description": "d"}, **state))
-    assert told == [ToolStarted("c1", "bash", "make"), expected]
+    assert told == [ToolStarted(id="c1", name="bash", summary="make"), expected]
 
 
 def test_a_path_in_its_own_spelling() -> None:
-    assert events_of(used("write", input={"filePath": "/a"}))[0] == ToolStarted("c1", "write", "/a")
+    assert events_of(used("write", input={"filePath": "/a"}))[0] == ToolStarted(id="c1", name="write", summary="/a")
 
 
 def test_a_todo_list_is_a_plan() -> None:
@@ -108,7 +115,7 @@ def test_an_error_has_words_and_status() -> None:
     line = {"type": "error", "error": {"name": "APIError", "data": {"message": "slow down", "statusCode": 429}}}
     heard = heard_of(line)
     assert (heard.closing, heard.error, heard.status) == ("error", "slow down", 429)
-    assert events_of({"type": "error", "error": {"name": "Odd"}}) == [Finished(False, error="Odd")]
+    assert events_of({"type": "error", "error": {"name": "Odd"}}) == [Finished(ok=False, error="Odd")]
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in TRANSCRIPTS.glob("opencode_*.ndjson")))

@@ -61,7 +61,7 @@ def told(done: subprocess.CompletedProcess[bytes]) -> list[object]:
 def judge(done: subprocess.CompletedProcess[bytes], mode: OutputMode = "stream") -> Reported:
     parser = scripted.build(AgentOptions(("scripted",))).parser(mode)
     parser.feed(done.stdout)
-    return classify_run(parser.summarize_run(), CommandExit(done.returncode, 1.0), done.stderr.decode())
+    return classify_run(parser.summarize_run(), CommandExit(code=done.returncode, seconds=1.0), done.stderr.decode())
 
 
 def said(done: subprocess.CompletedProcess[bytes]) -> Sequence[str]:
@@ -87,10 +87,10 @@ def test_a_whole_run_is_real_and_reads_like_claude(stage: Stage) -> None:
     assert (stage.folder / "sub/a.txt").read_text() == "one\n2\n"
     events = told(done)
     assert Said("hm", thinking=True) in events
-    assert ToolStarted("toolu_0001", "Write", "sub/a.txt") in events
-    assert ToolStarted("toolu_0003", "Bash", "cat sub/a.txt; echo oops >&2") in events
-    assert ToolEnded("toolu_0003", "one\n2\noops\n", None, 3, 11) in events
-    assert ToolEnded("toolu_0004", "", "Exit code 3\nno", 2, 14) in events
+    assert ToolStarted(id="toolu_0001", name="Write", summary="sub/a.txt") in events
+    assert ToolStarted(id="toolu_0003", name="Bash", summary="cat sub/a.txt; echo oops >&2") in events
+    assert ToolEnded("toolu_0003", "one\n2\noops\n", error=None, lines=3, chars=11) in events
+    assert ToolEnded("toolu_0004", "", error="Exit code 3\nno", lines=2, chars=14) in events
     assert Planned((Todo("read", "done"), Todo("write", "active"), Todo("test"))) in events
     assert isinstance(events[-1], Finished)
     reported = judge(done)

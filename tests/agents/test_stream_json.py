@@ -67,14 +67,14 @@ def result(words: str | None = "done", **more: object) -> dict[str, Any]:
 # -- what is told: 001-30, REQUIREMENTS §4 Claude ---------------------------------------------------
 def test_a_tool_starts_with_its_path() -> None:
     assert events_of(assistant(use("Read", file_path="/path/to/file.go"))) == [
-        ToolStarted("t1", "Read", "/path/to/file.go")
+        ToolStarted(id="t1", name="Read", summary="/path/to/file.go")
     ]
 
 
 def test_text_and_tool_of_one_message_come_in_order() -> None:
     assert events_of(assistant(text("look"), use("Read", file_path="a"))) == [
         Said("look"),
-        ToolStarted("t1", "Read", "a"),
+        ToolStarted(id="t1", name="Read", summary="a"),
     ]
 
 
@@ -84,25 +84,25 @@ def test_an_assistant_without_a_message_says_nothing() -> None:
 
 def test_a_type_we_do_not_know_is_kept_and_counted() -> None:
     line = b'{"type":"future_type","x":1}'
-    assert events_of(line) == [Unparsed(len(line), "future_type", line.decode())]
+    assert events_of(line) == [Unparsed(size=len(line), kind="future_type", sample=line.decode())]
     assert heard_of(line, line).unparsed == 2
 
 
 def test_a_broken_line_does_not_stop_the_stream() -> None:
     assert events_of(b"{not valid json", assistant(text("still here"))) == [
-        Unparsed(15, "", "{not valid json"),
+        Unparsed(size=15, kind="", sample="{not valid json"),
         Said("still here"),
     ]
 
 
 def test_a_tools_own_error_is_told() -> None:
     (event,) = events_of(user(answer("x", is_error=True, error="Permission denied")))
-    assert event == ToolEnded("t1", "x", "Permission denied", 1, 1)
+    assert event == ToolEnded("t1", "x", error="Permission denied", lines=1, chars=1)
 
 
 def test_without_one_the_content_is_the_error() -> None:
     (event,) = events_of(user(answer("File not found", is_error=True)))
-    assert event == ToolEnded("t1", "", "File not found", 1, 14)
+    assert event == ToolEnded("t1", "", error="File not found", lines=1, chars=14)
 
 
 def test_an_error_without_words_is_still_an_error() -> None:
@@ -199,7 +199,7 @@ def test_tasks_created_and_updated_one_by_one_are_a_plan_too() -> None:
     ],
 )
 def test_what_a_tool_is_about(tool: str, given: dict[str, Any], expected: str) -> None:
-    assert events_of(assistant(use(tool, **given))) == [ToolStarted("t1", tool, expected)]
+    assert events_of(assistant(use(tool, **given))) == [ToolStarted(id="t1", name=tool, summary=expected)]
 
 
 def test_a_long_command_is_cut() -> None:
@@ -294,14 +294,14 @@ def test_a_subagents_events_are_nested() -> None:
     )
     assert told == [
         Said("sub", nested=True),
-        ToolStarted("t1", "Read", "a", nested=True),
-        ToolEnded("t1", "x", None, 1, 1, nested=True),
+        ToolStarted(id="t1", name="Read", summary="a", nested=True),
+        ToolEnded("t1", "x", error=None, lines=1, chars=1, nested=True),
     ]
 
 
 def test_the_end_is_told_with_totals() -> None:
     told = events_of(result("done", total_cost_usd=0.5, num_turns=3, duration_ms=1500, usage={"input_tokens": 7}))
-    assert told[-1] == Finished(True, "done", "", 0.5, Usage(7), 3, 1.5)
+    assert told[-1] == Finished(ok=True, text="done", error="", cost_usd=0.5, usage=Usage(7), turns=3, seconds=1.5)
 
 
 # -- the final text: FACTS §4, REQUIREMENTS §4 Result text ------------------------------------------
@@ -359,7 +359,7 @@ def test_amps_error_is_an_error() -> None:  # 001-32
     line = {"type": "result", "subtype": "error_during_execution", "error": "it broke", "is_error": True}
     heard = heard_of(line)
     assert (heard.closing, heard.error) == ("error", "it broke")
-    assert events_of(line)[-1] == Finished(False, error="it broke")
+    assert events_of(line)[-1] == Finished(ok=False, error="it broke")
 
 
 def test_amps_success_has_tokens_and_no_cost() -> None:  # 001-32
@@ -367,7 +367,7 @@ def test_amps_success_has_tokens_and_no_cost() -> None:  # 001-32
     assert events_of({"type": "system", "subtype": "init", "session_id": "sess-123"}, line) == [
         Noted("session: sess-123"),
         Spent(None, Usage(100, cache_read_tokens=80)),
-        Finished(True, "ok", usage=Usage(100, cache_read_tokens=80), turns=3, seconds=1.234),
+        Finished(ok=True, text="ok", usage=Usage(100, cache_read_tokens=80), turns=3, seconds=1.234),
     ]
 
 
@@ -438,7 +438,7 @@ def test_a_damaged_line_is_mended(raw: bytes, expected: str) -> None:
 def test_blank_lines_and_carriage_returns_are_no_trouble() -> None:
     assert StreamJsonParser().feed(b'\n\r\n  \n{"type":"system","session_id":"x"}\r\n\n{oops\n') == [
         Noted("session: x"),
-        Unparsed(5, "", "{oops"),
+        Unparsed(size=5, kind="", sample="{oops"),
     ]
 
 
@@ -454,7 +454,7 @@ def test_a_long_line_is_not_built_but_its_tool_is_ended() -> None:
 
 def test_a_long_input_still_starts_its_tool() -> None:
     assert events_of(assistant(use("Write", file_path="big", content="x" * 3_000_000))) == [
-        ToolStarted("t1", "Write", "big")
+        ToolStarted(id="t1", name="Write", summary="big")
     ]
 
 
@@ -558,7 +558,7 @@ def test_a_flood_is_judged_as_its_lines_are(odd: str, ends: bool) -> None:
 def test_a_flood_leaves_out_thoughts_and_what_tools_printed() -> None:
     events = StreamJsonParser().feed(lines(*FILLER * 200))
     assert len(events) == 600
-    assert events[2] == ToolEnded("f", "", None, 0, 602)
+    assert events[2] == ToolEnded("f", "", error=None, lines=0, chars=602)
 
 
 def test_of_many_plans_in_a_flood_the_latest_is_told() -> None:
@@ -579,7 +579,7 @@ def _bare(event: AgentEvent) -> AgentEvent:
         case ToolEnded():
             return ToolEnded(event.id, "", event.error, nested=event.nested)
         case Unparsed():
-            return Unparsed(0)
+            return Unparsed(size=0)
         case Said() if len(event.text) > MAX_FLOOD_TEXT_CHARS:
             return Said(event.text[:MAX_FLOOD_TEXT_CHARS] + "…", False, event.nested)
         case _:

@@ -42,7 +42,13 @@ def test_importing_ralph_loads_nothing_of_it() -> None:
 
 
 def test_a_completion_spec_goes_to_json_and_back() -> None:  # 002-02, 002-03
-    coder = CompletionCriteria("DONE", "d", VerificationMethod.EXTERNAL, {"command": "true"}, 3)
+    coder = CompletionCriteria(
+        "DONE",
+        "d",
+        verification_method=VerificationMethod.EXTERNAL,
+        verification_config={"command": "true"},
+        max_iterations=3,
+    )
     spec = TaskCompletionSpec("o", ["a", "b"], coder=coder)
     assert TaskCompletionSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
     assert [*spec.to_dict()] == ["outcome", "acceptance_criteria", "coder"]

@@ -25,7 +25,7 @@ def test_a_ratio_compares_median_with_median_and_minimum_with_minimum() -> None:
 
 
 def test_the_table_is_markdown_with_one_line_a_row() -> None:
-    lines = table([Row("x", 1.234, 1.0, "×", Target("≤", 2), "1 / 1 ms")]).splitlines()
+    lines = table([Row("x", 1.234, best=1.0, unit="×", target=Target("≤", 2), detail="1 / 1 ms")]).splitlines()
     assert len(lines) == 3
     assert [cell.strip() for cell in lines[2].strip("|").split("|")] == [
         "x",

@@ -42,7 +42,7 @@ def test_text_becomes_what_the_setting_is() -> None:
     assert (given.maximum_iterations, given.completion_response, given.stream_agent_output) == (7, "10", False)
     assert (given.budget_usd, given.until) == (2.5, ("response", "file:DONE"))
     assert (given.agent.command, given.agent.environment, given.agent.pass_environment) == ("codex", {"A": "b"}, ("X",))
-    assert given.guardrails == (Guardrail("make test", "PREPEND"),)
+    assert given.guardrails == (Guardrail(command="make test", fail_action="PREPEND"),)
     assert given.scm is not None
     assert given.scm.tasks == ("commit", "push")
     assert (given.display.glyphs, given.display.timestamps) == ("ascii", True)

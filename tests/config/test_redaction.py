@@ -18,7 +18,7 @@ def test_variables_that_look_secret_are_hidden() -> None:  # 001-26
 
 def test_flags_and_commands_too() -> None:  # 001-26
     flags = ("--api-key=s3", "--token s3 -v", "--password", "s3", "--secret", "--model", "opus", "two words")
-    settings = Settings(agent=AgentSettings(flags=flags), guardrails=(Guardrail("DB_PASSWORD=s3 make test"),))
+    settings = Settings(agent=AgentSettings(flags=flags), guardrails=(Guardrail(command="DB_PASSWORD=s3 make test"),))
     text = msgspec.json.encode(redact_settings(settings)).decode()
     assert "s3" not in text
     assert redact_settings(settings)["agent"]["flags"] == [  # type: ignore[index]

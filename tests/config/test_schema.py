@@ -14,7 +14,7 @@ NAME = ".ralph/settings.json"
 
 def complaint(text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        check_layer(Layer(NAME, msgspec.json.decode(text), text))
+        check_layer(Layer(name=NAME, raw=msgspec.json.decode(text), text=text))
     return caught.value.message
 
 
@@ -25,7 +25,7 @@ def test_defaults_are_those_of_the_seed() -> None:  # 001-05
     assert (plain.agent.command, plain.agent.flags, plain.guardrails, plain.scm) == ("", (), (), None)
     assert plain.until == ("response",)
     assert plain.limits == Limits(10, None, None)
-    assert plain.patience == Patience(12, 5.0, 900.0, 3)
+    assert plain.patience == Patience(retries=12, delay=5.0, longest=900.0, empty_retries=3)
 
 
 def test_the_seeds_own_example_is_read() -> None:  # 001-05
@@ -124,7 +124,7 @@ def test_what_is_no_number_is_no_amount_and_no_time(key: str, number: float) -> 
     for part in filter(None, key.rpartition(".")[:1]):
         raw = {part: raw}
     with pytest.raises(ConfigError, match=f": {key.replace('.', '[.]')}: expected a number > 0.*, got {number}$"):
-        check_layer(Layer(NAME, raw))
+        check_layer(Layer(name=NAME, raw=raw))
 
 
 def test_an_open_quotation_shows_no_secret() -> None:  # 001-26
@@ -201,7 +201,7 @@ known_keys = st.sampled_from(Settings.__struct_encode_fields__)
 def test_any_json_gives_settings_or_a_config_error(raw: dict[str, object]) -> None:
     text = msgspec.json.encode(raw).decode()
     try:
-        check_layer(Layer(NAME, raw, text))
+        check_layer(Layer(name=NAME, raw=raw, text=text))
         said = ""
     except ConfigError as error:
         said = error.message

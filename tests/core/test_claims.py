@@ -62,16 +62,20 @@ def test_the_loose_rule_takes_the_first_promise_anywhere(text: str, found: str |
 @pytest.mark.parametrize(
     ("signals", "reported", "which"),
     [
-        (("response",), Reported("finished", "<response>done</response>"), "<response>DONE</response>"),
-        (("response",), Reported("finished", "<promise>DONE</promise>"), ""),
-        (("promise",), Reported("finished", "<promise>DONE</promise>"), "<promise>DONE</promise>"),
-        (("promise",), Reported("finished", "<promise>done</promise>"), ""),  # its text is case-sensitive
-        (("file:DONE",), Reported("finished", "", present=("DONE",)), "file DONE"),
-        (("file:DONE",), Reported("finished", ""), ""),
-        (("promise", "response"), Reported("finished", "<response>DONE</response>"), "<response>DONE</response>"),
-        (("response",), Reported("crashed", "<response>DONE</response>"), ""),
-        (("response",), Reported("refused", "<response>DONE</response>"), ""),
-        (("response",), Reported("timed_out", "<response>DONE</response>"), ""),
+        (("response",), Reported(outcome="finished", text="<response>done</response>"), "<response>DONE</response>"),
+        (("response",), Reported(outcome="finished", text="<promise>DONE</promise>"), ""),
+        (("promise",), Reported(outcome="finished", text="<promise>DONE</promise>"), "<promise>DONE</promise>"),
+        (("promise",), Reported(outcome="finished", text="<promise>done</promise>"), ""),  # its text is case-sensitive
+        (("file:DONE",), Reported(outcome="finished", text="", present=("DONE",)), "file DONE"),
+        (("file:DONE",), Reported(outcome="finished", text=""), ""),
+        (
+            ("promise", "response"),
+            Reported(outcome="finished", text="<response>DONE</response>"),
+            "<response>DONE</response>",
+        ),
+        (("response",), Reported(outcome="crashed", text="<response>DONE</response>"), ""),
+        (("response",), Reported(outcome="refused", text="<response>DONE</response>"), ""),
+        (("response",), Reported(outcome="timed_out", text="<response>DONE</response>"), ""),
     ],
 )
 def test_any_configured_signal_counts_and_says_which_it_was(

@@ -45,7 +45,14 @@ def test_a_log_is_named_by_iteration_and_slug() -> None:  # 001-19, 001-22
 
 
 def test_a_failure_tells_command_code_hint_log_and_output() -> None:  # 001-21
-    text = render_failure("make lint", 2, "Fix lint errors only.", ".ralph/guardrail_001_make_lint.log", "E501", 5000)
+    text = render_failure(
+        "make lint",
+        2,
+        hint="Fix lint errors only.",
+        log=".ralph/guardrail_001_make_lint.log",
+        output="E501",
+        limit=5000,
+    )
     assert text == (
         'Guardrail "make lint" failed with exit code 2.\n'
         "Hint: Fix lint errors only.\n"
@@ -56,17 +63,18 @@ def test_a_failure_tells_command_code_hint_log_and_output() -> None:  # 001-21
 
 
 def test_without_a_hint_there_is_no_hint_line() -> None:  # 001-21
-    assert "Hint:" not in render_failure("x", 1, "", "log", "out", 10)
+    assert "Hint:" not in render_failure("x", 1, hint="", log="log", output="out", limit=10)
 
 
 def test_without_a_log_there_is_no_line_for_it() -> None:
     assert (
-        render_failure("x", 1, "", "", "out", 10) == 'Guardrail "x" failed with exit code 1.\nOutput (truncated):\nout'
+        render_failure("x", 1, hint="", log="", output="out", limit=10)
+        == 'Guardrail "x" failed with exit code 1.\nOutput (truncated):\nout'
     )
 
 
 def test_a_hint_is_literal_and_never_cut() -> None:  # 001-20
     hint = "{output} %s " + "h" * 200
-    text = render_failure("x", 1, hint, "log", "o" * 100, 10)
+    text = render_failure("x", 1, hint=hint, log="log", output="o" * 100, limit=10)
     assert f"Hint: {hint}\n" in text
     assert text.endswith("Output (truncated):\noooooooooo... [truncated]")

@@ -97,7 +97,7 @@ def test_every_recorded_run(
     errors: int,
     text: str,
 ) -> None:
-    reported = classify_run(heard_in(name), CommandExit(code, 1.5), stderr_of(name))
+    reported = classify_run(heard_in(name), CommandExit(code=code, seconds=1.5), stderr_of(name))
     assert reported.outcome == outcome, reported.detail
     assert reported.cost_usd == (cost if cost is None else pytest.approx(cost))
     assert (reported.usage.input_tokens, reported.usage.output_tokens) == tokens
@@ -119,7 +119,9 @@ def test_every_recorded_stream_has_its_row() -> None:
     ],
 )
 def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) -> None:  # issue 4
-    assert classify_run(ParsedRun("error", error=words), CommandExit(1, 1.0), "").outcome == outcome
+    assert (
+        classify_run(ParsedRun(closing="error", error=words), CommandExit(code=1, seconds=1.0), "").outcome == outcome
+    )
 
 
 # -- runs that never came to a stream --------------------------------------------------------------
@@ -132,14 +134,14 @@ def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) 
     ],
 )
 def test_a_program_that_refuses_to_start_is_unusable(name: str, code: int, says: str) -> None:
-    reported = classify_run(ParsedRun("none"), CommandExit(code, 0.2), stderr_of(name))
+    reported = classify_run(ParsedRun(closing="none"), CommandExit(code=code, seconds=0.2), stderr_of(name))
     assert reported.outcome == "unusable"
     assert says in reported.detail
 
 
 def test_a_program_that_is_not_there_is_unusable() -> None:
-    exited = CommandExit(127, 0.0, "not_started", "No such file or directory: 'cloud'")
-    reported = classify_run(ParsedRun("none"), exited, "")
+    exited = CommandExit(code=127, seconds=0.0, ending="not_started", error="No such file or directory: 'cloud'")
+    reported = classify_run(ParsedRun(closing="none"), exited, "")
     assert reported.outcome == "unusable"
     assert "No such file or directory: 'cloud'. Check agent.command." in reported.detail
 
@@ -148,7 +150,7 @@ def test_a_program_that_is_not_there_is_unusable() -> None:
 @pytest.mark.parametrize(("name", "code"), [("claude_text.txt", 0), ("codex_text.txt", 0)])
 def test_plain_text_is_believed_with_exit_code_0(name: str, code: int) -> None:
     text = (TRANSCRIPTS / name).read_text()
-    reported = classify_run(ParsedRun("unknown", text), CommandExit(code, 1.0), "")
+    reported = classify_run(ParsedRun(closing="unknown", text=text), CommandExit(code=code, seconds=1.0), "")
     assert (reported.outcome, reported.text) == ("finished", text)
 
 
@@ -163,39 +165,63 @@ def test_plain_text_is_believed_with_exit_code_0(name: str, code: int) -> None:
     ],
 )
 def test_plain_text_with_another_exit_code_is_not(text: str, stderr: str, outcome: str) -> None:
-    assert classify_run(ParsedRun("unknown", text), CommandExit(1, 1.0), stderr).outcome == outcome
+    assert (
+        classify_run(ParsedRun(closing="unknown", text=text), CommandExit(code=1, seconds=1.0), stderr).outcome
+        == outcome
+    )
 
 
 @pytest.mark.parametrize("text", ["", " \n\t "])
 def test_blank_text_is_empty(text: str) -> None:
-    assert classify_run(ParsedRun("unknown", text), CommandExit(0, 1.0), "").outcome == "empty"
-    assert classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "").outcome == "empty"
+    assert (
+        classify_run(ParsedRun(closing="unknown", text=text), CommandExit(code=0, seconds=1.0), "").outcome == "empty"
+    )
+    assert (
+        classify_run(ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "").outcome == "empty"
+    )
 
 
 # -- success ---------------------------------------------------------------------------------------
 def test_exit_code_0_is_no_success() -> None:
-    reported = classify_run(ParsedRun("none", "<response>DONE</response>"), CommandExit(0, 1.0), "")
+    reported = classify_run(
+        ParsedRun(closing="none", text="<response>DONE</response>"), CommandExit(code=0, seconds=1.0), ""
+    )
     assert reported.outcome == "crashed"
     assert "exit code 0" in reported.detail
 
 
 @pytest.mark.parametrize("ending", ["exited", "timed_out", "idle", "lingered", "enough"])
 def test_a_success_holds_though_something_it_left_had_to_be_ended(ending: CommandEnding) -> None:
-    assert classify_run(ParsedRun("success", "done"), CommandExit(-15, 1.0, ending), "").outcome == "finished"
+    assert (
+        classify_run(
+            ParsedRun(closing="success", text="done"), CommandExit(code=-15, seconds=1.0, ending=ending), ""
+        ).outcome
+        == "finished"
+    )
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "idle", "lingered", "enough"])
 def test_who_was_ended_by_us_after_a_success_did_not_choose_its_exit_code(ending: CommandEnding) -> None:
-    assert classify_run(ParsedRun("success", "done"), CommandExit(-15, 1.0, ending), "").exit_code == 0
-    assert classify_run(ParsedRun("error", error="it broke"), CommandExit(-15, 1.0, ending), "").exit_code == -15
-    assert classify_run(ParsedRun("success", "done"), CommandExit(3, 1.0), "").exit_code == 3
+    assert (
+        classify_run(
+            ParsedRun(closing="success", text="done"), CommandExit(code=-15, seconds=1.0, ending=ending), ""
+        ).exit_code
+        == 0
+    )
+    assert (
+        classify_run(
+            ParsedRun(closing="error", error="it broke"), CommandExit(code=-15, seconds=1.0, ending=ending), ""
+        ).exit_code
+        == -15
+    )
+    assert classify_run(ParsedRun(closing="success", text="done"), CommandExit(code=3, seconds=1.0), "").exit_code == 3
 
 
 def test_an_error_is_an_error_though_its_agent_had_to_be_ended() -> None:
-    lingered = CommandExit(-15, 600.0, "lingered")
-    broken = classify_run(ParsedRun("error", error="it broke"), lingered, "")
+    lingered = CommandExit(code=-15, seconds=600.0, ending="lingered")
+    broken = classify_run(ParsedRun(closing="error", error="it broke"), lingered, "")
     assert (broken.outcome, broken.detail) == ("crashed", "The agent ended with an error: it broke.")
-    assert classify_run(ParsedRun("error", error="x", status=429), lingered, "").outcome == "limited"
+    assert classify_run(ParsedRun(closing="error", error="x", status=429), lingered, "").outcome == "limited"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +235,12 @@ def test_an_error_is_an_error_though_its_agent_had_to_be_ended() -> None:
     ],
 )
 def test_a_model_may_talk_about_limits(text: str) -> None:
-    assert classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "429 rate limit").outcome == "finished"
+    assert (
+        classify_run(
+            ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "429 rate limit"
+        ).outcome
+        == "finished"
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,26 +255,34 @@ def test_a_model_may_talk_about_limits(text: str) -> None:
     ],
 )
 def test_a_limit_that_is_the_whole_answer_is_no_success(text: str, reset: float | None) -> None:
-    reported = classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "")
+    reported = classify_run(ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "")
     assert (reported.outcome, reported.reset_at) == ("limited", reset)
 
 
 def test_a_limits_hour_may_be_told_beside_the_answer() -> None:
-    heard = ParsedRun("success", "You've hit your limit · resets 2am", error="rate limit rejected|1763230000")
-    reported = classify_run(heard, CommandExit(0, 1.0), "")
+    heard = ParsedRun(
+        closing="success", text="You've hit your limit · resets 2am", error="rate limit rejected|1763230000"
+    )
+    reported = classify_run(heard, CommandExit(code=0, seconds=1.0), "")
     assert reported.reset_at == 1763230000.0
     assert "2025-11-15 18:06 UTC" in reported.detail
     assert "|" not in reported.detail
 
 
 def test_refused_tools_are_named_with_what_to_do() -> None:
-    reported = classify_run(ParsedRun("success", "done", denials=("Write", "Bash", "Write")), CommandExit(0, 1.0), "")
+    reported = classify_run(
+        ParsedRun(closing="success", text="done", denials=("Write", "Bash", "Write")),
+        CommandExit(code=0, seconds=1.0),
+        "",
+    )
     assert reported.outcome == "refused"
     assert "3 tool calls (Write, Bash)" in reported.detail
     assert "--permission-mode acceptEdits" in reported.detail
     assert (
         "1 tool call (Write)"
-        in classify_run(ParsedRun("success", "x", denials=("Write",)), CommandExit(0, 1.0), "").detail
+        in classify_run(
+            ParsedRun(closing="success", text="x", denials=("Write",)), CommandExit(code=0, seconds=1.0), ""
+        ).detail
     )
 
 
@@ -267,7 +306,12 @@ def test_refused_tools_are_named_with_what_to_do() -> None:
     ],
 )
 def test_a_status_decides(status: int | None, outcome: str) -> None:
-    assert classify_run(ParsedRun("error", error="it broke", status=status), CommandExit(1, 1.0), "").outcome == outcome
+    assert (
+        classify_run(
+            ParsedRun(closing="error", error="it broke", status=status), CommandExit(code=1, seconds=1.0), ""
+        ).outcome
+        == outcome
+    )
 
 
 @pytest.mark.parametrize(
@@ -297,40 +341,51 @@ def test_a_status_decides(status: int | None, outcome: str) -> None:
     ],
 )
 def test_words_decide(error: str, outcome: str) -> None:
-    reported = classify_run(ParsedRun("error", error=error), CommandExit(1, 1.0), "")
+    reported = classify_run(ParsedRun(closing="error", error=error), CommandExit(code=1, seconds=1.0), "")
     assert reported.outcome == outcome
     assert error.rstrip(".") in reported.detail
 
 
 def test_the_hour_is_found_in_the_services_own_words() -> None:
     error = '{"error":{"type":"usage_limit_reached","resets_at":1777936568,"resets_in_seconds":13872}}'
-    assert classify_run(ParsedRun("error", error=error), CommandExit(1, 1.0), "").reset_at == 1777936568.0
+    assert (
+        classify_run(ParsedRun(closing="error", error=error), CommandExit(code=1, seconds=1.0), "").reset_at
+        == 1777936568.0
+    )
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "idle"])
 def test_a_service_that_kept_it_waiting_explains_the_silence(ending: CommandEnding) -> None:
-    exited = CommandExit(-15, 600.0, ending)
-    assert classify_run(ParsedRun("none", error="API retry 3/10: 529", status=529), exited, "").outcome == "overloaded"
+    exited = CommandExit(code=-15, seconds=600.0, ending=ending)
+    assert (
+        classify_run(ParsedRun(closing="none", error="API retry 3/10: 529", status=529), exited, "").outcome
+        == "overloaded"
+    )
     assert classify_run(heard_in("claude_conn_reset_retry"), exited, "").outcome == "offline"
     assert classify_run(heard_in("gemini_err_429"), exited, stderr_of("gemini_err_429")).outcome == "limited"
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "idle"])
 def test_what_tools_complained_about_does_not(ending: CommandEnding) -> None:
-    exited = CommandExit(-15, 600.0, ending)
-    assert classify_run(ParsedRun("none", tools=3), exited, "connect: Connection refused\nrate limit").outcome == ending
+    exited = CommandExit(code=-15, seconds=600.0, ending=ending)
+    assert (
+        classify_run(ParsedRun(closing="none", tools=3), exited, "connect: Connection refused\nrate limit").outcome
+        == ending
+    )
 
 
 def test_an_agent_that_did_something_is_not_unusable() -> None:
     stderr = "mcp server: 401 Unauthorized, status 401"
-    assert classify_run(ParsedRun("none", tools=3), CommandExit(-9, 1.0), stderr).outcome == "crashed"
-    assert classify_run(ParsedRun("none"), CommandExit(1, 1.0), stderr).outcome == "unusable"
+    assert (
+        classify_run(ParsedRun(closing="none", tools=3), CommandExit(code=-9, seconds=1.0), stderr).outcome == "crashed"
+    )
+    assert classify_run(ParsedRun(closing="none"), CommandExit(code=1, seconds=1.0), stderr).outcome == "unusable"
 
 
 # -- trouble of its own ----------------------------------------------------------------------------
 def test_its_own_limit_is_named() -> None:
-    heard = ParsedRun("error", error="Reached maximum number of turns (2)", cut_short=True)
-    reported = classify_run(heard, CommandExit(1, 1.0), "")
+    heard = ParsedRun(closing="error", error="Reached maximum number of turns (2)", cut_short=True)
+    reported = classify_run(heard, CommandExit(code=1, seconds=1.0), "")
     assert reported.outcome == "cut_short"
     assert "Reached maximum number of turns (2)." in reported.detail
 
@@ -339,7 +394,9 @@ def test_its_own_limit_is_named() -> None:
     ("ending", "key"), [("timed_out", "agent.timeoutSeconds"), ("idle", "agent.idleTimeoutSeconds")]
 )
 def test_a_timeout_names_its_setting(ending: CommandEnding, key: str) -> None:
-    reported = classify_run(ParsedRun("none", "working"), CommandExit(-9, 312.4, ending), "")
+    reported = classify_run(
+        ParsedRun(closing="none", text="working"), CommandExit(code=-9, seconds=312.4, ending=ending), ""
+    )
     assert reported.outcome == ending
     assert "312s" in reported.detail
     assert key in reported.detail
@@ -359,13 +416,15 @@ def test_a_timeout_names_its_setting(ending: CommandEnding, key: str) -> None:
     ],
 )
 def test_a_crash_is_explained(code: int, stderr: str, says: str) -> None:
-    reported = classify_run(ParsedRun("none"), CommandExit(code, 1.0), stderr)
+    reported = classify_run(ParsedRun(closing="none"), CommandExit(code=code, seconds=1.0), stderr)
     assert reported.outcome == "crashed"
     assert says in reported.detail
 
 
 def test_a_run_that_was_stopped_is_no_success() -> None:
-    reported = classify_run(ParsedRun("none", "half"), CommandExit(-15, 1.0, "stopped"), "rate limit")
+    reported = classify_run(
+        ParsedRun(closing="none", text="half"), CommandExit(code=-15, seconds=1.0, ending="stopped"), "rate limit"
+    )
     assert (reported.outcome, reported.detail) == ("crashed", "The agent was stopped before it had finished.")
 
 
@@ -410,7 +469,7 @@ def test_only_a_success_is_finished(heard: ParsedRun, exited: CommandExit, stder
 @pytest.mark.parametrize("filler", ["x", "é", "🎉"])
 def test_a_long_text_keeps_head_and_tail(filler: str) -> None:
     text = f"<response>FIRST</response>\n{filler * 400_000}\n<response>LAST</response>"
-    kept = classify_run(ParsedRun("success", text), CommandExit(0, 1.0), "").text
+    kept = classify_run(ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "").text
     assert len(kept.encode()) <= MAX_FINAL_TEXT_BYTES
     assert kept.startswith("<response>FIRST</response>\n")
     assert kept.endswith("\n<response>LAST</response>")

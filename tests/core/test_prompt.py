@@ -32,7 +32,7 @@ def test_several_failures_keep_their_order_and_none_is_lost() -> None:  # 001-17
 
 
 def test_the_iteration_line_comes_first_when_enabled() -> None:  # 001-17
-    brief = Brief(3, 10, (Feedback("why"),))
+    brief = Brief(iteration=3, limit=10, feedback=(Feedback("why"),))
     assert compose_prompt("do it", brief, count_iterations=True) == "Iteration 3 of 10, 7 remaining.\n\ndo it\n\nwhy"
     assert compose_prompt("do it", brief, count_iterations=False) == "do it\n\nwhy"
 

@@ -30,14 +30,14 @@ from ralph.model.loop import (
 )
 from support.scripted_world import AgentTurn, ScriptedEffects, play_loop
 
-DONE = Reported("finished", "<response>DONE</response>", cost_usd=0.5)
-WORKING = Reported("finished", "still at it", cost_usd=0.5)
+DONE = Reported(outcome="finished", text="<response>DONE</response>", cost_usd=0.5)
+WORKING = Reported(outcome="finished", text="still at it", cost_usd=0.5)
 GATES = ("lint", "test")
 
 reports = st.builds(
     Reported,
-    st.sampled_from(get_args(RunOutcome)),
-    st.sampled_from(["", "working", "<response>DONE</response>"]),
+    outcome=st.sampled_from(get_args(RunOutcome)),
+    text=st.sampled_from(["", "working", "<response>DONE</response>"]),
     cost_usd=st.sampled_from([None, 0.25]),
     reset_at=st.sampled_from([None, 1_000_050.0]),
 )
@@ -51,8 +51,8 @@ turns = st.builds(
 scripts = st.lists(turns, min_size=1, max_size=8)
 rules = st.builds(
     Rules,
-    st.builds(TagPolicy, st.sampled_from([(), GATES]), saves=st.booleans(), baseline=st.booleans()),
-    st.just(Patience(3, 1.0, 4.0, 2)),
+    st.builds(TagPolicy, gates=st.sampled_from([(), GATES]), saves=st.booleans(), baseline=st.booleans()),
+    st.just(Patience(retries=3, delay=1.0, longest=4.0, empty_retries=2)),
 )
 all_limits = st.builds(Limits, st.integers(1, 6), st.sampled_from([None, 20.0]), st.sampled_from([None, 1.0]))
 many = settings(max_examples=200, deadline=None)
@@ -64,7 +64,7 @@ def test_no_loop_runs_more_often_than_allowed_and_each_ends(
     rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
     world = ScriptedEffects(script)
-    _, log, state = play_loop(rules, world, limits)
+    _, log, state = play_loop(rules, world, limits=limits)
     assert state.tally.iterations <= limits.iterations
     counted = [s for s, _ in log if isinstance(s.fact, Reported)]
     assert len(counted) <= len(world.briefs)
@@ -75,7 +75,7 @@ def test_no_loop_runs_more_often_than_allowed_and_each_ends(
 def test_nothing_is_started_once_the_budget_is_spent_or_the_time_is_up(
     rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    _, log, _ = play_loop(rules, ScriptedEffects(script), limits)
+    _, log, _ = play_loop(rules, ScriptedEffects(script), limits=limits)
     spent = 0.0
     for seen, decision in log:
         if isinstance(seen.fact, Reported):
@@ -90,7 +90,7 @@ def test_nothing_is_started_once_the_budget_is_spent_or_the_time_is_up(
 def test_completed_only_after_a_claim_with_every_gate_green(
     rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    stop, log, _ = play_loop(rules, ScriptedEffects(script), limits)
+    stop, log, _ = play_loop(rules, ScriptedEffects(script), limits=limits)
     if stop.outcome is Outcome.COMPLETED:
         last = next(s.fact for s, _ in reversed(log) if isinstance(s.fact, Reported))
         assert last.outcome == "finished"
@@ -104,7 +104,7 @@ def test_completed_only_after_a_claim_with_every_gate_green(
 def test_folding_step_over_the_journal_makes_every_decision_again(
     rules: Rules[object], script: list[AgentTurn], limits: Limits
 ) -> None:
-    _, log, state = play_loop(rules, ScriptedEffects(script), limits)
+    _, log, state = play_loop(rules, ScriptedEffects(script), limits=limits)
     stored = [msgspec.json.decode(msgspec.json.encode(seen), type=Observation) for seen, _ in log]
     decisions = [msgspec.json.decode(msgspec.json.encode(d), type=Decision) for _, d in log]
     assert replay(rules, stored) == (state, decisions)
@@ -128,19 +128,23 @@ def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: li
     ],
 )
 def test_each_limit_names_itself(limits: Limits, outcome: Outcome, why: str) -> None:  # 001-04
-    assert play_loop(Rules(TagPolicy(GATES)), ScriptedEffects([AgentTurn(WORKING)]), limits)[0] == Stop(outcome, why)
+    assert play_loop(Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(WORKING)]), limits=limits)[0] == Stop(
+        outcome, why
+    )
 
 
 def test_the_last_permitted_run_is_still_judged() -> None:
     assert (
-        play_loop(Rules(TagPolicy(GATES)), ScriptedEffects([AgentTurn(DONE)]), Limits(1, cost_usd=0.1))[0].outcome
+        play_loop(Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(DONE)]), limits=Limits(1, cost_usd=0.1))[
+            0
+        ].outcome
         is Outcome.COMPLETED
     )
 
 
 def test_scm_tasks_are_skipped_not_the_verdict_when_the_budget_is_spent() -> None:
     world = ScriptedEffects([AgentTurn(DONE)])
-    stop, _, _ = play_loop(Rules(TagPolicy(GATES, saves=True)), world, Limits(3, cost_usd=0.5))
+    stop, _, _ = play_loop(Rules(TagPolicy(gates=GATES, saves=True)), world, limits=Limits(3, cost_usd=0.5))
     assert stop.outcome is Outcome.COMPLETED
     assert world.saves == 0
     assert "SCM tasks skipped: $0.50 of the $0.50 budget spent" in stop.why
@@ -148,50 +152,50 @@ def test_scm_tasks_are_skipped_not_the_verdict_when_the_budget_is_spent() -> Non
 
 def test_the_agent_is_told_what_is_left_of_the_budget() -> None:
     world = ScriptedEffects([AgentTurn(WORKING)])
-    play_loop(Rules(TagPolicy()), world, Limits(10, cost_usd=1.2))
+    play_loop(Rules(TagPolicy()), world, limits=Limits(10, cost_usd=1.2))
     assert [round(b.budget_usd or 0, 2) for b in world.briefs] == [1.2, 0.7, 0.2]
 
 
 @pytest.mark.parametrize("outcome", ["limited", "overloaded", "offline"])
 def test_trouble_that_is_not_the_agents_waits_longer_each_time_and_spends_no_iteration(outcome: RunOutcome) -> None:
-    trouble = Reported(outcome, detail="No luck.")
+    trouble = Reported(outcome=outcome, detail="No luck.")
     world = ScriptedEffects([*[AgentTurn(trouble)] * 4, AgentTurn(DONE)])
-    stop, _, state = play_loop(Rules(TagPolicy(), Patience(12, 5, 30)), world, Limits(1))
+    stop, _, state = play_loop(Rules(TagPolicy(), Patience(retries=12, delay=5, longest=30)), world, limits=Limits(1))
     assert stop.outcome is Outcome.COMPLETED
     assert world.waits == [5, 10, 20, 30]
     assert state.tally.iterations == 1
 
 
 def test_a_told_reset_time_is_waited_for() -> None:
-    world = ScriptedEffects([AgentTurn(Reported("limited", reset_at=1_003_600.0)), AgentTurn(DONE)])
+    world = ScriptedEffects([AgentTurn(Reported(outcome="limited", reset_at=1_003_600.0)), AgentTurn(DONE)])
     play_loop(Rules(TagPolicy()), world)
     assert world.waits == [pytest.approx(3600 - 2 + RESET_MARGIN_SECONDS, abs=1)]
 
 
 def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
-    world = ScriptedEffects([AgentTurn(Reported("limited", detail="Usage limit.", reset_at=1_003_600.0))])
-    stop, _, _ = play_loop(Rules(TagPolicy()), world, Limits(10, seconds=600))
+    world = ScriptedEffects([AgentTurn(Reported(outcome="limited", detail="Usage limit.", reset_at=1_003_600.0))])
+    stop, _, _ = play_loop(Rules(TagPolicy()), world, limits=Limits(10, seconds=600))
     assert stop.outcome is Outcome.EXHAUSTED
     assert stop.why.startswith("Usage limit. Waiting 36")
     assert not world.waits
 
 
 def test_patience_ends() -> None:
-    world = ScriptedEffects([AgentTurn(Reported("overloaded", detail="Overloaded."))])
-    stop, _, _ = play_loop(Rules(TagPolicy(), Patience(3, 1)), world)
+    world = ScriptedEffects([AgentTurn(Reported(outcome="overloaded", detail="Overloaded."))])
+    stop, _, _ = play_loop(Rules(TagPolicy(), Patience(retries=3, delay=1)), world)
     assert stop == Stop(Outcome.FAILED, "Overloaded. Gave up after 4 tries in a row.")
 
 
 def test_an_empty_answer_is_asked_again_before_it_counts() -> None:
-    world = ScriptedEffects([AgentTurn(Reported("empty"))])
-    stop, _, state = play_loop(Rules(TagPolicy(), Patience(empty_retries=3)), world, Limits(2))
+    world = ScriptedEffects([AgentTurn(Reported(outcome="empty"))])
+    stop, _, state = play_loop(Rules(TagPolicy(), Patience(empty_retries=3)), world, limits=Limits(2))
     assert stop.outcome is Outcome.EXHAUSTED
     assert (len(world.briefs), state.tally.iterations) == (8, 2)
 
 
 def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
     stop, log, _ = play_loop(
-        Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported("unusable", detail="Invalid API key."))])
+        Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported(outcome="unusable", detail="Invalid API key."))])
     )
     assert stop == Stop(Outcome.UNUSABLE, "Invalid API key.")
     assert stop.outcome.exit_code == 2
@@ -200,8 +204,8 @@ def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
 
 @pytest.mark.parametrize("outcome", ["crashed", "timed_out", "idle", "refused", "cut_short"])
 def test_what_the_agent_caused_spends_an_iteration(outcome: RunOutcome) -> None:  # C12
-    world = ScriptedEffects([AgentTurn(Reported(outcome, "<response>DONE</response>"))])
-    stop, _, _ = play_loop(Rules(TagPolicy(GATES)), world, Limits(2))
+    world = ScriptedEffects([AgentTurn(Reported(outcome=outcome, text="<response>DONE</response>"))])
+    stop, _, _ = play_loop(Rules(TagPolicy(gates=GATES)), world, limits=Limits(2))
     assert stop.outcome is Outcome.EXHAUSTED
     assert len(world.briefs) == 2
 
@@ -217,7 +221,7 @@ def test_a_signal_lets_the_step_finish_and_starts_no_other() -> None:  # 001-25
 
 
 def test_resuming_does_what_was_decided_and_not_done() -> None:
-    rules = Rules(TagPolicy(GATES))
+    rules = Rules(TagPolicy(gates=GATES))
     first = ScriptedEffects([AgentTurn(DONE, interrupted="received SIGTERM")])
     _, _, state = play_loop(rules, first)
     second = ScriptedEffects([AgentTurn(DONE)])
@@ -228,8 +232,8 @@ def test_resuming_does_what_was_decided_and_not_done() -> None:
 
 
 def test_resuming_with_a_higher_limit_goes_on() -> None:
-    rules = Rules(TagPolicy(GATES))
-    _, _, state = play_loop(rules, ScriptedEffects([AgentTurn(WORKING)]), Limits(2))
+    rules = Rules(TagPolicy(gates=GATES))
+    _, _, state = play_loop(rules, ScriptedEffects([AgentTurn(WORKING)]), limits=Limits(2))
     world = ScriptedEffects([AgentTurn(WORKING), AgentTurn(DONE)])
     stop, _, last = play_loop(rules, world, state=state, fact=Resumed(Limits(5)))
     assert stop.outcome is Outcome.COMPLETED
@@ -239,23 +243,28 @@ def test_resuming_with_a_higher_limit_goes_on() -> None:
 
 
 def test_resuming_forgets_troubles_not_iterations() -> None:
-    rules = Rules(TagPolicy(), Patience(1, 1))
-    stop, _, state = play_loop(rules, ScriptedEffects([AgentTurn(Reported("offline"))]))
+    rules = Rules(TagPolicy(), Patience(retries=1, delay=1))
+    stop, _, state = play_loop(rules, ScriptedEffects([AgentTurn(Reported(outcome="offline"))]))
     assert stop.outcome is Outcome.FAILED
     again, _, _ = play_loop(
-        rules, ScriptedEffects([AgentTurn(Reported("offline")), AgentTurn(DONE)]), state=state, fact=Resumed(Limits())
+        rules,
+        ScriptedEffects([AgentTurn(Reported(outcome="offline")), AgentTurn(DONE)]),
+        state=state,
+        fact=Resumed(Limits()),
     )
     assert again.outcome is Outcome.COMPLETED
 
 
 def test_costs_and_tokens_add_up_and_unknown_stays_unknown() -> None:
     known = [
-        AgentTurn(Reported("finished", cost_usd=0.5, usage=Usage(10, 2))),
-        AgentTurn(Reported("finished", usage=Usage(1, 1))),
+        AgentTurn(Reported(outcome="finished", cost_usd=0.5, usage=Usage(10, 2))),
+        AgentTurn(Reported(outcome="finished", usage=Usage(1, 1))),
     ]
-    _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects(known), Limits(2))
+    _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects(known), limits=Limits(2))
     assert (state.tally.cost_usd, state.tally.usage) == (0.5, Usage(11, 3))
-    _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported("finished"))]), Limits(2))
+    _, _, state = play_loop(
+        Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported(outcome="finished"))]), limits=Limits(2)
+    )
     assert state.tally.cost_usd is None
 
 
@@ -266,9 +275,9 @@ def test_a_journal_must_begin_at_the_beginning() -> None:
 
 def test_waiting_and_asking_again_repeats_the_same_brief() -> None:
     world = ScriptedEffects(
-        [AgentTurn(WORKING, frozenset({"lint"})), AgentTurn(Reported("offline")), AgentTurn(WORKING)]
+        [AgentTurn(WORKING, frozenset({"lint"})), AgentTurn(Reported(outcome="offline")), AgentTurn(WORKING)]
     )
-    _, log, _ = play_loop(Rules(TagPolicy(GATES)), world, Limits(2))
+    _, log, _ = play_loop(Rules(TagPolicy(gates=GATES)), world, limits=Limits(2))
     assert world.briefs[1] == world.briefs[2]
     assert world.briefs[1].feedback[0].text == "lint: no"
     assert any(isinstance(d, Wait) for _, d in log)

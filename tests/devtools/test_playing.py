@@ -29,18 +29,18 @@ def playing(*runs: object) -> ScriptPlayback:
 
 def answers(played: ScriptPlayback, count: int, session: str = "a", **more: Any) -> list[ModelReply]:
     """What one conversation hears, one question after another."""
-    asked = [ModelRequest(session, tools=CLAUDE, fresh=number == 0, **more) for number in range(count)]
+    asked = [ModelRequest(session=session, tools=CLAUDE, fresh=number == 0, **more) for number in range(count)]
     return [played.answer_request(question)[1] for question in asked]
 
 
 def one(*steps: dict[str, Any], tools: frozenset[str] = CLAUDE) -> ModelReply:
-    return playing([*steps]).answer_request(ModelRequest("a", tools=tools))[1]
+    return playing([*steps]).answer_request(ModelRequest(session="a", tools=tools))[1]
 
 
 # -- runs -----------------------------------------------------------------------------------------
 def test_every_conversation_is_a_run_and_the_last_repeats() -> None:
     played = playing([{"say": "one"}], [{"say": "two"}])
-    told = [played.answer_request(ModelRequest(name, tools=CLAUDE)) for name in "abcb"]
+    told = [played.answer_request(ModelRequest(session=name, tools=CLAUDE)) for name in "abcb"]
     assert [number for number, _ in told] == [1, 2, 3, 2]
     assert [answer.parts for _, answer in told] == [(ReplyText("one"),), *[(ReplyText("two"),)] * 3]
 
@@ -53,24 +53,24 @@ def test_without_a_name_a_fresh_question_after_an_answer_is_a_new_run() -> None:
 
 def test_a_request_without_tools_plays_nothing() -> None:
     played = playing([{"say": "one"}])
-    assert played.answer_request(ModelRequest("a")) == (0, SIDE_REPLY)
-    assert played.answer_request(ModelRequest("a", tools=CLAUDE))[1].parts == (ReplyText("one"),)
+    assert played.answer_request(ModelRequest(session="a")) == (0, SIDE_REPLY)
+    assert played.answer_request(ModelRequest(session="a", tools=CLAUDE))[1].parts == (ReplyText("one"),)
 
 
 @pytest.mark.parametrize(("run", "message"), [({"steps": [DONE], "message": "Add it"}, "Add it"), ([DONE], "done")])
 def test_a_commit_message_is_answered_without_playing(run: object, message: str) -> None:
     played = playing(run, [{"say": "two"}])
     answers(played, 1)
-    question = ModelRequest("b", tools=CLAUDE, asked=f"{COMMIT_QUESTION} for the changes.")
+    question = ModelRequest(session="b", tools=CLAUDE, asked=f"{COMMIT_QUESTION} for the changes.")
     assert played.answer_request(question) == (0, ModelReply((ReplyText(message),)))
-    assert played.answer_request(ModelRequest("c", tools=CLAUDE))[1].parts == (ReplyText("two"),)
+    assert played.answer_request(ModelRequest(session="c", tools=CLAUDE))[1].parts == (ReplyText("two"),)
 
 
 def test_it_is_over_when_the_last_run_had_its_last_word() -> None:
     played = playing([DONE], [{"bash": "ls"}, DONE])
     seen = []
     for name in "abb":
-        played.answer_request(ModelRequest(name, tools=CLAUDE))
+        played.answer_request(ModelRequest(session=name, tools=CLAUDE))
         seen.append(played.is_over)
     assert seen == [False, False, True]
 
@@ -104,7 +104,7 @@ def test_trouble_ends_an_answer_and_a_retry_gets_what_follows() -> None:
     assert [answer.parts for answer in told] == [
         (ReplyText("a"), Disconnect()),
         (),
-        (ServiceError(529, "Overloaded"),),
+        (ServiceError(status=529, message="Overloaded"),),
         (Pause(FOREVER_SECONDS),),
         (ReplyText("done"),),
     ]
@@ -113,7 +113,7 @@ def test_trouble_ends_an_answer_and_a_retry_gets_what_follows() -> None:
 def test_the_last_trouble_is_repeated() -> None:
     error = {"status": 429, "message": "slow", "retry_after": 1}
     told = answers(playing([{"error": error}]), 3)
-    assert [answer.failure for answer in told] == [ServiceError(429, "slow", 1)] * 3
+    assert [answer.failure for answer in told] == [ServiceError(status=429, message="slow", retry_after=1)] * 3
 
 
 def test_an_error_may_come_several_times() -> None:
@@ -125,7 +125,7 @@ def test_an_error_may_come_several_times() -> None:
 def test_an_error_after_words_is_told_in_the_stream() -> None:
     answer = one({"say": "a"}, {"overload": True}, DONE)
     assert answer.failure is None
-    assert answer.parts == (ReplyText("a"), ServiceError(529, "Overloaded"))
+    assert answer.parts == (ReplyText("a"), ServiceError(status=529, message="Overloaded"))
 
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_every_client_is_told_to_write_its_own_way(tools: set[str], tool: str, g
 @pytest.mark.parametrize("tools", [{"Edit", "Read"}, {"edit", "read"}])
 def test_who_must_read_before_an_edit_does(tools: set[str]) -> None:
     played = playing([{"edit": {"path": "a", "old": "x", "new": "y"}}, DONE])
-    told = [played.answer_request(ModelRequest("a", tools=frozenset(tools)))[1] for _ in range(3)]
+    told = [played.answer_request(ModelRequest(session="a", tools=frozenset(tools)))[1] for _ in range(3)]
     assert [part.tool.lower() for answer in told[:2] for part in answer.parts if isinstance(part, ToolCall)] == [
         "read",
         "edit",

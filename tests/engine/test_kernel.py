@@ -13,7 +13,7 @@ from ralph.model.loop import Began, Decision, Fact, LoopState, Observation, Outc
 def performing(order: list[str]) -> Callable[[Decision], Fact]:
     def perform(decision: Decision) -> Fact:
         order.append(f"perform {type(decision).__name__}")
-        return Reported("finished", "<response>DONE</response>")
+        return Reported(outcome="finished", text="<response>DONE</response>")
 
     return perform
 
@@ -25,7 +25,9 @@ def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
         order.append(f"journal {type(decision).__name__}")
         return decision
 
-    stop = kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing(order), journal)
+    stop = kernel.run_loop(
+        Rules(TagPolicy()), None, fact=Began(), look=Observation, perform=performing(order), journal=journal
+    )
     assert stop.outcome is Outcome.COMPLETED
     assert order == ["journal RunAgent", "perform RunAgent", "journal Stop"]
 
@@ -37,7 +39,9 @@ def test_what_cannot_be_journalled_is_not_carried_out() -> None:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
-        kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing(order), journal)
+        kernel.run_loop(
+            Rules(TagPolicy()), None, fact=Began(), look=Observation, perform=performing(order), journal=journal
+        )
     assert order == []
 
 
@@ -45,7 +49,15 @@ def test_what_would_be_on_no_record_is_not_carried_out() -> None:
     order: list[str] = []
     stop = Stop(Outcome.FAILED, "the journal is gone")
     assert (
-        kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing(order), lambda o, s, d: stop) == stop
+        kernel.run_loop(
+            Rules(TagPolicy()),
+            None,
+            fact=Began(),
+            look=Observation,
+            perform=performing(order),
+            journal=lambda o, s, d: stop,
+        )
+        == stop
     )
     assert order == []
 
@@ -57,6 +69,6 @@ def test_a_stop_is_the_last_thing() -> None:
         seen.append(decision)
         return decision
 
-    kernel.run_loop(Rules(TagPolicy()), None, Began(), Observation, performing([]), journal)
+    kernel.run_loop(Rules(TagPolicy()), None, fact=Began(), look=Observation, perform=performing([]), journal=journal)
     assert isinstance(seen[0], RunAgent)
     assert isinstance(seen[-1], Stop)

@@ -26,7 +26,7 @@ def processes() -> Iterator[Supervisor]:
 
 
 def checked(folder: Path, command: str, processes: Supervisor) -> GateResult:
-    gate = build(GateOptions(command, "APPEND", log_name="check"), processes)
+    gate = build(GateOptions(command=command, action="APPEND", log_name="check"), processes)
     return gate.check(Evidence(1, str(folder), {"PATH": os.environ["PATH"]}))
 
 

@@ -21,7 +21,8 @@ loops = {name: Supervisor(QuietInbox(), kin=kin) for name in ("one", "two")}
 
 def run(loop, script):
     said = bytearray()
-    exited = loop.run(Command(("/bin/sh", "-c", script), {"PATH": os.environ["PATH"]}, "/"), said.extend, len)
+    command = Command(argv=("/bin/sh", "-c", script), environment={"PATH": os.environ["PATH"]}, cwd="/")
+    exited = loop.run(command, said.extend, len)
     return [exited.code, exited.error, said.decode()]
 
 def work(name, script):

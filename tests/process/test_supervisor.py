@@ -32,7 +32,7 @@ def supervisor(inbox: QuietInbox) -> Iterator[Supervisor]:
 
 
 def shell(script: str, stdin: bytes = b"", **limits: float) -> Command:
-    return Command(("/bin/sh", "-c", script), VARIABLES, "/", stdin, **limits)  # type: ignore[arg-type]
+    return Command(argv=("/bin/sh", "-c", script), environment=VARIABLES, cwd="/", stdin=stdin, **limits)  # type: ignore[arg-type]
 
 
 def heard(supervisor: Supervisor, command: Command) -> tuple[CommandExit, bytes, bytes]:
@@ -59,7 +59,9 @@ def test_a_signal_is_a_negative_code(supervisor: Supervisor) -> None:
 
 def test_merged_streams_keep_their_order(supervisor: Supervisor) -> None:  # 001-19
     script = "for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done"
-    _, out, err = heard(supervisor, Command(("/bin/sh", "-c", script), VARIABLES, "/", merged=True))
+    _, out, err = heard(
+        supervisor, Command(argv=("/bin/sh", "-c", script), environment=VARIABLES, cwd="/", merged=True)
+    )
     assert out == b"o1\ne1\no2\ne2\no3\ne3\no4\ne4\no5\ne5\n"
     assert err == b""
 
@@ -75,12 +77,12 @@ def test_without_stdin_there_is_nothing_to_wait_for(supervisor: Supervisor) -> N
 
 @pytest.mark.parametrize(("argv", "folder"), [(("/no/such/program",), "/"), (("/bin/true",), "/no/such/folder")])
 def test_what_cannot_start_says_why(supervisor: Supervisor, argv: tuple[str, ...], folder: str) -> None:
-    exited = supervisor.run(Command(argv, VARIABLES, folder), len, len)
+    exited = supervisor.run(Command(argv=argv, environment=VARIABLES, cwd=folder), len, len)
     assert (exited.ending, exited.error) == ("not_started", "No such file or directory")
 
 
 def test_a_huge_argument_is_an_error_not_a_crash(supervisor: Supervisor) -> None:
-    exited = supervisor.run(Command(("/bin/true", "x" * 3_000_000), VARIABLES, "/"), len, len)
+    exited = supervisor.run(Command(argv=("/bin/true", "x" * 3_000_000), environment=VARIABLES, cwd="/"), len, len)
     assert (exited.ending, exited.error) == ("not_started", "Argument list too long")
     assert heard(supervisor, shell("echo fine"))[1] == b"fine\n"
 

@@ -40,7 +40,7 @@ def bus(tmp_path: Path) -> FileMessageBus:
     return FileMessageBus(tmp_path / TASK_BUS_FILE)
 
 
-def writer(path: Path, name: str, count: int, lines: int = 0, rotate_at: int = 1 << 30) -> "subprocess.Popen[str]":
+def writer(path: Path, name: str, *, count: int, lines: int = 0, rotate_at: int = 1 << 30) -> "subprocess.Popen[str]":
     words = [sys.executable, "-c", WRITER, str(path), name, str(count), str(lines), str(rotate_at)]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -207,7 +207,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 # -- many writers ---------------------------------------------------------------------------------
 def test_eight_processes_lose_nothing_and_tear_nothing(bus: FileMessageBus) -> None:  # §3 messagebus
-    writers = [writer(bus.path, f"w{n}", 50, lines=n * 2) for n in range(8)]
+    writers = [writer(bus.path, f"w{n}", count=50, lines=n * 2) for n in range(8)]
     let_go(*writers)
     posted = [told(each) for each in writers]
     found = bus.read()
@@ -242,7 +242,7 @@ def test_ids_of_the_same_nanosecond_differ(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_killed_writer_takes_no_message_with_it_that_it_told_of(bus: FileMessageBus) -> None:  # §3 messagebus
     for round_ in range(4):
-        victim, survivor = writer(bus.path, "victim", 10_000, lines=400), writer(bus.path, "survivor", 20)
+        victim, survivor = writer(bus.path, "victim", count=10_000, lines=400), writer(bus.path, "survivor", count=20)
         let_go(victim, survivor)
         assert victim.stdout
         heard = [victim.stdout.readline().strip() for _ in range(3 + 5 * round_)]
@@ -380,7 +380,7 @@ def test_what_is_set_aside_while_a_reader_opens_it_is_read_once(
 
 def test_a_reader_never_sees_less_than_before_while_writers_rotate(tmp_path: Path) -> None:  # §3-13
     path = tmp_path / TASK_BUS_FILE
-    writers = [writer(path, f"w{n}", 60, rotate_at=2000) for n in range(3)]
+    writers = [writer(path, f"w{n}", count=60, rotate_at=2000) for n in range(3)]
     let_go(*writers)
     seen: list[str] = []
     while any(each.poll() is None for each in writers):
@@ -396,7 +396,7 @@ def test_a_reader_never_sees_less_than_before_while_writers_rotate(tmp_path: Pat
 def test_a_follower_sees_everything_once_and_in_order(tmp_path: Path) -> None:
     path = tmp_path / TASK_BUS_FILE
     ended = threading.Event()
-    writers = [writer(path, f"w{n}", 40, lines=2 * n, rotate_at=4000) for n in range(3)]
+    writers = [writer(path, f"w{n}", count=40, lines=2 * n, rotate_at=4000) for n in range(3)]
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(lambda: list(FileMessageBus(path).follow(ended.is_set, poll=0.001)))
         let_go(*writers)

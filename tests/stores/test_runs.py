@@ -10,7 +10,7 @@ from ralph.model.ports import JournalRow
 from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, RunOwner, RunStore
 
-KEEPER = RunOwner(1, 2, "boot", 3, 4)
+KEEPER = RunOwner(pid=1, ticks=2, boot="boot", guardian=3, guardian_ticks=4)
 
 
 def row(number: int) -> JournalRow:
@@ -19,7 +19,7 @@ def row(number: int) -> JournalRow:
 
 def begun(folder: Path) -> RunStore:
     runs = RunStore(sqlite.open_database(str(folder / "ralph.db")))
-    runs.begin(NewRun("run-1", "run", "/", "a", b"{}", KEEPER, 1.0))
+    runs.begin(NewRun(id="run-1", kind="run", folder="/", agent="a", request=b"{}", owner=KEEPER, started_at=1.0))
     runs.append(row(1))
     return runs
 

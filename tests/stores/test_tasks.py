@@ -38,7 +38,13 @@ from ralph.stores import sqlite
 from ralph.stores.tasks import TaskStore
 from support.processes import wait_until
 
-CRITERIA = CompletionCriteria("AUTH", "done", VerificationMethod.EXTERNAL, {"command": "pytest"}, 15)
+CRITERIA = CompletionCriteria(
+    "AUTH",
+    "done",
+    verification_method=VerificationMethod.EXTERNAL,
+    verification_config={"command": "pytest"},
+    max_iterations=15,
+)
 COMPLETION = TaskCompletionSpec("All endpoints need a token", ["tokens are checked"], coder=CRITERIA)
 CLAIMER = """
 import sys
@@ -65,8 +71,12 @@ number = entry.task.iteration
 print("ready", flush=True)
 while True:
     number += 1
-    attempt = VerificationAttempt(number, True, False, "no", "now", "coder")
-    begun = IterationBegun("T-1", "coder", number, 10**9, "AUTH", time.time())
+    attempt = VerificationAttempt(
+        iteration=number, promise_found=True, verified=False, reason="no", timestamp="now", agent="coder"
+    )
+    begun = IterationBegun(
+        task="T-1", stage="coder", iteration=number, max_iterations=10**9, completion_promise="AUTH", at=time.time()
+    )
     tasks.apply([Attempted("T-1", attempt), begun], f"run-1:{number}", "run-1")
 """
 
@@ -197,7 +207,12 @@ def test_a_claim_can_be_narrowed(tasks: TaskStore) -> None:
 def test_a_repeat_with_the_same_key_is_harmless(tasks: TaskStore) -> None:
     tasks.add_new([task("T-1")])
     tasks.claim("run-1")
-    failed: list[Change] = [Attempted("T-1", VerificationAttempt(1, True, False, "no", "now")), GaveUp("T-1", 1, "bye")]
+    failed: list[Change] = [
+        Attempted(
+            "T-1", VerificationAttempt(iteration=1, promise_found=True, verified=False, reason="no", timestamp="now")
+        ),
+        GaveUp(task="T-1", iterations_used=1, last_output="bye"),
+    ]
     assert tasks.apply(failed, "run-1:1") is True
     assert tasks.apply(failed, "run-1:1") is False
     assert len(tasks.history.list_attempts("T-1")) == 1
@@ -220,7 +235,18 @@ def test_attempts_are_kept_whole_and_in_order(tasks: TaskStore) -> None:  # 002-
     tasks.add_new([task("T-1")])
     made = [
         VerificationAttempt(
-            n, n > 1, n == 3, f"reason {n}", "2024-01-15T10:30:00Z", agent, "external", "ab12", 1.5, 0.1, ("x",), "out"
+            iteration=n,
+            promise_found=n > 1,
+            verified=n == 3,
+            reason=f"reason {n}",
+            timestamp="2024-01-15T10:30:00Z",
+            agent=agent,
+            method="external",
+            digest="ab12",
+            seconds=1.5,
+            cost_usd=0.1,
+            notes=("x",),
+            detail="out",
         )
         for n, agent in ((1, "coder"), (2, "coder"), (3, "coder"), (1, "qa"))
     ]
@@ -231,9 +257,39 @@ def test_attempts_are_kept_whole_and_in_order(tasks: TaskStore) -> None:  # 002-
 
 def test_every_iteration_is_logged_with_its_cost(tasks: TaskStore) -> None:  # 000-16, 000-22
     tasks.add_new([task("T-1")])
-    ended = IterationEnded("T-1", "coder", 3, 15, False, True, 45000, 7.0, "timed_out", "run-1", "It took too long.")
-    another = CostRecorded("T-1", "coder", 3, 8.0, 5.0, 1, 2, "run-1")
-    tasks.apply([CostRecorded("T-1", "coder", 3, 7.0, 0.25, 1, 2, "run-1"), ended, another], "key")
+    ended = IterationEnded(
+        task="T-1",
+        stage="coder",
+        iteration=3,
+        max_iterations=15,
+        promise_found=False,
+        continuing=True,
+        duration_ms=45000,
+        at=7.0,
+        outcome="timed_out",
+        run="run-1",
+        reason="It took too long.",
+    )
+    another = CostRecorded(
+        task="T-1", stage="coder", iteration=3, at=8.0, cost_usd=5.0, input_tokens=1, output_tokens=2, run="run-1"
+    )
+    tasks.apply(
+        [
+            CostRecorded(
+                task="T-1",
+                stage="coder",
+                iteration=3,
+                at=7.0,
+                cost_usd=0.25,
+                input_tokens=1,
+                output_tokens=2,
+                run="run-1",
+            ),
+            ended,
+            another,
+        ],
+        "key",
+    )
     assert tasks.history.list_iterations("T-1") == [
         {
             "task_id": "T-1",
@@ -256,9 +312,36 @@ def test_spending_is_summed_by_task_and_by_run(tasks: TaskStore) -> None:  # 000
     tasks.add_new([task("T-1"), task("T-2")])
     tasks.apply(
         [
-            CostRecorded("T-1", "coder", 1, 1.0, 0.25, 10, 20, "run-1"),
-            CostRecorded("T-1", "coder", 2, 2.0, None, 1, 2, "run-2"),
-            CostRecorded("T-2", "coder", 1, 3.0, 0.5, 0, 0, "run-1"),
+            CostRecorded(
+                task="T-1",
+                stage="coder",
+                iteration=1,
+                at=1.0,
+                cost_usd=0.25,
+                input_tokens=10,
+                output_tokens=20,
+                run="run-1",
+            ),
+            CostRecorded(
+                task="T-1",
+                stage="coder",
+                iteration=2,
+                at=2.0,
+                cost_usd=None,
+                input_tokens=1,
+                output_tokens=2,
+                run="run-2",
+            ),
+            CostRecorded(
+                task="T-2",
+                stage="coder",
+                iteration=1,
+                at=3.0,
+                cost_usd=0.5,
+                input_tokens=0,
+                output_tokens=0,
+                run="run-1",
+            ),
         ],
         "key",
     )
@@ -272,7 +355,17 @@ def test_history_tells_how_many_iterations_it_took(tasks: TaskStore) -> None:  #
     tasks.add_new([task("T-1")])
     seen = [(1, False, "coder"), (2, True, "coder"), (4, True, "coder"), (3, True, "qa")]
     for n, verified, agent in seen:
-        tasks.apply([Attempted("T-1", VerificationAttempt(n, True, verified, "", "", agent))], f"{agent}:{n}")
+        tasks.apply(
+            [
+                Attempted(
+                    "T-1",
+                    VerificationAttempt(
+                        iteration=n, promise_found=True, verified=verified, reason="", timestamp="", agent=agent
+                    ),
+                )
+            ],
+            f"{agent}:{n}",
+        )
     assert tasks.history.list_iterations_to_pass("coder") == [4, 2]
     assert tasks.history.list_iterations_to_pass("coder", last=1) == [4]
 
@@ -280,11 +373,11 @@ def test_history_tells_how_many_iterations_it_took(tasks: TaskStore) -> None:  #
 def test_edited_dependencies_are_checked(tasks: TaskStore) -> None:
     tasks.add_new([task("T-1"), task("T-2", "T-1"), task("T-3", "T-2")])
     with pytest.raises(InvalidInput, match="T-1 → T-3 → T-2 → T-1"):
-        tasks.apply([Edited("T-1", depends_on=("T-3",))], "a")
+        tasks.apply([Edited(task="T-1", depends_on=("T-3",))], "a")
     with pytest.raises(InvalidInput, match="'T-9'"):
-        tasks.apply([Edited("T-1", title="New", depends_on=("T-9",))], "b")
+        tasks.apply([Edited(task="T-1", title="New", depends_on=("T-9",))], "b")
     assert tasks.get("T-1").task.title == "Do T-1"
-    tasks.apply([Edited("T-3", depends_on=("T-1", "T-1"))], "c")
+    tasks.apply([Edited(task="T-3", depends_on=("T-1", "T-1"))], "c")
     assert tasks.get("T-3").task.depends_on == ("T-1",)
 
 

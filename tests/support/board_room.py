@@ -67,26 +67,57 @@ class BoardFixture:
         self._children.append(child)
         return child.pid
 
-    def begin(self, run: str, task: str = "", kind: str = "execute", jobs: int = 1, pid: int | None = None) -> None:
+    def begin(self, run: str, task: str = "", *, kind: str = "execute", jobs: int = 1, pid: int | None = None) -> None:
         """A run starts, and claims its task if it has one; it lives as long as the process of that pid."""
         if task and kind == "execute":
             assert self.tasks.claim(run, [task]) is not None
         identity = identify_process(os.getpid() if pid is None else pid)
         assert identity is not None
-        keeper = RunOwner(identity.pid, identity.ticks, identity.boot, identity.pid, identity.ticks)
+        keeper = RunOwner(
+            pid=identity.pid,
+            ticks=identity.ticks,
+            boot=identity.boot,
+            guardian=identity.pid,
+            guardian_ticks=identity.ticks,
+        )
         request = b'{"jobs":%d}' % jobs
-        self.runs.begin(NewRun(run, kind, str(self.folder), "claude", request, keeper, time.time(), None, task))
+        self.runs.begin(
+            NewRun(
+                id=run,
+                kind=kind,
+                folder=str(self.folder),
+                agent="claude",
+                request=request,
+                owner=keeper,
+                started_at=time.time(),
+                parent=None,
+                task=task,
+            )
+        )
 
-    def iterate(self, task: str, number: int, most: int = 15, stage: Role = "coder", ago: float = 0.0) -> None:
+    def iterate(self, task: str, number: int, *, most: int = 15, stage: Role = "coder", ago: float = 0.0) -> None:
         """Its agent starts."""
-        self.change(IterationBegun(task, stage, number, most, "X", time.time() - ago))
+        self.change(
+            IterationBegun(
+                task=task,
+                stage=stage,
+                iteration=number,
+                max_iterations=most,
+                completion_promise="X",
+                at=time.time() - ago,
+            )
+        )
 
     def finish(self, task: str, run: str = "done") -> None:
         """Through all stages."""
         self.begin(run, task)
         moves: list[Change] = []
         for role in ROLES:
-            moves += [StageEntered(task, role), IterationBegun(task, role, 1, 5, "X", 1.0), StagePassed(task, role)]
+            moves += [
+                StageEntered(task, role),
+                IterationBegun(task=task, stage=role, iteration=1, max_iterations=5, completion_promise="X", at=1.0),
+                StagePassed(task, role),
+            ]
         self.change(*moves, TaskLanded(task))
         self.runs.end(run, time.time(), "completed", "")
 

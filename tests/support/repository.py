@@ -31,7 +31,7 @@ class RepositoryFixture:
         (folder / "gitconfig").write_text(config)
         program = shutil.which("git")
         assert program
-        self.git = Git(program, str(self.root), self.environment, supervisor).with_identity()
+        self.git = Git(program, str(self.root), environment=self.environment, processes=supervisor).with_identity()
         self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
 
     def run(self, *words: str, at: str | Path = "") -> str:

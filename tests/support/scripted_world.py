@@ -64,14 +64,16 @@ class ScriptedEffects:
                 return Checked(
                     tuple(
                         GateResult(
-                            g, g not in self.turn.red, feedback=Feedback(f"{g}: no") if g in self.turn.red else None
+                            gate=g,
+                            passed=g not in self.turn.red,
+                            feedback=Feedback(f"{g}: no") if g in self.turn.red else None,
                         )
                         for g in gates
                     )
                 )
             case Save():
                 self.saves += 1
-                return Saved(("commit",), "message")
+                return Saved(done=("commit",), message="message")
             case Wait(seconds):
                 self.waits.append(seconds)
                 self._now += seconds
@@ -88,6 +90,7 @@ class ScriptedEffects:
 def play_loop(
     rules: Rules[Any],
     world: ScriptedEffects,
+    *,
     limits: Limits | None = None,
     state: LoopState[Any] | None = None,
     fact: Fact | None = None,

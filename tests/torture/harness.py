@@ -17,6 +17,6 @@ if __name__ == "__main__":
     supervisor = Supervisor(inbox, start_guardian(orphan_grace=0.3))
     print(supervisor.guardian_pid, flush=True)
     evil = (sys.executable, str(Path(__file__).with_name("evil.py")), token, what)
-    exited = supervisor.run(Command(evil, dict(os.environ), "/"), len, len)
+    exited = supervisor.run(Command(argv=evil, environment=dict(os.environ), cwd="/"), len, len)
     supervisor.close()
     print(exited.ending, flush=True)

@@ -81,7 +81,9 @@ def supervisor() -> Iterator[Supervisor]:
 def test_a_held_pipe_never_hangs_us(supervisor: Supervisor, token: str) -> None:
     for holder in ("sleep 100", "trap '' TERM HUP; while :; do sleep 0.1; done"):
         script = f'setsid sh -c "{holder}" {token} & exit 0'
-        exited = supervisor.run(Command(("/bin/sh", "-c", script), dict(os.environ), "/"), len, len)
+        exited = supervisor.run(
+            Command(argv=("/bin/sh", "-c", script), environment=dict(os.environ), cwd="/"), len, len
+        )
         assert exited.seconds < 2
         assert not find_processes_with(token)
 
@@ -100,7 +102,7 @@ def test_a_flood_stays_within_bounds(supervisor: Supervisor, tmp_path: Path, sou
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     script = f"{source} | head -c {FLOOD}"
-    supervisor.run(Command(("/bin/sh", "-c", script), dict(os.environ), "/"), take, len)
+    supervisor.run(Command(argv=("/bin/sh", "-c", script), environment=dict(os.environ), cwd="/"), take, len)
     lines.finish()
     log.close()
     assert seen == FLOOD
@@ -126,7 +128,7 @@ def test_any_bytes_are_survived(supervisor: Supervisor, script: str) -> None:
         if block := lines.feed(data):
             parser.feed(block)
 
-    exited = supervisor.run(Command(("/bin/sh", "-c", script), dict(os.environ), "/"), take, len)
+    exited = supervisor.run(Command(argv=("/bin/sh", "-c", script), environment=dict(os.environ), cwd="/"), take, len)
     if rest := lines.finish():
         parser.feed(rest)
     assert exited.code == 0

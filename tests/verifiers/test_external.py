@@ -67,7 +67,9 @@ def test_no_command_is_a_failure_of_its_own(config: dict[str, Any]) -> None:  # 
 
 
 def test_the_defaults() -> None:  # 002-08
-    assert ExternalOptions("x") == ExternalOptions("x", 0, None, None, 300, ".")
+    assert ExternalOptions(command="x") == ExternalOptions(
+        command="x", success_exit_code=0, output_contains=None, output_not_contains=None, timeout=300, working_dir="."
+    )
 
 
 @pytest.mark.parametrize(

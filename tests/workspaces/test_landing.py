@@ -23,7 +23,9 @@ def worked(repo: RepositoryFixture, text: str = "a\n") -> Worktree:
 
 
 def landed(repo: RepositoryFixture, tree: Worktree, fault: str = "") -> LandingResult:
-    return land_branch(repo.git, tree, str(repo.scratch / "landing"), "Merge it", lambda folder: fault)
+    return land_branch(
+        repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=lambda folder: fault
+    )
 
 
 def head(repo: RepositoryFixture) -> str:
@@ -33,7 +35,7 @@ def head(repo: RepositoryFixture) -> str:
 def test_a_target_that_has_not_moved_is_fast_forwarded(repo: RepositoryFixture) -> None:
     tree = worked(repo)
     commit = repo.run("rev-parse", tree.branch)
-    assert landed(repo, tree) == LandingResult(True, commit)
+    assert landed(repo, tree) == LandingResult(done=True, commit=commit)
     assert head(repo) == commit
     assert (repo.root / "a.txt").read_text() == "a\n"  # the user's own tree follows
     assert repo.run("status", "--porcelain") == ""
@@ -57,7 +59,7 @@ def test_the_merged_tree_is_what_is_looked_at(repo: RepositoryFixture) -> None:
         seen.append({path.name for path in Path(folder).iterdir()})
         return ""
 
-    assert land_branch(repo.git, tree, str(repo.scratch / "landing"), "Merge it", look).done
+    assert land_branch(repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=look).done
     assert seen == [{".git", "README", "a.txt", "b.txt"}]
     assert "landing" not in repo.run("worktree", "list")
 
@@ -65,7 +67,7 @@ def test_the_merged_tree_is_what_is_looked_at(repo: RepositoryFixture) -> None:
 def test_a_red_merged_tree_leaves_the_target_untouched(repo: RepositoryFixture) -> None:
     tree = worked(repo)
     before = repo.commit("b.txt", "b\n")
-    assert landed(repo, tree, "tests fail") == LandingResult(False, check_failure="tests fail")
+    assert landed(repo, tree, "tests fail") == LandingResult(done=False, check_failure="tests fail")
     assert head(repo) == before
     assert not (repo.root / "a.txt").exists()
     assert "landing" not in repo.run("worktree", "list")
@@ -74,7 +76,7 @@ def test_a_red_merged_tree_leaves_the_target_untouched(repo: RepositoryFixture) 
 def test_a_conflict_is_told_by_its_files_and_nothing_moves(repo: RepositoryFixture) -> None:
     tree = worked(repo)
     before = repo.commit("a.txt", "other\n")
-    assert landed(repo, tree) == LandingResult(False, conflict="a.txt")
+    assert landed(repo, tree) == LandingResult(done=False, conflict="a.txt")
     assert head(repo) == before
     assert repo.run("status", "--porcelain") == ""
 
@@ -82,8 +84,8 @@ def test_a_conflict_is_told_by_its_files_and_nothing_moves(repo: RepositoryFixtu
 def test_what_is_there_already_is_looked_at_as_well(repo: RepositoryFixture) -> None:
     tree = repo.open()
     before = repo.commit("b.txt", "b\n")
-    assert landed(repo, tree, "b.txt breaks it") == LandingResult(False, check_failure="b.txt breaks it")
-    assert landed(repo, tree) == LandingResult(True, before)
+    assert landed(repo, tree, "b.txt breaks it") == LandingResult(done=False, check_failure="b.txt breaks it")
+    assert landed(repo, tree) == LandingResult(done=True, commit=before)
     assert head(repo) == before
 
 
@@ -130,7 +132,7 @@ def test_who_moves_the_target_meanwhile_is_merged_with(repo: RepositoryFixture, 
                 repo.run("worktree", "remove", str(repo.scratch / "main"))
         return ""
 
-    assert land_branch(repo.git, tree, str(repo.scratch / "landing"), "Merge it", race).done
+    assert land_branch(repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=race).done
     assert len(looks) == 2  # what nobody has looked at does not land
     assert repo.run("ls-tree", "--name-only", "main").split() == ["README", "a.txt", "b.txt"]
 
@@ -143,7 +145,7 @@ def test_one_that_is_always_faster_wins(repo: RepositoryFixture) -> None:
         repo.commit("b.txt", f"{next(count)}\n")
         return ""
 
-    found = land_branch(repo.git, tree, str(repo.scratch / "landing"), "Merge it", race)
+    found = land_branch(repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=race)
     assert not found.done
     assert found.problem.startswith("main could not be moved")
 
@@ -174,7 +176,7 @@ def test_without_a_name_we_merge_under_our_own(tmp_path: Path) -> None:
 def test_a_target_that_is_gone_is_told(repo: RepositoryFixture) -> None:
     tree = worked(repo)
     repo.run("branch", "-qm", "main", "trunk")
-    assert landed(repo, tree) == LandingResult(False, problem="there is no branch 'main'")
+    assert landed(repo, tree) == LandingResult(done=False, problem="there is no branch 'main'")
 
 
 def test_tags_with_the_names_of_branches_mislead_nobody(repo: RepositoryFixture) -> None:

@@ -26,7 +26,7 @@ class RunTotals:
     def summarize_run(self) -> ParsedRun:
         """What it all amounts to."""
         return ParsedRun(
-            self._closing,
+            closing=self._closing,
             text=self._text,
             error=self._error,
             status=self._status,

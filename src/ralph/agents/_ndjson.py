@@ -31,14 +31,16 @@ _HEAD_DECODER = Decoder(_Head)
 def describe_unparsed(line: memoryview) -> Unparsed:
     """A line that is not read: its size, its type if it has one, and how it begins."""
     start = bytes(line[:SAMPLE_BYTES])
-    return Unparsed(len(line), _read_type(line, start), start.decode("utf-8", "replace").strip())
+    return Unparsed(size=len(line), kind=_read_type(line, start), sample=start.decode("utf-8", "replace").strip())
 
 
 def _describe_broken(line: memoryview) -> Unparsed:
     """The same of a line that is no JSON."""
     start = bytes(line[:SAMPLE_BYTES])
     found = _TYPE_PATTERN.match(start)
-    return Unparsed(len(line), found[1].decode() if found else "", start.decode("utf-8", "replace").strip())
+    return Unparsed(
+        size=len(line), kind=found[1].decode() if found else "", sample=start.decode("utf-8", "replace").strip()
+    )
 
 
 def is_flood(block: bytes | bytearray) -> bool:
@@ -77,7 +79,7 @@ def _decode_one_by_one(
         else:
             yield found
     if unread > MAX_UNPARSED_PER_BLOCK:
-        yield Unparsed(rest, count=unread - MAX_UNPARSED_PER_BLOCK)
+        yield Unparsed(size=rest, count=unread - MAX_UNPARSED_PER_BLOCK)
 
 
 def _split_lines(block: bytes | bytearray) -> Iterator[tuple[memoryview, bool]]:

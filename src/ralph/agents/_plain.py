@@ -25,7 +25,7 @@ class PlainParser:
     def summarize_run(self) -> ParsedRun:
         """The text; whether it was a success only the exit code can tell."""
         mark = f"\n... [{self._dropped} bytes left out] ...\n".encode() if self._dropped else b""
-        return ParsedRun("unknown", bytes(self._head + mark + self._tail).decode("utf-8", "replace"))
+        return ParsedRun(closing="unknown", text=bytes(self._head + mark + self._tail).decode("utf-8", "replace"))
 
     def _keep_ends(self, data: bytes | bytearray) -> None:
         room = MAX_KEPT_BYTES - len(self._head)

@@ -19,7 +19,7 @@ PLAN_TOOLS = WHOLE_PLAN_TOOLS | {"TaskCreate", "TaskUpdate"}
 MAX_PLAN_TASKS = 500  # tasks; what comes after them is not told
 
 
-class _Item(Struct, frozen=True, gc=False):
+class _Item(Struct, frozen=True, gc=False, kw_only=True):
     content: str | None = None
     subject: str | None = None
     description: str | None = None

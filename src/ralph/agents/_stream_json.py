@@ -72,7 +72,7 @@ class StreamJsonParser:
     def summarize_run(self) -> ParsedRun:
         """The result event decides; without one, a retry under way tells why nothing came."""
         told = ParsedRun(
-            "none",
+            closing="none",
             text=self._text,
             cost_usd=self._meter.cost_usd,
             usage=self._meter.usage,
@@ -123,7 +123,11 @@ class StreamJsonParser:
                         self._end_tool(build_tool_ended(block.tool_use_id, "", read_tool_error(block), nested), found)
                     elif (call := block.tool_use_id) not in planning:
                         self._working_tools.add(names.pop(call, ""))
-                        tell(ToolEnded(call, "", None, 0, len(memoryview(block.content)), nested))
+                        tell(
+                            ToolEnded(
+                                call, "", error=None, lines=0, chars=len(memoryview(block.content)), nested=nested
+                            )
+                        )
             elif type(line) is LeanAssistant:
                 self._retry = None
                 nested = line.parent_tool_use_id is not None
@@ -156,7 +160,7 @@ class StreamJsonParser:
         self._retry = None
         content = line.message.content if line.message is not None else ""
         if isinstance(content, str):
-            content = [ContentBlock("text", content)]
+            content = [ContentBlock(type="text", text=content)]
         nested = line.parent_tool_use_id is not None
         texts = []
         for block in content:
@@ -176,7 +180,7 @@ class StreamJsonParser:
         content = line.message.content if line.message is not None else ""
         nested = line.parent_tool_use_id is not None
         if isinstance(content, str):
-            content = [ContentBlock("text", content)]
+            content = [ContentBlock(type="text", text=content)]
         for block in content:
             if block.type == "tool_result":
                 output = join_parts(block.content)
@@ -200,7 +204,9 @@ class StreamJsonParser:
                 return
         self._tools += 1
         self._running_tools.remember(block.id, block.name)
-        found.append(ToolStarted(block.id, block.name, summarize_input(block.name, block.input), nested))
+        found.append(
+            ToolStarted(id=block.id, name=block.name, summary=summarize_input(block.name, block.input), nested=nested)
+        )
 
     def _end_tool(self, event: ToolEnded, found: list[AgentEvent]) -> None:
         if event.id in self._planning:
@@ -235,7 +241,7 @@ class StreamJsonParser:
         ok = _is_success(line)
         found.append(
             Finished(
-                ok,
+                ok=ok,
                 text=line.result or "" if ok else "",
                 error=_describe_error(line),
                 cost_usd=line.total_cost_usd,

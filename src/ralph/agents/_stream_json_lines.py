@@ -17,7 +17,7 @@ class TextPart(Struct, frozen=True, gc=False):
     text: str = ""
 
 
-class ContentBlock(Struct, frozen=True, gc=False):
+class ContentBlock(Struct, frozen=True, gc=False, kw_only=True):
     """Any content block: one type for all, so a kind we do not know costs nothing but itself."""
 
     type: str = ""
@@ -51,7 +51,7 @@ class PluginError(Struct, frozen=True, gc=False):
     type: str = ""
 
 
-class SystemLine(Struct, tag="system", frozen=True):
+class SystemLine(Struct, tag="system", frozen=True, kw_only=True):
     subtype: str = ""
     session_id: str | None = None
     attempt: int | None = None
@@ -63,7 +63,7 @@ class SystemLine(Struct, tag="system", frozen=True):
     plugin_errors: list[PluginError] | None = None
 
 
-class WireUsage(Struct, frozen=True, gc=False):
+class WireUsage(Struct, frozen=True, gc=False, kw_only=True):
     input_tokens: int | None = 0
     output_tokens: int | None = 0
     cache_read_input_tokens: int | None = 0
@@ -75,7 +75,7 @@ class PermissionDenial(Struct, frozen=True, gc=False):
     tool_use_id: str = ""
 
 
-class ResultLine(Struct, tag="result", frozen=True):
+class ResultLine(Struct, tag="result", frozen=True, kw_only=True):
     subtype: str = "success"
     is_error: bool | None = False
     result: str | None = None
@@ -122,7 +122,7 @@ class ToolUseBlock(Struct, tag="tool_use", frozen=True, gc=False):
     input: Raw = NULL_JSON
 
 
-class ToolResultBlock(Struct, tag="tool_result", frozen=True, gc=False):
+class ToolResultBlock(Struct, tag="tool_result", frozen=True, gc=False, kw_only=True):
     tool_use_id: str = ""
     content: Raw = NULL_JSON
     is_error: bool | None = None
@@ -148,7 +148,7 @@ class LeanUser(Struct, tag="user", frozen=True, gc=False):
 
 
 # -- a line too long to build: its texts stay raw, for one might be as long as the line
-class LongBlock(Struct, frozen=True, gc=False):
+class LongBlock(Struct, frozen=True, gc=False, kw_only=True):
     type: str = ""
     text: Raw = EMPTY_TEXT_JSON
     id: str = ""
@@ -258,7 +258,9 @@ def _to_assistant_block(block: LongBlock) -> TextBlock | ThinkingBlock | ToolUse
 
 def _to_user_block(block: LongBlock) -> TextBlock | ToolResultBlock:
     if block.type == "tool_result":
-        return ToolResultBlock(block.tool_use_id, block.content, block.is_error, block.error)
+        return ToolResultBlock(
+            tool_use_id=block.tool_use_id, content=block.content, is_error=block.is_error, error=block.error
+        )
     return TextBlock(_decode_short_text(block.text))
 
 

@@ -56,7 +56,9 @@ def build_tool_ended(call: str, output: str, error: str | None = None, nested: b
     if output and output[-1] != "\n":
         lines += 1
     shown = "" if error == output else output[:MAX_TOOL_TEXT_CHARS]
-    return ToolEnded(call, shown, error and error[:MAX_TOOL_TEXT_CHARS], lines, len(output), nested)
+    return ToolEnded(
+        call, shown, error=error and error[:MAX_TOOL_TEXT_CHARS], lines=lines, chars=len(output), nested=nested
+    )
 
 
 def describe_exit(code: int, output: str) -> str:

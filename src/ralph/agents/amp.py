@@ -9,7 +9,7 @@ from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard("Amp", tokens=True, session=True, verified="format per its documentation, not verified")
+CARD = AgentCard(title="Amp", tokens=True, session=True, verified="format per its documentation, not verified")
 
 
 class Amp(Struct, frozen=True):

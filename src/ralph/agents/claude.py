@@ -9,7 +9,7 @@ from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard("Claude Code", cost=True, tokens=True, session=True, verified="2.1.197, with the scripted model")
+CARD = AgentCard(title="Claude Code", cost=True, tokens=True, session=True, verified="2.1.197, with the scripted model")
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 
 

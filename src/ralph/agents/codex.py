@@ -30,7 +30,7 @@ from ralph.model.events import (
 )
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
-CARD = AgentCard("Codex", tokens=True, session=True, verified="0.166.0, with the scripted model")
+CARD = AgentCard(title="Codex", tokens=True, session=True, verified="0.166.0, with the scripted model")
 VERSION_ARGV = ("--version",)
 # 0.126 made --full-auto do nothing, 0.147 refuses it (openai/codex#20133).
 FIRST_VERSION_WITHOUT_FULL_AUTO = (0, 126)
@@ -125,7 +125,7 @@ class _Problem(Struct, frozen=True, gc=False):
     message: str = ""
 
 
-class _Item(Struct, frozen=True):
+class _Item(Struct, frozen=True, kw_only=True):
     type: Literal[
         "agent_message",
         "reasoning",
@@ -154,7 +154,7 @@ class _Item(Struct, frozen=True):
     error: _Problem | None = None
 
 
-class _Tokens(Struct, frozen=True, gc=False):
+class _Tokens(Struct, frozen=True, gc=False, kw_only=True):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     cache_write_input_tokens: int = 0
@@ -252,7 +252,7 @@ class CodexParser(RunTotals):
         self._tools += 1
         self._text = ""
         name, about = named
-        return (ToolStarted(item.id, name, about[:MAX_TOOL_TEXT_CHARS]),)
+        return (ToolStarted(id=item.id, name=name, summary=about[:MAX_TOOL_TEXT_CHARS]),)
 
     def _complete_item(self, item: _Item) -> Sequence[AgentEvent]:
         match item.type:
@@ -281,11 +281,11 @@ class CodexParser(RunTotals):
 
     def _finish_turn(self, usage: Usage) -> Sequence[AgentEvent]:
         self._closing, self._error = "success", ""
-        return (self._meter.add_total(None, usage), Finished(True, self._text, usage=usage))
+        return (self._meter.add_total(None, usage), Finished(ok=True, text=self._text, usage=usage))
 
     def _fail_turn(self, message: str) -> Sequence[AgentEvent]:
         self._closing, self._error = "error", message or self._error or "turn failed"
-        return (Finished(False, error=self._error),)
+        return (Finished(ok=False, error=self._error),)
 
 
 def _describe_tool(item: _Item) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from ralph.model.errors import ConfigError
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
 CARD = AgentCard(
-    "any other command", streaming=False, tools=False, verified="its text and exit code are all that is known"
+    title="any other command", streaming=False, tools=False, verified="its text and exit code are all that is known"
 )
 PROMPT_PLACEHOLDER = "{prompt}"
 

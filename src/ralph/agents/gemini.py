@@ -18,7 +18,7 @@ from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
-CARD = AgentCard("Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
+CARD = AgentCard(title="Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 MAX_KEPT_TEXT_CHARS = 1 << 20  # characters of one text, the last ones
 _EMPTY_RESPONSE = "returned an empty response"  # it tells as an error what for others is a success without a word
@@ -75,7 +75,7 @@ class _Problem(Struct, frozen=True, gc=False):
     message: str = ""
 
 
-class _Stats(Struct, frozen=True, gc=False):
+class _Stats(Struct, frozen=True, gc=False, kw_only=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cached: int = 0
@@ -98,7 +98,7 @@ class _ToolUse(Struct, tag="tool_use", frozen=True, gc=False):
     parameters: Raw = Raw(b"null")
 
 
-class _ToolResult(Struct, tag="tool_result", frozen=True):
+class _ToolResult(Struct, tag="tool_result", frozen=True, kw_only=True):
     tool_id: str = ""
     status: str = ""
     output: str | None = None
@@ -200,7 +200,9 @@ class GeminiParser(RunTotals):
             planned = self._plan.apply_call(line.tool_name, line.parameters)
             return (planned,) if planned else ()
         self._tools += 1
-        return (ToolStarted(line.tool_id, line.tool_name, summarize_input(line.tool_name, line.parameters)),)
+        return (
+            ToolStarted(id=line.tool_id, name=line.tool_name, summary=summarize_input(line.tool_name, line.parameters)),
+        )
 
     def _end_tool(self, line: _ToolResult) -> Sequence[AgentEvent]:
         if line.tool_id in self._planning:
@@ -221,5 +223,11 @@ class GeminiParser(RunTotals):
         self._cut_short = not ok and "TurnLimit" in problem.type
         return (
             self._meter.add_total(None, usage),
-            Finished(ok, self._join_text() if ok else "", self._error, usage=usage, seconds=stats.duration_ms / 1000),
+            Finished(
+                ok=ok,
+                text=self._join_text() if ok else "",
+                error=self._error,
+                usage=usage,
+                seconds=stats.duration_ms / 1000,
+            ),
         )

@@ -17,7 +17,7 @@ from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard("opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
+CARD = AgentCard(title="opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
 
 
 class Opencode(Struct, frozen=True):
@@ -67,7 +67,7 @@ class _Metadata(Struct, frozen=True, gc=False):
     exit: int | None = None
 
 
-class _State(Struct, frozen=True):
+class _State(Struct, frozen=True, kw_only=True):
     status: str = ""
     input: Raw = Raw(b"null")
     output: str = ""
@@ -186,7 +186,7 @@ class OpencodeParser(RunTotals):
         self._tools += 1
         self._errors += error is not None
         return (
-            ToolStarted(part.call, part.tool, summarize_input(part.tool, part.state.input)),
+            ToolStarted(id=part.call, name=part.tool, summary=summarize_input(part.tool, part.state.input)),
             build_tool_ended(part.call, part.state.output, error),
         )
 
@@ -212,7 +212,12 @@ class OpencodeParser(RunTotals):
     def _build_finished(self) -> Finished:
         ok = self._closing == "success"
         return Finished(
-            ok, self._text if ok else "", self._error, self._meter.cost_usd, self._meter.usage, turns=self._steps
+            ok=ok,
+            text=self._text if ok else "",
+            error=self._error,
+            cost_usd=self._meter.cost_usd,
+            usage=self._meter.usage,
+            turns=self._steps,
         )
 
 

@@ -10,7 +10,7 @@ from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard("scripted agent", cost=True, tokens=True, session=True, verified="part of ralph")
+CARD = AgentCard(title="scripted agent", cost=True, tokens=True, session=True, verified="part of ralph")
 _MODE_FLAGS: dict[OutputMode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
 
 

@@ -6,7 +6,7 @@ from binascii import crc32
 from msgspec import Struct
 
 
-class Paths(Struct, frozen=True):
+class Paths(Struct, frozen=True, kw_only=True):
     """The folders of one run."""
 
     folder: str  # where ralph was started
@@ -51,10 +51,10 @@ def find_paths(folder: str) -> Paths:
     at = folder
     while True:
         if git := _find_common_dir(os.path.join(at, ".git")):
-            return Paths(folder, at, os.path.join(git, "ralph"), in_git=True)
+            return Paths(folder=folder, root=at, state=os.path.join(git, "ralph"), in_git=True)
         at, below = os.path.dirname(at), at
         if at == below:
-            return Paths(folder, folder, os.path.join(folder, ".ralph", "state"), in_git=False)
+            return Paths(folder=folder, root=folder, state=os.path.join(folder, ".ralph", "state"), in_git=False)
 
 
 def find_ignored_settings(places: Paths) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from ralph.stores.attempts import AttemptStore
 from ralph.stores.runs import RunOwner, RunStore
 
 
-class Callbacks(Struct, frozen=True):
+class Callbacks(Struct, frozen=True, kw_only=True):
     """What the caller wants to hear and to be asked."""
 
     watchers: Sequence[Watcher] = ()
@@ -33,7 +33,7 @@ class Callbacks(Struct, frozen=True):
     is_cancelled: Callable[[], bool] = bool  # asked often; only where many tasks are one's own
 
 
-class Session(Struct, frozen=True):
+class Session(Struct, frozen=True, kw_only=True):
     """What a loop plays on."""
 
     runs: RunStore
@@ -70,6 +70,7 @@ def lock_and_open(places: Paths, path: str, run: str) -> Iterator[tuple[RunStore
 def open_session(
     run: str,
     places: Paths,
+    *,
     stores: tuple[RunStore, AttemptStore],
     guardian: GuardianHandle | None,
     wishes: Callbacks,
@@ -80,11 +81,18 @@ def open_session(
     runs, attempts = stores
     chronicle = _open_event_log(places, run)
     inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), wishes.on_signal)
-    supervisor = Supervisor(inbox, guardian, wishes.on_tick, spared)
+    supervisor = Supervisor(inbox, guardian, on_tick=wishes.on_tick, spared=spared)
     try:
         keeper = identify_owner(supervisor.guardian_pid)
         _register_with_parent(run, keeper, variables)
-        yield Session(runs, attempts, inbox, supervisor, keeper, (chronicle, *wishes.watchers))
+        yield Session(
+            runs=runs,
+            attempts=attempts,
+            inbox=inbox,
+            supervisor=supervisor,
+            owner=keeper,
+            watchers=(chronicle, *wishes.watchers),
+        )
     finally:
         chronicle.close()
         supervisor.close()
@@ -109,7 +117,7 @@ def _register_with_parent(run: str, keeper: RunOwner, variables: Mapping[str, st
         try:
             database = sqlite.open_database(path)
             AttemptStore(database).add_child(
-                ChildRun(parent, run, keeper.pid, keeper.ticks, keeper.boot, keeper.guardian)
+                ChildRun(parent, run, pid=keeper.pid, ticks=keeper.ticks, boot=keeper.boot, guardian=keeper.guardian)
             )
             database.close()
         except MachineError:
@@ -138,4 +146,6 @@ def _open_event_log(places: Paths, run: str) -> EventLog:
 def identify_owner(guardian: int) -> RunOwner:
     """Who answers for a run: this process, and the guardian of its children."""
     me, them = identify_self(), identify_process(guardian)
-    return RunOwner(me.pid, me.ticks, me.boot, guardian, them.ticks if them else 0)
+    return RunOwner(
+        pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=guardian, guardian_ticks=them.ticks if them else 0
+    )

@@ -40,12 +40,16 @@ def resolve_agent(settings: AgentSettings, folder: str, variables: Mapping[str, 
 
     words = _split_command(settings.command, folder, variables)
     return locate_agent(
-        words, split_flags(settings.flags), settings.adapter or resolve_adapter_name(words[0]), folder, variables
+        words,
+        split_flags(settings.flags),
+        adapter=settings.adapter or resolve_adapter_name(words[0]),
+        folder=folder,
+        variables=variables,
     )
 
 
 def locate_agent(
-    words: tuple[str, ...], flags: tuple[str, ...], adapter: str, folder: str, variables: Mapping[str, str]
+    words: tuple[str, ...], flags: tuple[str, ...], *, adapter: str, folder: str, variables: Mapping[str, str]
 ) -> AgentCommand:
     """The agent of these very words."""
     if adapter == "scripted":
@@ -83,7 +87,9 @@ def choose_output_mode(settings: Settings) -> OutputMode:
 def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
     """The first line a program prints about itself; empty when it does not."""
     output = Excerpt(4096, 0)
-    exited = processes.run(Command(argv, variables, folder, timeout=VERSION_TIMEOUT_SECONDS), output.write, len)
+    exited = processes.run(
+        Command(argv=argv, environment=variables, cwd=folder, timeout=VERSION_TIMEOUT_SECONDS), output.write, len
+    )
     lines = output.text().strip().splitlines()
     return lines[0] if exited.code == 0 and lines else ""
 
@@ -106,7 +112,14 @@ def build_gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
     names = slugify_commands([g.command for g in settings.guardrails])
     return {
         name: build(
-            GateOptions(g.command, g.fail_action, g.hint, g.timeout_seconds, name, settings.output_truncate_chars),
+            GateOptions(
+                command=g.command,
+                action=g.fail_action,
+                hint=g.hint,
+                timeout=g.timeout_seconds,
+                log_name=name,
+                output_limit=settings.output_truncate_chars,
+            ),
             processes,
         )
         for name, g in zip(names, settings.guardrails, strict=True)
@@ -116,6 +129,7 @@ def build_gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
 def build_run_effects(
     run: str,
     settings: Settings,
+    *,
     crew: AgentCommand,
     places: Paths,
     variables: Mapping[str, str],
@@ -140,10 +154,35 @@ def build_run_effects(
     wanted = settings.scm
     records = places.run_dir(run)
     of_scm = environment.without_git_vars(of_gate)
-    scm = ScmRunner(wanted.command, wanted.tasks, processes, places.folder, of_scm, records) if wanted else None
-    keep = build_snapshots(settings.snapshots, run, places, records, variables, processes)
-    made_caller = build_agent_runner(made, crew, settings.agent, places.folder, variables, own, processes, keep)
-    return RunEffects(around, made_caller, prompt, build_gates(settings, processes), inbox, watchers, scm)
+    scm = (
+        ScmRunner(
+            wanted.command, wanted.tasks, processes=processes, folder=places.folder, environment=of_scm, records=records
+        )
+        if wanted
+        else None
+    )
+    keep = build_snapshots(
+        settings.snapshots, run, tree=places, records=records, variables=variables, processes=processes
+    )
+    made_caller = build_agent_runner(
+        made,
+        crew,
+        settings=settings.agent,
+        folder=places.folder,
+        variables=variables,
+        own=own,
+        processes=processes,
+        keep=keep,
+    )
+    return RunEffects(
+        around,
+        made_caller,
+        prompt=prompt,
+        gates=build_gates(settings, processes),
+        inbox=inbox,
+        watchers=watchers,
+        scm=scm,
+    )
 
 
 def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, str]) -> None:
@@ -169,6 +208,7 @@ def refuse_unenforceable_budget(crew: AgentCommand, budget_usd: float | None) ->
 def build_agent_runner(
     made: Agent,
     crew: AgentCommand,
+    *,
     settings: AgentSettings,
     folder: str,
     variables: Mapping[str, str],
@@ -177,18 +217,30 @@ def build_agent_runner(
     keep: TreeKeeper | None = None,
 ) -> AgentRunner:
     """What runs the agent once."""
-    its = environment.build_agent_env(variables, own, crew.adapter, settings.pass_environment, settings.environment)
-    return AgentRunner(made, processes, folder, its, settings.timeout_seconds, settings.idle_timeout_seconds, keep)
+    its = environment.build_agent_env(
+        variables, own, agent=crew.adapter, passed=settings.pass_environment, extra=settings.environment
+    )
+    return AgentRunner(
+        made,
+        processes,
+        folder=folder,
+        environment=its,
+        timeout=settings.timeout_seconds,
+        idle_timeout=settings.idle_timeout_seconds,
+        keep=keep,
+    )
 
 
 def build_snapshots(
-    wanted: bool, run: str, tree: Paths, records: str, variables: Mapping[str, str], processes: Processes
+    wanted: bool, run: str, *, tree: Paths, records: str, variables: Mapping[str, str], processes: Processes
 ) -> Snapshots | None:
     """Keeps the work tree that these places are in; None where it is not wanted, or there is no git."""
     git = find_program("git", variables, tree.root) if wanted and tree.in_git else None
     if git is None:
         return None
-    return Snapshots(Git(git, tree.root, variables, processes), run, os.path.join(records, "snapshot.index"))
+    return Snapshots(
+        Git(git, tree.root, environment=variables, processes=processes), run, os.path.join(records, "snapshot.index")
+    )
 
 
 def build_run_variables(run: str, task_folder: str, state: str) -> dict[str, str]:

@@ -45,17 +45,21 @@ def build_rejection_error(reason: str, layer: Layer) -> ConfigError:
     path = _parse_path(reason)
     found = _get_value_at(layer.raw, path)
     if missing := _MISSING_PATTERN.search(reason):
-        return _build_error(layer, path, (*path, missing[1]), "nothing")
+        return _build_error(layer, path, key=(*path, missing[1]), got="nothing")
     if isinstance(found, Mapping) and path[-1:] == ("environment",):  # msgspec does not say which entry it means
         return _build_entry_error(layer, path, found)
     beyond = "<=" in reason or "out of range" in reason
-    return _build_error(layer, path, path, _describe_value(found), _describe_expected(path, beyond=beyond))
+    return _build_error(
+        layer, path, key=path, got=_describe_value(found), expected=_describe_expected(path, beyond=beyond)
+    )
 
 
 def build_quotation_error(layer: Layer, flags: Sequence[str], index: int) -> ConfigError:
     """The error for a flag that no shell could split."""
     path: KeyPath = ("agent", "flags", index)
-    error = _build_error(layer, path, path, _describe_value(redact_argv(flags)[index]), "quotation marks in pairs")
+    error = _build_error(
+        layer, path, key=path, got=_describe_value(redact_argv(flags)[index]), expected="quotation marks in pairs"
+    )
     return ConfigError(error.message, "close the quotation, or put a backslash before a mark that is none")
 
 
@@ -96,14 +100,18 @@ def _build_entry_error(layer: Layer, path: KeyPath, entries: Mapping[str, object
     for name, value in entries.items():
         if not isinstance(value, str) or "\0" in value:
             got = "text with a NUL in it" if isinstance(value, str) else _TYPE_WORDS.get(type(value), "null")
-            return _build_error(layer, (*path, name), (*path, name), got)
+            return _build_error(layer, (*path, name), key=(*path, name), got=got)
     names = [name for name in entries if not re.search(schema.VARIABLE_PATTERN, name)]
     return _build_error(
-        layer, (*path, *names[:1]), path, _describe_value("".join(names[:1])), _EXPECTED_WORDS[schema.VARIABLE_PATTERN]
+        layer,
+        (*path, *names[:1]),
+        key=path,
+        got=_describe_value("".join(names[:1])),
+        expected=_EXPECTED_WORDS[schema.VARIABLE_PATTERN],
     )
 
 
-def _build_error(layer: Layer, place: KeyPath, key: KeyPath, got: str, expected: str = "") -> ConfigError:
+def _build_error(layer: Layer, place: KeyPath, *, key: KeyPath, got: str, expected: str = "") -> ConfigError:
     def in_file(path: KeyPath) -> KeyPath:
         return (layer.root, *path[1:]) if layer.root else path
 

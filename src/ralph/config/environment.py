@@ -40,7 +40,10 @@ def read_variable_layers(environment: Mapping[str, str]) -> Iterator[Layer]:
     for name, path in list_variables().items():
         if text := environment.get(name, "").strip():
             yield _check_types(
-                Layer(name, _nest_value(path, _parse_value(text, path, _get_value_at(defaults, path))), lax=True), path
+                Layer(
+                    name=name, raw=_nest_value(path, _parse_value(text, path, _get_value_at(defaults, path))), lax=True
+                ),
+                path,
             )
 
 
@@ -58,7 +61,7 @@ def find_misspelt(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _check_types(layer: Layer, path: tuple[str, ...]) -> Layer:
-    return Layer(layer.name, _nest_value(path, _get_value_at(msgspec.to_builtins(check_layer(layer)), path)))
+    return Layer(name=layer.name, raw=_nest_value(path, _get_value_at(msgspec.to_builtins(check_layer(layer)), path)))
 
 
 def _parse_value(text: str, path: tuple[str, ...], default: object) -> object:

@@ -28,7 +28,7 @@ Verification = Literal["string_match", "semantic", "external", "multi_stage"]
 RawSettings = Mapping[str, object]  # settings as a file has them, before they are checked
 
 
-class AgentSettings(Struct, frozen=True, rename="camel"):
+class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
     """The coding agent and how it is called."""
 
     command: Annotated[str, Meta(pattern=EMPTY_OR_TEXT_PATTERN)] = ""  # empty: whichever is found
@@ -40,7 +40,7 @@ class AgentSettings(Struct, frozen=True, rename="camel"):
     pass_environment: tuple[Variable, ...] = ()
 
 
-class Guardrail(Struct, frozen=True, rename="camel"):
+class Guardrail(Struct, frozen=True, rename="camel", kw_only=True):
     """A command that must succeed before work counts as done."""
 
     command: NonBlankText
@@ -56,7 +56,7 @@ class Scm(Struct, frozen=True, rename="camel"):
     tasks: tuple[NonBlankText, ...] = ()
 
 
-class Retry(Struct, frozen=True, rename="camel"):
+class Retry(Struct, frozen=True, rename="camel", kw_only=True):
     """How trouble that is not the agent's is waited for."""
 
     attempts: Amount = 12
@@ -65,7 +65,7 @@ class Retry(Struct, frozen=True, rename="camel"):
     empty_answers: Amount = 3
 
 
-class Display(Struct, frozen=True, rename="camel"):
+class Display(Struct, frozen=True, rename="camel", kw_only=True):
     """How a run looks on a terminal."""
 
     glyphs: Literal["auto", "emoji", "unicode", "ascii"] = "auto"
@@ -75,7 +75,7 @@ class Display(Struct, frozen=True, rename="camel"):
     max_output_chars: Amount = 300
 
 
-class StageSettings(Struct, frozen=True):
+class StageSettings(Struct, frozen=True, kw_only=True):
     """One agent of the SpecFlow pipeline."""
 
     enabled: bool = True
@@ -85,28 +85,28 @@ class StageSettings(Struct, frozen=True):
     model: NonBlankText | None = None
 
 
-class Coder(StageSettings, frozen=True):
+class Coder(StageSettings, frozen=True, kw_only=True):
     """Writes the code."""
 
     max_iterations: PositiveCount | None = 15
     completion_promise: NonBlankText = "IMPLEMENTATION_COMPLETE"
 
 
-class Reviewer(StageSettings, frozen=True):
+class Reviewer(StageSettings, frozen=True, kw_only=True):
     """Reads it."""
 
     max_iterations: PositiveCount | None = 5
     completion_promise: NonBlankText = "REVIEW_PASSED"
 
 
-class Tester(StageSettings, frozen=True):
+class Tester(StageSettings, frozen=True, kw_only=True):
     """Tests it."""
 
     max_iterations: PositiveCount | None = 10
     completion_promise: NonBlankText = "TESTS_PASSED"
 
 
-class Qa(StageSettings, frozen=True):
+class Qa(StageSettings, frozen=True, kw_only=True):
     """Has the last word."""
 
     max_iterations: PositiveCount | None = 5
@@ -120,7 +120,7 @@ class Judge(Struct, frozen=True):
     model: NonBlankText = "haiku"
 
 
-class Specflow(Struct, frozen=True):
+class Specflow(Struct, frozen=True, kw_only=True):
     """The `ralph:` part of `.specflow/config.yaml`, under its own names."""
 
     enabled: bool = True
@@ -139,7 +139,7 @@ class Specflow(Struct, frozen=True):
     qa: Qa = Qa()
 
 
-class Settings(Struct, frozen=True, rename="camel"):
+class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """Everything that can be set."""
 
     schema: str = field(default="", name="$schema")
@@ -177,7 +177,12 @@ class Settings(Struct, frozen=True, rename="camel"):
     def patience(self) -> Patience:
         """How trouble is waited for."""
         retry = self.retry
-        return Patience(retry.attempts, retry.delay_seconds, retry.maximum_delay_seconds, retry.empty_answers)
+        return Patience(
+            retries=retry.attempts,
+            delay=retry.delay_seconds,
+            longest=retry.maximum_delay_seconds,
+            empty_retries=retry.empty_answers,
+        )
 
 
 SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of its own
@@ -195,7 +200,7 @@ SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of i
 }
 
 
-class Layer(Struct, frozen=True):
+class Layer(Struct, frozen=True, kw_only=True):
     """What one source says, and how to speak of it."""
 
     name: str

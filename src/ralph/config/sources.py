@@ -26,7 +26,7 @@ DEFAULT_ORIGIN = "default"
 COMMAND_LINE_ORIGIN = "command line"
 
 
-class LoadedSettings(Struct, frozen=True):
+class LoadedSettings(Struct, frozen=True, kw_only=True):
     """Settings and where they come from."""
 
     settings: Settings
@@ -44,10 +44,10 @@ def load_settings(
     warnings = [warning for layer in layers for warning in _find_warnings(layer)]
     raw, origins = combine_layers(layers)
     return LoadedSettings(
-        convert_settings(raw) if raw else Settings(),
-        origins,
-        (*warnings, *variables.find_misspelt(environment)),
-        tuple(layer.name for layer in files),
+        settings=convert_settings(raw) if raw else Settings(),
+        origins=origins,
+        warnings=(*warnings, *variables.find_misspelt(environment)),
+        files=tuple(layer.name for layer in files),
     )
 
 
@@ -113,7 +113,7 @@ def _read_user_file(environment: Mapping[str, str]) -> Layer | None:
 
 def _read_json_layer(name: str, path: str) -> Layer | None:
     text = _read_text(name, path)
-    return None if text is None else Layer(name, _decode_json(name, text), text)
+    return None if text is None else Layer(name=name, raw=_decode_json(name, text), text=text)
 
 
 def _read_specflow_layer(path: str) -> Layer | None:
@@ -166,7 +166,7 @@ def _build_flag_layer(flags: Mapping[str, object]) -> Iterator[Layer]:
             assert isinstance(nested, dict)
             raw = merge_raw(raw, nested)
     if raw:
-        yield Layer(COMMAND_LINE_ORIGIN, raw)
+        yield Layer(name=COMMAND_LINE_ORIGIN, raw=raw)
 
 
 def _find_warnings(layer: Layer) -> Iterator[str]:

@@ -14,7 +14,7 @@ def parse_specflow(name: str, text: str) -> Layer:
     part = _load_ralph_part(name, text)
     if isinstance(part, dict):
         part = _rename_old_keys(_normalise_keys(part))
-    return Layer(name, {} if part is None else {"specflow": part}, text, root=ROOT_KEY)
+    return Layer(name=name, raw={} if part is None else {"specflow": part}, text=text, root=ROOT_KEY)
 
 
 def _load_ralph_part(name: str, text: str) -> object:

@@ -34,7 +34,12 @@ def build_gate_env(environment: Mapping[str, str], run: Mapping[str, str]) -> di
 
 
 def build_agent_env(
-    environment: Mapping[str, str], run: Mapping[str, str], agent: str, passed: Iterable[str], extra: Mapping[str, str]
+    environment: Mapping[str, str],
+    run: Mapping[str, str],
+    *,
+    agent: str,
+    passed: Iterable[str],
+    extra: Mapping[str, str],
 ) -> dict[str, str]:
     """As a gate's, less the keys of other agents (but those in `passed`), and what settings add."""
     hidden = _foreign_keys(agent) - set(passed)

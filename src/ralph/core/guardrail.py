@@ -34,7 +34,7 @@ def format_log_name(iteration: int, name: str) -> str:
     return f"guardrail_{iteration:03}_{name}.log"
 
 
-def render_failure(command: str, exit_code: int, hint: str, log: str, output: str, limit: int) -> str:
+def render_failure(command: str, exit_code: int, *, hint: str, log: str, output: str, limit: int) -> str:
     """What the next prompt says about a guardrail that did not pass; `log` is empty where there is none."""
     lines = [f'Guardrail "{command}" failed with exit code {exit_code}.']
     if hint:

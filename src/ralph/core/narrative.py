@@ -38,7 +38,9 @@ from ralph.model.loop import (
 _StateT = TypeVar("_StateT")
 
 
-def build_events(run: str, agent: str, seen: Observation, state: LoopState[_StateT], decision: Decision) -> list[Event]:
+def build_events(
+    run: str, agent: str, *, seen: Observation, state: LoopState[_StateT], decision: Decision
+) -> list[Event]:
     """What a watcher hears of one transition."""
     return [*_build_fact_events(run, agent, seen, state), *_build_decision_events(run, seen, state, decision)]
 
@@ -51,23 +53,23 @@ def is_cut_off(seen: Observation, state: LoopState[_StateT]) -> bool:
 def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState[_StateT]) -> list[Event]:
     match seen.fact:
         case Began(Limits(iterations=limit)):
-            return [RunStarted(run, agent, limit)]
+            return [RunStarted(run=run, agent=agent, limit=limit)]
         case Resumed(Limits(iterations=limit)):
-            return [RunStarted(run, agent, limit, resumed=True)]
+            return [RunStarted(run=run, agent=agent, limit=limit, resumed=True)]
         case Reported() as it:
             count = state.tally.iterations
             return [
                 AgentEnded(
-                    count,
-                    it.outcome,
-                    it.detail,
-                    it.seconds,
-                    it.cost_usd,
-                    it.usage,
-                    it.tools,
-                    it.errors,
-                    it.exit_code,
-                    it.unparsed,
+                    iteration=count,
+                    outcome=it.outcome,
+                    detail=it.detail,
+                    seconds=it.seconds,
+                    cost_usd=it.cost_usd,
+                    usage=it.usage,
+                    tools=it.tools,
+                    errors=it.errors,
+                    exit_code=it.exit_code,
+                    unparsed=it.unparsed,
                 ),
                 Debugged(
                     f"Completion check: <response> {extract_response(it.text)!r}, "
@@ -84,7 +86,7 @@ def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState
             return [Warned(f"Not committed yet: {names}{more}. Agents are told to commit everything")]
         case Surveyed(rewritten=names) if names:
             return [Warned(f"{name} was changed meanwhile: what comes next is told the new text") for name in names]
-        case Saved(done, message, problems):
+        case Saved(done=done, message=message, problems=problems):
             return [Committed(done, message, problems)]
         case _:
             return []
@@ -107,15 +109,15 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
             tally, cut = state.tally, is_cut_off(seen, state)
             return [
                 RunEnded(
-                    run,
-                    outcome.value,
-                    why,
-                    outcome.exit_code,
-                    tally.iterations + cut,
-                    seen.at,
-                    tally.cost_usd,
-                    tally.usage,
-                    cut,
+                    run=run,
+                    outcome=outcome.value,
+                    why=why,
+                    exit_code=outcome.exit_code,
+                    iterations=tally.iterations + cut,
+                    seconds=seen.at,
+                    cost_usd=tally.cost_usd,
+                    usage=tally.usage,
+                    cut_off=cut,
                 )
             ]
         case _:

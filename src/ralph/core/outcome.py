@@ -16,7 +16,7 @@ MAX_ERROR_ANSWER_CHARS = 500  # plain output longer than this is an answer, not 
 MAX_DETAIL_CHARS = 300
 
 
-class Classification(Struct, frozen=True):
+class Classification(Struct, frozen=True, kw_only=True):
     """An outcome and the sentence for it."""
 
     outcome: RunOutcome
@@ -25,7 +25,7 @@ class Classification(Struct, frozen=True):
     lasting: bool = False
 
 
-class TroubleSign(Struct, frozen=True):
+class TroubleSign(Struct, frozen=True, kw_only=True):
     """What betrays a trouble that is not the agent's: the service's status or its words."""
 
     outcome: RunOutcome
@@ -36,77 +36,81 @@ class TroubleSign(Struct, frozen=True):
 
 
 ACCOUNT_LIMIT_SIGN = TroubleSign(
-    "limited",
-    (429,),
-    r"usage[ _]limit|rate[ _-]?limit|hit your .{0,20}limit|too many requests|quota (exceeded|exhausted)"
+    outcome="limited",
+    statuses=(429,),
+    words=r"usage[ _]limit|rate[ _-]?limit|hit your .{0,20}limit|too many requests|quota (exceeded|exhausted)"
     r"|exceeded your current quota|resource_exhausted",
-    "The account's limit is reached: {}",
+    sentence="The account's limit is reached: {}",
 )
 # The first that fits decides, so the special stand before the general.
 TROUBLE_SIGNS = (
     TroubleSign(
-        "unusable",
-        (402,),
-        r"credit balance is too low|insufficient_quota|insufficient (credits?|balance)|billing_error|payment required",
-        "The account has no credit: {} Add credit, then start again.",
+        outcome="unusable",
+        statuses=(402,),
+        words=r"credit balance is too low|insufficient_quota|insufficient (credits?|balance)|billing_error"
+        r"|payment required",
+        sentence="The account has no credit: {} Add credit, then start again.",
     ),
     TroubleSign(
-        "unusable",
-        (401, 403),
-        r"invalid (x-)?api[ _-]?key|not logged in|please run /login|authentication[_ ](failed|error)|unauthorized"
+        outcome="unusable",
+        statuses=(401, 403),
+        words=r"invalid (x-)?api[ _-]?key|not logged in|please run /login|authentication[_ ](failed|error)|unauthorized"
         r"|api[ _]key (is )?(not (found|set)|missing)|OAuth token (has )?(expired|revoked)|set an auth method",
-        "The agent is not logged in or its key is not accepted: {} Log in with the agent's own CLI, or check its key.",
+        sentence="The agent is not logged in or its key is not accepted: {} Log in with the agent's own CLI, or"
+        " check its key.",
     ),
     TroubleSign(
-        "unusable",
-        (),
-        r"cannot be used with root",
-        "The agent refuses to run as root: {} Use another user, or set IS_SANDBOX=1 where that is true.",
+        outcome="unusable",
+        statuses=(),
+        words=r"cannot be used with root",
+        sentence="The agent refuses to run as root: {} Use another user, or set IS_SANDBOX=1 where that is true.",
     ),
     TroubleSign(
-        "unusable",
-        (),
-        r"unexpected argument|unknown (option|argument|flag|command)|unrecognized (option|argument)|invalid option",
-        "The agent does not know one of its flags: {} Check agent.flags.",
+        outcome="unusable",
+        statuses=(),
+        words=r"unexpected argument|unknown (option|argument|flag|command)|unrecognized (option|argument)"
+        r"|invalid option",
+        sentence="The agent does not know one of its flags: {} Check agent.flags.",
         lasting=True,
     ),
     TroubleSign(
-        "unusable",
-        (),
-        r"not inside a trusted directory",
-        "The agent does not trust this folder: {} Run ralph in a git repository, or allow it in agent.flags.",
+        outcome="unusable",
+        statuses=(),
+        words=r"not inside a trusted directory",
+        sentence="The agent does not trust this folder: {} Run ralph in a git repository, or allow it in agent.flags.",
         lasting=True,
     ),
     TroubleSign(
-        "unusable",
-        (413,),
-        r"prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|input is too long",
-        "The prompt is too long for the model: {} Shorten it, or lower outputTruncateChars.",
+        outcome="unusable",
+        statuses=(413,),
+        words=r"prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|input is too long",
+        sentence="The prompt is too long for the model: {} Shorten it, or lower outputTruncateChars.",
         lasting=True,
     ),
     TroubleSign(
-        "unusable",
-        (404,),
-        r"model_not_found|no such model|\bmodel\b.{0,60}(does not exist|may not exist)",
-        "The model or its address is unknown: {} Check the model in agent.flags.",
+        outcome="unusable",
+        statuses=(404,),
+        words=r"model_not_found|no such model|\bmodel\b.{0,60}(does not exist|may not exist)",
+        sentence="The model or its address is unknown: {} Check the model in agent.flags.",
         lasting=True,
     ),
     ACCOUNT_LIMIT_SIGN,
     TroubleSign(
-        "overloaded",
-        (500, 502, 503, 504, 520, 522, 529),
-        r"overloaded|high demand|at capacity|internal server error|service (is )?(temporarily )?unavailable|bad gateway"
+        outcome="overloaded",
+        statuses=(500, 502, 503, 504, 520, 522, 529),
+        words=r"overloaded|high demand|at capacity|internal server error|service (is )?(temporarily"
+        r" )?unavailable|bad gateway"
         r"|gateway time-?out",
-        "The model's service is in trouble: {}",
+        sentence="The model's service is in trouble: {}",
     ),
     TroubleSign(
-        "offline",
-        (408,),
-        r"no connection|connection (was )?(refused|reset|error|closed|lost|aborted)|connect(ion)? ?timed? ?out"
+        outcome="offline",
+        statuses=(408,),
+        words=r"no connection|connection (was )?(refused|reset|error|closed|lost|aborted)|connect(ion)? ?timed? ?out"
         r"|request timed out|ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH"
         r"|getaddrinfo|name resolution|network is unreachable|fetch failed|error sending request"
         r"|stream disconnected|API Error: terminated",
-        "The model's service cannot be reached: {}",
+        sentence="The model's service cannot be reached: {}",
     ),
 )
 # What passes by waiting. An agent that already did something is not unusable, whatever stands on its stderr.
@@ -140,7 +144,7 @@ def classify_run(heard: ParsedRun, exited: CommandExit, stderr: str) -> Reported
     """One outcome, before any policy sees the run."""
     verdict = _classify(heard, exited, stderr)
     return Reported(
-        verdict.outcome,
+        outcome=verdict.outcome,
         text=truncate_middle(heard.text),
         detail=verdict.detail,
         cost_usd=heard.cost_usd,
@@ -167,15 +171,21 @@ def truncate_middle(text: str) -> str:
 def _classify(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
     if exited.ending == "not_started":
         detail = f"The agent could not be started: {_as_sentence(exited.error)} Check agent.command."
-        return Classification("unusable", detail, lasting=bool(re.search(NEVER_STARTS_PATTERN, exited.error)))
+        return Classification(
+            outcome="unusable", detail=detail, lasting=bool(re.search(NEVER_STARTS_PATTERN, exited.error))
+        )
     if _is_success(heard, exited):
         return _classify_success(heard)
     if exited.ending == "stopped":
-        return Classification("crashed", "The agent was stopped before it had finished.")
+        return Classification(outcome="crashed", detail="The agent was stopped before it had finished.")
     if exited.ending == "enough":
-        return Classification("cut_short", "The agent was stopped: it had spent what was left of the budget.")
+        return Classification(
+            outcome="cut_short", detail="The agent was stopped: it had spent what was left of the budget."
+        )
     if heard.cut_short:
-        return Classification("cut_short", f"The agent stopped at a limit of its own: {_as_sentence(heard.error)}")
+        return Classification(
+            outcome="cut_short", detail=f"The agent stopped at a limit of its own: {_as_sentence(heard.error)}"
+        )
     return _find_trouble(heard, exited, stderr) or _classify_unfinished(heard, exited, stderr)
 
 
@@ -195,12 +205,12 @@ def _effective_exit_code(heard: ParsedRun, exited: CommandExit) -> int:
 def _classify_success(heard: ParsedRun) -> Classification:
     text = heard.text.strip()
     if heard.denials:
-        return Classification("refused", _describe_refusal(heard.denials))
+        return Classification(outcome="refused", detail=_describe_refusal(heard.denials))
     if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
         return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{heard.error}")
     if not text:
-        return Classification("empty", "The agent ended without a word.")
-    return Classification("finished", "The agent finished.")
+        return Classification(outcome="empty", detail="The agent ended without a word.")
+    return Classification(outcome="finished", detail="The agent finished.")
 
 
 def _describe_refusal(denials: tuple[str, ...]) -> str:
@@ -249,10 +259,12 @@ def _classify_by_sign(sign: TroubleSign, line: str, words: str) -> Classificatio
     detail = sign.sentence.format(_as_sentence(line) or "it did not say why.")
     reset = re.search(RESET_TIME_PATTERN, words, re.IGNORECASE) if sign.outcome == "limited" else None
     if reset is None:
-        return Classification(sign.outcome, detail, lasting=sign.lasting)
+        return Classification(outcome=sign.outcome, detail=detail, lasting=sign.lasting)
     until = float(reset[1])
     return Classification(
-        sign.outcome, f"{detail} It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC.", until
+        outcome=sign.outcome,
+        detail=f"{detail} It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC.",
+        reset_at=until,
     )
 
 
@@ -260,18 +272,19 @@ def _classify_unfinished(heard: ParsedRun, exited: CommandExit, stderr: str) -> 
     match exited.ending:
         case "timed_out":
             return Classification(
-                "timed_out",
-                f"The agent was stopped after {exited.seconds:.0f}s, its time limit. Raise agent.timeoutSeconds if the"
+                outcome="timed_out",
+                detail=f"The agent was stopped after {exited.seconds:.0f}s, its time limit. Raise"
+                f" agent.timeoutSeconds if the"
                 " work needs longer, or ask for less at once.",
             )
         case "idle":
             return Classification(
-                "idle",
-                f"The agent was silent for too long and stopped after {exited.seconds:.0f}s. Raise"
+                outcome="idle",
+                detail=f"The agent was silent for too long and stopped after {exited.seconds:.0f}s. Raise"
                 " agent.idleTimeoutSeconds if its tools take that long.",
             )
         case _:
-            return Classification("crashed", _describe_crash(heard, exited.code, _last_line(stderr)))
+            return Classification(outcome="crashed", detail=_describe_crash(heard, exited.code, _last_line(stderr)))
 
 
 def _describe_crash(heard: ParsedRun, code: int, last: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 ToolArguments = Mapping[str, object] | str  # a str: a freeform tool's whole input
 
 
-class ModelRequest(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True, kw_only=True):
     """One request for an answer."""
 
     session: str = ""  # the client's own name for the conversation; empty where it sends none
@@ -44,7 +44,7 @@ class RawText(Struct, frozen=True):
     text: str
 
 
-class ServiceError(Struct, frozen=True):
+class ServiceError(Struct, frozen=True, kw_only=True):
     """The service's error; told by its status when it comes first, in the stream when it comes later."""
 
     status: int
@@ -60,7 +60,7 @@ class Disconnect(Struct, frozen=True):
 ReplyPart = ReplyText | ToolCall | Pause | RawText | ServiceError | Disconnect
 
 
-class ReplyTokens(Struct, frozen=True):
+class ReplyTokens(Struct, frozen=True, kw_only=True):
     """What an answer takes, by Anthropic's names."""
 
     input_tokens: int = 100

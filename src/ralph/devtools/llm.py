@@ -8,7 +8,7 @@ from ralph.devtools.server import ModelServer
 from ralph.model.errors import MachineError, UsageError
 
 
-def serve_script(script: str, port: int, once: bool, log: str | None, ready: Callable[[str], object]) -> None:
+def serve_script(script: str, port: int, *, once: bool, log: str | None, ready: Callable[[str], object]) -> None:
     """Tell `ready` the address, then answer; with `once` until the last run had its last word."""
     try:
         server = ModelServer(load_script(script), port, _open_log(log) if log else len)

@@ -45,18 +45,18 @@ def parse_responses_request(body: Mapping[str, Any], headers: Mapping[str, str])
 def render_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
     """One response."""
     items = [item for part in answer.parts if (item := _render_item(part, new_id))]
-    return _render_response(asked, new_id("resp_"), answer, "completed", items)
+    return _render_response(asked, new_id("resp_"), answer=answer, status="completed", items=items)
 
 
 def stream_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
     """A response in pieces."""
     name = new_id("resp_")
-    yield _build_event("response.created", response=_render_response(asked, name, answer, "in_progress"))
+    yield _build_event("response.created", response=_render_response(asked, name, answer=answer, status="in_progress"))
     items: list[dict[str, Any]] = []
     for part in answer.parts:
         if isinstance(part, ServiceError):
             failed = {"code": _get_error_kind(part), "message": part.message}
-            response = _render_response(asked, name, answer, "failed")
+            response = _render_response(asked, name, answer=answer, status="failed")
             yield _build_event("response.failed", response={**response, "error": failed})
             return
         if isinstance(part, Pause | RawText | Disconnect):
@@ -65,7 +65,9 @@ def stream_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFa
         item = _render_item(part, new_id)
         yield from _iterate_item_events(item, len(items))
         items.append(item)
-    yield _build_event("response.completed", response=_render_response(asked, name, answer, "completed", items))
+    yield _build_event(
+        "response.completed", response=_render_response(asked, name, answer=answer, status="completed", items=items)
+    )
 
 
 def render_openai_error(failure: ServiceError) -> object:
@@ -116,7 +118,7 @@ def _render_item(part: object, new_id: IdFactory) -> dict[str, Any]:
 
 
 def _render_response(
-    asked: ModelRequest, name: str, answer: ModelReply, status: str, items: list[dict[str, Any]] | None = None
+    asked: ModelRequest, name: str, *, answer: ModelReply, status: str, items: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
     told = {"id": name, "object": "response", "model": asked.model, "status": status, "output": items or []}
     return {**told, "usage": _render_usage(answer)} if status == "completed" else told

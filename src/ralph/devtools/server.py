@@ -34,7 +34,7 @@ MODELS_REPLY = {"object": "list", "data": [{"id": "scripted", "object": "model"}
 RequestLog = Callable[[Mapping[str, object]], object]
 
 
-class Api(Struct, frozen=True):
+class Api(Struct, frozen=True, kw_only=True):
     """How one service is spoken to."""
 
     parse_request: Callable[[Mapping[str, Any], Mapping[str, str]], ModelRequest]
@@ -44,26 +44,29 @@ class Api(Struct, frozen=True):
 
 
 GEMINI_API = Api(
-    gemini.parse_gemini_request, gemini.render_gemini_reply, gemini.stream_gemini_reply, gemini.render_gemini_error
+    parse_request=gemini.parse_gemini_request,
+    render_reply=gemini.render_gemini_reply,
+    stream_reply=gemini.stream_gemini_reply,
+    render_error=gemini.render_gemini_error,
 )
 APIS = {  # by the end of the path
     "/messages": Api(
-        anthropic.parse_anthropic_request,
-        anthropic.render_anthropic_reply,
-        anthropic.stream_anthropic_reply,
-        anthropic.render_anthropic_error,
+        parse_request=anthropic.parse_anthropic_request,
+        render_reply=anthropic.render_anthropic_reply,
+        stream_reply=anthropic.stream_anthropic_reply,
+        render_error=anthropic.render_anthropic_error,
     ),
     "/responses": Api(
-        openai_responses.parse_responses_request,
-        openai_responses.render_responses_reply,
-        openai_responses.stream_responses_reply,
-        openai_responses.render_openai_error,
+        parse_request=openai_responses.parse_responses_request,
+        render_reply=openai_responses.render_responses_reply,
+        stream_reply=openai_responses.stream_responses_reply,
+        render_error=openai_responses.render_openai_error,
     ),
     "/chat/completions": Api(
-        openai_chat.parse_chat_request,
-        openai_chat.render_chat_reply,
-        openai_chat.stream_chat_reply,
-        openai_chat.render_openai_error,
+        parse_request=openai_chat.parse_chat_request,
+        render_reply=openai_chat.render_chat_reply,
+        stream_reply=openai_chat.stream_chat_reply,
+        render_error=openai_chat.render_openai_error,
     ),
     ":streamGenerateContent": GEMINI_API,
     ":generateContent": GEMINI_API,
@@ -158,13 +161,15 @@ class _RequestHandler(BaseHTTPRequestHandler):
             asked = api.parse_request(body, {name.lower(): value for name, value in self.headers.items()})
         except (AttributeError, KeyError, TypeError) as wrong:
             self._log_question(body)
-            return self._send(api.render_error(ServiceError(400, f"not what this API is asked: {wrong!r}")), 400)
+            return self._send(
+                api.render_error(ServiceError(status=400, message=f"not what this API is asked: {wrong!r}")), 400
+            )
         if self._path.endswith(":streamGenerateContent"):
             asked = replace(asked, streams=True)
         try:
             run, answer = self.server.playback.answer_request(asked)
         except ScriptError as wrong:
-            run, answer = 0, ModelReply((ServiceError(400, f"the script: {wrong}"),))
+            run, answer = 0, ModelReply((ServiceError(status=400, message=f"the script: {wrong}"),))
         self._log_question(
             body, session=asked.session, run=run, tools=sorted(asked.tools), answer=_describe_reply(answer)
         )

@@ -52,7 +52,7 @@ def count_calls(folder: str) -> int:
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
-class AgentRequest(Struct, frozen=True):
+class AgentRequest(Struct, frozen=True, kw_only=True):
     """One question to the agent."""
 
     prompt: str
@@ -70,6 +70,7 @@ class AgentRunner:
         self,
         agent: Agent,
         processes: Processes,
+        *,
         folder: str,
         environment: Mapping[str, str],
         timeout: float | None,
@@ -87,19 +88,21 @@ class AgentRunner:
         """What the run was; None when it was cut short by an interruption."""
         if not os.path.isdir(self._folder):
             lost = f"The folder agents work in is gone: {self._folder}. Bring it back first."
-            return Reported("unusable", detail=lost)
+            return Reported(outcome="unusable", detail=lost)
         papers = call.files
         invocation = self._agent.invocation(call.prompt, call.mode, call.budget_usd)
         argv = _fill_in_paths(invocation.argv, call)
         emit_debug(watchers, call.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
         parser = self._agent.parser(call.mode)
-        conversation = OutputStream(parser, BoundedLog(papers.stdout), watchers, call.iteration, call.budget_usd)
+        conversation = OutputStream(
+            parser, BoundedLog(papers.stdout), watchers=watchers, iteration=call.iteration, budget_usd=call.budget_usd
+        )
         errors = Excerpt(STDERR_HEAD_BYTES, STDERR_TAIL_BYTES)
         command = Command(
-            argv,
-            {**self._environment, **invocation.environment, **call.environment},
-            self._folder,
-            invocation.stdin.encode("utf-8", "surrogateescape"),
+            argv=argv,
+            environment={**self._environment, **invocation.environment, **call.environment},
+            cwd=self._folder,
+            stdin=invocation.stdin.encode("utf-8", "surrogateescape"),
             timeout=self._timeout,
             idle_timeout=self._idle_timeout,
             linger=MAX_LINGER_SECONDS,

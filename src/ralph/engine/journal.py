@@ -29,7 +29,7 @@ class Journal:
     """Appends transitions. `written` is how many a resumed run already has."""
 
     def __init__(
-        self, store: JournalStore, run: str, agent: str, watchers: Sequence[Watcher], written: int = 0
+        self, store: JournalStore, run: str, *, agent: str, watchers: Sequence[Watcher], written: int = 0
     ) -> None:
         self._store = store
         self._run, self._agent = run, agent
@@ -59,7 +59,7 @@ class Journal:
                 self._store.append(row)
         except StateGone as gone:
             decision = Stop(Outcome.FAILED, gone.message)
-        events = build_events(self._run, self._agent, seen, state, decision)
+        events = build_events(self._run, self._agent, seen=seen, state=state, decision=decision)
         for watch in self._watchers:
             watch(seen.wall, iteration, events)
         return decision

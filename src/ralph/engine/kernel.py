@@ -12,6 +12,7 @@ _StateT = TypeVar("_StateT")
 def run_loop(
     rules: Rules[_StateT],
     state: LoopState[_StateT] | None,
+    *,
     fact: Fact,
     look: Callable[[Fact], Observation],
     perform: Callable[[Decision], Fact],

@@ -20,7 +20,7 @@ SCM_TIMEOUT_SECONDS = 600.0
 _RALPH_FOLDER = "/.ralph/"  # settings are the user's to commit, logs are nobody's
 
 
-class AgentReply(Struct, frozen=True):
+class AgentReply(Struct, frozen=True, kw_only=True):
     """What the agent replied to a question outside the loop."""
 
     text: str
@@ -50,6 +50,7 @@ class ScmRunner:
         self,
         command: str,
         tasks: tuple[str, ...],
+        *,
         processes: Processes,
         folder: str,
         environment: Mapping[str, str],
@@ -68,7 +69,7 @@ class ScmRunner:
     def save(self, ask: Callable[[str], AgentReply]) -> Saved:
         """All tasks in order; the first that fails ends them."""
         done: list[str] = []
-        answer, problem = AgentReply(""), ""
+        answer, problem = AgentReply(text=""), ""
         for task in self._tasks:
             if task == "commit":
                 if self._is_git and not self._has_changes():
@@ -81,7 +82,13 @@ class ScmRunner:
                 break
             done.append(task)
         message = parse_commit_message(answer.text) if "commit" in done else ""
-        return Saved(tuple(done), message, (problem,) if problem else (), answer.cost_usd, answer.usage)
+        return Saved(
+            done=tuple(done),
+            message=message,
+            problems=(problem,) if problem else (),
+            cost_usd=answer.cost_usd,
+            usage=answer.usage,
+        )
 
     def _load_untracked_before(self, records: str) -> frozenset[str]:
         """What was untracked when the run began; a later life of it reads that again."""
@@ -126,7 +133,9 @@ class ScmRunner:
             return ScmResult(127, f"{self._program}: not found")
         output = Excerpt(1 << 20, 1 << 16)
         argv = (program, *self._words, *words)
-        command = Command(argv, self._environment, self._folder, merged=True, timeout=SCM_TIMEOUT_SECONDS)
+        command = Command(
+            argv=argv, environment=self._environment, cwd=self._folder, merged=True, timeout=SCM_TIMEOUT_SECONDS
+        )
         exited = self._processes.run(command, output.write, output.write)
         return ScmResult(exited.code, exited.error or output.text())
 

@@ -19,6 +19,7 @@ class OutputStream:
         self,
         parser: LineParser,
         log: BoundedLog,
+        *,
         watchers: Sequence[Watcher],
         iteration: int,
         budget_usd: float | None = None,
@@ -38,7 +39,7 @@ class OutputStream:
         if block := self._lines.feed(data):
             self._emit(self._parser.feed(block))
             if self._lines.oversize_sizes:
-                self._emit([Unparsed(size) for size in self._lines.oversize_sizes])
+                self._emit([Unparsed(size=size) for size in self._lines.oversize_sizes])
                 self._lines.oversize_sizes.clear()
             if self._closed:  # what some begin anew with is no event
                 self._closed = self._parser.summarize_run().closing != "none"
@@ -48,7 +49,7 @@ class OutputStream:
         """The rest, even without its newline."""
         if block := self._lines.finish():
             self._emit(self._parser.feed(block))
-        self._emit([Unparsed(size) for size in self._lines.oversize_sizes])
+        self._emit([Unparsed(size=size) for size in self._lines.oversize_sizes])
         self._log.close()
 
     def _emit(self, events: Sequence[AgentEvent]) -> None:

@@ -22,7 +22,7 @@ MAX_REASON_CELLS = 200  # cells of it
 MAX_PLACE_CELLS = 60
 
 
-class CardState(Struct, frozen=True):
+class CardState(Struct, frozen=True, kw_only=True):
     """How a task stands, in a few words."""
 
     tone: CardTone
@@ -37,22 +37,22 @@ def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> Ca
     match card.status:
         case "in_progress" if card.id in view.orphaned:
             where = f"at {format_stage_progress(card)}; `ralph execute --resume` goes on"
-            return CardState("trouble", f"{glyphs.warn} cut off", where, glyphs.warn)
+            return CardState(tone="trouble", text=f"{glyphs.warn} cut off", reason=where, short_text=glyphs.warn)
         case "in_progress":
-            return CardState("running", f"{glyphs.running} {format_stage_progress(card)}")
+            return CardState(tone="running", text=f"{glyphs.running} {format_stage_progress(card)}")
         case "blocked":
-            return CardState("trouble", f"{glyphs.warn} blocked", why, glyphs.warn)
+            return CardState(tone="trouble", text=f"{glyphs.warn} blocked", reason=why, short_text=glyphs.warn)
         case "cancelled":
-            return CardState("cancelled", f"{glyphs.bad} cancelled", short_text=glyphs.bad)
+            return CardState(tone="cancelled", text=f"{glyphs.bad} cancelled", short_text=glyphs.bad)
         case "done":
-            return CardState("done", f"{glyphs.ok} done", short_text=glyphs.ok)
+            return CardState(tone="done", text=f"{glyphs.ok} done", short_text=glyphs.ok)
         case "todo" if why:
-            return CardState("trouble", f"{glyphs.warn} failed", why, glyphs.warn)
+            return CardState(tone="trouble", text=f"{glyphs.warn} failed", reason=why, short_text=glyphs.warn)
         case "todo" if needs := view.waits_for.get(card.id):
             more = f" +{len(needs) - 1}" if len(needs) > 1 else ""
-            return CardState("waiting", f"after {needs[0]}{more}", short_text="waits")
+            return CardState(tone="waiting", text=f"after {needs[0]}{more}", short_text="waits")
         case "todo":
-            return CardState("ready", "ready")
+            return CardState(tone="ready", text="ready")
 
 
 def format_stage_progress(card: TaskCard) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 GlyphChoice = Literal["auto", "emoji", "unicode", "ascii"]
 
 
-class Glyphs(Struct, frozen=True):
+class Glyphs(Struct, frozen=True, kw_only=True):
     """One set of signs."""
 
     tool: str

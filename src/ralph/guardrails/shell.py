@@ -42,17 +42,30 @@ class ShellGate:
             output.write(data)
 
         argv = build_shell_argv(options.command, evidence.environment)
-        command = Command(argv, evidence.environment, evidence.folder, merged=True, timeout=options.timeout)
+        command = Command(
+            argv=argv, environment=evidence.environment, cwd=evidence.folder, merged=True, timeout=options.timeout
+        )
         exited = self._processes.run(command, keep, keep)
         log.close()
         kept, trouble = (name if log.is_there else ""), _describe_log_trouble(name, log)
         if exited.ending == "exited" and exited.code == 0:
-            return GateResult(options.command, passed=True, seconds=exited.seconds, log=kept, trouble=trouble)
+            return GateResult(gate=options.command, passed=True, seconds=exited.seconds, log=kept, trouble=trouble)
         reason = _describe_ending(exited, command)
         text = "\n".join(part for part in (reason, output.text()) if part)
-        message = render_failure(options.command, exited.code, options.hint, kept, text, options.output_limit)
+        message = render_failure(
+            options.command, exited.code, hint=options.hint, log=kept, output=text, limit=options.output_limit
+        )
         feedback = Feedback(message, options.action)
-        return GateResult(options.command, False, exited.code, exited.seconds, kept, feedback, reason, trouble)
+        return GateResult(
+            gate=options.command,
+            passed=False,
+            exit_code=exited.code,
+            seconds=exited.seconds,
+            log=kept,
+            feedback=feedback,
+            reason=reason,
+            trouble=trouble,
+        )
 
 
 def _describe_log_trouble(name: str, log: BoundedLog) -> str:

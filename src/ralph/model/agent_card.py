@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 
-class AgentCard(Struct, frozen=True):
+class AgentCard(Struct, frozen=True, kw_only=True):
     """What its adapter can tell about a run, and how we know."""
 
     title: str

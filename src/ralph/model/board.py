@@ -18,7 +18,7 @@ class Spec(Struct, frozen=True):
     updated_at: float = 0.0
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """A task on the board, and where the work on it stands."""
 
     task: Task
@@ -74,7 +74,7 @@ class StageEntered(Struct, frozen=True, tag=True):
     stage: Role
 
 
-class IterationBegun(Struct, frozen=True, tag=True):
+class IterationBegun(Struct, frozen=True, tag=True, kw_only=True):
     """An agent starts; `metadata["ralph"]` tells where the loop is."""
 
     task: str
@@ -85,7 +85,7 @@ class IterationBegun(Struct, frozen=True, tag=True):
     at: float  # unix time
 
 
-class IterationEnded(Struct, frozen=True, tag=True):
+class IterationEnded(Struct, frozen=True, tag=True, kw_only=True):
     """One line of the execution log."""
 
     task: str
@@ -109,7 +109,7 @@ class Attempted(Struct, frozen=True, tag=True):
     run: str = ""
 
 
-class CostRecorded(Struct, frozen=True, tag="Spent"):
+class CostRecorded(Struct, frozen=True, tag="Spent", kw_only=True):
     """Money and tokens went."""
 
     task: str
@@ -137,7 +137,7 @@ class SentBack(Struct, frozen=True, tag=True):
     at: float
 
 
-class GaveUp(Struct, frozen=True, tag=True):
+class GaveUp(Struct, frozen=True, tag=True, kw_only=True):
     """A limit was reached: back to todo, `metadata["ralph_failure"]` says why."""
 
     task: str
@@ -179,7 +179,7 @@ class TaskLanded(Struct, frozen=True, tag="Landed"):
     commit: str = ""
 
 
-class Edited(Struct, frozen=True, tag=True):
+class Edited(Struct, frozen=True, tag=True, kw_only=True):
     """Someone changed what is asked for; None: that stays."""
 
     task: str

@@ -11,7 +11,7 @@ ENOUGH_OUTPUT = "enough"  # the command shall end
 FINAL_OUTPUT = "last word"  # the command has nothing more to do, unless it goes on by itself
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, kw_only=True):
     """Nothing in it is implied, its environment least of all."""
 
     argv: tuple[str, ...]
@@ -24,7 +24,7 @@ class Command(Struct, frozen=True):
     linger: float | None = None  # the same, after its last word
 
 
-class CommandExit(Struct, frozen=True):
+class CommandExit(Struct, frozen=True, kw_only=True):
     """How a command ended. When this is known, it and all it started are gone."""
 
     code: int  # negative: ended by that signal

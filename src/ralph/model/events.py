@@ -34,7 +34,7 @@ class Said(Struct, frozen=True, gc=False, tag="said", omit_defaults=True):
     nested: bool = False  # a subagent's: shown, never a claim
 
 
-class ToolStarted(Struct, frozen=True, gc=False, tag="tool_started", omit_defaults=True):
+class ToolStarted(Struct, frozen=True, gc=False, tag="tool_started", omit_defaults=True, kw_only=True):
     """A tool call began."""
 
     id: str
@@ -83,7 +83,7 @@ class Noted(Struct, frozen=True, gc=False, tag="noted"):
     text: str
 
 
-class Finished(Struct, frozen=True, gc=False, tag="finished", omit_defaults=True):
+class Finished(Struct, frozen=True, gc=False, tag="finished", omit_defaults=True, kw_only=True):
     """The agent's own closing event, believed only as far as `core.outcome` does. Totals, not differences."""
 
     ok: bool
@@ -95,7 +95,7 @@ class Finished(Struct, frozen=True, gc=False, tag="finished", omit_defaults=True
     seconds: float = 0.0
 
 
-class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", omit_defaults=True):
+class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", omit_defaults=True, kw_only=True):
     """Output that is no known event: kept, counted, never fatal."""
 
     size: int
@@ -108,7 +108,7 @@ AgentEvent = Said | ToolStarted | ToolEnded | Planned | Spent | Noted | Finished
 
 
 # -- from the loop --------------------------------------------------------------------------------
-class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True):
+class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True, kw_only=True):
     """A run began or, with `resumed`, goes on."""
 
     run: str
@@ -125,7 +125,7 @@ class IterationStarted(Struct, frozen=True, tag="iteration_started", omit_defaul
     about: str = ""  # the part it plays and the story or task it is for
 
 
-class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True):
+class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True, kw_only=True):
     """What an agent run was, judged."""
 
     iteration: int
@@ -147,7 +147,7 @@ class GateStarted(Struct, frozen=True, tag="gate_started", omit_defaults=True):
     of: int = 0  # how many there are to run, where that is known
 
 
-class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True):
+class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True, kw_only=True):
     """A check ended."""
 
     gate: str
@@ -186,7 +186,7 @@ class Debugged(Struct, frozen=True, tag="debugged"):
     text: str
 
 
-class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True):
+class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True, kw_only=True):
     """Why the loop stopped."""
 
     run: str

@@ -32,7 +32,7 @@ class Feedback(Struct, frozen=True):
     action: FailAction = "APPEND"
 
 
-class Brief(Struct, frozen=True, omit_defaults=True):
+class Brief(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one agent run is asked to do."""
 
     iteration: int
@@ -52,7 +52,7 @@ class Brief(Struct, frozen=True, omit_defaults=True):
         return bool(self.story) and not self.turns and not self.tasks
 
 
-class GateResult(Struct, frozen=True, omit_defaults=True):
+class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a gate found; `feedback` is for the next prompt when it did not pass."""
 
     gate: str
@@ -73,7 +73,7 @@ class Limits(Struct, frozen=True):
     cost_usd: float | None = None
 
 
-class Patience(Struct, frozen=True):
+class Patience(Struct, frozen=True, kw_only=True):
     """How trouble that is not the agent's is waited for."""
 
     retries: int = 12  # in a row, before giving up
@@ -96,7 +96,7 @@ class Resumed(Struct, frozen=True, tag="resumed"):
     limits: Limits = Limits()
 
 
-class Reported(Struct, frozen=True, tag="reported", omit_defaults=True):
+class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=True):
     """An agent run, judged once and for all by `core.outcome`."""
 
     outcome: RunOutcome
@@ -126,7 +126,7 @@ class Checked(Struct, frozen=True, tag="checked"):
         return tuple(r for r in self.results if not r.passed)
 
 
-class Saved(Struct, frozen=True, tag="saved", omit_defaults=True):
+class Saved(Struct, frozen=True, tag="saved", omit_defaults=True, kw_only=True):
     """SCM tasks were run. Problems are told and do not stop the loop."""
 
     done: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Saved(Struct, frozen=True, tag="saved", omit_defaults=True):
     usage: Usage = NO_USAGE
 
 
-class Looked(Struct, frozen=True, tag="looked", omit_defaults=True):
+class Looked(Struct, frozen=True, tag="looked", omit_defaults=True, kw_only=True):
     """The marks on a supervised task."""
 
     done: bool = False
@@ -167,7 +167,7 @@ class Restored(Struct, frozen=True, tag="restored"):
     """tasks.json and the other files hold what they were told to hold."""
 
 
-class Verified(Struct, frozen=True, tag="verified", omit_defaults=True):
+class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=True):
     """A promise was looked at."""
 
     verified: bool
@@ -176,7 +176,7 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True):
     usage: Usage = NO_USAGE
 
 
-class Landed(Struct, frozen=True, tag="landed", omit_defaults=True):
+class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True):
     """A branch was merged, or why not."""
 
     done: bool
@@ -301,7 +301,7 @@ class Restore(Struct, frozen=True, tag="restore", omit_defaults=True):
     files: tuple[str, ...] = ()  # as they were when last seen
 
 
-class Verify(Struct, frozen=True, tag="verify"):
+class Verify(Struct, frozen=True, tag="verify", kw_only=True):
     """Look at whether a promise holds."""
 
     role: str
@@ -334,7 +334,7 @@ class Stop(Struct, frozen=True, tag="stop", omit_defaults=True):
 Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop
 
 
-class Tally(Struct, frozen=True):
+class Tally(Struct, frozen=True, kw_only=True):
     """What has been used up, and what went wrong in a row."""
 
     iterations: int = 0

@@ -34,7 +34,7 @@ class Parent(Struct, frozen=True):
     kind: str = ""  # depends_on, blocks, child_of …
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, kw_only=True):
     """One entry of a bus. Types nobody knows are kept as they are."""
 
     msg_id: str

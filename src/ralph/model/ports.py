@@ -26,7 +26,7 @@ class JournalStore(Protocol):
         ...
 
 
-class ParsedRun(Struct, frozen=True):
+class ParsedRun(Struct, frozen=True, kw_only=True):
     """What a parser made of all it was fed: the evidence `core.outcome` judges."""
 
     closing: Literal["success", "error", "none", "unknown"]  # the terminal event; unknown: this agent has none
@@ -84,7 +84,7 @@ class Evidence(Struct, frozen=True):
     environment: Mapping[str, str]
 
 
-class GateOptions(Struct, frozen=True):
+class GateOptions(Struct, frozen=True, kw_only=True):
     """What settings say about one gate."""
 
     command: str

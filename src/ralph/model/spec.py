@@ -103,7 +103,7 @@ class Task(Struct, frozen=True):
     updated_at: float = 0.0
 
 
-class AgentDefaults(Struct, frozen=True):
+class AgentDefaults(Struct, frozen=True, kw_only=True):
     """What holds for an agent where the task says nothing."""
 
     promise: str = "STAGE_COMPLETE"
@@ -114,10 +114,14 @@ class AgentDefaults(Struct, frozen=True):
 
 
 AGENT_DEFAULTS: Mapping[str, AgentDefaults] = {
-    "coder": AgentDefaults("IMPLEMENTATION_COMPLETE", 15, VerificationMethod.EXTERNAL),
-    "reviewer": AgentDefaults("REVIEW_PASSED", 5, VerificationMethod.SEMANTIC),
-    "tester": AgentDefaults("TESTS_PASSED", 10, VerificationMethod.EXTERNAL),
-    "qa": AgentDefaults("QA_PASSED", 5, VerificationMethod.MULTI_STAGE),
+    "coder": AgentDefaults(
+        promise="IMPLEMENTATION_COMPLETE", max_iterations=15, verification_method=VerificationMethod.EXTERNAL
+    ),
+    "reviewer": AgentDefaults(
+        promise="REVIEW_PASSED", max_iterations=5, verification_method=VerificationMethod.SEMANTIC
+    ),
+    "tester": AgentDefaults(promise="TESTS_PASSED", max_iterations=10, verification_method=VerificationMethod.EXTERNAL),
+    "qa": AgentDefaults(promise="QA_PASSED", max_iterations=5, verification_method=VerificationMethod.MULTI_STAGE),
 }
 PROMISE_ALIASES: Mapping[str, tuple[str, ...]] = {  # what SpecFlow's first version called the same promise
     "REVIEW_PASSED": ("REVIEW_COMPLETE",),
@@ -125,7 +129,7 @@ PROMISE_ALIASES: Mapping[str, tuple[str, ...]] = {  # what SpecFlow's first vers
 }
 
 
-class VerificationAttempt(Struct, frozen=True, omit_defaults=True):
+class VerificationAttempt(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One look at what an agent promised, kept for audit."""
 
     iteration: int

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ralph.model.ports import Processes
 
 
-class Claim(Struct, frozen=True):
+class Claim(Struct, frozen=True, kw_only=True):
     """An agent says it is done: its words, the tree it left and what was asked of it."""
 
     promise: str  # the one asked for
@@ -74,7 +74,7 @@ class VerdictCache(Protocol):
         ...
 
 
-class VerifierTools(Struct, frozen=True):
+class VerifierTools(Struct, frozen=True, kw_only=True):
     """What verification methods work with."""
 
     processes: Callable[[], AbstractContextManager[Processes]]  # each runs one command at a time

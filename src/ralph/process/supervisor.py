@@ -37,6 +37,7 @@ class Supervisor:
         self,
         inbox: Inbox,
         guardian: GuardianHandle | None = None,
+        *,
         on_tick: Callable[[], object] = int,
         spared: Callable[[], Iterable[int]] | None = None,
         kin: set[int] | None = None,
@@ -66,7 +67,7 @@ class Supervisor:
         """Start the command, hand on what it prints, return once it and all it started are gone."""
         began = time.monotonic()
         if self._inbox.poll_stop_grace() is not None:  # what came before it was cut short: this need not begin
-            return CommandExit(-1, 0.0, "stopped")
+            return CommandExit(code=-1, seconds=0.0, ending="stopped")
         try:
             out, err = self._spawn(command)
         except GuardianLost:  # between two commands: nothing of this one was lost
@@ -77,10 +78,18 @@ class Supervisor:
             self._pump_output(watch)
         except GuardianLost:
             self._restart_guardian()
-            return CommandExit(-9, time.monotonic() - began, "exited", "its guardian was killed")
+            return CommandExit(
+                code=-9, seconds=time.monotonic() - began, ending="exited", error="its guardian was killed"
+            )
         finally:
             watch.close_pipes()
-        return CommandExit(watch.code, time.monotonic() - began, watch.ending, watch.error, watch.held)
+        return CommandExit(
+            code=watch.code,
+            seconds=time.monotonic() - began,
+            ending=watch.ending,
+            error=watch.error,
+            pipes_held=watch.held,
+        )
 
     def close(self) -> None:
         """End the guardian. Nothing is running: run() never leaves anything."""

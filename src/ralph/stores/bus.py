@@ -61,7 +61,17 @@ class FileMessageBus:
                     continue
                 msg_id, ts = _make_message_id()
                 issue = issue_id or (msg_id if kind == "ISSUE" else "")
-                message = Message(msg_id, ts, kind, body, project_id, task_id, run_id, issue, tuple(parents))
+                message = Message(
+                    msg_id=msg_id,
+                    ts=ts,
+                    type=kind,
+                    body=body,
+                    project_id=project_id,
+                    task_id=task_id,
+                    run_id=run_id,
+                    issue_id=issue,
+                    parents=tuple(parents),
+                )
                 append_entry(fd, encode_message(message))
                 return msg_id
 

@@ -46,7 +46,7 @@ FROM run LEFT JOIN transition last ON last.run = run.id
 """
 
 
-class NewRun(Struct, frozen=True):
+class NewRun(Struct, frozen=True, kw_only=True):
     """What is known of a run before it starts."""
 
     id: str
@@ -60,7 +60,7 @@ class NewRun(Struct, frozen=True):
     task: str = ""
 
 
-class RunOwner(Struct, frozen=True):
+class RunOwner(Struct, frozen=True, kw_only=True):
     """The processes that run it: harness and guardian, by pid and start time."""
 
     pid: int

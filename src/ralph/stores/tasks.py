@@ -73,7 +73,7 @@ class TaskStore:
                 raise InvalidInput(problems)
             for task in tasks:
                 new = replace(task, created_at=task.created_at or now, updated_at=now)
-                task_rows.insert_entry(self._database, Entry(new))
+                task_rows.insert_entry(self._database, Entry(task=new))
             for task in tasks:
                 task_rows.write_dependencies(self._database, task)
 

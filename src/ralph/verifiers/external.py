@@ -24,7 +24,7 @@ OUTSIDE_WORKTREE = "is outside the worktree"
 STREAM_HEAD_BYTES, STREAM_TAIL_BYTES = 4 << 10, 12 << 10  # bytes of each stream that are kept
 
 
-class ExternalOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class ExternalOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """As the task has them."""
 
     command: str = ""
@@ -67,7 +67,7 @@ class ExternalVerifier:
     def _run(self, claim: Claim, folder: str, known: str) -> Verdict:
         options, ears = self._options, _OutputScanner(self._options)
         argv = build_shell_argv(options.command, claim.environment)
-        command = Command(argv, claim.environment, folder, timeout=options.timeout)
+        command = Command(argv=argv, environment=claim.environment, cwd=folder, timeout=options.timeout)
         with self._tools.processes() as processes:
             exited = processes.run(command, ears.feed_output, ears.feed_error)
         verdict = self._judge_exit(exited, ears)
@@ -120,7 +120,7 @@ class _OutputScanner:
         """What it comes to before anything is judged."""
         texts = [text for stream in self._streams if (text := stream.kept.text().rstrip())]
         digest = hashlib.sha256(b"".join(stream.digest.digest() for stream in self._streams)).hexdigest()
-        return Verdict(EXTERNAL_METHOD, False, "", "\n".join(texts), digest, seconds)
+        return Verdict(EXTERNAL_METHOD, False, reason="", detail="\n".join(texts), digest=digest, seconds=seconds)
 
 
 class _Stream:

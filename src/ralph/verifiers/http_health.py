@@ -18,7 +18,7 @@ HTTP_HEALTH_METHOD = "http_health"
 MAX_BODY_BYTES = 1 << 20
 
 
-class HttpHealthOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class HttpHealthOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """As the task has them."""
 
     url: str = ""

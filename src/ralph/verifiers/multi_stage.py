@@ -22,7 +22,7 @@ SKIPPED_METHODS = frozenset(
 )  # the promise was looked at before; a stage has no stages
 
 
-class VerificationStage(Struct, frozen=True, forbid_unknown_fields=True):
+class VerificationStage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One of them; `method` may be a template or a gate of the user's own."""
 
     name: str = "unnamed"

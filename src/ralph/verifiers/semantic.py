@@ -67,7 +67,15 @@ class SemanticVerifier:
         ruled = None if opinion.problem else parse_ruling(opinion.text, criteria)
         if ruled is None:
             return _fall_back_to_promise(claim, opinion, seconds)
-        verdict = Verdict(SEMANTIC_METHOD, ruled.verified, ruled.reason, opinion.text, "", seconds, opinion.cost_usd)
+        verdict = Verdict(
+            SEMANTIC_METHOD,
+            ruled.verified,
+            reason=ruled.reason,
+            detail=opinion.text,
+            digest="",
+            seconds=seconds,
+            cost_usd=opinion.cost_usd,
+        )
         memory.keep(known, verdict)
         return verdict
 

@@ -11,7 +11,7 @@ from ralph.model.verdict import VerifierConfig
 _METHODS_BY_NAME = {method.value: method for method in VerificationMethod}
 
 
-class Template(Struct, frozen=True):
+class Template(Struct, frozen=True, kw_only=True):
     """A method with options; a task's own options go on top."""
 
     description: str
@@ -21,27 +21,31 @@ class Template(Struct, frozen=True):
 
 
 def _build_command_template(description: str, command: str) -> Template:
-    return Template(description, "external", {"command": command})
+    return Template(description=description, method="external", config={"command": command})
 
 
 TEMPLATES: Mapping[str, Template] = {
     "acceptance": Template(
-        "every acceptance criterion of the task is met", "semantic", {"check_for": "{{acceptance_criteria}}"}
+        description="every acceptance criterion of the task is met",
+        method="semantic",
+        config={"check_for": "{{acceptance_criteria}}"},
     ),
     "cargo-test": _build_command_template("the tests of a Rust crate pass", "cargo test"),
     "clean-tree": _build_command_template("everything is committed", 'test -z "$(git status --porcelain)"'),
     "contradictions": Template(
-        f"the message has none of: {', '.join(CONTRADICTION_PATTERNS)}; "
+        description=f"the message has none of: {', '.join(CONTRADICTION_PATTERNS)}; "
         "a coder tells of a commit, a tester of passed tests, a reviewer of approval",
-        "contradictions",
+        method="contradictions",
     ),
-    "files-exist": Template("files are there", "files_exist", needs=("paths",)),
+    "files-exist": Template(description="files are there", method="files_exist", needs=("paths",)),
     "go-test": _build_command_template("the tests of a Go module pass", "go test ./..."),
-    "http-health": Template("a URL answers with 200", "http_health", needs=("url",)),
+    "http-health": Template(description="a URL answers with 200", method="http_health", needs=("url",)),
     "make-test": _build_command_template("make test succeeds", "make test"),
     "mypy": _build_command_template("mypy finds no error", "mypy ."),
     "no-todos": Template(
-        "the message leaves nothing to do", "semantic", {"negative_patterns": ["TODO", "FIXME", "not yet implemented"]}
+        description="the message leaves nothing to do",
+        method="semantic",
+        config={"negative_patterns": ["TODO", "FIXME", "not yet implemented"]},
     ),
     "npm-test": _build_command_template("npm test succeeds", "npm test"),
     "pytest": _build_command_template("the Python tests pass", "pytest"),

@@ -47,7 +47,7 @@ class Git:
     """One repository, seen from one folder. `common`: the folder all its work trees share, to take turns at."""
 
     def __init__(
-        self, program: str, folder: str, environment: Mapping[str, str], processes: Processes, common: str = ""
+        self, program: str, folder: str, *, environment: Mapping[str, str], processes: Processes, common: str = ""
     ) -> None:
         self._program, self.folder = program, folder
         self._common = common or folder
@@ -56,7 +56,7 @@ class Git:
 
     def in_folder(self, folder: str) -> "Git":
         """The same, from another folder."""
-        return Git(self._program, folder, self._environment, self._processes, self._common)
+        return Git(self._program, folder, environment=self._environment, processes=self._processes, common=self._common)
 
     def with_identity(self) -> "Git":
         """The same, under a name of our own where the user has told git none: nobody else could commit."""
@@ -64,13 +64,21 @@ class Git:
 
     def as_ralph(self) -> "Git":
         """The same, under a name of our own."""
-        return Git(self._program, self.folder, {**self._environment, **_RALPH_IDENTITY}, self._processes, self._common)
+        return Git(
+            self._program,
+            self.folder,
+            environment={**self._environment, **_RALPH_IDENTITY},
+            processes=self._processes,
+            common=self._common,
+        )
 
     def run(self, *words: str, **variables: str) -> GitResult:
         """Run it; failing is an answer too."""
         output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
         environment = {**self._environment, **variables}
-        command = Command((self._program, *words), environment, self.folder, timeout=GIT_TIMEOUT_SECONDS)
+        command = Command(
+            argv=(self._program, *words), environment=environment, cwd=self.folder, timeout=GIT_TIMEOUT_SECONDS
+        )
         exited = self._processes.run(command, output.write, errors.write)
         return GitResult(exited.code, output.text(), exited.error or errors.text())
 

@@ -12,7 +12,7 @@ MAX_LANDING_TRIES = 3  # while others move the target
 TreeCheck = Callable[[str], str]  # a folder with the merged tree → what is wrong with it
 
 
-class LandingResult(Struct, frozen=True):
+class LandingResult(Struct, frozen=True, kw_only=True):
     """How a landing went."""
 
     done: bool
@@ -22,14 +22,14 @@ class LandingResult(Struct, frozen=True):
     problem: str = ""  # why the target could not be moved
 
 
-def land_branch(git: Git, tree: Worktree, folder: str, message: str, verify: TreeCheck) -> LandingResult:
+def land_branch(git: Git, tree: Worktree, *, folder: str, message: str, verify: TreeCheck) -> LandingResult:
     """Merge the branch into its target. `verify` looks at the merged tree and says what is wrong with it. In `folder`,
     which is removed before and after, the merge is tried."""
     for _ in range(MAX_LANDING_TRIES):
         target = git.find_commit(tree.target_ref)
         if not target:
-            return LandingResult(False, problem=f"there is no branch {tree.target!r}")
-        merged = _try_merge(git, tree, target, folder, message, verify)
+            return LandingResult(done=False, problem=f"there is no branch {tree.target!r}")
+        merged = _try_merge(git, tree, target=target, folder=folder, message=message, verify=verify)
         if not merged.done:
             return merged
         problem = _move_target(git, tree.target, target, merged.commit)
@@ -37,10 +37,10 @@ def land_branch(git: Git, tree: Worktree, folder: str, message: str, verify: Tre
             return merged
         if git.find_commit(tree.target_ref) == target:  # nobody was faster: it is something else
             break
-    return LandingResult(False, problem=f"{tree.target} could not be moved: {problem}")
+    return LandingResult(done=False, problem=f"{tree.target} could not be moved: {problem}")
 
 
-def _try_merge(git: Git, tree: Worktree, target: str, folder: str, message: str, verify: TreeCheck) -> LandingResult:
+def _try_merge(git: Git, tree: Worktree, *, target: str, folder: str, message: str, verify: TreeCheck) -> LandingResult:
     git.drop_worktree(folder)
     git.add_worktree(folder, "--detach", folder, target)
     try:
@@ -50,7 +50,11 @@ def _try_merge(git: Git, tree: Worktree, target: str, folder: str, message: str,
         if not said.ok:
             return _explain_failed_merge(there, said.problem)
         red = _find_nested_repository(there, target) or verify(folder)
-        return LandingResult(False, check_failure=red) if red else LandingResult(True, there.check("rev-parse", "HEAD"))
+        return (
+            LandingResult(done=False, check_failure=red)
+            if red
+            else LandingResult(done=True, commit=there.check("rev-parse", "HEAD"))
+        )
     finally:
         git.drop_worktree(folder)
 
@@ -58,10 +62,10 @@ def _try_merge(git: Git, tree: Worktree, target: str, folder: str, message: str,
 def _explain_failed_merge(there: Git, problem: str) -> LandingResult:
     files = there.run("diff", "--name-only", "--diff-filter=U").text
     if files:
-        return LandingResult(False, conflict=files.replace("\n", ", "))
+        return LandingResult(done=False, conflict=files.replace("\n", ", "))
     if there.find_commit("MERGE_HEAD"):  # git could; a hook of the user's did not want it
-        return LandingResult(False, check_failure=problem)
-    return LandingResult(False, problem=problem)
+        return LandingResult(done=False, check_failure=problem)
+    return LandingResult(done=False, problem=problem)
 
 
 def _find_nested_repository(there: Git, target: str) -> str:

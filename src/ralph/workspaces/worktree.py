@@ -11,7 +11,7 @@ WORKTREES_FOLDER = ".ralph/worktrees"
 BRANCH_PREFIX = "ralph"  # they are below it
 
 
-class Worktree(Struct, frozen=True):
+class Worktree(Struct, frozen=True, kw_only=True):
     """Where one task is worked on."""
 
     folder: str
@@ -44,7 +44,7 @@ class Worktrees:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
         self._exclude_from_status()
         folder = self.get_folder(task)
-        tree, known = Worktree(folder, f"{BRANCH_PREFIX}/{task}", target, ""), True
+        tree, known = Worktree(folder=folder, branch=f"{BRANCH_PREFIX}/{task}", target=target, base=""), True
         if _is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted
             self.git.drop_worktree(folder)
         if not os.path.exists(os.path.join(folder, ".git")):  # without it, git would take the repository around it

@@ -22,7 +22,7 @@ def test_the_tasks_of_the_guide_are_imported(tmp_path: Path) -> None:  # 000-23
     specs.create_spec(here, "calculator", "", "")
     needed = {"outcome": "o", "acceptance_criteria": ["a"]}
     tasks.create_task(here, {"id": "TASK-001", "spec_id": "calculator", "title": "t", "completion": needed})
-    task_import.import_tasks(here, example, "tasks.yaml")
+    task_import.import_tasks(here, example, name="tasks.yaml")
     shown = tasks.load_task_details(here, "TASK-002")
     assert shown.entry.task.depends_on == ("TASK-001",)
     assert shown.criteria["coder"].criteria.verification_method is VerificationMethod.EXTERNAL

@@ -156,7 +156,7 @@ def test_a_killed_worker_is_not_shown_as_running(room: BoardFixture, lookout: Bo
 def test_slots_tell_the_stage_and_its_iteration(room: BoardFixture, lookout: BoardReader) -> None:  # 000-19
     room.put("Login")
     room.begin("run-1", "TASK-001")
-    room.iterate("TASK-001", 3, 15, ago=323)
+    room.iterate("TASK-001", 3, most=15, ago=323)
     slot = lookout.read_view().slots[0]
     assert (slot.number, slot.role, slot.task, slot.iteration, slot.max_iterations) == (1, "coder", "TASK-001", 3, 15)
     assert slot.is_task_slot
@@ -198,7 +198,10 @@ def test_a_worker_keeps_its_slot(room: BoardFixture, lookout: BoardReader, monke
 def test_money_of_tasks_and_of_running_loops_is_added(room: BoardFixture, lookout: BoardReader) -> None:
     room.put("Login")
     assert lookout.read_view().spent_usd is None
-    room.change(Paid("TASK-001", "coder", 1, 1.0, 0.25), Paid("TASK-001", "coder", 2, 2.0, 0.5))
+    room.change(
+        Paid(task="TASK-001", stage="coder", iteration=1, at=1.0, cost_usd=0.25),
+        Paid(task="TASK-001", stage="coder", iteration=2, at=2.0, cost_usd=0.5),
+    )
     lookout.close()
     assert BoardReader(room.places).read_view().spent_usd == 0.75
 
@@ -207,7 +210,7 @@ def test_why_tasks_rest_is_known(room: BoardFixture, lookout: BoardReader) -> No
     room.put("Login", "Logout", "Other")
     room.block("TASK-001", "needs a key")
     room.begin("run-1", "TASK-002")
-    room.change(GaveUp("TASK-002", 15, "…"))
+    room.change(GaveUp(task="TASK-002", iterations_used=15, last_output="…"))
     assert lookout.read_view().reasons == {
         "TASK-001": "needs a key",
         "TASK-002": "Max iterations reached without completion promise",

@@ -151,7 +151,7 @@ def here(tmp_path: Path) -> Paths:
 
 
 def imported(here: Paths, text: str, spec: str = "auth") -> ImportedTasks:
-    return import_tasks(here, text, "tasks.yaml", spec)
+    return import_tasks(here, text, name="tasks.yaml", spec=spec)
 
 
 def refused(here: Paths, text: str, spec: str = "auth") -> str:
@@ -200,7 +200,7 @@ def test_the_seeds_task_is_imported_as_written(here: Paths) -> None:  # 002-02, 
 
 
 def test_the_slash_commands_list_is_imported_too(here: Paths) -> None:  # 002-14
-    found = import_tasks(here, LISTED, "auth.yaml", "", or_else="auth")
+    found = import_tasks(here, LISTED, name="auth.yaml", spec="", or_else="auth")
     assert (found.tasks[0].spec_id, [spec.id for spec in found.specs]) == ("auth", ["auth"])
     assert completion(here).reviewer is None
 
@@ -222,9 +222,15 @@ def test_an_import_makes_its_specs_known(here: Paths) -> None:
 
 def test_which_spec_is_meant(here: Paths) -> None:
     text = f"spec: theirs\ntasks:\n{small('T-1')}{small('T-2', 'spec_id: own')}"
-    assert [task.spec_id for task in import_tasks(here, text, "f", "", "stem").tasks] == ["theirs", "own"]
+    assert [task.spec_id for task in import_tasks(here, text, name="f", spec="", or_else="stem").tasks] == [
+        "theirs",
+        "own",
+    ]
     text = text.replace("T-", "U-")
-    assert [task.spec_id for task in import_tasks(here, text, "f", "given", "stem").tasks] == ["given", "own"]
+    assert [task.spec_id for task in import_tasks(here, text, name="f", spec="given", or_else="stem").tasks] == [
+        "given",
+        "own",
+    ]
     assert "needs a spec_id" in refused(find_paths(here.folder + "/x"), small("T-1"), spec="")
 
 

@@ -25,7 +25,7 @@ DONE = "Committed.\n<promise>DONE</promise>"
 
 
 def criteria(method: VerificationMethod = STRING_MATCH, most: int | None = None, **config: Any) -> CompletionCriteria:
-    return CompletionCriteria("DONE", "d", method, config, most)
+    return CompletionCriteria("DONE", "d", verification_method=method, verification_config=config, max_iterations=most)
 
 
 def started(wanted: CompletionCriteria | None = None, runs: int = 1, **config: Any) -> RalphLoop:

@@ -19,9 +19,9 @@ def test_a_mistake_of_ours_leaves_no_task_in_progress(pipeline: PipelineFixture)
         raise RuntimeError("a bug")
 
     pipeline.task("TASK-001")
-    request = ExecuteRequest(Settings(agent=AgentSettings(command="worker")))
+    request = ExecuteRequest(settings=Settings(agent=AgentSettings(command="worker")))
     here, variables = places.find_paths(str(pipeline.repo)), {**os.environ, **pipeline.workshop.environment}
     with pytest.raises(RuntimeError, match="a bug"):
-        execute_tasks(request, here, variables, Callbacks(), lambda task: (mistaken,))
+        execute_tasks(request, here, variables=variables, wishes=Callbacks(), watchers_of=lambda task: (mistaken,))
     assert pipeline.status("TASK-001")["status"] == "todo"
     assert pipeline.execute().returncode == 0

@@ -37,14 +37,18 @@ from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, RunOwner, RunStore
 from ralph.stores.task_history import TaskHistory
 
-PLANS = (StagePlan("coder", "C", 15), StagePlan("reviewer", "R", 5), StagePlan("qa", "Q", 1))
+PLANS = (
+    StagePlan(role="coder", promise="C", limit=15),
+    StagePlan(role="reviewer", promise="R", limit=5),
+    StagePlan(role="qa", promise="Q", limit=1),
+)
 BACK = {"ralph_send_backs": [{"changes": "first", "given_up": True}, {"changes": "louder"}]}
-POLICY = PipelinePolicy("T", PLANS)
+POLICY = PipelinePolicy(task="T", stages=PLANS)
 
 
 def entry(stage: Role | None, iteration: int = 0, *passed: Role, **metadata: Any) -> Entry:
     task = Task("T", "s", "t", status="in_progress", stage=stage, iteration=iteration, metadata=metadata)
-    return Entry(task, passed=passed)
+    return Entry(task=task, passed=passed)
 
 
 def logged(stage: str, iteration: int) -> list[dict[str, object]]:
@@ -55,12 +59,12 @@ def logged(stage: str, iteration: int) -> list[dict[str, object]]:
     ("left", "log", "begun"),
     [
         (entry(None), [], StagedState()),
-        (entry("coder", 3), logged("coder", 2), StagedState(0, 2)),  # cut short in its third run
-        (entry("coder", 3), logged("coder", 3), StagedState(0, 3)),  # stopped after it
-        (entry("reviewer"), logged("coder", 3), StagedState(1)),
-        (entry("coder", 1, **BACK), logged("reviewer", 1), StagedState(0, 0, 1, changes="louder")),
-        (entry("reviewer", 1, **BACK), logged("coder", 1), StagedState(1, sends=1)),
-        (entry("qa", 1), logged("qa", 1), StagedState(2)),  # the last run allowed: it gets another
+        (entry("coder", 3), logged("coder", 2), StagedState(stage=0, turn=2)),  # cut short in its third run
+        (entry("coder", 3), logged("coder", 3), StagedState(stage=0, turn=3)),  # stopped after it
+        (entry("reviewer"), logged("coder", 3), StagedState(stage=1)),
+        (entry("coder", 1, **BACK), logged("reviewer", 1), StagedState(stage=0, turn=0, sends=1, changes="louder")),
+        (entry("reviewer", 1, **BACK), logged("coder", 1), StagedState(stage=1, sends=1)),
+        (entry("qa", 1), logged("qa", 1), StagedState(stage=2)),  # the last run allowed: it gets another
         (entry("tester", 4), [], StagedState()),  # not among the stages
     ],
 )
@@ -69,11 +73,15 @@ def test_it_goes_on_where_it_stopped(left: Entry, log: list[dict[str, object]], 
 
 
 def said(text: str, tree: str = "") -> Reported:
-    return Reported("finished", text, cost_usd=0.25, tree=tree)
+    return Reported(outcome="finished", text=text, cost_usd=0.25, tree=tree)
 
 
 CODED, REVIEWED, PROVEN = (said(f"<promise>{plan.promise}</promise>", plan.role) for plan in PLANS)
-MINDS, YES, NO = said("<changes>Louder.</changes>"), Verified(True, "fine"), Verified(False, "red")
+MINDS, YES, NO = (
+    said("<changes>Louder.</changes>"),
+    Verified(verified=True, reason="fine"),
+    Verified(verified=False, reason="red"),
+)
 BEGINNING = TaskPlan(POLICY)
 
 
@@ -88,10 +96,21 @@ class Lives:
     def lived(self, facts: Sequence[Fact], life: TaskPlan = BEGINNING, signal: str = "received SIGTERM") -> TaskPlan:
         """One of them. The last fact is seen with the signal pending."""
         self._count += 1
-        run, keeper = f"run-{self._count}", RunOwner(1, 1, "boot", 0, 0)
+        run, keeper = f"run-{self._count}", RunOwner(pid=1, ticks=1, boot="boot", guardian=0, guardian_ticks=0)
         request = msgspec.json.encode({"request": {}, **msgspec.structs.asdict(life)})
-        self.runs.begin(NewRun(run, "execute", "/", "a", request, keeper, time.time(), task="T"))
-        journal = Journal(self.runs, run, "a", ())
+        self.runs.begin(
+            NewRun(
+                id=run,
+                kind="execute",
+                folder="/",
+                agent="a",
+                request=request,
+                owner=keeper,
+                started_at=time.time(),
+                task="T",
+            )
+        )
+        journal = Journal(self.runs, run, agent="a", watchers=())
         state: LoopState[StagedState] | None = None
         for fact in [Began(Limits(99), life.spent_usd), *facts] if facts else []:
             seen = Observation(fact, interrupted_by=signal if fact is facts[-1] else "")
@@ -100,7 +119,7 @@ class Lives:
         return life
 
     def next(self, left: Entry, policy: PipelinePolicy = POLICY) -> TaskPlan:
-        return resume_plan(TaskPlan(policy), "execute", left, self.runs, self.history)
+        return resume_plan(TaskPlan(policy), "execute", entry=left, runs=self.runs, history=self.history)
 
 
 @pytest.fixture
@@ -119,7 +138,7 @@ def brief(decision: Decision) -> Brief:
 
 def test_a_promise_nobody_looked_at_is_looked_at(lives: Lives) -> None:
     lives.lived([CODED])
-    assert wanted(lives.next(entry("coder", 1))) == Verify("coder", 1, 15, CODED.text)
+    assert wanted(lives.next(entry("coder", 1))) == Verify(role="coder", turn=1, turns=15, text=CODED.text)
 
 
 def test_one_the_board_knows_to_hold_is_not_looked_at_again(lives: Lives) -> None:
@@ -134,7 +153,7 @@ def test_what_is_proven_lands_if_it_is_the_same_tree(lives: Lives) -> None:
     assert wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))) == Land("qa")
 
 
-@pytest.mark.parametrize("end", [Landed(True, "c0ffee"), Landed(False, problem="in the way")])
+@pytest.mark.parametrize("end", [Landed(done=True, commit="c0ffee"), Landed(done=False, problem="in the way")])
 @pytest.mark.parametrize("signal", ["received SIGTERM", ""])
 def test_what_may_have_landed_or_was_blocked_tries_again(lives: Lives, end: Landed, signal: str) -> None:
     lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, end], signal=signal)
@@ -142,12 +161,12 @@ def test_what_may_have_landed_or_was_blocked_tries_again(lives: Lives, end: Land
 
 
 def test_a_conflict_is_gone_on_with(lives: Lives) -> None:
-    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, Landed(False, conflict="a.txt")])
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, Landed(done=False, conflict="a.txt")])
     told = brief(wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))))
     assert (told.role, told.turns, "a.txt" in told.feedback[0].text) == ("coder", 0, True)
 
 
-@pytest.mark.parametrize("more", [[], [Landed(False, conflict="a.txt")]])
+@pytest.mark.parametrize("more", [[], [Landed(done=False, conflict="a.txt")]])
 def test_what_is_not_proven_any_more_does_not_land(lives: Lives, more: list[Fact]) -> None:
     lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES, *more])
     assert brief(wanted(lives.next(entry("reviewer", 0, "coder")))).role == "reviewer"
@@ -178,16 +197,16 @@ def test_a_limit_that_was_reached_stays_reached(lives: Lives) -> None:
     assert stop.outcome is Outcome.EXHAUSTED
 
 
-@pytest.mark.parametrize("plans", [PLANS[:2], (StagePlan("coder", "C", 3), *PLANS[1:])])
+@pytest.mark.parametrize("plans", [PLANS[:2], (StagePlan(role="coder", promise="C", limit=3), *PLANS[1:])])
 def test_with_other_stages_or_limits_it_goes_by_the_board(lives: Lives, plans: tuple[StagePlan, ...]) -> None:
     lives.lived([CODED])
-    assert lives.next(entry("coder", 1), PipelinePolicy("T", plans)).policy.wanted is None
+    assert lives.next(entry("coder", 1), PipelinePolicy(task="T", stages=plans)).policy.wanted is None
 
 
 def test_what_ended_for_good_is_begun_anew(lives: Lives) -> None:
     lives.lived([CODED, YES, *[said("Hm.", str(n)) for n in range(5)]], signal="")
     life = lives.next(entry("reviewer", 0, "coder"))
-    assert (life.policy.begins, life.policy.wanted, life.spent_usd) == (StagedState(1), None, None)
+    assert (life.policy.begins, life.policy.wanted, life.spent_usd) == (StagedState(stage=1), None, None)
 
 
 def test_without_an_earlier_life_it_begins(lives: Lives) -> None:

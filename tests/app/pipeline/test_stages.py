@@ -8,7 +8,13 @@ from ralph.app.pipeline.stages import IterationLimit, adapt_limit, resolve_limit
 from ralph.config.schema import Settings, convert_settings
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationMethod
 
-OWN = CompletionCriteria("MINE", "d", VerificationMethod.EXTERNAL, {"command": "true"}, 7)
+OWN = CompletionCriteria(
+    "MINE",
+    "d",
+    verification_method=VerificationMethod.EXTERNAL,
+    verification_config={"command": "true"},
+    max_iterations=7,
+)
 TASK = Task("T", "s", "Title", completion_spec=TaskCompletionSpec("o", ["a"], coder=OWN))
 
 

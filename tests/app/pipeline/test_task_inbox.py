@@ -40,7 +40,7 @@ def inbox(wish: Wish, monkeypatch: pytest.MonkeyPatch) -> Iterator[TaskInbox]:
 
 
 def shell(script: str) -> Command:
-    return Command(("/bin/sh", "-c", script), {"PATH": os.environ["PATH"]}, "/")
+    return Command(argv=("/bin/sh", "-c", script), environment={"PATH": os.environ["PATH"]}, cwd="/")
 
 
 def test_a_cancel_ends_this_task(inbox: TaskInbox, wish: Wish) -> None:

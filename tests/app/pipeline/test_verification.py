@@ -146,7 +146,9 @@ def test_users_bring_methods_of_their_own(tmp_path: Path, monkeypatch: pytest.Mo
         ),
         (criteria(VerificationMethod.MULTI_STAGE), ("No stages specified for multi_stage verification",)),
         (
-            CompletionCriteria(" P\n", "d", EXTERNAL, {"command": "x"}, 0),
+            CompletionCriteria(
+                " P\n", "d", verification_method=EXTERNAL, verification_config={"command": "x"}, max_iterations=0
+            ),
             (
                 "the promise must be one line of text without blanks around it, not ' P\\n'",
                 "max_iterations must be at least 1, not 0",
@@ -163,7 +165,9 @@ def test_problems_are_told_before_anything_runs(wanted: CompletionCriteria, told
 
 
 def test_a_verdict_is_kept_whole() -> None:  # 002-18
-    found = Verdict("external", False, "r", "printed", "d1g3st", 1.5, 0.1, ("noted",))
+    found = Verdict(
+        "external", False, reason="r", detail="printed", digest="d1g3st", seconds=1.5, cost_usd=0.1, notes=("noted",)
+    )
     assert build_attempt(found, 3, "coder", "2026-01-01T00:00:00Z") == VerificationAttempt(
         iteration=3,
         promise_found=True,

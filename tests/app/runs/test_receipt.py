@@ -52,10 +52,10 @@ from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, RunOwner, RunStore
 from support.stories import make_approval, make_story
 
-FIRST = RunAgent(Brief(1, 10))
-FINISHED = Reported("finished", cost_usd=0.5, usage=Usage(100, 20), seconds=4.0, tools=3)
+FIRST = RunAgent(Brief(iteration=1, limit=10))
+FINISHED = Reported(outcome="finished", cost_usd=0.5, usage=Usage(100, 20), seconds=4.0, tools=3)
 TWO_GATES = Check(("lint", "test"), 1)
-GONE = RunOwner(1, 1, "", 0, 0)
+GONE = RunOwner(pid=1, ticks=1, boot="", guardian=0, guardian_ticks=0)
 
 Step = tuple[Fact, Decision]
 
@@ -84,7 +84,17 @@ class Office:
         return done.stdout.strip()
 
     def run(self, name: str, *journal: tuple[bytes, bytes], keeper: RunOwner = GONE, doing: str = "check") -> None:
-        self.runs.begin(NewRun(name, "run", str(self.folder), "claude", b"{}", keeper, 1000.0))
+        self.runs.begin(
+            NewRun(
+                id=name,
+                kind="run",
+                folder=str(self.folder),
+                agent="claude",
+                request=b"{}",
+                owner=keeper,
+                started_at=1000.0,
+            )
+        )
         for number, row in enumerate(journal):
             self.runs.append((name, number, 1000.0 + number, float(number), 1, 10, 0.5, doing, *row))
 
@@ -114,24 +124,24 @@ def office(tmp_path: Path) -> Office:
 
 # -- the journal ----------------------------------------------------------------------------------
 def test_what_was_checked_and_saved_belongs_to_the_agent_before_it() -> None:
-    red = GateResult("test", False, 2, 1.5, ".ralph/test.log", reason="It was ended.")
-    saved = Saved(("commit",), "Do it", ("push: no remote",), 0.1, Usage(7, 1))
+    red = GateResult(gate="test", passed=False, exit_code=2, seconds=1.5, log=".ralph/test.log", reason="It was ended.")
+    saved = Saved(done=("commit",), message="Do it", problems=("push: no remote",), cost_usd=0.1, usage=Usage(7, 1))
     book = read_journal(
         rows(
             (Began(Limits(10)), Check(("test",), 0)),
             (Checked((red,)), FIRST),
             (FINISHED, TWO_GATES),
-            (Checked((GateResult("lint", True, seconds=0.1), red)), Save(1)),
-            (saved, RunAgent(Brief(2, 10))),
+            (Checked((GateResult(gate="lint", passed=True, seconds=0.1), red)), Save(1)),
+            (saved, RunAgent(Brief(iteration=2, limit=10))),
             (FINISHED, Save(2)),
             (Saved(), Stop(Outcome.COMPLETED, "done")),
         )
     )
     before, first, second = book.iterations
-    line = CheckLine("test", False, 2, 1.5, "It was ended.", ".ralph/test.log")
+    line = CheckLine(name="test", passed=False, exit_code=2, seconds=1.5, reason="It was ended.", log=".ralph/test.log")
     assert before.checks == (line,)  # the baseline
-    assert first.checks == (CheckLine("lint", True, 0, 0.1), line)
-    assert first.saved == SavedLine(("commit",), "Do it", ("push: no remote",), 0.1)
+    assert first.checks == (CheckLine(name="lint", passed=True, exit_code=0, seconds=0.1), line)
+    assert first.saved == SavedLine(done=("commit",), message="Do it", problems=("push: no remote",), cost_usd=0.1)
     assert (first.iteration, first.outcome, first.seconds, first.cost_usd, first.tools) == (1, "finished", 4.0, 0.5, 3)
     assert (second.iteration, second.checks, second.saved) == (2, (), None)  # nothing to commit is no news
     assert book.usage == Usage(207, 41)
@@ -139,12 +149,12 @@ def test_what_was_checked_and_saved_belongs_to_the_agent_before_it() -> None:
 
 
 def test_a_retry_is_a_row_of_its_own_and_its_wait_is_told() -> None:
-    limited = Reported("limited", detail="Limit reached.")
+    limited = Reported(outcome="limited", detail="Limit reached.")
     book = read_journal(
         rows((Began(), FIRST), (limited, Wait(300, "Limit reached.")), (Waited(), FIRST), (FINISHED, Save(1)))
     )
     assert [(each.iteration, each.outcome) for each in book.iterations[1:]] == [(1, "limited"), (1, "finished")]
-    assert book.iterations[1].remarks == (Remark("waited", "Limit reached.", 1010.0, 10.0),)
+    assert book.iterations[1].remarks == (Remark(kind="waited", text="Limit reached.", at=1010.0, seconds=10.0),)
 
 
 def test_an_agent_that_was_cut_off_an_interruption_and_a_new_life() -> None:
@@ -156,7 +166,7 @@ def test_an_agent_that_was_cut_off_an_interruption_and_a_new_life() -> None:
             (Resumed(Limits(5)), FIRST),
             (FINISHED, TWO_GATES),
             (Interrupted("SIGTERM"), stop),
-            (Resumed(Limits(7)), RunAgent(Brief(2, 7))),
+            (Resumed(Limits(7)), RunAgent(Brief(iteration=2, limit=7))),
         )
     )
     _, cut, first, second = book.iterations
@@ -170,34 +180,38 @@ def test_an_agent_that_was_cut_off_an_interruption_and_a_new_life() -> None:
 def test_an_interruption_that_let_the_step_finish_is_told_too() -> None:
     book = read_journal(rows((Began(), FIRST), (FINISHED, Stop(Outcome.INTERRUPTED, "SIGINT")), by="SIGINT"))
     assert book.iterations[1].outcome == "finished"
-    assert book.iterations[1].remarks == (Remark("interrupted", "SIGINT", 1010.0),)
+    assert book.iterations[1].remarks == (Remark(kind="interrupted", text="SIGINT", at=1010.0),)
 
 
 def test_the_part_of_a_task_its_promise_what_was_sent_back_and_how_it_landed() -> None:
     def part(iteration: int, role: str, changes: str = "") -> RunAgent:
-        return RunAgent(Brief(iteration, 40, role=role, story="TASK-001", turn=1, turns=15, changes=changes))
+        return RunAgent(
+            Brief(iteration=iteration, limit=40, role=role, story="TASK-001", turn=1, turns=15, changes=changes)
+        )
 
     book = read_journal(
         rows(
             (Began(spent_usd=0.25), part(1, "coder")),
-            (FINISHED, Verify("coder", 1, 15, "…")),
-            (Verified(False, "exit code 1", 0.5, Usage(1, 1)), part(2, "coder")),
-            (FINISHED, Verify("coder", 2, 15, "…")),
-            (Verified(True, "it holds"), part(3, "reviewer")),
+            (FINISHED, Verify(role="coder", turn=1, turns=15, text="…")),
+            (Verified(verified=False, reason="exit code 1", cost_usd=0.5, usage=Usage(1, 1)), part(2, "coder")),
+            (FINISHED, Verify(role="coder", turn=2, turns=15, text="…")),
+            (Verified(verified=True, reason="it holds"), part(3, "reviewer")),
             (FINISHED, part(4, "coder", "Say it louder.")),
             (FINISHED, part(5, "coder", "Say it louder.")),  # it promised nothing
             (FINISHED, Land()),
-            (Landed(False, conflict="README"), Land()),
-            (Landed(True, "abc"), Stop(Outcome.COMPLETED, "landed")),
+            (Landed(done=False, conflict="README"), Land()),
+            (Landed(done=True, commit="abc"), Stop(Outcome.COMPLETED, "landed")),
         )
     )
     first, second, third, fourth, fifth = book.iterations[1:]
     assert (first.role, first.story, first.turn, first.turns) == ("coder", "TASK-001", 1, 15)
-    assert first.checks == (CheckLine("promise", False, None, 10.0, "exit code 1", cost_usd=0.5),)
-    assert second.checks == (CheckLine("promise", True, None, 10.0, "it holds"),)
+    assert first.checks == (
+        CheckLine(name="promise", passed=False, exit_code=None, seconds=10.0, reason="exit code 1", cost_usd=0.5),
+    )
+    assert second.checks == (CheckLine(name="promise", passed=True, exit_code=None, seconds=10.0, reason="it holds"),)
     assert [(remark.kind, remark.text) for remark in third.remarks] == [("sent_back", "Say it louder.")]
     assert fourth.remarks == ()
-    assert fifth.landed == LandedLine(True, "abc", "", "", "", False)
+    assert fifth.landed == LandedLine(done=True, commit="abc", conflict="", red="", problem="", stale=False)
     assert book.earlier_usd == 0.25
     assert book.usage.input_tokens == 501  # the judge's too
 
@@ -209,7 +223,7 @@ def test_a_story_stands_where_the_list_that_counts_says() -> None:
             {**document, "userStories": [make_story("US-001", notes="did it", **fields)]}
         ).decode()
 
-    brief = Brief(1, 10, role="review", story="US-001", tasks=plan())
+    brief = Brief(iteration=1, limit=10, role="review", story="US-001", tasks=plan())
     again = RunAgent(msgspec.structs.replace(brief, iteration=2))
     book = read_journal(
         rows(
@@ -240,17 +254,19 @@ def test_the_mark_of_a_supervised_task_is_its_check() -> None:
             (Looked(), Await("dependencies")),
             (Awaited(("task-0",)), Look()),
             (Looked(), FIRST),
-            (Reported("crashed", exit_code=1), Look()),
+            (Reported(outcome="crashed", exit_code=1), Look()),
             (Looked(), pause),
             (Waited(), Look()),
-            (Looked(), RunAgent(Brief(2, 10))),
+            (Looked(), RunAgent(Brief(iteration=2, limit=10))),
             (FINISHED, Look()),
             (Looked(done=True), Await("children", 300)),
             (Awaited(), Stop(Outcome.COMPLETED, "")),
         )
     )
     before, first, second = book.iterations
-    assert before.remarks == (Remark("waited", "for dependencies; still missing: task-0", 1010.0, 10.0),)
+    assert before.remarks == (
+        Remark(kind="waited", text="for dependencies; still missing: task-0", at=1010.0, seconds=10.0),
+    )
     assert [check.passed for check in first.checks] == [False]
     assert (first.exit_code, first.remarks) == (1, ())  # the pause before a restart is no news
     assert [check.passed for check in second.checks] == [True]
@@ -275,7 +291,7 @@ def test_an_agent_that_was_not_paid_for_did_not_start() -> None:
 )
 @pytest.mark.parametrize("place", range(5))
 def test_rows_nobody_can_read_are_counted_and_passed_over(spoiled: tuple[bytes, bytes], place: int) -> None:
-    journal = rows((Began(), FIRST), (FINISHED, Save(1)), (Saved(("commit",)), Stop(Outcome.COMPLETED, "")))
+    journal = rows((Began(), FIRST), (FINISHED, Save(1)), (Saved(done=("commit",)), Stop(Outcome.COMPLETED, "")))
     journal.insert(place, spoiled)
     book = read_journal(journal)
     assert book.unreadable_rows == 1
@@ -283,7 +299,11 @@ def test_rows_nobody_can_read_are_counted_and_passed_over(spoiled: tuple[bytes, 
 
 
 def test_a_report_without_a_beginning_does_not_overwrite_the_one_before() -> None:
-    journal = rows((Began(), FIRST), (FINISHED, RunAgent(Brief(2, 10))), (Reported("empty"), Stop(Outcome.FAILED, "")))
+    journal = rows(
+        (Began(), FIRST),
+        (FINISHED, RunAgent(Brief(iteration=2, limit=10))),
+        (Reported(outcome="empty"), Stop(Outcome.FAILED, "")),
+    )
     journal[1:2] = [journal[1], (b"", b""), journal[2]]  # the agent that reports now is another
     book = read_journal(journal[:-1])
     assert [(each.iteration, each.outcome) for each in book.iterations[1:]] == [
@@ -299,7 +319,7 @@ def test_a_journal_of_an_older_ralph_has_fewer_fields() -> None:
     checked = b'{"fact":{"type":"checked","results":[{"gate":"a","passed":true,"of_old":1}]}}'
     book = read_journal([(began, agent), (ended, check), (checked, b'{"type":"stop","outcome":"completed","why":"x"}')])
     assert book.unreadable_rows == 0
-    assert book.iterations[1].checks == (CheckLine("a", True, 0),)
+    assert book.iterations[1].checks == (CheckLine(name="a", passed=True, exit_code=0),)
     assert book.iterations[1].started_at is None
 
 
@@ -335,7 +355,7 @@ def test_how_it_ended(office: Office, outcome: str, code: int) -> None:
 
 def test_a_run_that_goes_on_says_what_it_does(office: Office) -> None:
     me = identify_self()
-    alive = RunOwner(me.pid, me.ticks, me.boot, 0, 0)
+    alive = RunOwner(pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=0, guardian_ticks=0)
     office.run("r", *rows((Began(), FIRST)), keeper=alive, doing="run_agent")
     found = office.receipt()
     assert (found.active, found.doing, found.outcome, found.exit_code) == (True, "run_agent", None, None)
@@ -345,9 +365,13 @@ def test_a_run_that_goes_on_says_what_it_does(office: Office) -> None:
 
 
 def test_ten_thousand_rows_take_a_moment(office: Office) -> None:
-    gates = Checked(tuple(GateResult(f"gate {n}", True) for n in range(5)))
-    loops: list[Step] = [(FINISHED, TWO_GATES), (gates, Save(1)), (Saved(("commit",), "m"), FIRST)]
-    office.runs.begin(NewRun("r", "run", str(office.folder), "claude", b"{}", GONE, 1000.0))
+    gates = Checked(tuple(GateResult(gate=f"gate {n}", passed=True) for n in range(5)))
+    loops: list[Step] = [(FINISHED, TWO_GATES), (gates, Save(1)), (Saved(done=("commit",), message="m"), FIRST)]
+    office.runs.begin(
+        NewRun(
+            id="r", kind="run", folder=str(office.folder), agent="claude", request=b"{}", owner=GONE, started_at=1000.0
+        )
+    )
     table = [("r", n, 0.0, 0.0, 1, 9, 0.5, "", *row) for n, row in enumerate(rows((Began(), FIRST), *loops * 3333))]
     sqlite.open_database(office.places.database).executemany(
         "INSERT INTO transition VALUES(?,?,?,?,?,?,?,?,?,?)", table
@@ -359,7 +383,12 @@ def test_ten_thousand_rows_take_a_moment(office: Office) -> None:
 
 # -- kept trees -----------------------------------------------------------------------------------
 def test_snapshots_stand_beside_their_iterations(office: Office) -> None:
-    office.run("r", *rows((Began(), FIRST), (FINISHED, FIRST), (FINISHED, RunAgent(Brief(2, 10))), (FINISHED, Save(2))))
+    office.run(
+        "r",
+        *rows(
+            (Began(), FIRST), (FINISHED, FIRST), (FINISHED, RunAgent(Brief(iteration=2, limit=10))), (FINISHED, Save(2))
+        ),
+    )
     titles = ["before the first agent", *(f"after iteration {n}" for n in (1, 1, 2))]
     commits = [office.keep("r", title, str(number)) for number, title in enumerate(titles)]
     found = office.receipt()
@@ -422,6 +451,8 @@ def test_without_git_nothing_is_said_of_trees(office: Office, tmp_path: Path) ->
 def test_outside_git_there_is_a_receipt_all_the_same(tmp_path: Path) -> None:
     here = places.find_paths(str(tmp_path))
     runs = RunStore(sqlite.open_database(here.database))
-    runs.begin(NewRun("r", "run", str(tmp_path), "claude", b"{}", GONE, 1000.0))
+    runs.begin(
+        NewRun(id="r", kind="run", folder=str(tmp_path), agent="claude", request=b"{}", owner=GONE, started_at=1000.0)
+    )
     found = build_receipt(here, "", os.environ, time.time())
     assert (found.snapshots, found.iterations, found.before, found.limits) == ((), (), None, None)

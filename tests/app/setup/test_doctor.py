@@ -34,7 +34,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def look(home: Path, **changes: Any) -> tuple[DoctorFinding, ...]:
-    patient = DoctorContext(str(home / "repo"), {"PATH": str(home / "bin")}, free_bytes=lambda folder: 10**12)
+    patient = DoctorContext(
+        folder=str(home / "repo"), environment={"PATH": str(home / "bin")}, free_bytes=lambda folder: 10**12
+    )
     return run_checks(msgspec.structs.replace(patient, **changes))
 
 

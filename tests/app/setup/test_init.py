@@ -32,7 +32,7 @@ def test_without_an_agent_nothing_is_made_up(tmp_path: Path) -> None:
 
 
 def test_a_document_has_the_basics_and_no_empty_extras() -> None:  # 001-11
-    raw = build_settings_document("x", (), ())
+    raw = build_settings_document("x", (), guardrails=())
     assert (raw["outputTruncateChars"], raw["streamAgentOutput"]) == (5000, True)
     assert "scm" not in raw
 

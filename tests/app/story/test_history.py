@@ -35,8 +35,8 @@ from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, RunOwner, RunStore
 
 Rows = list[tuple[Observation, Decision]]
-BRIEF = Brief(1, 15, role="implement", story="US-001", tasks="before")
-ENDED = Reported("finished", seconds=2.0)
+BRIEF = Brief(iteration=1, limit=15, role="implement", story="US-001", tasks="before")
+ENDED = Reported(outcome="finished", seconds=2.0)
 SURVEYED = Surveyed("after", "abc")
 INTERRUPTED = Stop(Outcome.INTERRUPTED, "SIGINT")
 RAN: Rows = [(Observation(Began()), Survey()), (Observation(SURVEYED), RunAgent(BRIEF))]
@@ -57,7 +57,17 @@ class Past:
         self._count += 1
         name = f"run-{self._count}"
         asked = msgspec.json.encode({"rules": {"skip_review": skip_review}})
-        self.runs.begin(NewRun(name, "story", folder, "claude", asked, RunOwner(1, 1, "", 0, 0), float(self._count)))
+        self.runs.begin(
+            NewRun(
+                id=name,
+                kind="story",
+                folder=folder,
+                agent="claude",
+                request=asked,
+                owner=RunOwner(pid=1, ticks=1, boot="", guardian=0, guardian_ticks=0),
+                started_at=float(self._count),
+            )
+        )
         for number, (seen, decision) in enumerate(rows):
             encoded = msgspec.json.encode(seen), msgspec.json.encode(decision)
             self.runs.append((name, number, 0.0, 0.0, 0, 15, None, "", *encoded))
@@ -81,9 +91,9 @@ def seen(fact: Fact, decision: Decision, by: str = "") -> tuple[Observation, Dec
         [seen(ENDED, Survey())],
         [seen(ENDED, Survey()), seen(SURVEYED, INTERRUPTED, "SIGINT")],
         [seen(ENDED, Survey()), seen(SURVEYED, Restore("before"))],
-        [seen(Reported("unusable"), Stop(Outcome.UNUSABLE, "no credit"))],
-        [seen(Reported("limited"), Stop(Outcome.FAILED, "gave up"))],
-        [seen(Reported("limited"), Wait(5, "limit")), seen(Waited(), INTERRUPTED, "SIGINT")],
+        [seen(Reported(outcome="unusable"), Stop(Outcome.UNUSABLE, "no credit"))],
+        [seen(Reported(outcome="limited"), Stop(Outcome.FAILED, "gave up"))],
+        [seen(Reported(outcome="limited"), Wait(5, "limit")), seen(Waited(), INTERRUPTED, "SIGINT")],
     ],
 )
 def test_an_iteration_nobody_judged_is_found_wherever_its_loop_ended(past: Past, rest: Rows) -> None:  # C18
@@ -124,7 +134,7 @@ def test_putting_away_needs_no_database(tmp_path: Path) -> None:
 def test_what_is_tried_again_is_no_iteration_but_counts(past: Past) -> None:
     past.loop(
         *RAN,
-        seen(Reported("limited", seconds=1.0), Wait(5, "limit")),
+        seen(Reported(outcome="limited", seconds=1.0), Wait(5, "limit")),
         seen(Waited(), RunAgent(BRIEF)),
         seen(ENDED, Survey()),
     )

@@ -25,8 +25,8 @@ from ralph.model.loop import (
 
 RULES = Rules(DoneFilePolicy(restart_delay=2.0, wait_timeout=30.0), None)
 OPEN, DONE = Looked(), Looked(done=True)
-FAILED = Reported("crashed", exit_code=1)
-WELL = Reported("finished", exit_code=0)
+FAILED = Reported(outcome="crashed", exit_code=1)
+WELL = Reported(outcome="finished", exit_code=0)
 
 
 def decided(*facts: Fact, limit: int = 5) -> list[Decision]:
@@ -82,7 +82,7 @@ def test_a_directory_for_a_mark_is_an_error() -> None:  # 003-04
 
 
 def test_exit_42_is_not_restarted() -> None:  # 003-13
-    stop = decided(OPEN, Reported("crashed", exit_code=42), OPEN)[-1]
+    stop = decided(OPEN, Reported(outcome="crashed", exit_code=42), OPEN)[-1]
     assert stop == Stop(Outcome.BLOCKED, "wait-without-restart: the agent ended with exit code 42")
     assert stop.outcome.exit_code == 3
 
@@ -93,7 +93,7 @@ def test_a_wish_by_file_or_bus_is_not_restarted() -> None:  # 003-13
 
 
 def test_done_is_stronger_than_a_wish_to_wait() -> None:  # 003-13
-    assert isinstance(decided(OPEN, Reported("crashed", exit_code=42), DONE)[-1], Await)
+    assert isinstance(decided(OPEN, Reported(outcome="crashed", exit_code=42), DONE)[-1], Await)
 
 
 def test_an_old_wish_does_not_keep_the_first_run_from_starting() -> None:  # 003-13
@@ -103,12 +103,12 @@ def test_an_old_wish_does_not_keep_the_first_run_from_starting() -> None:  # 003
 def test_trouble_is_restarted_with_the_delay_and_counts() -> None:  # 003-14
     outcomes: tuple[RunOutcome, ...] = ("limited", "overloaded", "offline", "timed_out", "idle", "empty")
     for outcome in outcomes:
-        decisions = decided(OPEN, Reported(outcome), OPEN)
+        decisions = decided(OPEN, Reported(outcome=outcome), OPEN)
         assert decisions[-1] == Wait(2.0, "before the restart")
 
 
 def test_what_cannot_work_stops_at_once() -> None:  # 003-15
-    stop = decided(OPEN, Reported("unusable", detail="not found"))[-1]
+    stop = decided(OPEN, Reported(outcome="unusable", detail="not found"))[-1]
     assert stop == Stop(Outcome.UNUSABLE, "not found")
 
 

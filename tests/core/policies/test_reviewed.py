@@ -82,7 +82,7 @@ class Project:
                         self.text = json.dumps(tasks)
                         self.commits += 1
                         self.subject = f"feat: [{brief.story}] - x"
-                return Reported("finished", self._said)
+                return Reported(outcome="finished", text=self._said)
             case Survey():
                 lost = self.lost if self.briefs else ()
                 return Surveyed(self.text, str(self.commits), self.subject, self.uncommitted, lost=lost)
@@ -93,7 +93,7 @@ class Project:
                 self.text = self.text if text is None else text
                 return Restored()
             case Check(gates):
-                return Checked(tuple(GateResult(gate, not self._red) for gate in gates))
+                return Checked(tuple(GateResult(gate=gate, passed=not self._red) for gate in gates))
             case _:
                 raise AssertionError(decision)
 
@@ -256,7 +256,7 @@ def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     before = document(story())
     after = document(story(passes=True, reviewStatus="approved", notes="mine"))
     project = Project(after, submit, approve)
-    earlier = Brief(1, 15, role="implement", story="US-001", tasks=json.dumps(before))
+    earlier = Brief(iteration=1, limit=15, role="implement", story="US-001", tasks=json.dumps(before))
     assert play(project, ReviewPolicy(earlier=earlier)).outcome is Outcome.COMPLETED
     assert json.loads(project.restored[0])["userStories"][0]["passes"] is False
     assert [b.role for b in project.briefs] == ["implement", "review"]
@@ -267,7 +267,7 @@ def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     [({"dependsOn": ["nope"]}, "does not have"), ({"dependsOn": ["US-001"]}, "Stories wait for each other")],
 )
 def test_a_plan_is_looked_at_again_when_a_loop_goes_on(change: dict[str, Any], says: str) -> None:
-    earlier = Brief(1, 15, role="implement", story="US-001", tasks=json.dumps(document(story())))
+    earlier = Brief(iteration=1, limit=15, role="implement", story="US-001", tasks=json.dumps(document(story())))
     cheats: list[dict[str, Any]] = [{}, {"passes": True, "notes": "mine"}]  # also when something has to be undone first
     for cheat in cheats:
         project = Project(document(story(**change, **cheat)))

@@ -36,11 +36,14 @@ PROMISES = {
 }
 LIMITS = {"coder": 15, "reviewer": 5, "tester": 10, "qa": 5}
 KEPT, BROKEN, SILENT, MINDS = "kept", "broken", "silent", "minds"  # what an agent run can come to
-LANDED = Landed(True, "c0ffee" * 7)
+LANDED = Landed(done=True, commit="c0ffee" * 7)
 
 
 def plans(*roles: str, limit: int | None = None, loops: bool = True) -> tuple[StagePlan, ...]:
-    return tuple(StagePlan(role, PROMISES[role], limit or LIMITS[role], loops) for role in roles or PROMISES)
+    return tuple(
+        StagePlan(role=role, promise=PROMISES[role], limit=limit or LIMITS[role], loops=loops)
+        for role in roles or PROMISES
+    )
 
 
 class Play:
@@ -49,7 +52,7 @@ class Play:
     def __init__(self, policy: PipelinePolicy, runs: Sequence[Any] = (), landings: Sequence[Landed] = ()) -> None:
         self.policy = policy
         self._runs, self._landings = [*runs], [*landings]
-        self._verdict = Verified(True, "fine")
+        self._verdict = Verified(verified=True, reason="fine")
         self.briefs: list[Brief] = []
         self.seen: list[Observation] = []
         self.decisions: list[Decision] = []
@@ -92,18 +95,22 @@ class Play:
             return script  # type: ignore[no-any-return]  # a fact of the test's own
         tree = f"tree {len(self.briefs)}"
         promise = f"<promise>{PROMISES[brief.role]}</promise>"
-        self._verdict = Verified(False, f"no {len(self.briefs) * 'x'}") if script == BROKEN else Verified(True, "fine")
+        self._verdict = (
+            Verified(verified=False, reason=f"no {len(self.briefs) * 'x'}")
+            if script == BROKEN
+            else Verified(verified=True, reason="fine")
+        )
         match script:
             case "kept" | "broken":
-                return Reported("finished", f"Done.\n{promise}", tree=tree)
+                return Reported(outcome="finished", text=f"Done.\n{promise}", tree=tree)
             case "minds":
-                return Reported("finished", "<changes>\nSay it louder.\n</changes>", tree=tree)
+                return Reported(outcome="finished", text="<changes>\nSay it louder.\n</changes>", tree=tree)
             case _:
-                return Reported("finished", "Still at it.", tree=tree)
+                return Reported(outcome="finished", text="Still at it.", tree=tree)
 
 
 def whole(**more: Any) -> PipelinePolicy:
-    return PipelinePolicy("TASK-001", plans(), **more)
+    return PipelinePolicy(task="TASK-001", stages=plans(), **more)
 
 
 def test_four_stages_in_their_order_then_it_lands() -> None:
@@ -132,35 +139,35 @@ def test_no_promise_loops_and_says_so() -> None:  # 002-17
 
 @pytest.mark.parametrize("text", ["<promise></promise>", "```\n<promise>IMPLEMENTATION_COMPLETE</promise>\n```"])
 def test_an_empty_or_a_quoted_one_is_no_promise(text: str) -> None:  # C1, C2
-    play = Play(whole(), [Reported("finished", text), KEPT])
+    play = Play(whole(), [Reported(outcome="finished", text=text), KEPT])
     assert play.reasons == ["No completion promise found"]
 
 
 def test_another_promise_is_looked_at_too() -> None:  # 000-22, 002-17
-    said = Reported("finished", "Done.\n<promise>WRONG</promise>")
-    assert Verify("coder", 1, 15, said.text) in Play(whole(), [said]).decisions
+    said = Reported(outcome="finished", text="Done.\n<promise>WRONG</promise>")
+    assert Verify(role="coder", turn=1, turns=15, text=said.text) in Play(whole(), [said]).decisions
 
 
 def test_matched_loosely_any_promise_anywhere_is_looked_at() -> None:  # C1, 002-19
-    said = Reported("finished", "I say <promise>whatever</promise> and go on")
+    said = Reported(outcome="finished", text="I say <promise>whatever</promise> and go on")
     assert isinstance(Play(whole(loose=True), [said]).decisions[1], Verify)
 
 
 def test_without_a_promise_until_the_limit() -> None:  # 000-07, 000-20, 002-17
-    play = Play(PipelinePolicy("T", plans(limit=3)), [SILENT] * 9)
+    play = Play(PipelinePolicy(task="T", stages=plans(limit=3)), [SILENT] * 9)
     assert play.roles == ["coder"] * 3
     why = "coder: Ralph loop exceeded 3 iterations. Max iterations reached without completion promise"
     assert play.stop == Stop(Outcome.EXHAUSTED, why)
 
 
 def test_with_broken_promises_until_the_limit() -> None:  # 002-17
-    play = Play(PipelinePolicy("T", plans(limit=2)), [BROKEN] * 9)
+    play = Play(PipelinePolicy(task="T", stages=plans(limit=2)), [BROKEN] * 9)
     why = "coder: Ralph loop exceeded 2 iterations. Max iterations reached. Last verification: no xx"
     assert play.stop == Stop(Outcome.EXHAUSTED, why)
 
 
 def test_the_last_permitted_run_is_still_judged() -> None:
-    assert Play(PipelinePolicy("T", plans(limit=2)), [SILENT, KEPT]).stop.outcome is Outcome.COMPLETED
+    assert Play(PipelinePolicy(task="T", stages=plans(limit=2)), [SILENT, KEPT]).stop.outcome is Outcome.COMPLETED
 
 
 def test_each_stage_has_its_own_limit() -> None:  # 000-09, 002-23
@@ -170,14 +177,14 @@ def test_each_stage_has_its_own_limit() -> None:  # 000-09, 002-23
 
 
 def test_a_timeout_is_an_iteration_that_failed() -> None:  # 000-21
-    late = Reported("timed_out", detail="The agent ran longer than 60s.")
-    play = Play(PipelinePolicy("T", plans(limit=2)), [late, KEPT])
+    late = Reported(outcome="timed_out", detail="The agent ran longer than 60s.")
+    play = Play(PipelinePolicy(task="T", stages=plans(limit=2)), [late, KEPT])
     assert play.reasons[0] == "The agent ran longer than 60s."
     assert (play.briefs[1].turn, play.stop.outcome) == (2, Outcome.COMPLETED)
 
 
 def test_a_promise_in_a_run_that_crashed_does_not_count() -> None:
-    crashed = Reported("crashed", "<promise>IMPLEMENTATION_COMPLETE</promise>", "It crashed.")
+    crashed = Reported(outcome="crashed", text="<promise>IMPLEMENTATION_COMPLETE</promise>", detail="It crashed.")
     assert Play(whole(), [crashed]).roles[:2] == ["coder", "coder"]
 
 
@@ -196,7 +203,7 @@ def test_the_changes_are_told_until_the_coder_has_passed() -> None:
 
 
 def test_a_coder_asks_nobody_for_changes() -> None:
-    both = Reported("finished", "<changes>x</changes>\n<promise>IMPLEMENTATION_COMPLETE</promise>")
+    both = Reported(outcome="finished", text="<changes>x</changes>\n<promise>IMPLEMENTATION_COMPLETE</promise>")
     assert isinstance(Play(whole(), [both]).decisions[1], Verify)
 
 
@@ -208,7 +215,7 @@ def test_it_is_sent_back_only_so_often() -> None:
 
 def test_the_same_failure_again_and_again_breaks_the_circuit() -> None:
     def failing(number: int) -> list[Any]:
-        return [Reported("crashed", detail=f"panic at 0x{number:08x}", tree=str(number))]
+        return [Reported(outcome="crashed", detail=f"panic at 0x{number:08x}", tree=str(number))]
 
     play = Play(whole(breaker=3), [run for number in range(9) for run in failing(number)])
     assert play.roles == ["coder"] * 3
@@ -216,13 +223,13 @@ def test_the_same_failure_again_and_again_breaks_the_circuit() -> None:
 
 
 def test_work_in_between_ends_a_row_of_failures() -> None:
-    crashed = [Reported("crashed", detail="panic", tree=str(number)) for number in range(4)]
+    crashed = [Reported(outcome="crashed", detail="panic", tree=str(number)) for number in range(4)]
     play = Play(whole(breaker=3), [*crashed[:2], SILENT, *crashed[2:], KEPT])
     assert play.stop.outcome is Outcome.COMPLETED
 
 
 def test_a_tree_that_stays_as_it_was_breaks_the_circuit() -> None:
-    play = Play(whole(breaker=3), [Reported("finished", "Hm.", tree="same")] * 9)
+    play = Play(whole(breaker=3), [Reported(outcome="finished", text="Hm.", tree="same")] * 9)
     assert play.roles == ["coder"] * 3
     told = "coder: 3 runs in a row left the tree as it was: No completion promise found"
     assert play.stop == Stop(Outcome.STUCK, told)
@@ -233,7 +240,7 @@ def test_work_that_goes_on_without_a_promise_breaks_nothing() -> None:  # 000-06
 
 
 def test_a_conflict_gets_one_run_and_lands() -> None:
-    play = Play(whole(), landings=[Landed(False, conflict="a.txt")])
+    play = Play(whole(), landings=[Landed(done=False, conflict="a.txt")])
     assert play.roles[4:] == ["coder"]
     assert "conflicts in: a.txt" in play.reasons[0]
     assert play.briefs[4].turns == 0  # it is no iteration of a stage
@@ -241,28 +248,28 @@ def test_a_conflict_gets_one_run_and_lands() -> None:
 
 
 def test_a_conflict_that_stays_blocks() -> None:
-    play = Play(whole(), landings=[Landed(False, conflict="a.txt")] * 2)
+    play = Play(whole(), landings=[Landed(done=False, conflict="a.txt")] * 2)
     assert play.roles[4:] == ["coder"]
     assert play.stop == Stop(Outcome.BLOCKED, "TASK-001 could not land: its branch still conflicts in a.txt")
 
 
 def test_a_target_that_cannot_be_moved_blocks() -> None:
-    stop = Play(whole(), landings=[Landed(False, problem="main is dirty")]).stop
+    stop = Play(whole(), landings=[Landed(done=False, problem="main is dirty")]).stop
     assert stop == Stop(Outcome.BLOCKED, "TASK-001 could not land: main is dirty")
 
 
 def test_a_red_merged_tree_goes_back_to_the_coder() -> None:
-    play = Play(whole(), landings=[Landed(False, red="Command exited with 1, expected 0")])
+    play = Play(whole(), landings=[Landed(done=False, red="Command exited with 1, expected 0")])
     assert play.roles == ["coder", "reviewer", "tester", "qa"] * 2
     assert play.briefs[4].changes == "On the merged tree: Command exited with 1, expected 0"
 
 
 def test_a_tree_that_stays_red_is_given_up() -> None:
-    assert Play(whole(max_send_backs=1), landings=[Landed(False, red="x")] * 9).stop.outcome is Outcome.EXHAUSTED
+    assert Play(whole(max_send_backs=1), landings=[Landed(done=False, red="x")] * 9).stop.outcome is Outcome.EXHAUSTED
 
 
 def test_a_single_pass_still_needs_its_gate() -> None:  # 000-06, 002-20
-    once = PipelinePolicy("T", plans(limit=1, loops=False))
+    once = PipelinePolicy(task="T", stages=plans(limit=1, loops=False))
     assert Play(once).stop.outcome is Outcome.COMPLETED
     assert Play(once, [BROKEN]).stop == Stop(
         Outcome.EXHAUSTED, "coder: its single pass was not enough: Verification failed: no x"
@@ -271,32 +278,33 @@ def test_a_single_pass_still_needs_its_gate() -> None:  # 000-06, 002-20
 
 
 def test_some_stages_only_do_not_land() -> None:
-    play = Play(PipelinePolicy("T", plans("coder", "reviewer"), lands=False))
+    play = Play(PipelinePolicy(task="T", stages=plans("coder", "reviewer"), lands=False))
     assert Land() not in play.decisions
     assert play.stop == Stop(Outcome.COMPLETED, "T passed coder, reviewer")
 
 
 def test_without_a_coder_nothing_is_sent_back() -> None:
-    stop = Play(PipelinePolicy("T", plans("reviewer", "tester")), [MINDS]).stop
+    stop = Play(PipelinePolicy(task="T", stages=plans("reviewer", "tester")), [MINDS]).stop
     assert stop.outcome is Outcome.STUCK
     assert "coder is not among the stages: Say it louder." in stop.why
 
 
 def test_it_goes_on_where_an_earlier_life_stopped() -> None:  # 000-24
-    play = Play(whole(begins=StagedState(2, turn=4)))
+    play = Play(whole(begins=StagedState(stage=2, turn=4)))
     assert play.roles == ["tester", "qa"]
     assert play.briefs[0].turn == 5
 
 
 def test_what_an_earlier_life_left_undone_comes_first() -> None:  # 000-24
-    promise = Verify("tester", 4, 10, "<promise>TESTS_PASSED</promise>")
-    play = Play(whole(begins=StagedState(2, turn=4), wanted=promise))
+    promise = Verify(role="tester", turn=4, turns=10, text="<promise>TESTS_PASSED</promise>")
+    play = Play(whole(begins=StagedState(stage=2, turn=4), wanted=promise))
     assert (play.decisions[0], play.roles) == (promise, ["qa"])
 
 
 def test_a_tree_that_changed_since_it_was_proven_is_proven_again() -> None:
     play = Play(
-        whole(begins=StagedState(3, turn=2, sends=1), wanted=Land("tree")), landings=[Landed(False, stale=True)]
+        whole(begins=StagedState(stage=3, turn=2, sends=1), wanted=Land("tree")),
+        landings=[Landed(done=False, stale=True)],
     )
     assert (play.roles, play.reasons) == (["qa"], ["The tree has changed since it was verified."])
     assert play.stop.outcome is Outcome.COMPLETED
@@ -313,15 +321,17 @@ def test_no_money_starts_no_agent() -> None:  # 000-22
 
 def test_a_judge_is_paid_from_the_tasks_budget() -> None:  # 000-22
     rules, limits = Rules(whole()), Limits(100, cost_usd=0.5)
-    said = Reported("finished", "<promise>IMPLEMENTATION_COMPLETE</promise>", cost_usd=0.3)
-    facts: list[Fact] = [Began(limits), said, Verified(True, "fine", cost_usd=0.3)]
+    said = Reported(outcome="finished", text="<promise>IMPLEMENTATION_COMPLETE</promise>", cost_usd=0.3)
+    facts: list[Fact] = [Began(limits), said, Verified(verified=True, reason="fine", cost_usd=0.3)]
     _, decisions = replay(rules, [Observation(fact) for fact in facts])
     assert decisions[-1] == Stop(Outcome.OVER_BUDGET, "$0.60 of the $0.50 budget spent")
 
 
 RUNS = st.lists(st.sampled_from([KEPT, BROKEN, SILENT, MINDS]), max_size=40)
 LANDINGS = st.lists(
-    st.sampled_from([LANDED, Landed(False, conflict="f"), Landed(False, red="r"), Landed(False, problem="p")]),
+    st.sampled_from(
+        [LANDED, Landed(done=False, conflict="f"), Landed(done=False, red="r"), Landed(done=False, problem="p")]
+    ),
     max_size=6,
 )
 
@@ -340,7 +350,7 @@ def test_nothing_is_complete_but_what_was_proven_and_has_landed(runs: list[str],
         match decision:
             case RunAgent(brief) if brief.turns and brief.role == "coder":
                 proven.clear()  # whatever it changes has to be proven again
-            case Verify(role):
+            case Verify(role=role):
                 wanted = role
             case Land():
                 assert proven == set(PROMISES)

@@ -48,7 +48,7 @@ def tasks(*stories: Any) -> StoryFile:
 
 
 def after(before: StoryFile, mode: IterationMode, *stories: Any, cap: int = CAP, skip_review: bool = False) -> Repair:
-    return repair_story_file(before, json.dumps(document(*stories)), mode, cap, skip_review)
+    return repair_story_file(before, json.dumps(document(*stories)), mode=mode, cap=cap, skip_review=skip_review)
 
 
 def needs_review(count: int = 0) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def test_an_approval_at_the_cap_needs_no_second_prefix_and_no_notes_of_the_agent
 @pytest.mark.parametrize("skip_review", [False, True])
 def test_a_missing_or_broken_file_is_put_back_whole(text: str | None, skip_review: bool) -> None:  # C18
     before = tasks(raw(**needs_review()), raw("B", 2, **approved()))
-    found = repair_story_file(before, text, "review", CAP, skip_review)
+    found = repair_story_file(before, text, mode="review", cap=CAP, skip_review=skip_review)
     assert found.tasks is before
     assert found.problems
     assert found.is_needed
@@ -263,14 +263,16 @@ def test_a_list_without_stories_is_put_back(mode: IterationMode) -> None:  # C18
 def test_checks_may_be_added_and_none_taken_away(now: object, then: object, skip_review: bool) -> None:  # C18
     before = validate_document(document(raw()) | {"verifyCommands": ["make test"]})
     text = json.dumps(document(raw()) | {"verifyCommands": now})
-    found = repair_story_file(before, text, "implement", CAP, skip_review)
+    found = repair_story_file(before, text, mode="implement", cap=CAP, skip_review=skip_review)
     assert found.tasks.document["verifyCommands"] == (now if then is None else then)
     assert found.is_needed is (then is not None)
     assert bool(found.problems) is found.is_needed
 
 
 def test_the_head_of_the_file_is_put_back() -> None:
-    found = repair_story_file(tasks(raw()), json.dumps({"userStories": [raw()]}), "implement", CAP, skip_review=False)
+    found = repair_story_file(
+        tasks(raw()), json.dumps({"userStories": [raw()]}), mode="implement", cap=CAP, skip_review=False
+    )
     assert found.tasks.document["project"] == "demo"
     assert found.undone == ("tasks.json: project put back", "tasks.json: description put back")
 
@@ -326,7 +328,7 @@ ANY: list[dict[str, Any]] = [
 
 def holds(before: StoryFile, mode: IterationMode, found: Repair, cap: int) -> None:
     """What is left is legal (a review that was none is all that may be missing), and setting it right again is idle."""
-    again = repair_story_file(before, json.dumps(found.tasks.document), mode, cap, skip_review=False)
+    again = repair_story_file(before, json.dumps(found.tasks.document), mode=mode, cap=cap, skip_review=False)
     states, stories = take_review_snapshot(before.stories), found.tasks.stories
     priorities = {story.id: story.priority for story in before.stories}
     assert not found.tasks.problems

@@ -70,7 +70,9 @@ def tasks(*stories: Any) -> StoryFile:
     return found
 
 
-def story(passes: bool, status: str | None, count: int = 0, feedback: str = "", id_: str = "US-001") -> dict[str, Any]:
+def story(
+    passes: bool, status: str | None, *, count: int = 0, feedback: str = "", id_: str = "US-001"
+) -> dict[str, Any]:
     return raw(id_, passes=passes, reviewStatus=status, reviewCount=count, reviewFeedback=feedback)
 
 
@@ -108,15 +110,23 @@ SEED_CASES: dict[str, tuple[ActiveMarker, list[dict[str, Any]], str | None]] = {
     # Review integrity enforcement (check 2), 004-16
     "1 passes, null": (marker(), [story(True, None)], "not 'approved'"),
     "2 passes, needs_review": (marker(), [story(True, "needs_review")], "not 'approved'"),
-    "3 passes, changes_requested": (marker(), [story(True, "changes_requested", 1, "x")], "not 'approved'"),
-    "4 passes, approved": (marker(), [story(True, "approved", 1)], None),
+    "3 passes, changes_requested": (
+        marker(),
+        [story(True, "changes_requested", count=1, feedback="x")],
+        "not 'approved'",
+    ),
+    "4 passes, approved": (marker(), [story(True, "approved", count=1)], None),
     "5 changes_requested without feedback": (
         marker(),
-        [story(False, "changes_requested", 1, " \n")],
+        [story(False, "changes_requested", count=1, feedback=" \n")],
         "feedback required",
     ),
-    "6 approved, does not pass": (marker(), [story(False, "approved", 1)], "out of sync"),
-    "7 negative count": (marker(), [story(False, None, -1)], "'reviewCount' must be a non-negative integer, not -1"),
+    "6 approved, does not pass": (marker(), [story(False, "approved", count=1)], "out of sync"),
+    "7 negative count": (
+        marker(),
+        [story(False, None, count=-1)],
+        "'reviewCount' must be a non-negative integer, not -1",
+    ),
     "8 skip-review": (marker("implement", {ONE: (False, None, 0)}, skipReview=True), [story(True, None)], None),
     # Transition validation (check 2.5), 004-17 … 004-20
     "9 implement passes": (
@@ -131,7 +141,7 @@ SEED_CASES: dict[str, tuple[ActiveMarker, list[dict[str, Any]], str | None]] = {
     ),
     "11 implement counts": (
         marker("implement", {ONE: (False, None, 0)}),
-        [story(False, None, 1)],
+        [story(False, None, count=1)],
         "implement iterations cannot increment reviewcount",
     ),
     "12 implement submits": (marker("implement", {ONE: (False, None, 0)}), [story(False, "needs_review")], None),
@@ -145,35 +155,39 @@ SEED_CASES: dict[str, tuple[ActiveMarker, list[dict[str, Any]], str | None]] = {
         [story(False, None), story(True, "approved", id_=TWO)],
         "new stories must start incomplete",
     ),
-    "15 review approves": (marker("review", {ONE: (False, "needs_review", 1)}), [story(True, "approved", 2)], None),
+    "15 review approves": (
+        marker("review", {ONE: (False, "needs_review", 1)}),
+        [story(True, "approved", count=2)],
+        None,
+    ),
     "16 review requests changes": (
         marker("review", {ONE: (False, "needs_review", 1)}),
-        [story(False, "changes_requested", 2, ASKS_FOR_CHANGES)],
+        [story(False, "changes_requested", count=2, feedback=ASKS_FOR_CHANGES)],
         None,
     ),
     "17 review does not count": (
         marker("review", {ONE: (False, "needs_review", 1)}),
-        [story(True, "approved", 1)],
+        [story(True, "approved", count=1)],
         "review must increment reviewcount",
     ),
     "18 review of two": (
         marker("review", {ONE: (False, "needs_review", 1), TWO: (False, "needs_review", 1)}),
-        [story(True, "approved", 2), story(True, "approved", 2, id_=TWO)],
+        [story(True, "approved", count=2), story(True, "approved", count=2, id_=TWO)],
         "review may only modify one story",
     ),
     "19 review-fix passes": (
         marker("review-fix", {ONE: (False, "changes_requested", 1)}),
-        [story(True, "approved", 1)],
+        [story(True, "approved", count=1)],
         "review-fix iterations cannot approve",
     ),
     "20 review-fix resubmits": (
         marker("review-fix", {ONE: (False, "changes_requested", 1)}),
-        [story(False, "needs_review", 1)],
+        [story(False, "needs_review", count=1)],
         None,
     ),
     "21 review-fix counts": (
         marker("review-fix", {ONE: (False, "changes_requested", 1)}),
-        [story(False, "needs_review", 2)],
+        [story(False, "needs_review", count=2)],
         "review-fix iterations cannot increment reviewcount",
     ),
     "22 no snapshot": (marker("implement"), [story(True, None)], "not 'approved'"),
@@ -192,7 +206,7 @@ def test_the_22_cases_of_the_seed(
 
 
 def test_without_a_snapshot_or_a_mode_transitions_are_skipped_with_a_warning() -> None:  # 004-20
-    valid = validate_document(document(story(True, "approved", 1)))
+    valid = validate_document(document(story(True, "approved", count=1)))
     for active in (marker(), marker("implement"), marker(None, {ONE: (False, None, 0)}), marker("dance", {})):
         problems, warnings = judge_story_file(valid, active)
         assert problems == []
@@ -207,7 +221,7 @@ def test_skip_review_skips_both_checks_without_a_warning() -> None:  # 004-20
 # -- the exact words of the seed ------------------------------------------------------------------
 @pytest.mark.parametrize("status", [None, "needs_review", "changes_requested"])
 def test_passing_without_approval_is_told_in_the_words_of_the_seed(status: str | None) -> None:  # 004-16
-    (problem,) = invariants(tasks(story(True, status, 1, "x")).stories, 5)
+    (problem,) = invariants(tasks(story(True, status, count=1, feedback="x")).stories, 5)
     assert problem == (
         f"Story US-001 has passes=true but reviewStatus is '{status or 'null'}', not 'approved'. Only review "
         "iterations may approve stories. Set passes back to false or complete the review cycle."
@@ -220,11 +234,13 @@ def test_transitions_are_told_in_the_words_of_the_seed() -> None:  # 004-17, 004
         f"Story US-001 had illegal transition: {change}."
         for change in ("passes false → true", 'reviewStatus null → "approved"')
     ]
-    assert transitions({ONE: (False, "needs_review", 1)}, tasks(story(True, "approved", 3)).stories, "review") == [
+    assert transitions(
+        {ONE: (False, "needs_review", 1)}, tasks(story(True, "approved", count=3)).stories, "review"
+    ) == [
         "Review iteration made illegal transition on story US-001: review must increment reviewCount by 1 (here 1 → 3)."
     ]
     assert transitions(
-        {ONE: (False, "changes_requested", 1)}, tasks(story(True, "approved", 1)).stories, "review-fix"
+        {ONE: (False, "changes_requested", 1)}, tasks(story(True, "approved", count=1)).stories, "review-fix"
     ) == [
         "Review-fix iterations cannot approve stories. Story US-001 must go back to needs_review for re-review. "
         f"Illegal transition: {change}."
@@ -236,12 +252,32 @@ def test_transitions_are_told_in_the_words_of_the_seed() -> None:  # 004-17, 004
     ("mode", "before", "after", "reason"),
     [
         ("implement", [(False, None, 0)] * 2, [story(False, "needs_review")] * 2, "may submit only one story"),
-        ("review", [(False, None, 0)], [story(True, "approved", 1)], "did not need review (its reviewStatus was null)"),
-        ("review", [(False, "needs_review", 0)], [story(False, "changes_requested", 1)], "needs reviewFeedback"),
-        ("review", [(False, "needs_review", 0)], [story(False, "approved", 1)], "a review ends with approved and"),
+        (
+            "review",
+            [(False, None, 0)],
+            [story(True, "approved", count=1)],
+            "did not need review (its reviewStatus was null)",
+        ),
+        ("review", [(False, "needs_review", 0)], [story(False, "changes_requested", count=1)], "needs reviewFeedback"),
+        (
+            "review",
+            [(False, "needs_review", 0)],
+            [story(False, "approved", count=1)],
+            "a review ends with approved and",
+        ),
         ("review", [(False, "needs_review", 0)], [story(False, "needs_review")], "on story US-001: review must incr"),
-        ("review", [(True, "approved", 1)], [story(True, "approved", 1)], "on story (none): review must increment"),
-        ("review-fix", [(False, "changes_requested", 1)], [story(False, "needs_review", 1, "x")], "Clear reviewFeed"),
+        (
+            "review",
+            [(True, "approved", 1)],
+            [story(True, "approved", count=1)],
+            "on story (none): review must increment",
+        ),
+        (
+            "review-fix",
+            [(False, "changes_requested", 1)],
+            [story(False, "needs_review", count=1, feedback="x")],
+            "Clear reviewFeed",
+        ),
     ],
 )
 def test_the_reason_says_what_to_do_instead(
@@ -255,7 +291,7 @@ def test_the_reason_says_what_to_do_instead(
 def test_of_several_that_need_review_the_highest_priority_is_reviewed() -> None:
     waiting = {ONE: (False, "needs_review", 0), TWO: (False, "needs_review", 0)}
     first = story(False, "needs_review") | {"priority": 1}
-    reviewed = story(True, "approved", 1, id_=TWO)
+    reviewed = story(True, "approved", count=1, id_=TWO)
     (problem,) = transitions(waiting, tasks(first, reviewed | {"priority": 2}).stories, "review")
     assert "US-001 comes first" in problem
     for priority in (0.5, 1):  # before the other, or beside it
@@ -265,15 +301,15 @@ def test_of_several_that_need_review_the_highest_priority_is_reviewed() -> None:
 def test_the_priorities_of_before_count_where_they_are_known() -> None:
     waiting = {ONE: (False, "needs_review", 0), TWO: (False, "needs_review", 0)}
     pushed_forward = tasks(
-        story(False, "needs_review") | {"priority": 9}, story(True, "approved", 1, id_=TWO) | {"priority": 1}
+        story(False, "needs_review") | {"priority": 9}, story(True, "approved", count=1, id_=TWO) | {"priority": 1}
     )
     assert not transitions(waiting, pushed_forward.stories, "review")
     assert transitions(waiting, pushed_forward.stories, "review", {ONE: 1, TWO: 2})
 
 
 def test_a_count_may_exceed_the_cap_by_one_only() -> None:  # 004-16
-    assert not invariants(tasks(story(False, "needs_review", 3)).stories, 2)
-    (problem,) = invariants(tasks(story(False, "needs_review", 4)).stories, 2)
+    assert not invariants(tasks(story(False, "needs_review", count=3)).stories, 2)
+    (problem,) = invariants(tasks(story(False, "needs_review", count=4)).stories, 2)
     assert "reviewCount 4" in problem
 
 
@@ -371,11 +407,11 @@ def test_every_state_of_a_story_is_sound_or_not_as_the_seed_says(new: tuple[bool
 # -- the life of a story --------------------------------------------------------------------------
 def test_the_life_of_a_story() -> None:  # 004-07, 004-08; §4 "Review lifecycle"
     life = [
-        (story(False, None, 0), "implement"),
-        (story(False, "needs_review", 0), "review"),
-        (story(False, "changes_requested", 1, ASKS_FOR_CHANGES), "review-fix"),
-        (story(False, "needs_review", 1), "review"),
-        (story(True, "approved", 2), "implement"),
+        (story(False, None, count=0), "implement"),
+        (story(False, "needs_review", count=0), "review"),
+        (story(False, "changes_requested", count=1, feedback=ASKS_FOR_CHANGES), "review-fix"),
+        (story(False, "needs_review", count=1), "review"),
+        (story(True, "approved", count=2), "implement"),
     ]
     for (now, mode), (then, _) in pairwise(life):
         before, after = tasks(now).stories, tasks(then).stories
@@ -398,7 +434,7 @@ def test_the_life_of_a_story() -> None:  # 004-07, 004-08; §4 "Review lifecycle
 def test_feedback_comes_before_review_and_review_before_new_work(
     statuses: Sequence[str | None], mode: IterationMode
 ) -> None:  # 004-07
-    stories = [Story(story(False, status, 0, "x")) for status in statuses]
+    stories = [Story(story(False, status, count=0, feedback="x")) for status in statuses]
     assert choose_mode(stories, skip_review=False) == mode
     assert choose_mode(stories, skip_review=True) == "implement"  # 004-26
 
@@ -510,9 +546,9 @@ def test_ids_are_unique() -> None:  # 004-15; §4 "Duplicate"
 
 @pytest.mark.parametrize("notes", ["", "  \n", None])
 def test_nothing_passes_without_notes(notes: str | None) -> None:  # 004-15
-    (problem,) = validate_document(document(story(True, "approved", 1) | {"notes": notes})).problems
+    (problem,) = validate_document(document(story(True, "approved", count=1) | {"notes": notes})).problems
     assert problem == "Story US-001 has passes=true but empty notes. Write in 'notes' what was done."
-    assert not validate_document(document(story(False, "needs_review", 1) | {"notes": notes})).problems
+    assert not validate_document(document(story(False, "needs_review", count=1) | {"notes": notes})).problems
 
 
 def test_fields_nobody_asked_for_do_not_matter() -> None:

@@ -29,12 +29,30 @@ VALUES = st.text(max_size=12) | st.sampled_from(
 )
 PARENTS = st.lists(st.builds(Parent, VALUES.filter(bool), VALUES), max_size=3).map(tuple)
 MESSAGES = st.builds(
-    Message, IDS, TIMES, st.sampled_from(["FACT", "INFO", "other"]), BODIES, VALUES, VALUES, VALUES, VALUES, PARENTS
+    Message,
+    msg_id=IDS,
+    ts=TIMES,
+    type=st.sampled_from(["FACT", "INFO", "other"]),
+    body=BODIES,
+    project_id=VALUES,
+    task_id=VALUES,
+    run_id=VALUES,
+    issue_id=VALUES,
+    parents=PARENTS,
 )
 
 
-def message(body: str, project_id: str = "", task_id: str = "", run_id: str = "", issue_id: str = "") -> Message:
-    return Message(ID, WHEN, "FACT", body, project_id, task_id, run_id, issue_id)
+def message(body: str, project_id: str = "", *, task_id: str = "", run_id: str = "", issue_id: str = "") -> Message:
+    return Message(
+        msg_id=ID,
+        ts=WHEN,
+        type="FACT",
+        body=body,
+        project_id=project_id,
+        task_id=task_id,
+        run_id=run_id,
+        issue_id=issue_id,
+    )
 
 
 def joined(data: bytes, *messages: Message) -> bytes:
@@ -110,7 +128,9 @@ def test_other_readers_find_valid_yaml_of_the_same_meaning(one: Message) -> None
 def test_legacy_lines_are_read() -> None:  # §4 Bus entry
     data = b"# notes\n[2026-02-01 10:00:00] FACT: first\n[2026-02-01T10:00:01] just words\nnothing\n"
     first, second = parse_bus(data).messages
-    assert first == Message("LEGACY-LINE-000000002", datetime(2026, 2, 1, 10, tzinfo=UTC), "FACT", "first")
+    assert first == Message(
+        msg_id="LEGACY-LINE-000000002", ts=datetime(2026, 2, 1, 10, tzinfo=UTC), type="FACT", body="first"
+    )
     assert (second.msg_id, second.type, second.body) == ("LEGACY-LINE-000000003", "INFO", "just words")
 
 
@@ -142,7 +162,7 @@ def test_an_entry_with_a_bad_time_is_skipped_and_the_next_is_read() -> None:  # 
 
 def test_without_a_type_it_is_info() -> None:  # §4 Bus entry
     (found,) = parse_bus(b"---\nmsg_id: a\nts: 2026-02-05T10:00:00Z\n---\nbody\n").messages
-    assert found == Message("a", WHEN, "INFO", "body")
+    assert found == Message(msg_id="a", ts=WHEN, type="INFO", body="body")
 
 
 def test_unknown_types_are_kept_and_known_ones_spelled_right() -> None:

@@ -26,7 +26,13 @@ from ralph.model.spec import (
 EXTERNAL, SEMANTIC = VerificationMethod.EXTERNAL, VerificationMethod.SEMANTIC
 STRING_MATCH, MULTI_STAGE = VerificationMethod.STRING_MATCH, VerificationMethod.MULTI_STAGE
 WANTED = ["Login returns JWT", "401 for invalid tokens"]
-OWN = CompletionCriteria("AUTH_IMPLEMENTED", "It is there", EXTERNAL, {"command": "true"}, 7)
+OWN = CompletionCriteria(
+    "AUTH_IMPLEMENTED",
+    "It is there",
+    verification_method=EXTERNAL,
+    verification_config={"command": "true"},
+    max_iterations=7,
+)
 
 
 def task(spec: TaskCompletionSpec | None) -> Task:
@@ -85,19 +91,26 @@ def test_a_task_without_a_spec_is_warned_of_and_matched_by_its_promise(role: str
 
 
 def test_a_default_with_options_is_used() -> None:  # 002-23
-    defaults = AgentDefaults("TESTS_PASSED", 10, EXTERNAL, {"command": "make test"})
+    defaults = AgentDefaults(
+        promise="TESTS_PASSED",
+        max_iterations=10,
+        verification_method=EXTERNAL,
+        verification_config={"command": "make test"},
+    )
     found = resolve_criteria(task(TaskCompletionSpec("o", WANTED)), "tester", defaults).criteria
     assert (found.verification_method, found.verification_config) == (EXTERNAL, {"command": "make test"})
 
 
 def test_who_asks_for_the_promise_alone_gets_it() -> None:
-    defaults = AgentDefaults("DONE", 3, STRING_MATCH)
+    defaults = AgentDefaults(promise="DONE", max_iterations=3, verification_method=STRING_MATCH)
     found = resolve_criteria(task(TaskCompletionSpec("o", WANTED)), "coder", defaults).criteria
     assert found.verification_method is STRING_MATCH
 
 
 def test_unverified_promises_are_believed() -> None:  # 000-08
-    assert drop_verification(OWN) == CompletionCriteria("AUTH_IMPLEMENTED", "It is there", STRING_MATCH, {}, 7)
+    assert drop_verification(OWN) == CompletionCriteria(
+        "AUTH_IMPLEMENTED", "It is there", verification_method=STRING_MATCH, verification_config={}, max_iterations=7
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +209,9 @@ def test_a_spec_as_json() -> None:  # 002-02, 002-03
 
 def test_what_may_be_left_out() -> None:  # 002-02
     data = {"promise": "P", "description": "d", "verification_method": "semantic"}
-    assert CompletionCriteria.from_dict(data) == CompletionCriteria("P", "d", SEMANTIC, {}, None)
+    assert CompletionCriteria.from_dict(data) == CompletionCriteria(
+        "P", "d", verification_method=SEMANTIC, verification_config={}, max_iterations=None
+    )
 
 
 def test_what_may_not() -> None:  # 002-02, 002-03

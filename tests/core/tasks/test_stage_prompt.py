@@ -37,7 +37,14 @@ def brief(**more: Any) -> StageBrief:
 
 
 def attempt(iteration: int, reason: str, detail: str = "") -> VerificationAttempt:
-    return VerificationAttempt(iteration, True, False, reason, "2026-01-01T00:00:00Z", detail=detail)
+    return VerificationAttempt(
+        iteration=iteration,
+        promise_found=True,
+        verified=False,
+        reason=reason,
+        timestamp="2026-01-01T00:00:00Z",
+        detail=detail,
+    )
 
 
 def test_the_prompt_of_the_specification_to_the_letter() -> None:  # 000-04, 000-05, 002-22

@@ -51,10 +51,12 @@ from ralph.model.spec import (
 
 ID = "TASK-001"
 AT = 1705314600.0  # 2024-01-15T10:30:00Z
-NEW = Entry(Task(ID, "auth", "Implement it"))
+NEW = Entry(task=Task(ID, "auth", "Implement it"))
 CLAIM = Claimed(ID, "run-1")
-BEGIN = IterationBegun(ID, "coder", 1, 15, "IMPLEMENTATION_COMPLETE", AT)
-FAIL = GaveUp(ID, 15, "the end")
+BEGIN = IterationBegun(
+    task=ID, stage="coder", iteration=1, max_iterations=15, completion_promise="IMPLEMENTATION_COMPLETE", at=AT
+)
+FAIL = GaveUp(task=ID, iterations_used=15, last_output="the end")
 
 
 def played(*changes: Change, entry: Entry = NEW) -> Entry:
@@ -86,10 +88,29 @@ MOVES: list[tuple[Change, set[str], str]] = [  # the change, where it may come, 
     (Blocked(ID, "conflict"), {"todo", "in_progress"}, "blocked"),
     (Cancelled(ID), {"todo", "in_progress", "blocked"}, "cancelled"),
     (Reopened(ID), {"blocked", "cancelled"}, "todo"),
-    (Edited(ID, title="Another"), {"todo", "blocked", "cancelled"}, ""),
-    (IterationEnded(ID, "coder", 1, 15, False, True, 5, AT), {*TASK_STATUSES}, ""),
-    (Attempted(ID, VerificationAttempt(1, True, False, "no", "now")), {*TASK_STATUSES}, ""),
-    (CostRecorded(ID, "coder", 1, AT, 0.1), {*TASK_STATUSES}, ""),
+    (Edited(task=ID, title="Another"), {"todo", "blocked", "cancelled"}, ""),
+    (
+        IterationEnded(
+            task=ID,
+            stage="coder",
+            iteration=1,
+            max_iterations=15,
+            promise_found=False,
+            continuing=True,
+            duration_ms=5,
+            at=AT,
+        ),
+        {*TASK_STATUSES},
+        "",
+    ),
+    (
+        Attempted(
+            ID, VerificationAttempt(iteration=1, promise_found=True, verified=False, reason="no", timestamp="now")
+        ),
+        {*TASK_STATUSES},
+        "",
+    ),
+    (CostRecorded(task=ID, stage="coder", iteration=1, at=AT, cost_usd=0.1), {*TASK_STATUSES}, ""),
 ]
 
 
@@ -154,7 +175,9 @@ def test_the_loop_is_told_live() -> None:  # 000-15
 
 
 def test_a_new_stage_has_a_clock_of_its_own() -> None:  # 000-15
-    review = IterationBegun(ID, "reviewer", 1, 5, "REVIEW_PASSED", AT + 60)
+    review = IterationBegun(
+        task=ID, stage="reviewer", iteration=1, max_iterations=5, completion_promise="REVIEW_PASSED", at=AT + 60
+    )
     entry = played(CLAIM, BEGIN, StagePassed(ID, "coder"), StageEntered(ID, "reviewer"), review)
     loop = entry.task.metadata["ralph"]
     assert isinstance(loop, dict)
@@ -170,7 +193,9 @@ def test_there_is_no_iteration_beyond_the_limit(number: int) -> None:  # 000-07
 
 
 def test_max_iterations_give_it_back_with_the_reason() -> None:  # 000-20
-    failed = played(CLAIM, BEGIN, GaveUp(ID, 15, "x" * MAX_LAST_OUTPUT_CHARS + "the end"))
+    failed = played(
+        CLAIM, BEGIN, GaveUp(task=ID, iterations_used=15, last_output="x" * MAX_LAST_OUTPUT_CHARS + "the end")
+    )
     assert (failed.task.status, failed.worker, failed.task.iteration) == ("todo", "", 0)
     assert failed.task.metadata == {
         "ralph_failure": {
@@ -205,7 +230,7 @@ def test_only_what_a_dead_run_held_is_taken_over() -> None:
 
 def test_an_edit_changes_what_it_names() -> None:
     spec = TaskCompletionSpec("It works", ["a"])
-    task = played(Edited(ID, priority=0, depends_on=("TASK-000",), completion_spec=spec)).task
+    task = played(Edited(task=ID, priority=0, depends_on=("TASK-000",), completion_spec=spec)).task
     assert (task.title, task.priority, task.depends_on, task.completion_spec) == (
         "Implement it",
         0,
@@ -227,7 +252,15 @@ ANY = st.one_of(
     st.sampled_from([change for change, _, _ in MOVES]),
     st.builds(StageEntered, st.just(ID), STAGES),
     st.builds(StagePassed, st.just(ID), STAGES),
-    st.builds(IterationBegun, st.just(ID), STAGES, st.integers(0, 6), st.just(5), st.just("P"), st.just(AT)),
+    st.builds(
+        IterationBegun,
+        task=st.just(ID),
+        stage=STAGES,
+        iteration=st.integers(0, 6),
+        max_iterations=st.just(5),
+        completion_promise=st.just("P"),
+        at=st.just(AT),
+    ),
     st.just(SentBack(ID, "more", AT)),
     st.just(TaskLanded(ID, "abc")),
 )
@@ -264,7 +297,9 @@ def test_only_send_backs_since_it_was_given_up_count() -> None:
     assert len(again.task.metadata["ralph_send_backs"]) == 2  # type: ignore[arg-type]  # a list, kept whole
 
 
-OWN = CompletionCriteria("P", "d", VerificationMethod.EXTERNAL, {"command": "true"}, 5)
+OWN = CompletionCriteria(
+    "P", "d", verification_method=VerificationMethod.EXTERNAL, verification_config={"command": "true"}, max_iterations=5
+)
 SPEC = TaskCompletionSpec("o", ["a"], reviewer=OWN)
 
 
@@ -283,7 +318,7 @@ def test_what_was_proven_by_other_criteria_is_proven_again(
 ) -> None:
     begun = replace(NEW, task=replace(NEW.task, completion_spec=SPEC))
     stopped = played(CLAIM, *through("coder", "reviewer"), StageEntered(ID, "tester"), Released(ID), entry=begun)
-    edited = played(Edited(ID, completion_spec=spec), entry=stopped)
+    edited = played(Edited(task=ID, completion_spec=spec), entry=stopped)
     assert (edited.task.stage, edited.passed) == (stage, passed)
 
 

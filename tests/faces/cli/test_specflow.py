@@ -29,12 +29,14 @@ from ralph.stores.sqlite import open_database
 from ralph.stores.tasks import TaskStore
 database = open_database(sys.argv[1])
 me = identify_self()
-keeper = RunOwner(me.pid, me.ticks, me.boot, 0, 0)
-RunStore(database).begin(NewRun("run-1", "execute", "", "claude", b"", keeper, time.time()))
+owner = RunOwner(pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=0, guardian_ticks=0)
+run = dict(id="run-1", kind="execute", folder="", agent="claude", request=b"", owner=owner, started_at=time.time())
+RunStore(database).begin(NewRun(**run))
 tasks = TaskStore(database)
 tasks.claim("run-1", among=["TASK-001"])
 for number in (1, 2, 3):
-    tasks.apply([IterationBegun("TASK-001", "coder", number, 15, "P", time.time() - 300)], f"run-1:{number}")
+    stage = dict(task="TASK-001", stage="coder", completion_promise="P", at=time.time() - 300)
+    tasks.apply([IterationBegun(**stage, iteration=number, max_iterations=15)], f"run-1:{number}")
 print("ready", flush=True)
 while not tasks.has_wish("TASK-001", "cancel") or sys.argv[2] == "deaf":
     time.sleep(0.05)
@@ -84,11 +86,25 @@ def test_status_is_told_in_the_seeds_words(  # 000-17, 002-25
     loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
 ) -> None:
     database, me = open_database(here.database), identify_self()
-    keeper = RunOwner(me.pid, me.ticks, me.boot, 0, 0)
-    RunStore(database).begin(NewRun("run-2", "execute", "", "claude", b"", keeper, time.time()))
+    keeper = RunOwner(pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=0, guardian_ticks=0)
+    RunStore(database).begin(
+        NewRun(id="run-2", kind="execute", folder="", agent="claude", request=b"", owner=keeper, started_at=time.time())
+    )
     with open_board(here) as tasks:
         tasks.claim("run-2", stage=lambda task: "tester")
-        tasks.apply([IterationBegun("TASK-002", "tester", 7, 10, "P", time.time() - 725)], "k")
+        tasks.apply(
+            [
+                IterationBegun(
+                    task="TASK-002",
+                    stage="tester",
+                    iteration=7,
+                    max_iterations=10,
+                    completion_promise="P",
+                    at=time.time() - 725,
+                )
+            ],
+            "k",
+        )
     assert specflow("ralph-status") == 0
     assert capsys.readouterr().out == (
         "Active Ralph Loops:\n"

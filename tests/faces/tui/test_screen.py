@@ -118,7 +118,7 @@ def watch(
 def test_lanes_have_counts_and_a_running_card_its_iteration(room: BoardFixture) -> None:  # 000-19, 002-25
     room.put("Implement authentication", "Second", "Third", "Fourth")
     room.begin("run-1", "TASK-001")
-    room.iterate("TASK-001", 3, 15)
+    room.iterate("TASK-001", 3, most=15)
     room.finish("TASK-004")
 
     async def play(watcher: Watcher) -> None:
@@ -136,8 +136,8 @@ def test_lanes_have_counts_and_a_running_card_its_iteration(room: BoardFixture) 
 def test_a_slot_tells_role_task_iteration_and_time(room: BoardFixture) -> None:  # 000-19
     room.put("Login")
     room.begin("run-1", "TASK-001", jobs=2)
-    room.iterate("TASK-001", 3, 15, ago=323)
-    room.tell("run-1", ToolStarted("1", "Bash", "pytest -q"))
+    room.iterate("TASK-001", 3, most=15, ago=323)
+    room.tell("run-1", ToolStarted(id="1", name="Bash", summary="pytest -q"))
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.look()
@@ -153,12 +153,31 @@ def test_a_slot_tells_role_task_iteration_and_time(room: BoardFixture) -> None: 
 def test_the_detail_shows_criteria_attempts_history_and_failure(room: BoardFixture) -> None:  # 002-25
     room.put("Login")
     room.begin("run-1", "TASK-001")
-    room.iterate("TASK-001", 1, 7)
-    tried = VerificationAttempt(1, True, False, "Command exited with 1", "2026-01-01T00:00:00Z", "coder", "external")
+    room.iterate("TASK-001", 1, most=7)
+    tried = VerificationAttempt(
+        iteration=1,
+        promise_found=True,
+        verified=False,
+        reason="Command exited with 1",
+        timestamp="2026-01-01T00:00:00Z",
+        agent="coder",
+        method="external",
+    )
     room.change(
         Attempted("TASK-001", tried, "run-1"),
-        IterationEnded("TASK-001", "coder", 1, 7, True, True, 1500, 1.0, "finished", "run-1"),
-        GaveUp("TASK-001", 7, "", "It never worked"),
+        IterationEnded(
+            task="TASK-001",
+            stage="coder",
+            iteration=1,
+            max_iterations=7,
+            promise_found=True,
+            continuing=True,
+            duration_ms=1500,
+            at=1.0,
+            outcome="finished",
+            run="run-1",
+        ),
+        GaveUp(task="TASK-001", iterations_used=7, last_output="", reason="It never worked"),
     )
 
     async def play(watcher: Watcher) -> None:
@@ -330,27 +349,31 @@ def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardFixture) 
     room.begin("run-1", kind="run")
     todos = (Todo("Read", "done"), Todo("Write", "active"))
     events: dict[Event, str] = {
-        RunStarted("run-1", "claude", 10): "→ claude begins",
+        RunStarted(run="run-1", agent="claude", limit=10): "→ claude begins",
         IterationStarted(3, 10): "━━ Iteration 3/10",
         Said("I see.\nMore."): "I see.",
         Said("Hm", thinking=True): "· Hm",
-        ToolStarted("1", "Read", "a.py"): "● Read a.py",
-        ToolEnded("1", "x\ny", None, 2, 3): "└ 2 lines: x",
+        ToolStarted(id="1", name="Read", summary="a.py"): "● Read a.py",
+        ToolEnded("1", "x\ny", error=None, lines=2, chars=3): "└ 2 lines: x",
         ToolEnded("2", "", "no such file"): "✗ no such file",
         ToolEnded("3"): "└ no output",
         Planned(todos): "▸ Todo 1/2: Write",
         Noted("retrying"): "· retrying",
-        AgentEnded(3, "finished", "", 12.0, 0.25): "✓ Agent finished in 12s · $0.25",
-        AgentEnded(3, "timed_out", "took too long", 12.0): "✗ took too long",
-        GateEnded("make test", True, 0, 1.2): "✓ make test passed (1.2s)",
-        GateEnded("make lint", False, 2, 1.2): "✗ make lint failed: exit code 2",
+        AgentEnded(
+            iteration=3, outcome="finished", detail="", seconds=12.0, cost_usd=0.25
+        ): "✓ Agent finished in 12s · $0.25",
+        AgentEnded(iteration=3, outcome="timed_out", detail="took too long", seconds=12.0): "✗ took too long",
+        GateEnded(gate="make test", passed=True, exit_code=0, seconds=1.2): "✓ make test passed (1.2s)",
+        GateEnded(gate="make lint", passed=False, exit_code=2, seconds=1.2): "✗ make lint failed: exit code 2",
         Committed(("commit",), "Do it"): "✓ Do it",
         Committed(problems=("no remote",)): "! no remote",
         Waiting(90, "rate limit"): "▸ Waiting 1m30s: rate limit",
         Warned("careful"): "! careful",
-        RunEnded("run-1", "completed", "all green", 0, 3, 60.0): "✓ Completed: all green",
+        RunEnded(
+            run="run-1", outcome="completed", why="all green", exit_code=0, iterations=3, seconds=60.0
+        ): "✓ Completed: all green",
     }
-    hidden = (Finished(True), GateStarted("make test"))
+    hidden = (Finished(ok=True), GateStarted("make test"))
     room.tell("run-1", *events, *hidden)
 
     async def play(watcher: Watcher) -> None:
@@ -403,7 +426,11 @@ def test_what_agents_and_titles_hide_is_removed(room: BoardFixture) -> None:
     room.put("Red \x1b[31malert\x1b[0m \x07and [bold]markup[/bold]")
     room.block("TASK-001", "\x1b]0;title\x07why")
     room.begin("run-1", kind="run")
-    room.tell("run-1", Said("\x1b[2Jgone\x1b]52;c;x\x07 [red]not red[/]"), ToolStarted("1", "Ba\x1b[5msh", "ls\r\nrm"))
+    room.tell(
+        "run-1",
+        Said("\x1b[2Jgone\x1b]52;c;x\x07 [red]not red[/]"),
+        ToolStarted(id="1", name="Ba\x1b[5msh", summary="ls\r\nrm"),
+    )
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.look()
@@ -469,7 +496,10 @@ def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardFixture)
     room.put("Login", "Logout", *(f"More {number}" for number in range(20)))
     room.begin("run-1", "TASK-001")
     room.block("TASK-002", "why")
-    room.tell("run-1", *(ToolStarted("1", "Bash", "ls"), ToolEnded("1", "x", None, 1, 1)) * 20)
+    room.tell(
+        "run-1",
+        *(ToolStarted(id="1", name="Bash", summary="ls"), ToolEnded("1", "x", error=None, lines=1, chars=1)) * 20,
+    )
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.look()

@@ -16,7 +16,7 @@ BUILTIN_AGENT = "scripted"
 COMMAND_ADAPTER = "command"
 
 
-class KnownAgent(Struct, frozen=True):
+class KnownAgent(Struct, frozen=True, kw_only=True):
     """One agent."""
 
     name: str
@@ -34,13 +34,15 @@ def list_agents(folder: str, variables: Mapping[str, str]) -> tuple[KnownAgent, 
 
 def read_capabilities(name: str, adapter: ModuleType) -> AgentCard:
     """As its file tells them; someone else's adapter need not."""
-    found: AgentCard = getattr(adapter, "CARD", AgentCard(name))
+    found: AgentCard = getattr(adapter, "CARD", AgentCard(title=name))
     return found
 
 
 def _describe_agent(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> KnownAgent:
     adapter = registry.load_extension("agents", name)
-    told = KnownAgent(name, read_capabilities(name, adapter), hasattr(adapter, "configure_endpoint"))
+    told = KnownAgent(
+        name=name, traits=read_capabilities(name, adapter), checkable=hasattr(adapter, "configure_endpoint")
+    )
     path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_program(name, variables, folder) or ""
     version = read_version((path, "--version"), folder, variables, processes) if path else ""
-    return KnownAgent(told.name, told.traits, told.checkable, path, version)
+    return KnownAgent(name=told.name, traits=told.traits, checkable=told.checkable, path=path, version=version)

@@ -35,7 +35,7 @@ class CheckResult(Struct, frozen=True):
     detail: str = ""
 
 
-class ConformanceCard(Struct, frozen=True):
+class ConformanceCard(Struct, frozen=True, kw_only=True):
     """All that was found."""
 
     name: str
@@ -60,7 +60,12 @@ def check_conformance(
         marks = (_check_by_script if tried.is_free else _check_by_prompt)(tried, lab, on_trial)
         how = TRIED_BY_SCRIPT if tried.is_free else TRIED_BY_PROMPT
         return ConformanceCard(
-            tried.command.adapter, tried.traits.title, tried.command.argv[0], version, how, tuple(marks)
+            name=tried.command.adapter,
+            title=tried.traits.title,
+            path=tried.command.argv[0],
+            version=version,
+            how=how,
+            marks=tuple(marks),
         )
 
 

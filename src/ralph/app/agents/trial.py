@@ -61,7 +61,7 @@ class AgentUnderTest(Struct, frozen=True):
         return hasattr(self.adapter, "configure_endpoint")
 
 
-class TrialResult(Struct, frozen=True):
+class TrialResult(Struct, frozen=True, kw_only=True):
     """One run and what came of it."""
 
     reported: Reported | None  # None: it was stopped
@@ -89,7 +89,7 @@ class _RecordingProcesses:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self.exited = CommandExit(0, 0.0)
+        self.exited = CommandExit(code=0, seconds=0.0)
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
@@ -130,6 +130,7 @@ class TrialEnvironment:
         self,
         tried: AgentUnderTest,
         variables: Mapping[str, str],
+        *,
         scratch: str,
         processes: _RecordingProcesses,
         stopper: _StopWhenFileExists,
@@ -159,14 +160,28 @@ class TrialEnvironment:
         os.makedirs(work)
         self._stopper.stop_file = os.path.join(work, stop_at) if stop_at else ""
         if not self._agent.is_free:
-            return self._run(prompt, mode, place, EndpointConfig(), without_git_vars(self._variables), [])
+            return self._run(
+                prompt,
+                mode,
+                place=place,
+                pointing=EndpointConfig(),
+                environment=without_git_vars(self._variables),
+                requests=[],
+            )
         requests: list[Mapping[str, object]] = []
         server = ModelServer([ScriptRun(list(steps))], log=requests.append)
         server.start()
         try:
             pointing: EndpointConfig = self._agent.adapter.configure_endpoint(server.url, home)
             _write_files(home, pointing.files)
-            return self._run(prompt, mode, place, pointing, self._isolated_variables(home, pointing), requests)
+            return self._run(
+                prompt,
+                mode,
+                place=place,
+                pointing=pointing,
+                environment=self._isolated_variables(home, pointing),
+                requests=requests,
+            )
         finally:
             server.close()
 
@@ -174,6 +189,7 @@ class TrialEnvironment:
         self,
         prompt: str,
         mode: OutputMode,
+        *,
         place: str,
         pointing: EndpointConfig,
         environment: dict[str, str],
@@ -183,14 +199,26 @@ class TrialEnvironment:
         crew = replace(self._agent.command, flags=pointing.flags)
         made = wiring.prepare_agent(crew, work, environment, self._processes)
         events: list[Event] = []
-        caller = AgentRunner(made, self._processes, work, environment, TRIAL_TIMEOUT_SECONDS, None)
+        caller = AgentRunner(
+            made,
+            self._processes,
+            folder=work,
+            environment=environment,
+            timeout=TRIAL_TIMEOUT_SECONDS,
+            idle_timeout=None,
+        )
         papers = CallFiles(*(os.path.join(place, name) for name in ("stdout", "stderr", "prompt", "answer")))
-        reported = caller.run(AgentRequest(prompt, mode, papers, 1), [lambda at, number, told: events.extend(told)])
+        reported = caller.run(
+            AgentRequest(prompt=prompt, mode=mode, files=papers, iteration=1),
+            [lambda at, number, told: events.extend(told)],
+        )
         if self._stopper.user_interruption():
             raise KeyboardInterrupt
         of_agent = tuple(event for event in events if isinstance(event, AgentEvent))
         asked = msgspec.json.encode([request["body"] for request in requests if request.get("tools")]).decode()
-        return TrialResult(reported, of_agent, self._processes.exited, asked, work)
+        return TrialResult(
+            reported=reported, events=of_agent, exited=self._processes.exited, model_requests=asked, folder=work
+        )
 
     def _isolated_variables(self, home: str, pointing: EndpointConfig) -> dict[str, str]:
         """Nothing of the user's own: no key, no settings, no address can slip in."""
@@ -207,7 +235,9 @@ def open_trial_environment(tried: AgentUnderTest, variables: Mapping[str, str]) 
     stopper = _StopWhenFileExists(inbox)
     supervisor = Supervisor(stopper)
     try:
-        yield TrialEnvironment(tried, variables, scratch, _RecordingProcesses(supervisor), stopper)
+        yield TrialEnvironment(
+            tried, variables, scratch=scratch, processes=_RecordingProcesses(supervisor), stopper=stopper
+        )
     finally:
         supervisor.close()
         inbox.close()

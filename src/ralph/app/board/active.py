@@ -24,7 +24,7 @@ TASK_CANCEL_TIMEOUT_SECONDS = 2.0
 _POLL_SECONDS = 0.02
 
 
-class ActiveTask(Struct, frozen=True):
+class ActiveTask(Struct, frozen=True, kw_only=True):
     """A task someone works on."""
 
     task: str
@@ -117,14 +117,14 @@ def build_active_task(entry: Entry, alive: bool) -> ActiveTask:
     found = task.metadata.get(LOOP_KEY)
     loop = found if isinstance(found, dict) else {}
     return ActiveTask(
-        task.id,
-        task.title,
-        stage,
-        task.iteration,
-        int(loop.get("max_iterations") or AGENT_DEFAULTS[stage].max_iterations),
-        _parse_unix_time(str(loop.get("started_at", ""))) or task.updated_at,
-        alive,
-        entry.worker,
+        task=task.id,
+        title=task.title,
+        stage=stage,
+        iteration=task.iteration,
+        max_iterations=int(loop.get("max_iterations") or AGENT_DEFAULTS[stage].max_iterations),
+        started_at=_parse_unix_time(str(loop.get("started_at", ""))) or task.updated_at,
+        alive=alive,
+        worker=entry.worker,
     )
 
 

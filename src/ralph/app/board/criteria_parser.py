@@ -43,9 +43,9 @@ def _parse_criteria(found: MappingReader, role: Role, title: str) -> CompletionC
     criteria = CompletionCriteria(
         found.read_text("promise") or AGENT_DEFAULTS[role].promise,
         found.read_text("description") or f"Complete {role} stage for: {title}",
-        method,
-        config,
-        found.read_number("max_iterations", at_least=1),
+        verification_method=method,
+        verification_config=config,
+        max_iterations=found.read_number("max_iterations", at_least=1),
     )
     from ralph.app.pipeline.verification import find_criteria_problems
 

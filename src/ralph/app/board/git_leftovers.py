@@ -36,5 +36,7 @@ def find_git_leftovers(entry: Entry, places: Paths, variables: Mapping[str, str]
     if not entry.branch or program is None or not places.in_git:
         return GitLeftovers(worktree=tree)
     with open_short_lived_processes() as processes:
-        known = Git(program, places.root, variables, processes).find_commit(f"refs/heads/{entry.branch}")
+        known = Git(program, places.root, environment=variables, processes=processes).find_commit(
+            f"refs/heads/{entry.branch}"
+        )
     return GitLeftovers(entry.branch if known else "", tree)

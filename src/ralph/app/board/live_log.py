@@ -15,7 +15,7 @@ from ralph.model.spec import ROLES
 MAX_LOG_BYTES_PER_READ = 1 << 16  # bytes of one run at one time: more nobody can read
 
 
-class LiveEvent(Struct, frozen=True):
+class LiveEvent(Struct, frozen=True, kw_only=True):
     """Something happened in a run."""
 
     at: float
@@ -66,7 +66,7 @@ class LiveLog:
         if isinstance(event, IterationStarted) and (role := event.about.partition(" ")[0]) in ROLES:
             self._roles[run] = role  # what is told may be older than what the slot says
         role = self._roles[run]
-        return LiveEvent(moment.at, run, slot.task or role, role, event)
+        return LiveEvent(at=moment.at, run=run, label=slot.task or role, role=role, event=event)
 
     def _parse_line(self, line: bytes) -> EventRecord | None:
         try:

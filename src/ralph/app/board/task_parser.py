@@ -36,7 +36,7 @@ def parse_task(raw: object, default_spec: str = "") -> ParsedTask:
     title = found.read_text("title", required="say in a few words what it is about")
     completion = found.read_mapping("completion")
     spec = parse_completion(completion, title) if completion else None
-    task = _build_task(found, id_, default_spec, title, spec)
+    task = _build_task(found, id_, default_spec=default_spec, title=title, spec=spec)
     if problems:
         who = f"task {id_!r}" if id_ else "a task"
         return ParsedTask(None, tuple(Problem(p.path, f"{who}: {p.text}", p.hint) for p in problems))
@@ -72,7 +72,9 @@ def _changes_method(criteria: Mapping[str, object]) -> bool:
     return "verification_method" in criteria or "verification_config" in criteria
 
 
-def _build_task(found: MappingReader, id_: str, default_spec: str, title: str, spec: TaskCompletionSpec | None) -> Task:
+def _build_task(
+    found: MappingReader, id_: str, *, default_spec: str, title: str, spec: TaskCompletionSpec | None
+) -> Task:
     priority = found.read_number("priority")
     metadata = found.read_mapping("metadata")
     if metadata:

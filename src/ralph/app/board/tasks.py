@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 DEFAULT_SETTINGS = Settings()
 
 
-class TaskDetails(Struct, frozen=True):
+class TaskDetails(Struct, frozen=True, kw_only=True):
     """All there is to tell about a task."""
 
     entry: Entry
@@ -49,7 +49,7 @@ class TaskDetails(Struct, frozen=True):
     spent: Spending
 
 
-class TaskEdit(Struct, frozen=True):
+class TaskEdit(Struct, frozen=True, kw_only=True):
     """What someone wants changed; None, or nothing, for what stays."""
 
     title: str | None = None
@@ -92,7 +92,12 @@ def collect_task_details(tasks: TaskStore, id_: str, settings: Settings) -> Task
     criteria = {role: stages.resolve_stage_criteria(entry.task, role, settings) for role in ROLES}
     limits = {role: stages.resolve_limit(entry.task, role, settings, history.list_iterations_to_pass) for role in ROLES}
     return TaskDetails(
-        entry, criteria, limits, history.list_attempts(id_), history.list_iterations(id_), history.sum_for_task(id_)
+        entry=entry,
+        criteria=criteria,
+        limits=limits,
+        attempts=history.list_attempts(id_),
+        log=history.list_iterations(id_),
+        spent=history.sum_for_task(id_),
     )
 
 
@@ -152,8 +157,8 @@ def _editing_changes(task: Task, wanted: TaskEdit) -> list[TaskMove]:
         if wanted.completion
         else None
     )
-    edited = Edited(task.id, priority=wanted.priority, depends_on=wanted.depends_on, completion_spec=spec, **texts)
-    return [] if edited == Edited(task.id) else [edited]
+    edited = Edited(task=task.id, priority=wanted.priority, depends_on=wanted.depends_on, completion_spec=spec, **texts)
+    return [] if edited == Edited(task=task.id) else [edited]
 
 
 def _status_changes(task: Task, wanted: TaskEdit) -> list[TaskMove]:

@@ -48,7 +48,7 @@ class StageFinding(Struct, frozen=True):
         return self.verdict.reason if self.verdict else NO_MESSAGE_REASON
 
 
-class VerifyTools(Struct, frozen=True):
+class VerifyTools(Struct, frozen=True, kw_only=True):
     """What it is done with."""
 
     context: AgentContext
@@ -60,6 +60,7 @@ class VerifyTools(Struct, frozen=True):
 def verify_task(
     places: Paths,
     settings: Settings,
+    *,
     variables: Mapping[str, str],
     wishes: Callbacks,
     task: str,
@@ -74,10 +75,10 @@ def verify_task(
         if any(stages.is_judged(entry.task, role, settings) for role in roles):
             stages.require_judge(settings, places.folder, variables)
         found: list[StageFinding] = []
-        with _open_tools(places, settings, variables, wishes, entry) as tools:
+        with _open_tools(places, settings, variables=variables, wishes=wishes, entry=entry) as tools:
             for role in roles:
                 criteria = stages.resolve_stage_criteria(entry.task, role, settings).criteria
-                verdict = _verify_stage(entry, role, criteria, message, settings, tools)
+                verdict = _verify_stage(entry, role, criteria=criteria, message=message, settings=settings, tools=tools)
                 found.append(StageFinding(role, criteria.verification_method.value, verdict))
                 if verdict and verdict.interrupted:
                     break
@@ -109,25 +110,25 @@ def _load_template(name: str) -> Template | None:
         does = getattr(registry.load_extension("verifiers", name), "VERIFIES", "")
     except (ImportError, AttributeError, SyntaxError) as error:
         does = f"cannot be loaded: {error}"
-    return Template(does, name) if does else None
+    return Template(description=does, method=name) if does else None
 
 
 def _verify_stage(
-    entry: Entry, role: Role, criteria: CompletionCriteria, message: str, settings: Settings, tools: VerifyTools
+    entry: Entry, role: Role, *, criteria: CompletionCriteria, message: str, settings: Settings, tools: VerifyTools
 ) -> Verdict | None:
     words_only = criteria.verification_method in (VerificationMethod.SEMANTIC, VerificationMethod.STRING_MATCH)
     if words_only and not message and not (tools.judge and criteria.verification_method is VerificationMethod.SEMANTIC):
         return None
     spec, place = entry.task.completion_spec, tools.context
     claim = Claim(
-        criteria.promise,
-        message or f"<promise>{criteria.promise}</promise>",
-        place.folder,
-        build_gate_env(place.variables, place.run_variables),
-        role,
-        spec.outcome if spec else "",
-        tuple(spec.acceptance_criteria) if spec else (),
-        lambda: tools.diff,
+        promise=criteria.promise,
+        output=message or f"<promise>{criteria.promise}</promise>",
+        folder=place.folder,
+        environment=build_gate_env(place.variables, place.run_variables),
+        agent=role,
+        outcome=spec.outcome if spec else "",
+        acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),
+        diff=lambda: tools.diff,
         loose=settings.specflow.promise_match == "loose",
     )
     return verification.verify_claim(claim, criteria, verification.build_tools(tools.processes.borrow, tools.judge))
@@ -135,7 +136,7 @@ def _verify_stage(
 
 @contextmanager
 def _open_tools(
-    places: Paths, settings: Settings, variables: Mapping[str, str], wishes: Callbacks, entry: Entry
+    places: Paths, settings: Settings, *, variables: Mapping[str, str], wishes: Callbacks, entry: Entry
 ) -> Iterator[VerifyTools]:
     folder = os.path.join(places.root, WORKTREES_FOLDER, entry.task.id)
     if not os.path.exists(os.path.join(folder, ".git")):
@@ -143,13 +144,16 @@ def _open_tools(
     signals = SignalInbox(lambda: False, wishes.on_signal)
     inbox = TaskInbox(signals, lambda: bool(signals.poll_interruption()))  # nothing here is worth finishing
     hands = TaskProcesses(inbox, set())
-    place = AgentContext(folder, without_git_vars(variables), {}, hands)
+    place = AgentContext(folder=folder, variables=without_git_vars(variables), run_variables={}, processes=hands)
     records = os.path.join(places.state, "verify")
     os.makedirs(records, exist_ok=True)
     try:
         judge = stages.build_judge(settings, place, records)
         yield VerifyTools(
-            place, hands, judge, _diff_from_target(place, entry, Uninterruptible(hands, inbox)) if judge else ""
+            context=place,
+            processes=hands,
+            judge=judge,
+            diff=_diff_from_target(place, entry, Uninterruptible(hands, inbox)) if judge else "",
         )
     finally:
         hands.close()
@@ -161,7 +165,7 @@ def _diff_from_target(place: AgentContext, entry: Entry, processes: Uninterrupti
     program = find_program("git", place.variables)
     if program is None or not entry.target:
         return ""
-    git = Git(program, place.folder, place.variables, processes)
+    git = Git(program, place.folder, environment=place.variables, processes=processes)
     base = git.run("merge-base", f"refs/heads/{entry.target}", "HEAD").text or "HEAD"
     with tempfile.TemporaryDirectory() as folder:
         return git.diff(base, os.path.join(folder, "index"))

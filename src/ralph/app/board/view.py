@@ -38,7 +38,7 @@ class WorkerSlot(Struct, frozen=True):
         return self.role in ROLES
 
 
-class BoardState(Struct, frozen=True):
+class BoardState(Struct, frozen=True, kw_only=True):
     """What the database says at one time."""
 
     cards: Sequence[TaskCard] = ()
@@ -50,7 +50,7 @@ class BoardState(Struct, frozen=True):
     began: Mapping[int, float] = {}  # when the process of that pid started its first run
 
 
-class BoardView(Struct, frozen=True):
+class BoardView(Struct, frozen=True, kw_only=True):
     """The board at one look."""
 
     place: str = ""  # repository:branch
@@ -78,15 +78,15 @@ def build_view(place: str, found: BoardState, alive: Collection[str], before: Se
     done = {card.id for card in found.cards if card.status == "done"}
     living = sorted((run for run in found.runs if run.id in alive), key=lambda run: (run.started_at, run.id))
     return BoardView(
-        place,
-        found.cards,
-        Counter(card.status for card in found.cards),
-        find_blocked({card.id: card.needs for card in found.cards if card.status == "todo"}, done),
-        found.reasons,
-        frozenset(loop.task for loop in found.active_tasks if loop.worker not in alive),
-        _build_slots(found, living, before),
-        _sum_spent(found.spent_usd, living),
-        min((found.began.get(run.pid, run.started_at) for run in living), default=None),
+        place=place,
+        cards=found.cards,
+        counts=Counter(card.status for card in found.cards),
+        waits_for=find_blocked({card.id: card.needs for card in found.cards if card.status == "todo"}, done),
+        reasons=found.reasons,
+        orphaned=frozenset(loop.task for loop in found.active_tasks if loop.worker not in alive),
+        slots=_build_slots(found, living, before),
+        spent_usd=_sum_spent(found.spent_usd, living),
+        since=min((found.began.get(run.pid, run.started_at) for run in living), default=None),
     )
 
 
@@ -144,7 +144,16 @@ def _assign_seats(before: Sequence[str], runs: Sequence[str], idle: int) -> list
 
 def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None) -> WorkerSlot:
     if loop is None:
-        return WorkerSlot(number, run.id, run.kind, run.task, run.agent, run.iteration, run.limit, run.started_at)
+        return WorkerSlot(
+            number,
+            run.id,
+            role=run.kind,
+            task=run.task,
+            agent=run.agent,
+            iteration=run.iteration,
+            max_iterations=run.limit,
+            started_at=run.started_at,
+        )
     return WorkerSlot(
         *(number, run.id, loop.stage, loop.task, run.agent),
         *(loop.iteration, loop.max_iterations, loop.started_at),

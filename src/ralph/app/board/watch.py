@@ -117,7 +117,15 @@ def _read_state(database: sqlite3.Connection, spec: str) -> BoardState:
         active = runs.list_unfinished()
         began = {run.pid: runs.find_process_start(run) for run in active}
         spent = tasks.history.sum_all_costs()
-        return BoardState(cards, tasks.list_reasons(), loops, active, _jobs_by_pid(runs, active), spent, began)
+        return BoardState(
+            cards=cards,
+            reasons=tasks.list_reasons(),
+            active_tasks=loops,
+            runs=active,
+            jobs=_jobs_by_pid(runs, active),
+            spent_usd=spent,
+            began=began,
+        )
     finally:
         database.execute("COMMIT")
 

@@ -33,7 +33,7 @@ class ImportedTasks(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def import_tasks(places: Paths, text: str, name: str, spec: str = "", or_else: str = "") -> ImportedTasks:
+def import_tasks(places: Paths, text: str, *, name: str, spec: str = "", or_else: str = "") -> ImportedTasks:
     """Put them on the board; their specs are known from then on.
 
     A task that names no spec is of `spec`, else of the one its file names, else of `or_else`.

@@ -102,10 +102,10 @@ class RalphLoop:
         self.state = RalphLoopState(
             task.id,
             agent_type,
-            int(self._uses_stage_rules),
-            criteria.max_iterations or self.config.max_iterations,
-            criteria,
-            datetime.now(UTC),
+            iteration=int(self._uses_stage_rules),
+            max_iterations=criteria.max_iterations or self.config.max_iterations,
+            completion_criteria=criteria,
+            started_at=datetime.now(UTC),
             prompt=prompt,
         )
 

@@ -69,9 +69,16 @@ class ExecutionPipeline:
     def _run_pipeline(self, task_ids: tuple[str, ...], roles: tuple[Role, ...], resume: bool) -> ExecuteReport:
         self._cancelled = False
         here = places.find_paths(os.fspath(self.project))
-        request = ExecuteRequest(self._load_settings(here), task_ids, self.jobs, roles, resume, self.target)
+        request = ExecuteRequest(
+            settings=self._load_settings(here),
+            tasks=task_ids,
+            jobs=self.jobs,
+            stages=roles,
+            resume=resume,
+            target=self.target,
+        )
         wishes = Callbacks(is_cancelled=lambda: self._cancelled)
-        return execute_tasks(request, here, self._environment, wishes, self._watch)
+        return execute_tasks(request, here, variables=self._environment, wishes=wishes, watchers_of=self._watch)
 
     def _load_settings(self, here: places.Paths) -> Settings:
         settings = load_settings(here.folder, self._environment, {}).settings

@@ -80,10 +80,10 @@ class PromiseVerifier:
         """All that was found. The context may hold `agent`, `outcome`, `acceptance_criteria`, `diff` and `tree`."""
         wanted = context.get("acceptance_criteria")
         claim = Claim(
-            criteria.promise,
-            output,
-            os.path.abspath(worktree_path),
-            build_gate_env(os.environ, {}),
+            promise=criteria.promise,
+            output=output,
+            folder=os.path.abspath(worktree_path),
+            environment=build_gate_env(os.environ, {}),
             agent=str(context.get("agent", "")),
             outcome=str(context.get("outcome", "")),
             acceptance_criteria=tuple(map(str, wanted)) if isinstance(wanted, list | tuple) else (),

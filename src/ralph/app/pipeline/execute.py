@@ -72,6 +72,7 @@ class ExecuteReport(Struct, frozen=True):
 def execute_tasks(
     request: ExecuteRequest,
     places: Paths,
+    *,
     variables: Mapping[str, str],
     wishes: Callbacks,
     watchers_of: WatcherFactory,
@@ -91,18 +92,18 @@ def execute_tasks(
             deadline = None if most is None else time.monotonic() + most
             lock, kin = threading.Lock(), set[int]()
             shared = PipelineContext(
-                request,
-                places,
-                without_git_vars(variables),
-                git,
-                target,
-                signals,
-                SharedBudget(budget),
-                deadline,
-                watchers_of,
-                kin,
-                lock,
-                sqlite.identify_database(places.database),
+                request=request,
+                paths=places,
+                variables=without_git_vars(variables),
+                git=git,
+                target=target,
+                signals=signals,
+                budget=SharedBudget(budget),
+                deadline=deadline,
+                watchers_of=watchers_of,
+                sibling_guardians=kin,
+                landing_lock=lock,
+                database_file=sqlite.identify_database(places.database),
             )
             return WorkerPool(shared).run()
         finally:
@@ -214,7 +215,9 @@ def _open_repository(program: str, places: Paths, variables: Mapping[str, str], 
     """The repository, before anyone works in it."""
     processes = Supervisor(signals)
     try:
-        yield Git(program, places.root, variables, processes, os.path.dirname(places.state))
+        yield Git(
+            program, places.root, environment=variables, processes=processes, common=os.path.dirname(places.state)
+        )
     finally:
         processes.close()
 
@@ -238,7 +241,9 @@ def _remove_stale_worktrees(places: Paths, git: Git) -> None:
     done = {card.id for card in tasks.list_cards() if card.status == "done"}
     for name in done.intersection(trees.list_tasks()):
         entry = tasks.get(name)
-        trees.remove_if_landed(Worktree(trees.get_folder(name), entry.branch, entry.target, ""))
+        trees.remove_if_landed(
+            Worktree(folder=trees.get_folder(name), branch=entry.branch, target=entry.target, base="")
+        )
 
 
 def _select_tasks(request: ExecuteRequest, tasks: TaskStore) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class TaskPlan(Struct, frozen=True):
     spent_usd: float | None = None  # before it
 
 
-def resume_plan(life: TaskPlan, kind: str, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
+def resume_plan(life: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
     """The same, beginning where the last run of the task stopped."""
     last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
     left = _load_unfinished_run(last, runs) if last else None
@@ -64,10 +64,10 @@ def start_from_board(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Map
     backs = task.metadata.get(SEND_BACKS_KEY)
     wanted = backs[-1] if plan.role == REPAIR_ROLE and isinstance(backs, list) and backs else {}
     sends = len(list_send_backs(task))
-    return StagedState(stage, min(turn, plan.limit - 1), sends, changes=str(wanted.get("changes", "")))
+    return StagedState(stage=stage, turn=min(turn, plan.limit - 1), sends=sends, changes=str(wanted.get("changes", "")))
 
 
-class _UnfinishedRun(Struct, frozen=True):
+class _UnfinishedRun(Struct, frozen=True, kw_only=True):
     """How a run ended before its task did."""
 
     policy: PipelinePolicy
@@ -86,7 +86,11 @@ def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
     except (msgspec.MsgspecError, CorruptState):
         return None
     for_good = isinstance(decided, Stop) and decided.outcome not in RESUMABLE_OUTCOMES
-    return None if for_good else _UnfinishedRun(life.policy, state.inner, state.wanted, state.tally)
+    return (
+        None
+        if for_good
+        else _UnfinishedRun(policy=life.policy, state=state.inner, wanted=state.wanted, tally=state.tally)
+    )
 
 
 def _replay_state(life: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[StagedState]:
@@ -101,10 +105,10 @@ def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> 
         return None
     state, wanted = left.state, left.wanted
     if isinstance(wanted, Verify) and wanted.role in entry.passed:  # the board knew before the journal did
-        state, wanted = policy.decide(state, Observation(Verified(True, "")), left.tally, Limits())
+        state, wanted = policy.decide(state, Observation(Verified(verified=True, reason="")), left.tally, Limits())
     here, proven = entry.task.stage, policy.stages[-1].role in entry.passed
     match wanted:
-        case Verify(role):
+        case Verify(role=role):
             fits = role == here
         case RunAgent(brief) if brief.turns:
             fits = brief.role == here or bool(brief.changes)

@@ -41,7 +41,7 @@ class IterationLimit(Struct, frozen=True):
     why: str
 
 
-class AgentContext(Struct, frozen=True):
+class AgentContext(Struct, frozen=True, kw_only=True):
     """Where agents work, and with what."""
 
     folder: str
@@ -57,10 +57,10 @@ def plan_stages(
     """Promise and limit of each stage."""
     return tuple(
         StagePlan(
-            role,
-            resolve_stage_criteria(task, role, settings).criteria.promise,
-            resolve_limit(task, role, settings, history).iterations,
-            is_looping(role, settings),
+            role=role,
+            promise=resolve_stage_criteria(task, role, settings).criteria.promise,
+            limit=resolve_limit(task, role, settings, history).iterations,
+            loops=is_looping(role, settings),
         )
         for role in roles
     )
@@ -74,7 +74,10 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, place: A
         found = resolve_stage_criteria(task, role, settings)
         files = verification.select_file_criteria(found.criteria)
         parts[role] = StageSetup(
-            found.criteria, _build_stage_runner(role, settings, place), is_looping(role, settings), files
+            criteria=found.criteria,
+            runner=_build_stage_runner(role, settings, place),
+            loops=is_looping(role, settings),
+            merged_tree_criteria=files,
         )
         warnings += [found.warning] if found.warning else []
     return PipelineStages(parts, tuple(warnings))
@@ -167,12 +170,18 @@ def build_judge(settings: Settings, place: AgentContext, records: str) -> AskJud
         crew = wiring.resolve_agent(chosen, place.folder, place.variables)
         made = wiring.prepare_agent(crew, place.folder, place.variables, place.processes)
         caller = wiring.build_agent_runner(
-            made, crew, chosen, place.folder, place.variables, place.run_variables, place.processes
+            made,
+            crew,
+            settings=chosen,
+            folder=place.folder,
+            variables=place.variables,
+            own=place.run_variables,
+            processes=place.processes,
         )
         papers = CallFiles(
             *(os.path.join(records, f"judge.{name}") for name in ("log", "stderr.log", "prompt", "answer"))
         )
-        reported = caller.run(AgentRequest(prompt, "stream", papers, 0), ())
+        reported = caller.run(AgentRequest(prompt=prompt, mode="stream", files=papers, iteration=0), ())
         if reported is None:
             return None
         problem = "" if reported.outcome == "finished" else reported.detail
@@ -191,7 +200,14 @@ def _build_stage_runner(role: str, settings: Settings, place: AgentContext) -> A
     made = wiring.prepare_agent(crew, place.folder, place.variables, place.processes)
     own, processes = place.run_variables, place.processes
     return wiring.build_agent_runner(
-        made, crew, settings.agent, place.folder, place.variables, own, processes, place.keep
+        made,
+        crew,
+        settings=settings.agent,
+        folder=place.folder,
+        variables=place.variables,
+        own=own,
+        processes=processes,
+        keep=place.keep,
     )
 
 
@@ -201,7 +217,13 @@ def _stage_defaults(role: str, settings: Settings) -> AgentDefaults:
     limit = stage.max_iterations or flow.default_max_iterations
     wanted = flow.default_verification
     method = AGENT_DEFAULTS[role].verification_method if wanted is None else VerificationMethod(wanted)
-    return AgentDefaults(stage.completion_promise, limit, method, {}, stage.enabled)
+    return AgentDefaults(
+        promise=stage.completion_promise,
+        max_iterations=limit,
+        verification_method=method,
+        verification_config={},
+        enabled=stage.enabled,
+    )
 
 
 def _stage_settings(role: str, settings: Settings) -> StageSettings:

@@ -48,7 +48,7 @@ KIND = "execute"
 LANDING_POLL_SECONDS = 0.2
 
 
-class ExecuteRequest(Struct, frozen=True):
+class ExecuteRequest(Struct, frozen=True, kw_only=True):
     """Which tasks, how many at once, and which stages of them. Limits are in the settings."""
 
     settings: Settings
@@ -72,7 +72,7 @@ class TaskEnding(Struct, frozen=True):
         return self.outcome is Outcome.INTERRUPTED and self.why == TASK_CANCELLED
 
 
-class PipelineContext(Struct, frozen=True):
+class PipelineContext(Struct, frozen=True, kw_only=True):
     """What all tasks of one `ralph execute` have in common."""
 
     request: ExecuteRequest
@@ -89,7 +89,7 @@ class PipelineContext(Struct, frozen=True):
     database_file: sqlite.DatabaseFile  # of the board
 
 
-class TaskContext(Struct, frozen=True):
+class TaskContext(Struct, frozen=True, kw_only=True):
     """What one task is worked on with. Each has its own database connection, guardian and inbox."""
 
     pipeline: PipelineContext
@@ -158,7 +158,16 @@ def _open_context(shared: PipelineContext, run: str, entry: Entry) -> Iterator[T
     watchers: Sequence[Watcher] = (chronicle, *shared.watchers_of(name))
     try:
         with shared.budget.join():
-            yield TaskContext(shared, run, entry, TaskStore(database), RunStore(database), inbox, hands, watchers)
+            yield TaskContext(
+                pipeline=shared,
+                run=run,
+                entry=entry,
+                tasks=TaskStore(database),
+                runs=RunStore(database),
+                inbox=inbox,
+                processes=hands,
+                watchers=watchers,
+            )
     finally:
         hands.close()
         inbox.close()
@@ -175,10 +184,26 @@ def _open_worktree(bench: TaskContext, life: TaskPlan) -> tuple[Worktrees, Workt
     keeper = identify_owner(bench.processes.guardian_pid)
     parent = find_parent_run(shared.variables)
     agent = settings.agent.command
-    bench.runs.begin(NewRun(bench.run, KIND, places.folder, agent, request, keeper, time.time(), parent, name))
+    bench.runs.begin(
+        NewRun(
+            id=bench.run,
+            kind=KIND,
+            folder=places.folder,
+            agent=agent,
+            request=request,
+            owner=keeper,
+            started_at=time.time(),
+            parent=parent,
+            task=name,
+        )
+    )
     common = os.path.dirname(places.state)
     git = Git(
-        shared.git, places.root, shared.variables, Uninterruptible(bench.processes, bench.inbox), common
+        shared.git,
+        places.root,
+        environment=shared.variables,
+        processes=Uninterruptible(bench.processes, bench.inbox),
+        common=common,
     ).with_identity()
     trees = Worktrees(git, places.root, common)
     target = shared.request.target or bench.entry.target or shared.target
@@ -193,23 +218,32 @@ def _run_loop(bench: TaskContext, life: TaskPlan, trees: Worktrees, tree: Worktr
     own = build_run_variables(bench.run, tree.folder, shared.paths.state)
     hands = Uninterruptible(bench.processes, bench.inbox)
     keep = build_snapshots(
-        settings.snapshots, bench.run, find_paths(tree.folder), bench.run_dir, shared.variables, hands
+        settings.snapshots,
+        bench.run,
+        tree=find_paths(tree.folder),
+        records=bench.run_dir,
+        variables=shared.variables,
+        processes=hands,
     )
-    place = AgentContext(tree.folder, shared.variables, own, bench.processes, keep)
+    place = AgentContext(
+        folder=tree.folder, variables=shared.variables, run_variables=own, processes=bench.processes, keep=keep
+    )
     cast = stages.build_stages(bench.entry.task, shared.request.stages, settings, place)
     emit(bench.watchers, 0, *map(Warned, (*cast.warnings, *_skipped_stage_warnings(bench))))
-    world = _build_effects(bench, trees, tree, place, cast)
+    world = _build_effects(bench, trees, tree=tree, place=place, cast=cast)
     rules: Rules[StagedState] = Rules(life.policy, life.patience)
-    journal = Journal(bench.runs, bench.run, settings.agent.command or "agent", bench.watchers)
+    journal = Journal(bench.runs, bench.run, agent=settings.agent.command or "agent", watchers=bench.watchers)
     began = Began(_build_limits(bench, life.policy.stages), life.spent_usd)
-    stop = kernel.run_loop(rules, None, began, Clock(bench.inbox).observe, world.perform, journal.append)
+    stop = kernel.run_loop(
+        rules, None, fact=began, look=Clock(bench.inbox).observe, perform=world.perform, journal=journal.append
+    )
     changes = _concluding_changes(stop, bench.tasks.get(bench.entry.task.id), world, shared.request.stages)
     bench.tasks.apply(changes, f"{bench.run}/concluded", bench.run)
     return stop
 
 
 def _build_effects(
-    bench: TaskContext, trees: Worktrees, tree: Worktree, place: AgentContext, cast: PipelineStages
+    bench: TaskContext, trees: Worktrees, *, tree: Worktree, place: AgentContext, cast: PipelineStages
 ) -> PipelineEffects:
     name, loose = bench.entry.task.id, bench.settings.specflow.promise_match == "loose"
     tasks, purse = bench.tasks, bench.pipeline.budget
@@ -221,17 +255,21 @@ def _build_effects(
         return verdict
 
     desk = TaskBoard(
-        lambda: tasks.get(name),
-        lambda changes, key: tasks.apply(changes, key, bench.run),
-        lambda role: tasks.history.list_attempts(name, role, 10),
-        lambda: purse.reserve(bench.inbox),
-        purse.add_cost,
+        entry=lambda: tasks.get(name),
+        record=lambda changes, key: tasks.apply(changes, key, bench.run),
+        list_attempts=lambda role: tasks.history.list_attempts(name, role, 10),
+        reserve=lambda: purse.reserve(bench.inbox),
+        settle=purse.add_cost,
     )
     specification = tasks.specs.get(bench.entry.task.spec_id).text
     gates = environment.build_gate_env(place.variables, place.run_variables)
-    terms = TaskRunConfig(bench.run, bench.run_dir, specification, gates, loose)
+    terms = TaskRunConfig(
+        run=bench.run, run_dir=bench.run_dir, specification=specification, environment=gates, loose=loose
+    )
     site = _build_workspace(bench, trees, tree)
-    return PipelineEffects(terms, cast.setups, desk, site, verify, bench.inbox, bench.watchers)
+    return PipelineEffects(
+        terms, cast.setups, desk=desk, site=site, verify=verify, inbox=bench.inbox, watchers=bench.watchers
+    )
 
 
 def _build_workspace(bench: TaskContext, trees: Worktrees, tree: Worktree) -> Workspace:
@@ -242,19 +280,25 @@ def _build_workspace(bench: TaskContext, trees: Worktrees, tree: Worktree) -> Wo
 
     def landed(verify: Callable[[str], str]) -> Landed:
         if not _acquire_landing(bench.pipeline.landing_lock, bench.inbox):
-            return Landed(False, problem="interrupted")
+            return Landed(done=False, problem="interrupted")
         try:
-            found = land_branch(trees.git, tree, scratch, message, verify)
+            found = land_branch(trees.git, tree, folder=scratch, message=message, verify=verify)
         finally:
             bench.pipeline.landing_lock.release()
-        return Landed(found.done, found.commit, found.conflict, found.check_failure, found.problem)
+        return Landed(
+            done=found.done,
+            commit=found.commit,
+            conflict=found.conflict,
+            red=found.check_failure,
+            problem=found.problem,
+        )
 
     return Workspace(
-        tree.folder,
-        lambda: here.diff(tree.base, index),
-        lambda: here.hash_tree(index),
-        lambda message: trees.commit_leftovers(tree, message),
-        landed,
+        folder=tree.folder,
+        diff=lambda: here.diff(tree.base, index),
+        tree=lambda: here.hash_tree(index),
+        commit_leftovers=lambda message: trees.commit_leftovers(tree, message),
+        land=landed,
     )
 
 
@@ -271,14 +315,16 @@ def _build_plan(bench: TaskContext) -> TaskPlan:
     flow, task, history = bench.settings.specflow, bench.entry.task, bench.tasks.history
     plans = stages.plan_stages(task, bench.pipeline.request.stages, bench.settings, history.list_iterations_to_pass)
     policy = PipelinePolicy(
-        task.id,
-        plans,
-        flow.max_send_backs,
-        flow.circuit_breaker,
+        task=task.id,
+        stages=plans,
+        max_send_backs=flow.max_send_backs,
+        breaker=flow.circuit_breaker,
         lands=plans[-1].role == ROLES[-1],
         loose=flow.promise_match == "loose",
     )
-    return resume_plan(TaskPlan(policy, bench.settings.patience), KIND, bench.entry, bench.runs, history)
+    return resume_plan(
+        TaskPlan(policy, bench.settings.patience), KIND, entry=bench.entry, runs=bench.runs, history=history
+    )
 
 
 def _build_limits(bench: TaskContext, plans: Sequence[StagePlan]) -> Limits:
@@ -307,7 +353,11 @@ def _concluding_changes(stop: Stop, entry: Entry, world: PipelineEffects, roles:
             return [board.Released(name)]
         case _:
             reason = MAX_ITERATIONS_REASON if MAX_ITERATIONS_REASON in stop.why else stop.why
-            return [board.GaveUp(name, entry.task.iteration, world.last_text, reason)]
+            return [
+                board.GaveUp(
+                    task=name, iterations_used=entry.task.iteration, last_output=world.last_text, reason=reason
+                )
+            ]
 
 
 def _abort(bench: TaskContext, error: RalphError) -> TaskEnding:
@@ -317,7 +367,11 @@ def _abort(bench: TaskContext, error: RalphError) -> TaskEnding:
     if bench.tasks.get(name).worker == bench.run:
         bench.tasks.apply([board.Released(name)], f"{bench.run}/released", bench.run)
     outcome = Outcome.UNUSABLE
-    emit(bench.watchers, 0, RunEnded(bench.run, outcome.value, why, outcome.exit_code, 0, 0.0))
+    emit(
+        bench.watchers,
+        0,
+        RunEnded(run=bench.run, outcome=outcome.value, why=why, exit_code=outcome.exit_code, iterations=0, seconds=0.0),
+    )
     return TaskEnding(name, outcome, why)
 
 

@@ -38,7 +38,7 @@ def build_tools(
     processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None = None
 ) -> VerifierTools:
     """For one iteration: what is found in it is remembered no longer."""
-    return VerifierTools(processes, IterationMemory(), load_verifier, judge)
+    return VerifierTools(processes=processes, memory=IterationMemory(), build=load_verifier, judge=judge)
 
 
 def load_verifier(name: str, config: VerifierConfig, tools: VerifierTools) -> Verifier | None:
@@ -82,18 +82,18 @@ def find_criteria_problems(criteria: CompletionCriteria) -> tuple[str, ...]:
 def build_attempt(verdict: Verdict, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
     """A verdict as it is kept."""
     return VerificationAttempt(
-        iteration,
-        True,
-        verdict.verified,
-        verdict.reason,
-        timestamp,
-        agent,
-        verdict.method,
-        verdict.digest,
-        verdict.seconds,
-        verdict.cost_usd,
-        verdict.notes,
-        verdict.detail,
+        iteration=iteration,
+        promise_found=True,
+        verified=verdict.verified,
+        reason=verdict.reason,
+        timestamp=timestamp,
+        agent=agent,
+        method=verdict.method,
+        digest=verdict.digest,
+        seconds=verdict.seconds,
+        cost_usd=verdict.cost_usd,
+        notes=verdict.notes,
+        detail=verdict.detail,
     )
 
 

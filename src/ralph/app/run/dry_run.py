@@ -22,7 +22,7 @@ def describe_dry_run(
     crew = wiring.resolve_agent(settings.agent, places.folder, variables)
     wiring.refuse_missing_scm(settings, places.folder, variables)
     done = earlier.iteration if earlier else 0
-    brief = Brief(done + 1, settings.maximum_iterations, budget_usd=settings.budget_usd)
+    brief = Brief(iteration=done + 1, limit=settings.maximum_iterations, budget_usd=settings.budget_usd)
     prompt = compose_prompt(read_prompt(request), brief, count_iterations=settings.include_iteration_count_in_prompt)
     invocation = wiring.build_agent(crew).invocation(prompt, wiring.choose_output_mode(settings), settings.budget_usd)
     lines = [

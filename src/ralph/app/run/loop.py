@@ -27,7 +27,7 @@ KIND = "run"
 MAX_PROMPT_CHARS = 64 << 20  # characters; an agent may put anything in the place of its prompt
 
 
-class RunRequest(Struct, frozen=True):
+class RunRequest(Struct, frozen=True, kw_only=True):
     """All that is needed to start a run, and to go on with it in another life."""
 
     settings: Settings
@@ -37,7 +37,12 @@ class RunRequest(Struct, frozen=True):
 
 
 def start_run(
-    request: RunRequest, places: Paths, variables: Mapping[str, str], guardian: GuardianHandle | None, wishes: Callbacks
+    request: RunRequest,
+    places: Paths,
+    *,
+    variables: Mapping[str, str],
+    guardian: GuardianHandle | None,
+    wishes: Callbacks,
 ) -> Stop:
     """A new run."""
     crew = wiring.resolve_agent(request.settings.agent, places.folder, variables)
@@ -47,19 +52,29 @@ def start_run(
     run = make_run_id()
     with (
         lock_and_open(places, places.lock, run) as stores,
-        open_session(run, places, stores, guardian, wishes, variables) as stage,
+        open_session(run, places, stores=stores, guardian=guardian, wishes=wishes, variables=variables) as stage,
     ):
         record = msgspec.json.encode(request)
         now = time.time()
         stage.runs.begin(
-            NewRun(run, KIND, places.folder, crew.adapter, record, stage.owner, now, find_parent_run(variables))
+            NewRun(
+                id=run,
+                kind=KIND,
+                folder=places.folder,
+                agent=crew.adapter,
+                request=record,
+                owner=stage.owner,
+                started_at=now,
+                parent=find_parent_run(variables),
+            )
         )
-        return _run_loop(run, request, places, variables, crew, stage)
+        return _run_loop(run, request, places=places, variables=variables, crew=crew, stage=stage)
 
 
 def resume_run(
     name: str,
     overrides: Callable[[Settings], Settings],
+    *,
     places: Paths,
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
@@ -73,7 +88,7 @@ def resume_run(
     wiring.refuse_missing_scm(request.settings, places.folder, variables)
     with (
         lock_and_open(places, places.lock, record.id) as stores,
-        open_session(record.id, places, stores, guardian, wishes, variables) as stage,
+        open_session(record.id, places, stores=stores, guardian=guardian, wishes=wishes, variables=variables) as stage,
     ):
         rows = stage.runs.list_transitions(record.id)
         state: LoopState[TaggedState] | None = None
@@ -82,7 +97,17 @@ def resume_run(
             state, seen = replay_journal(wiring.build_rules(request.settings, baseline=request.baseline), rows)
             already = seen[-1].at
         stage.runs.take_over(record.id, stage.owner)
-        return _run_loop(record.id, request, places, variables, crew, stage, state, len(rows), already)
+        return _run_loop(
+            record.id,
+            request,
+            places=places,
+            variables=variables,
+            crew=crew,
+            stage=stage,
+            state=state,
+            written=len(rows),
+            already=already,
+        )
 
 
 def load_resumable_run(
@@ -101,6 +126,7 @@ def load_resumable_run(
 def _run_loop(
     run: str,
     request: RunRequest,
+    *,
     places: Paths,
     variables: Mapping[str, str],
     crew: wiring.AgentCommand,
@@ -113,18 +139,20 @@ def _run_loop(
     world = wiring.build_run_effects(
         run,
         settings,
-        crew,
-        places,
-        variables,
-        lambda: read_prompt(request),
-        stage.supervisor,
-        stage.inbox,
-        stage.watchers,
+        crew=crew,
+        places=places,
+        variables=variables,
+        prompt=lambda: read_prompt(request),
+        processes=stage.supervisor,
+        inbox=stage.inbox,
+        watchers=stage.watchers,
     )
     rules = wiring.build_rules(settings, baseline=request.baseline)
-    journal = Journal(stage.runs, run, crew.adapter, stage.watchers, written)
+    journal = Journal(stage.runs, run, agent=crew.adapter, watchers=stage.watchers, written=written)
     fact: Fact = Began(settings.limits) if state is None else Resumed(settings.limits)
-    return kernel.run_loop(rules, state, fact, Clock(stage.inbox, already).observe, world.perform, journal.append)
+    return kernel.run_loop(
+        rules, state, fact=fact, look=Clock(stage.inbox, already).observe, perform=world.perform, journal=journal.append
+    )
 
 
 def read_prompt(request: RunRequest) -> str:

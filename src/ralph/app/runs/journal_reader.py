@@ -44,7 +44,7 @@ PROMISE_CHECK_NAME = "promise"
 RemarkKind = Literal["waited", "interrupted", "resumed", "sent_back", "put_back"]
 
 
-class CheckLine(Struct, frozen=True):
+class CheckLine(Struct, frozen=True, kw_only=True):
     """A gate, a promise or a mark that was looked at."""
 
     name: str
@@ -56,7 +56,7 @@ class CheckLine(Struct, frozen=True):
     cost_usd: float | None = None  # of a judge
 
 
-class SavedLine(Struct, frozen=True):
+class SavedLine(Struct, frozen=True, kw_only=True):
     """What SCM tasks did."""
 
     done: tuple[str, ...]
@@ -73,7 +73,7 @@ class ReviewLine(Struct, frozen=True):
     feedback: str
 
 
-class LandedLine(Struct, frozen=True):
+class LandedLine(Struct, frozen=True, kw_only=True):
     """Whether a task's branch was merged; else one of the others says why not."""
 
     done: bool
@@ -84,7 +84,7 @@ class LandedLine(Struct, frozen=True):
     stale: bool
 
 
-class Remark(Struct, frozen=True):
+class Remark(Struct, frozen=True, kw_only=True):
     """What else happened before the next agent run."""
 
     kind: RemarkKind
@@ -94,7 +94,7 @@ class Remark(Struct, frozen=True):
     snapshot: str | None = None  # what the run found when it was resumed
 
 
-class Iteration(Struct, frozen=True):
+class Iteration(Struct, frozen=True, kw_only=True):
     """One agent run and what came after it. Number 0 has no agent: it stands for what was before the first."""
 
     iteration: int
@@ -118,7 +118,7 @@ class Iteration(Struct, frozen=True):
     snapshot: str | None = None  # the commit that keeps the tree as it was then
 
 
-class _StoryReview(Struct, frozen=True):
+class _StoryReview(Struct, frozen=True, kw_only=True):
     """What of a story is told here."""
 
     id: str
@@ -140,7 +140,7 @@ class JournalReader:
     """Takes rows in their order. One that cannot be read is counted and passed over."""
 
     def __init__(self) -> None:
-        self.iterations = [Iteration(0)]
+        self.iterations = [Iteration(iteration=0)]
         self.limits: Limits | None = None
         self.earlier_usd: float | None = None
         self.usage = NO_USAGE
@@ -183,13 +183,34 @@ class JournalReader:
                 self._check(*map(_check_line, results))
             case Saved() as fact:
                 self._save(fact)
-            case Verified(passed, reason, cost, usage):
+            case Verified(verified=passed, reason=reason, cost_usd=cost, usage=usage):
                 self.usage += usage
-                self._check(CheckLine(PROMISE_CHECK_NAME, passed, None, took, reason, cost_usd=cost))
-            case Landed(done, commit, conflict, red, problem, stale):
-                self._amend(landed=LandedLine(done, commit, conflict, red, problem, stale))
+                self._check(
+                    CheckLine(
+                        name=PROMISE_CHECK_NAME,
+                        passed=passed,
+                        exit_code=None,
+                        seconds=took,
+                        reason=reason,
+                        cost_usd=cost,
+                    )
+                )
+            case Landed(done=done, commit=commit, conflict=conflict, red=red, problem=problem, stale=stale):
+                self._amend(
+                    landed=LandedLine(
+                        done=done, commit=commit, conflict=conflict, red=red, problem=problem, stale=stale
+                    )
+                )
             case Looked() as fact if isinstance(self._fact, Reported):
-                self._check(CheckLine(DONE_CHECK_NAME, fact.done, None, took, fact.waits or fact.problem))
+                self._check(
+                    CheckLine(
+                        name=DONE_CHECK_NAME,
+                        passed=fact.done,
+                        exit_code=None,
+                        seconds=took,
+                        reason=fact.waits or fact.problem,
+                    )
+                )
             case Surveyed(text):
                 self._review(text)
             case Waited() | Awaited() as fact:
@@ -207,13 +228,20 @@ class JournalReader:
     def _begin(self, brief: Brief, seen: Observation) -> None:
         if isinstance(seen.fact, Reported) and brief.changes and brief.role != self.iterations[-1].role:
             self._remark("sent_back", brief.changes, seen.wall)
-        begun = Iteration(brief.iteration, brief.role, brief.story, brief.turn, brief.turns, seen.wall or None)
+        begun = Iteration(
+            iteration=brief.iteration,
+            role=brief.role,
+            story=brief.story,
+            turn=brief.turn,
+            turns=brief.turns,
+            started_at=seen.wall or None,
+        )
         self.iterations.append(begun)
 
     def _report(self, fact: Reported) -> None:
         self.usage += fact.usage
         if not isinstance(self._wanted, RunAgent):  # the row that began it could not be read
-            self.iterations.append(Iteration(self.iterations[-1].iteration + 1))
+            self.iterations.append(Iteration(iteration=self.iterations[-1].iteration + 1))
         self._amend(
             outcome=fact.outcome,
             detail=fact.detail,
@@ -237,7 +265,9 @@ class JournalReader:
     def _save(self, fact: Saved) -> None:
         self.usage += fact.usage
         if fact.done or fact.problems:
-            self._amend(saved=SavedLine(fact.done, fact.message, fact.problems, fact.cost_usd))
+            self._amend(
+                saved=SavedLine(done=fact.done, message=fact.message, problems=fact.problems, cost_usd=fact.cost_usd)
+            )
 
     def _review(self, text: str | None) -> None:
         """As the last list that counts has it: the one that was put back stands for the agent's."""
@@ -258,7 +288,7 @@ class JournalReader:
                 pass
 
     def _remark(self, kind: RemarkKind, text: str, at: float, seconds: float = 0.0) -> None:
-        self._amend(remarks=(*self.iterations[-1].remarks, Remark(kind, text, at, seconds)))
+        self._amend(remarks=(*self.iterations[-1].remarks, Remark(kind=kind, text=text, at=at, seconds=seconds)))
 
     def _amend(self, **fields: object) -> None:
         self.iterations[-1] = replace(self.iterations[-1], **fields)
@@ -287,4 +317,11 @@ def _parse_stories(text: str) -> tuple[_StoryReview, ...]:
 
 
 def _check_line(result: GateResult) -> CheckLine:
-    return CheckLine(redact(result.gate), result.passed, result.exit_code, result.seconds, result.reason, result.log)
+    return CheckLine(
+        name=redact(result.gate),
+        passed=result.passed,
+        exit_code=result.exit_code,
+        seconds=result.seconds,
+        reason=result.reason,
+        log=result.log,
+    )

@@ -19,7 +19,7 @@ from ralph.stores.runs import RunRecord, RunStore
 START_SECOND, NEVER_SECOND = 0, 1 << 62  # seconds at which no run goes on
 
 
-class Receipt(Struct, frozen=True):
+class Receipt(Struct, frozen=True, kw_only=True):
     """Everything a run leaves to tell."""
 
     id: str
@@ -79,7 +79,7 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
         earlier_cost_usd=book.earlier_usd,
         usage=None if book.usage == NO_USAGE else book.usage,
         limits=book.limits,
-        before=None if before == Iteration(0) else before,
+        before=None if before == Iteration(iteration=0) else before,
         iterations=tuple(iterations),
         snapshots=snapshots,
         unread=book.unreadable_rows,

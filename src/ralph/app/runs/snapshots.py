@@ -34,7 +34,7 @@ def list_snapshots(places: Paths, run: str, most: int, variables: Mapping[str, s
         return ()
     words = ("log", "--first-parent", f"--max-count={most}", "--format=%H%x00%ct%x00%s", f"{SNAPSHOT_REFS}/{run}", "--")
     with open_short_lived_processes() as processes:
-        said = Git(program, places.root, variables, processes).run(*words)
+        said = Git(program, places.root, environment=variables, processes=processes).run(*words)
     return tuple(_parse_log(said.output, f"ralph {run}: "))[::-1] if said.ok else ()
 
 

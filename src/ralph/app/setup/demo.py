@@ -48,7 +48,7 @@ def prepare_demo(folder: str, variables: Mapping[str, str]) -> None:
         raise MachineError("git is not on PATH", "install git")
     with open_short_lived_processes() as processes:
         for words in GIT_SETUP_COMMANDS:
-            _run_git(processes, Command((git, *words), variables, folder, merged=True))
+            _run_git(processes, Command(argv=(git, *words), environment=variables, cwd=folder, merged=True))
 
 
 def _is_misleading_variable(name: str) -> bool:

@@ -34,7 +34,7 @@ class DoctorFinding(Struct, frozen=True):
     next: str = ""
 
 
-class DoctorContext(Struct, frozen=True):
+class DoctorContext(Struct, frozen=True, kw_only=True):
     """Where we are, and how to ask what needs asking."""
 
     folder: str

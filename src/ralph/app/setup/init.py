@@ -15,6 +15,7 @@ from ralph.model.errors import MachineError
 def build_settings_document(
     command: str,
     flags: Sequence[str],
+    *,
     guardrails: Sequence[Guardrail],
     scm: Scm | None = None,
     maximum_iterations: int = 10,
@@ -42,13 +43,13 @@ def detect_settings(folder: str, environment: Mapping[str, str]) -> dict[str, ob
             f"no agent on PATH: looked for {', '.join(detect.DETECTABLE_AGENTS)}",
             "install one, or name yours in an interview: ralph init",
         )
-    rails = [Guardrail(found.command) for found in detect.suggest_guardrails(folder)]
-    return build_settings_document(agent.name, detect.choose_default_flags(agent.name), rails)
+    rails = [Guardrail(command=found.command) for found in detect.suggest_guardrails(folder)]
+    return build_settings_document(agent.name, detect.choose_default_flags(agent.name), guardrails=rails)
 
 
 def write_first_settings(folder: str, raw: RawSettings) -> None:
     """Check, then write: a settings file we write is one we can read."""
-    check_layer(Layer(SETTINGS_FILE, raw))
+    check_layer(Layer(name=SETTINGS_FILE, raw=raw))
     write_settings(folder, raw)
 
 

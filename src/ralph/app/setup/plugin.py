@@ -18,7 +18,7 @@ _MARKETPLACE_PATH = os.path.join(".claude-plugin", "marketplace.json")
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-class InstallationPlan(Struct, frozen=True):
+class InstallationPlan(Struct, frozen=True, kw_only=True):
     """What a settings file of Claude Code is to hold, whether that is news to it, and the skill beside it."""
 
     settings: str
@@ -71,7 +71,10 @@ def plan_installation(folder: str, plugin: str) -> InstallationPlan:
         },
     }
     return InstallationPlan(
-        settings, format_json(after) + "\n", before != after, plugin_skill.plan_skill_copy(plugin, folder)
+        settings=settings,
+        text=format_json(after) + "\n",
+        changes_settings=before != after,
+        skill=plugin_skill.plan_skill_copy(plugin, folder),
     )
 
 
@@ -90,7 +93,10 @@ def plan_removal(folder: str, plugin: str) -> InstallationPlan:
         else:
             after.pop(table, None)
     return InstallationPlan(
-        settings, format_json(after) + "\n", before != after, plugin_skill.plan_skill_copy(plugin, folder)
+        settings=settings,
+        text=format_json(after) + "\n",
+        changes_settings=before != after,
+        skill=plugin_skill.plan_skill_copy(plugin, folder),
     )
 
 

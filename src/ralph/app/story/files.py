@@ -28,7 +28,7 @@ ARCHIVED_FILES = ("prd.md", "tasks.json", "progress.txt")
 ARCHIVE_FOLDER = "ralph-archive"
 
 
-class ArchiveResult(Struct, frozen=True):
+class ArchiveResult(Struct, frozen=True, kw_only=True):
     """Where a loop was put."""
 
     folder: str
@@ -85,7 +85,7 @@ def archive_stories(place: StoryPaths, label: str, variables: Mapping[str, str])
         _write_template(place, name, "")
     close_story_list(places.find_paths(place.project), place.folder)
     commit, problem = _commit_archive(place, target, variables)
-    return ArchiveResult(target, done, len(tasks.stories), commit, problem)
+    return ArchiveResult(folder=target, done=done, total=len(tasks.stories), commit=commit, problem=problem)
 
 
 def _refuse_while_active(place: StoryPaths) -> None:
@@ -177,7 +177,7 @@ def _commit_archive(place: StoryPaths, target: str, variables: Mapping[str, str]
     if git is None:
         raise MachineError("git is not on PATH", "install git, then commit the archive yourself")
     with open_short_lived_processes() as processes:
-        repository = Git(git, place.project, variables, processes)
+        repository = Git(git, place.project, environment=variables, processes=processes)
         files = [os.path.join(place.folder, name) for name in ARCHIVED_FILES]
         paths = [os.path.relpath(path, place.project) for path in (target, *files)]
         message = f"chore: archive ralph loop {os.path.basename(target)}"

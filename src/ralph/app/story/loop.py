@@ -39,7 +39,7 @@ from ralph.stores.runs import NewRun, RunStore
 DEFAULT_ITERATIONS_PER_STORY = 3  # a story: one to write, one to review, and a little more
 
 
-class StoryRequest(Struct, frozen=True):
+class StoryRequest(Struct, frozen=True, kw_only=True):
     """How a list of stories is worked on."""
 
     place: StoryPaths
@@ -56,6 +56,7 @@ class StoryRequest(Struct, frozen=True):
 def run_stories(
     request: StoryRequest,
     places: Paths,
+    *,
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
     wishes: Callbacks,
@@ -71,21 +72,41 @@ def run_stories(
     name = make_run_id()
     with (
         lock_and_open(places, places.lock, name) as stores,
-        open_session(name, places, stores, guardian, wishes, variables) as stage,
+        open_session(name, places, stores=stores, guardian=guardian, wishes=wishes, variables=variables) as stage,
     ):
         earlier = None if request.as_is else find_unjudged_iteration(stage.runs, place.folder)
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
         commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
         record = msgspec.json.encode(request)
         stage.runs.begin(
-            NewRun(name, KIND, place.folder, crew.adapter, record, stage.owner, time.time(), find_parent_run(variables))
+            NewRun(
+                id=name,
+                kind=KIND,
+                folder=place.folder,
+                agent=crew.adapter,
+                request=record,
+                owner=stage.owner,
+                started_at=time.time(),
+                parent=find_parent_run(variables),
+            )
         )
-        return _run_loop(name, request, places, variables, crew, git, stage, earlier, commands)
+        return _run_loop(
+            name,
+            request,
+            places=places,
+            variables=variables,
+            crew=crew,
+            git=git,
+            stage=stage,
+            earlier=earlier,
+            commands=commands,
+        )
 
 
 def _run_loop(
     name: str,
     request: StoryRequest,
+    *,
     places: Paths,
     variables: Mapping[str, str],
     crew: wiring.AgentCommand,
@@ -101,30 +122,46 @@ def _run_loop(
     build = registry.load_extension("guardrails", "shell").build
     names = slugify_commands(commands)
     gates = {
-        slug: build(GateOptions(command, log_name=slug), stage.supervisor)
+        slug: build(GateOptions(command=command, log_name=slug), stage.supervisor)
         for slug, command in zip(names, commands, strict=True)
     }
     records = places.run_dir(name)
-    keep = wiring.build_snapshots(request.snapshots, name, places, records, variables, stage.supervisor)
+    keep = wiring.build_snapshots(
+        request.snapshots, name, tree=places, records=records, variables=variables, processes=stage.supervisor
+    )
     marker = MarkerFile(place, rules)
     world = StoryEffects(
         place,
         records,
-        wiring.build_agent_runner(made, crew, request.agent, place.project, variables, own, stage.supervisor, keep),
-        marker,
-        GitReader(git, place.project, environment.without_git_vars(of_gate), stage.supervisor),
-        gates,
-        of_gate,
-        stage.inbox,
-        stage.watchers,
+        caller=wiring.build_agent_runner(
+            made,
+            crew,
+            settings=request.agent,
+            folder=place.project,
+            variables=variables,
+            own=own,
+            processes=stage.supervisor,
+            keep=keep,
+        ),
+        marker=marker,
+        repository=GitReader(git, place.project, environment.without_git_vars(of_gate), stage.supervisor),
+        gates=gates,
+        gate_environment=of_gate,
+        inbox=stage.inbox,
+        watchers=stage.watchers,
     )
-    policy = ReviewPolicy(rules.cap, rules.skip_review, names, earlier)
+    policy = ReviewPolicy(cap=rules.cap, skip_review=rules.skip_review, gates=names, earlier=earlier)
     judged_by: Rules[ReviewedState] = Rules(policy, request.patience)
-    journal = Journal(stage.runs, name, crew.adapter, stage.watchers)
+    journal = Journal(stage.runs, name, agent=crew.adapter, watchers=stage.watchers)
     limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
     try:
         return kernel.run_loop(
-            judged_by, None, Began(limits), Clock(stage.inbox).observe, world.perform, journal.append
+            judged_by,
+            None,
+            fact=Began(limits),
+            look=Clock(stage.inbox).observe,
+            perform=world.perform,
+            journal=journal.append,
         )
     finally:
         marker.remove()

@@ -13,7 +13,7 @@ from ralph.stores import sqlite
 from ralph.stores.runs import RunStore
 
 
-class StoryLine(Struct, frozen=True):
+class StoryLine(Struct, frozen=True, kw_only=True):
     """One story of the report."""
 
     id: str
@@ -26,7 +26,7 @@ class StoryLine(Struct, frozen=True):
     cost_usd: float | None = None
 
 
-class StoryReport(Struct, frozen=True):
+class StoryReport(Struct, frozen=True, kw_only=True):
     """All stories, and the sums."""
 
     project: str
@@ -50,11 +50,11 @@ def build_story_report(place: StoryPaths, places: Paths) -> StoryReport:
             lines[effort.story] = _add_agent_run(lines[effort.story], effort)
     costs = [line.cost_usd for line in lines.values() if line.cost_usd is not None]
     return StoryReport(
-        str(tasks.document.get("project") or ""),
-        tuple(lines.values()),
-        sum(line.iterations for line in lines.values()),
-        sum(line.seconds for line in lines.values()),
-        sum(costs) if costs else None,
+        project=str(tasks.document.get("project") or ""),
+        stories=tuple(lines.values()),
+        iterations=sum(line.iterations for line in lines.values()),
+        seconds=sum(line.seconds for line in lines.values()),
+        cost_usd=sum(costs) if costs else None,
     )
 
 
@@ -63,7 +63,7 @@ def _build_line(story: Story) -> StoryLine:
     status = story.status or ("passes" if story.passes else "open")
     if story.passes and story.feedback.startswith(AUTO_APPROVED_MARK):
         status = "approved at cap"
-    return StoryLine(story.id, story.title, status, done, story.count)
+    return StoryLine(id=story.id, title=story.title, status=status, done=done, reviews=story.count)
 
 
 def _add_agent_run(line: StoryLine, effort: StoryAgentRun) -> StoryLine:

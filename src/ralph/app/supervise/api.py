@@ -130,14 +130,21 @@ class RootAgentLoop:
         world = SuperviseEffects(
             inbox,
             lambda brief: self._run_attempt(inbox.context, brief, failures),
-            int,
-            marks.read_marks,
-            self._active_children,
-            tuple,
-            self._poll_interval,
+            restarting=int,
+            look=marks.read_marks,
+            active_children=self._active_children,
+            unmet=tuple,
+            poll_interval=self._poll_interval,
         )
         rules = Rules(self._policy, None)
-        stop = kernel.run_loop(rules, None, Began(self._limits), Clock(inbox).observe, world.perform, _keep_no_journal)
+        stop = kernel.run_loop(
+            rules,
+            None,
+            fact=Began(self._limits),
+            look=Clock(inbox).observe,
+            perform=world.perform,
+            journal=_keep_no_journal,
+        )
         self._conclude(stop, failures)
 
     def _run_attempt(self, ctx: Context, brief: Brief, failures: list[BaseException]) -> Fact:
@@ -148,12 +155,14 @@ class RootAgentLoop:
             self._root_runner(ctx, number)
         except (FatalError, RalphError, PermissionError, FileNotFoundError) as error:
             failures.append(error)
-            return Reported("unusable", detail=str(error))
+            return Reported(outcome="unusable", detail=str(error))
         except Exception as error:  # noqa: BLE001  # whatever a runner raises is a failed run
             failures.append(error)
             self._post("WARNING", f"agent failed on restart #{number}: {error}")
-            return Interrupted(by) if (by := ctx.error()) else Reported("crashed", detail=str(error), exit_code=1)
-        return Reported("finished")
+            return (
+                Interrupted(by) if (by := ctx.error()) else Reported(outcome="crashed", detail=str(error), exit_code=1)
+            )
+        return Reported(outcome="finished")
 
     def _conclude(self, stop: Stop, failures: list[BaseException]) -> None:
         match stop.outcome:

@@ -29,7 +29,7 @@ class BusWatcher:
                     self._post("RUN_STOP", event.detail)
                 case AgentEnded(exit_code=code) if code == WAIT_EXIT_CODE:
                     self._post("RUN_STOP", f"exit code {WAIT_EXIT_CODE}: it waits and is not restarted")
-                case AgentEnded(number):
+                case AgentEnded(iteration=number):
                     self._post("RUN_CRASH", event.detail)
                     self._post("WARNING", f"agent failed on restart #{number - 1}: {event.detail}")
                 case RunEnded():

@@ -35,7 +35,7 @@ from ralph.stores.runs import NewRun
 KIND = "supervise"
 
 
-class SuperviseRequest(Struct, frozen=True):
+class SuperviseRequest(Struct, frozen=True, kw_only=True):
     """How a task is supervised."""
 
     place: TaskPaths
@@ -53,6 +53,7 @@ class SuperviseRequest(Struct, frozen=True):
 def supervise_task(
     request: SuperviseRequest,
     places: Paths,
+    *,
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
     wishes: Callbacks,
@@ -64,7 +65,7 @@ def supervise_task(
     needs = read_task_dependencies(place)
     here = os.getcwd()
     crew = (
-        wiring.locate_agent(request.words, (), "command", here, variables)
+        wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
         if request.words
         else wiring.resolve_agent(request.agent, here, variables)
     )
@@ -73,19 +74,36 @@ def supervise_task(
     with lock_and_open(places, places.lock_for(place.folder), run) as stores:
         records = stores[1]
         with open_session(
-            run, places, stores, guardian, wishes, variables, lambda: _list_spared_pids(records, run)
+            run,
+            places,
+            stores=stores,
+            guardian=guardian,
+            wishes=wishes,
+            variables=variables,
+            spared=lambda: _list_spared_pids(records, run),
         ) as stage:
             record, now = msgspec.json.encode(request), time.time()
             parent = find_parent_run(variables)
             stage.runs.begin(
-                NewRun(run, KIND, place.folder, crew.adapter, record, stage.owner, now, parent, place.task)
+                NewRun(
+                    id=run,
+                    kind=KIND,
+                    folder=place.folder,
+                    agent=crew.adapter,
+                    request=record,
+                    owner=stage.owner,
+                    started_at=now,
+                    parent=parent,
+                    task=place.task,
+                )
             )
-            return _run_loop(run, request, places, variables, crew, stage, needs)
+            return _run_loop(run, request, places=places, variables=variables, crew=crew, stage=stage, needs=needs)
 
 
 def _run_loop(
     run: str,
     request: SuperviseRequest,
+    *,
     places: Paths,
     variables: Mapping[str, str],
     crew: wiring.AgentCommand,
@@ -109,33 +127,49 @@ def _run_loop(
     own = wiring.build_run_variables(run, place.folder, places.state)
     made = wiring.prepare_agent(crew, os.getcwd(), variables, stage.supervisor)
     keep = wiring.build_snapshots(
-        request.snapshots, run, find_paths(os.getcwd()), places.run_dir(run), variables, stage.supervisor
+        request.snapshots,
+        run,
+        tree=find_paths(os.getcwd()),
+        records=places.run_dir(run),
+        variables=variables,
+        processes=stage.supervisor,
     )
     attempt = AttemptRunner(
         run,
         place,
-        wiring.build_agent_runner(made, crew, agent, os.getcwd(), variables, own, stage.supervisor, keep),
-        "stream",
-        stage.inbox,
-        watchers,
-        record,
-        begun,
-        lambda: stage.supervisor.guardian_pid,
-        (agent.timeout_seconds, agent.idle_timeout_seconds),
+        caller=wiring.build_agent_runner(
+            made,
+            crew,
+            settings=agent,
+            folder=os.getcwd(),
+            variables=variables,
+            own=own,
+            processes=stage.supervisor,
+            keep=keep,
+        ),
+        mode="stream",
+        inbox=stage.inbox,
+        watchers=watchers,
+        record=record,
+        begun=begun,
+        guardian=lambda: stage.supervisor.guardian_pid,
+        limits=(agent.timeout_seconds, agent.idle_timeout_seconds),
     )
     world = SuperviseEffects(
         stage.inbox,
         attempt,
-        attempt.announce_restart,
-        marks.read_marks,
-        lambda: [child.run for child in _list_active_children(stage.attempts, run)],
-        lambda: find_unmet_dependencies(place, needs),
-        request.poll_interval,
+        restarting=attempt.announce_restart,
+        look=marks.read_marks,
+        active_children=lambda: [child.run for child in _list_active_children(stage.attempts, run)],
+        unmet=lambda: find_unmet_dependencies(place, needs),
+        poll_interval=request.poll_interval,
     )
     rules: Rules[DoneFileState] = Rules(DoneFilePolicy(request.restart_delay, request.wait_timeout), None)
-    journal = Journal(stage.runs, run, crew.adapter, watchers)
+    journal = Journal(stage.runs, run, agent=crew.adapter, watchers=watchers)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
-    stop = kernel.run_loop(rules, None, Began(limits), Clock(stage.inbox).observe, world.perform, journal.append)
+    stop = kernel.run_loop(
+        rules, None, fact=Began(limits), look=Clock(stage.inbox).observe, perform=world.perform, journal=journal.append
+    )
     if stop.outcome is Outcome.BLOCKED and (last := attempt.last):
         record(replace(last, status="stopped", error=stop.why))
     return stop

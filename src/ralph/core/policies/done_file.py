@@ -72,7 +72,7 @@ class DoneFilePolicy(Struct, frozen=True):
             return Await("dependencies")
         if state.ran:
             return Wait(self.restart_delay, "before the restart")
-        return RunAgent(Brief(0, 0))
+        return RunAgent(Brief(iteration=0, limit=0))
 
 
 def _describe_completion(left: tuple[str, ...]) -> str:

@@ -62,7 +62,7 @@ _COMMIT_SUBJECT_PATTERNS = {
 }
 
 
-class ReviewedState(Struct, frozen=True):
+class ReviewedState(Struct, frozen=True, kw_only=True):
     """What the loop holds to be true."""
 
     text: str = ""  # tasks.json: ours, not the agent's
@@ -78,7 +78,7 @@ class ReviewedState(Struct, frozen=True):
     begun: bool = False  # whether the plan was found to be one to work with
 
 
-class ReviewPolicy(Struct, frozen=True):
+class ReviewPolicy(Struct, frozen=True, kw_only=True):
     """The rule of `ralph story run`."""
 
     cap: int = 5
@@ -91,7 +91,7 @@ class ReviewPolicy(Struct, frozen=True):
         if self.earlier is None:
             return ReviewedState(), Survey()
         mode: IterationMode = next((mode for mode in ITERATION_MODES if mode == self.earlier.role), IMPLEMENT)
-        return ReviewedState(self.earlier.tasks, mode=mode, story=self.earlier.story), Survey()
+        return ReviewedState(text=self.earlier.tasks, mode=mode, story=self.earlier.story), Survey()
 
     def decide(
         self, state: ReviewedState, seen: Observation, tally: Tally, limits: Limits
@@ -102,7 +102,7 @@ class ReviewPolicy(Struct, frozen=True):
                 return self._judge_first_survey(surveyed, tally)
             case Surveyed() as surveyed:
                 return self._judge_survey(state, surveyed, tally)
-            case Reported("finished", text):
+            case Reported(outcome="finished", text=text):
                 return replace(state, claimed=extract_promise(text) == COMPLETION_PROMISE, trouble=""), Survey()
             case Reported() as reported:
                 return replace(state, claimed=False, trouble=reported.detail or reported.outcome), Survey()
@@ -122,11 +122,11 @@ class ReviewPolicy(Struct, frozen=True):
         tasks = missing if surveyed.text is None else parse_story_file(surveyed.text)
         if tasks.problems:
             return ReviewedState(), Stop(Outcome.UNUSABLE, " ".join(_limit_lines(tasks.problems)))
-        return self._choose_next(ReviewedState(surveyed.text or "", surveyed.head), tally)
+        return self._choose_next(ReviewedState(text=surveyed.text or "", head=surveyed.head), tally)
 
     def _judge_survey(self, state: ReviewedState, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
         before = parse_story_file(state.text)
-        found = repair_story_file(before, surveyed.text, state.mode, self.cap, self.skip_review)
+        found = repair_story_file(before, surveyed.text, mode=state.mode, cap=self.cap, skip_review=self.skip_review)
         text = render_story_file(found.tasks) if found.is_needed else surveyed.text or ""
         moved = text != state.text or surveyed.head != state.head
         left = {story.id for story in found.tasks.stories}
@@ -175,7 +175,15 @@ class ReviewPolicy(Struct, frozen=True):
             left = ", ".join(s.id for s in stories if not is_story_done(s, self.skip_review))
             feedback = (*_limit_lines([f"You promised COMPLETE, but these stories are not done: {left}."]), *feedback)
         state = replace(state, mode=mode, story=story.id, claimed=False, feedback=())
-        brief = Brief(0, 0, tuple(map(Feedback, feedback)), None, mode, story.id, state.text)
+        brief = Brief(
+            iteration=0,
+            limit=0,
+            feedback=tuple(map(Feedback, feedback)),
+            budget_usd=None,
+            role=mode,
+            story=story.id,
+            tasks=state.text,
+        )
         return state, RunAgent(brief)
 
     def _choose_story(self, stories: tuple[Story, ...], mode: IterationMode) -> Story | None:

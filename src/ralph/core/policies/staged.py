@@ -29,7 +29,7 @@ MAX_ITERATIONS_REASON = "Max iterations reached without completion promise"
 REPAIR_ROLE = "coder"  # whose turn it is when someone asks for changes
 
 
-class StagePlan(Struct, frozen=True):
+class StagePlan(Struct, frozen=True, kw_only=True):
     """One agent's part."""
 
     role: str
@@ -38,7 +38,7 @@ class StagePlan(Struct, frozen=True):
     loops: bool = True  # False: one single pass
 
 
-class StagedState(Struct, frozen=True):
+class StagedState(Struct, frozen=True, kw_only=True):
     """Where the task is."""
 
     stage: int = 0
@@ -50,7 +50,7 @@ class StagedState(Struct, frozen=True):
     stillness: Streak = Streak()
 
 
-class PipelinePolicy(Struct, frozen=True):
+class PipelinePolicy(Struct, frozen=True, kw_only=True):
     """The rule of `ralph execute` for one task."""
 
     task: str
@@ -100,11 +100,11 @@ class PipelinePolicy(Struct, frozen=True):
         if not has_promise(reported.text, self.loose):
             # Work that goes on without a promise is no failure; work that stands still is another matter.
             return self._retry_or_stop(replace(state, failures=Streak()), NO_PROMISE_REASON)
-        return state, Verify(plan.role, state.turn, plan.limit, reported.text)
+        return state, Verify(role=plan.role, turn=state.turn, turns=plan.limit, text=reported.text)
 
     def _advance_stage(self, state: StagedState) -> tuple[StagedState, Decision]:
         if state.stage + 1 < len(self.stages):
-            return self._run_stage(StagedState(state.stage + 1, sends=state.sends))
+            return self._run_stage(StagedState(stage=state.stage + 1, sends=state.sends))
         if self.lands:
             return state, Land()
         return state, Stop(Outcome.COMPLETED, f"{self.task} passed {', '.join(plan.role for plan in self.stages)}")
@@ -136,14 +136,14 @@ class PipelinePolicy(Struct, frozen=True):
         if state.sends >= self.max_send_backs:
             why = f"{by} sent it back more than {self.max_send_backs} times: {wanted}"
             return state, Stop(Outcome.EXHAUSTED, why)
-        return self._run_stage(StagedState(repairs, sends=state.sends + 1, changes=wanted))
+        return self._run_stage(StagedState(stage=repairs, sends=state.sends + 1, changes=wanted))
 
     def _handle_landing(self, state: StagedState, landed: Landed) -> tuple[StagedState, Decision]:
         if landed.done:
             return state, Stop(Outcome.COMPLETED, f"{self.task} passed every stage and landed as {landed.commit[:12]}")
         if landed.stale:
             return self._run_stage(
-                StagedState(state.stage, sends=state.sends), "The tree has changed since it was verified."
+                StagedState(stage=state.stage, sends=state.sends), "The tree has changed since it was verified."
             )
         if landed.red:
             return self._send_back(state, "landing", f"On the merged tree: {landed.red}")
@@ -151,14 +151,26 @@ class PipelinePolicy(Struct, frozen=True):
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
             return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
         text = f"The target branch has moved and conflicts in: {landed.conflict}. Merge it here, resolve, commit."
-        brief = Brief(0, 0, (Feedback(text),), None, self.stages[0].role, self.task)
+        brief = Brief(
+            iteration=0, limit=0, feedback=(Feedback(text),), budget_usd=None, role=self.stages[0].role, story=self.task
+        )
         return replace(state, resolving=True), RunAgent(brief)
 
     def _run_stage(self, state: StagedState, reason: str = "") -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
         feedback = (Feedback(reason),) if reason else ()
         turn = state.turn + 1
-        brief = Brief(0, 0, feedback, None, plan.role, self.task, turn=turn, turns=plan.limit, changes=state.changes)
+        brief = Brief(
+            iteration=0,
+            limit=0,
+            feedback=feedback,
+            budget_usd=None,
+            role=plan.role,
+            story=self.task,
+            turn=turn,
+            turns=plan.limit,
+            changes=state.changes,
+        )
         return state, RunAgent(brief)
 
 

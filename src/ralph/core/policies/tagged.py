@@ -29,7 +29,7 @@ class TaggedState(Struct, frozen=True):
     worked: bool = False  # an agent ran since the last check: else it is the baseline that was checked
 
 
-class TagPolicy(Struct, frozen=True):
+class TagPolicy(Struct, frozen=True, kw_only=True):
     """The rule of `ralph run`."""
 
     gates: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class TagPolicy(Struct, frozen=True):
     def begin(self, limits: Limits) -> tuple[TaggedState, Decision]:
         """Start with the baseline where asked for."""
         return TaggedState(), Check(self.gates, 0) if self.baseline and self.gates else RunAgent(
-            Brief(1, limits.iterations)
+            Brief(iteration=1, limit=limits.iterations)
         )
 
     def decide(
@@ -79,4 +79,4 @@ class TagPolicy(Struct, frozen=True):
 
 
 def _run_again(feedback: tuple[Feedback, ...] = ()) -> Decision:
-    return RunAgent(Brief(0, 0, feedback))
+    return RunAgent(Brief(iteration=0, limit=0, feedback=feedback))

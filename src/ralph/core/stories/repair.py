@@ -37,7 +37,7 @@ _UNSTARTED_FIELDS: Mapping[str, object] = {
 }
 
 
-class Repair(Struct, frozen=True):
+class Repair(Struct, frozen=True, kw_only=True):
     """What tasks.json is to hold, and why that is not what the agent left."""
 
     tasks: StoryFile
@@ -51,12 +51,16 @@ class Repair(Struct, frozen=True):
         return bool(self.undone or self.approved)
 
 
-def repair_story_file(before: StoryFile, text: str | None, mode: IterationMode, cap: int, skip_review: bool) -> Repair:
+def repair_story_file(
+    before: StoryFile, text: str | None, *, mode: IterationMode, cap: int, skip_review: bool
+) -> Repair:
     """Judges the file (None: there is none) against the one before, which was valid, and undoes what was illegal."""
     after = StoryFile({}, ["tasks.json is missing."]) if text is None else parse_story_file(text)
     if not _is_repairable(after) or (before.stories and not after.document["userStories"]):
         problems = after.problems or ("tasks.json has no user stories left.",)
-        return Repair(before, problems, ("tasks.json was put back as it was before this iteration",))
+        return Repair(
+            tasks=before, problems=problems, undone=("tasks.json was put back as it was before this iteration",)
+        )
     document = deepcopy(after.document)
     _fix_types(before, document)
     stories = _parse_stories(document)
@@ -74,12 +78,14 @@ def repair_story_file(before: StoryFile, text: str | None, mode: IterationMode, 
         )
         found += [*find_invariant_problems(stories, cap), *find_transition_problems(states, stories, mode, priorities)]
         subject = find_subject(states, stories, mode, priorities)
-        _undo_illegal_changes(before, document, stories, subject, mode)
+        _undo_illegal_changes(before, document, after=stories, subject=subject, mode=mode)
         _keep_notes(before, document)
         _keep_invariants(before, document, cap)
         approved += _approve_at_cap(document, subject, mode, cap)
     undone = _describe_differences(after.document, document, but=approved)
-    return Repair(validate_document(document), tuple(found), tuple(undone), tuple(approved))
+    return Repair(
+        tasks=validate_document(document), problems=tuple(found), undone=tuple(undone), approved=tuple(approved)
+    )
 
 
 def render_story_file(tasks: StoryFile) -> str:
@@ -137,7 +143,7 @@ def _default_story(raw: JsonObject, priority: float) -> JsonObject:
 
 
 def _undo_illegal_changes(
-    before: StoryFile, document: JsonObject, after: Sequence[Story], subject: Story | None, mode: IterationMode
+    before: StoryFile, document: JsonObject, *, after: Sequence[Story], subject: Story | None, mode: IterationMode
 ) -> None:
     known = _index_by_id(before.document)
     states = take_review_snapshot(before.stories)

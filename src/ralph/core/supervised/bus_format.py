@@ -48,7 +48,7 @@ class AppendPoint(Struct, frozen=True):
     separator: bytes
 
 
-class _EntrySpan(Struct, frozen=True):
+class _EntrySpan(Struct, frozen=True, kw_only=True):
     """Where an entry lies. `close` is where its header ends, -1 when it does not."""
 
     start: int
@@ -119,7 +119,7 @@ def _find_complete_entries(data: bytes) -> tuple[list[_EntrySpan], int]:
     if rule is None:
         return frames, end
     if last:  # the rule may begin the next entry
-        frames[-1] = _EntrySpan(last.start, last.head, last.close, last.body, rule)
+        frames[-1] = _EntrySpan(start=last.start, head=last.head, close=last.close, body=last.body, end=rule)
     return frames, rule
 
 
@@ -132,11 +132,13 @@ def _find_entries(data: bytes) -> Iterator[_EntrySpan]:
             closed = rule
         elif rule.lastgroup:
             if opened and closed:
-                yield _EntrySpan(opened.start(), opened.end(), closed.start(), closed.end(), rule.start())
+                yield _EntrySpan(
+                    start=opened.start(), head=opened.end(), close=closed.start(), body=closed.end(), end=rule.start()
+                )
             opened, closed = rule, None
     if opened:
         close, body = (closed.start(), closed.end()) if closed else (-1, len(data))
-        yield _EntrySpan(opened.start(), opened.end(), close, body, len(data))
+        yield _EntrySpan(start=opened.start(), head=opened.end(), close=close, body=body, end=len(data))
 
 
 def _is_complete_entry(data: bytes, last: _EntrySpan) -> bool:
@@ -201,7 +203,7 @@ def _parse_legacy_lines(data: bytes, first_line: int) -> Iterator[Message]:
         ts = _parse_time(found[1].strip()) if found else None
         if found and ts:
             type_ = canonicalize_type((found[2] or "INFO").upper())
-            yield Message(_make_legacy_id(number), ts, type_, found[3].strip())
+            yield Message(msg_id=_make_legacy_id(number), ts=ts, type=type_, body=found[3].strip())
 
 
 def _make_legacy_id(line: int) -> str:

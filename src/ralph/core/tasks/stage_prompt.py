@@ -109,7 +109,7 @@ what must change, where, and why
 (outside any code fence) The task then goes back to the coder with that text."""
 
 
-class StageBrief(Struct, frozen=True):
+class StageBrief(Struct, frozen=True, kw_only=True):
     """All that one agent run of a stage is told."""
 
     task: Task

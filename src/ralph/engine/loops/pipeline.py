@@ -44,7 +44,7 @@ UNVERIFIED_REASON = "Its promise has not been looked at"
 RESOLVED_CONFLICT_REASON = "It was to resolve a merge conflict"
 
 
-class StageSetup(Struct, frozen=True):
+class StageSetup(Struct, frozen=True, kw_only=True):
     """What one stage works with."""
 
     criteria: CompletionCriteria
@@ -53,7 +53,7 @@ class StageSetup(Struct, frozen=True):
     merged_tree_criteria: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
 
 
-class TaskRunConfig(Struct, frozen=True):
+class TaskRunConfig(Struct, frozen=True, kw_only=True):
     """What one task is told once."""
 
     run: str
@@ -63,7 +63,7 @@ class TaskRunConfig(Struct, frozen=True):
     loose: bool = False
 
 
-class TaskBoard(Struct, frozen=True):
+class TaskBoard(Struct, frozen=True, kw_only=True):
     """What the board says and is told. Every write has a key: a repeat is harmless."""
 
     entry: Callable[[], Entry]
@@ -73,7 +73,7 @@ class TaskBoard(Struct, frozen=True):
     settle: Callable[[float | None], object]  # what it cost in the end
 
 
-class Workspace(Struct, frozen=True):
+class Workspace(Struct, frozen=True, kw_only=True):
     """The work tree, through git."""
 
     folder: str
@@ -90,6 +90,7 @@ class PipelineEffects:
         self,
         terms: TaskRunConfig,
         parts: Mapping[str, StageSetup],
+        *,
         desk: TaskBoard,
         site: Workspace,
         verify: Callable[[Claim, CompletionCriteria], Verdict],
@@ -113,7 +114,7 @@ class PipelineEffects:
             case RunAgent(brief):
                 with self._board.reserve() as usd:
                     return self._run_agent(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET_REASON)
-            case Verify(role, turn, _, text):
+            case Verify(role=role, turn=turn, turns=_, text=text):
                 return self._verify_promise(cast("Role", role), turn, text)
             case Land(proven):
                 return self._land(proven)
@@ -133,11 +134,18 @@ class PipelineEffects:
             self._record_start(brief, role, part.criteria.promise)
         prompt = self._build_prompt(brief, part) if brief.turns else _build_conflict_prompt(brief)
         budget = min((usd for usd in (brief.budget_usd, lent) if usd is not None), default=None)
-        call = AgentRequest(prompt, "stream", self._name_call_files(), brief.iteration, budget, _build_variables(brief))
+        call = AgentRequest(
+            prompt=prompt,
+            mode="stream",
+            files=self._name_call_files(),
+            iteration=brief.iteration,
+            budget_usd=budget,
+            environment=_build_variables(brief),
+        )
         try:
             reported = part.runner.run(call, self._watchers)
         except RalphError as error:
-            reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
+            reported = Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip())
         if reported is None:
             return Interrupted(self._inbox.poll_interruption())
         self._board.settle(reported.cost_usd)
@@ -154,20 +162,27 @@ class PipelineEffects:
             emit(self._watchers, self._iteration, Noted(f"sent back by {entry.task.stage}: {wanted}"))
         changes += [
             board.StageEntered(brief.story, role),
-            board.IterationBegun(brief.story, role, brief.turn, brief.turns, promise, now),
+            board.IterationBegun(
+                task=brief.story,
+                stage=role,
+                iteration=brief.turn,
+                max_iterations=brief.turns,
+                completion_promise=promise,
+                at=now,
+            ),
         ]
         self._record(changes)
 
     def _build_prompt(self, brief: Brief, part: StageSetup) -> str:
         told = StageBrief(
-            self._board.entry().task,
-            brief.role,
-            part.criteria,
-            brief.turn,
-            brief.turns,
-            self._config.specification,
-            _select_recent_failures(self._board.list_attempts(brief.role)) if brief.turn > 1 else (),
-            brief.changes,
+            task=self._board.entry().task,
+            agent=brief.role,
+            criteria=part.criteria,
+            iteration=brief.turn,
+            limit=brief.turns,
+            specification=self._config.specification,
+            attempts=_select_recent_failures(self._board.list_attempts(brief.role)) if brief.turn > 1 else (),
+            changes=brief.changes,
         )
         text = render_loop_prompt(told) if part.loops else render_single_pass_prompt(told)
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)
@@ -180,7 +195,14 @@ class PipelineEffects:
         promised = content and has_promise(reported.text, self._config.loose)
         milliseconds = int(reported.seconds * 1000)
         spent = board.CostRecorded(
-            task, role, turn, now, reported.cost_usd, usage.input_tokens, usage.output_tokens, run
+            task=task,
+            stage=role,
+            iteration=turn,
+            at=now,
+            cost_usd=reported.cost_usd,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            run=run,
         )
         reason = (
             RESOLVED_CONFLICT_REASON
@@ -191,7 +213,17 @@ class PipelineEffects:
         )
         goes_on = turn < brief.turns
         ended = IterationEnded(
-            task, role, turn, brief.turns, promised, goes_on, milliseconds, now, reported.outcome, run, reason
+            task=task,
+            stage=role,
+            iteration=turn,
+            max_iterations=brief.turns,
+            promise_found=promised,
+            continuing=goes_on,
+            duration_ms=milliseconds,
+            at=now,
+            outcome=reported.outcome,
+            run=run,
+            reason=reason,
         )
         self._open_iteration = ended if promised else None
         self._record([spent, ended])
@@ -200,22 +232,22 @@ class PipelineEffects:
     def _verify_promise(self, role: Role, turn: int, text: str) -> Fact:
         criteria = self._stages[role].criteria
         title = f"{role}: {criteria.verification_method.value}"
-        verdict = self._run_verification(title, role, criteria, text, self._workspace.folder)
+        verdict = self._run_verification(title, role, criteria=criteria, text=text, folder=self._workspace.folder)
         if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption() or "interrupted")
         attempt = VerificationAttempt(
-            turn,
-            True,
-            verdict.verified,
-            verdict.reason,
-            format_iso_time(time.time()),
-            role,
-            verdict.method,
-            verdict.digest,
-            verdict.seconds,
-            verdict.cost_usd,
-            verdict.notes,
-            verdict.detail,
+            iteration=turn,
+            promise_found=True,
+            verified=verdict.verified,
+            reason=verdict.reason,
+            timestamp=format_iso_time(time.time()),
+            agent=role,
+            method=verdict.method,
+            digest=verdict.digest,
+            seconds=verdict.seconds,
+            cost_usd=verdict.cost_usd,
+            notes=verdict.notes,
+            detail=verdict.detail,
         )
         task, run = self._board.entry().task.id, self._config.run
         reason = "Completion verified" if verdict.verified else f"Verification failed: {verdict.reason}"
@@ -224,31 +256,39 @@ class PipelineEffects:
             board.Attempted(task, attempt, run),
         ]
         if verdict.cost_usd is not None:
-            changes.append(board.CostRecorded(task, role, turn, time.time(), verdict.cost_usd, run=run))
+            changes.append(
+                board.CostRecorded(
+                    task=task, stage=role, iteration=turn, at=time.time(), cost_usd=verdict.cost_usd, run=run
+                )
+            )
         if verdict.verified:
             self._proofs[role] = text
             changes += self._build_pass_changes(task, role)
         self._record(changes)
-        return Verified(verdict.verified, verdict.reason, verdict.cost_usd)
+        return Verified(verified=verdict.verified, reason=verdict.reason, cost_usd=verdict.cost_usd)
 
-    def _run_verification(self, title: str, role: str, criteria: CompletionCriteria, text: str, folder: str) -> Verdict:
+    def _run_verification(
+        self, title: str, role: str, *, criteria: CompletionCriteria, text: str, folder: str
+    ) -> Verdict:
         spec = self._board.entry().task.completion_spec
         claim = Claim(
-            criteria.promise,
-            text,
-            folder,
-            self._config.environment,
-            role,
-            spec.outcome if spec else "",
-            tuple(spec.acceptance_criteria) if spec else (),
-            self._workspace.diff,
-            self._workspace.tree() if folder == self._workspace.folder else "",
-            self._config.loose,
+            promise=criteria.promise,
+            output=text,
+            folder=folder,
+            environment=self._config.environment,
+            agent=role,
+            outcome=spec.outcome if spec else "",
+            acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),
+            diff=self._workspace.diff,
+            tree=self._workspace.tree() if folder == self._workspace.folder else "",
+            loose=self._config.loose,
         )
         emit(self._watchers, self._iteration, GateStarted(title))
         verdict = self._verify(claim, criteria)
         notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
-        ended = GateEnded(title, verdict.verified, None, verdict.seconds, detail=verdict.reason)
+        ended = GateEnded(
+            gate=title, passed=verdict.verified, exit_code=None, seconds=verdict.seconds, detail=verdict.reason
+        )
         emit(self._watchers, self._iteration, *notes, ended)
         return verdict
 
@@ -269,9 +309,9 @@ class PipelineEffects:
     # -- landing --------------------------------------------------------------------------------
     def _land(self, proven: str) -> Fact:
         if proven and self._workspace.tree() != proven:
-            return Landed(False, stale=True)
+            return Landed(done=False, stale=True)
         if problem := self._workspace.commit_leftovers(f"ralph: {self._board.entry().task.id}"):
-            return Landed(False, problem=problem)
+            return Landed(done=False, problem=problem)
         landed = self._workspace.land(self._check_merged_tree)
         self.landed_commit = landed.commit
         if not landed.done and self._inbox.poll_stop_grace() is not None:
@@ -284,7 +324,9 @@ class PipelineEffects:
             if part.merged_tree_criteria is not None:
                 said = self._proofs.get(role) or f"<promise>{part.criteria.promise}</promise>"
                 title = f"{role}: {part.merged_tree_criteria.verification_method.value} on the merged tree"
-                verdict = self._run_verification(title, role, part.merged_tree_criteria, said, folder)
+                verdict = self._run_verification(
+                    title, role, criteria=part.merged_tree_criteria, text=said, folder=folder
+                )
                 return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
         return ""
 

@@ -31,7 +31,7 @@ from ralph.model.loop import (
 from ralph.model.ports import Evidence, Gate, Inbox, OutputMode, Watcher
 
 
-class RunConfig(Struct, frozen=True):
+class RunConfig(Struct, frozen=True, kw_only=True):
     """What a run is told once."""
 
     folder: str  # where agents and gates work
@@ -50,6 +50,7 @@ class RunEffects:
         self,
         around: RunConfig,
         caller: AgentRunner,
+        *,
         prompt: Callable[[], str],
         gates: Mapping[str, Gate],
         inbox: Inbox,
@@ -93,7 +94,7 @@ class RunEffects:
             reported = self._call_agent(prompt, self._config.mode, brief.budget_usd, self._watchers)
         except RalphError as error:
             lasting = isinstance(error, ConfigError)
-            return Reported("unusable", detail=f"{error.message}. {error.hint}".strip(), lasting=lasting)
+            return Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip(), lasting=lasting)
         if reported is None:
             return Interrupted(self._inbox.poll_interruption())
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
@@ -104,10 +105,10 @@ class RunEffects:
         where there is none to keep."""
         reported = self._call_agent(question, "text" if budget is None else "stream", budget, ())
         if reported is None:
-            return AgentReply("", "interrupted")
+            return AgentReply(text="", problem="interrupted")
         answered = reported.outcome in ("finished", "refused", "empty")
         problem = "" if answered else f"commit message: {reported.detail}"
-        return AgentReply(reported.text, problem, reported.cost_usd, reported.usage)
+        return AgentReply(text=reported.text, problem=problem, cost_usd=reported.cost_usd, usage=reported.usage)
 
     def _call_agent(
         self, prompt: str, mode: OutputMode, budget: float | None, watchers: Sequence[Watcher]
@@ -115,7 +116,17 @@ class RunEffects:
         self._calls += 1
         variables = {"RALPH_ITERATION": str(self._iteration)}
         papers = name_call_files(self._config.run_dir, self._calls, self._config.dot_ralph)
-        return self._runner.run(AgentRequest(prompt, mode, papers, self._iteration, budget, variables), watchers)
+        return self._runner.run(
+            AgentRequest(
+                prompt=prompt,
+                mode=mode,
+                files=papers,
+                iteration=self._iteration,
+                budget_usd=budget,
+                environment=variables,
+            ),
+            watchers,
+        )
 
     def _find_completion_files(self) -> tuple[str, ...]:
         names = (signal[5:] for signal in self._config.signals if signal.startswith("file:"))
@@ -143,7 +154,15 @@ def run_gates(gates: Sequence[Gate], evidence: Evidence, inbox: Inbox, watchers:
         emit(
             watchers,
             number,
-            GateEnded(title, result.passed, result.exit_code, result.seconds, action, result.log, result.reason),
+            GateEnded(
+                gate=title,
+                passed=result.passed,
+                exit_code=result.exit_code,
+                seconds=result.seconds,
+                action=action,
+                log=result.log,
+                detail=result.reason,
+            ),
             Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
         )
         if result.trouble:

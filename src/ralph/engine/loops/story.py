@@ -45,7 +45,9 @@ class GitReader:
     def run_git(self, *words: str) -> str:
         """What it printed; empty when it failed."""
         output = Excerpt(1 << 20, 0)
-        command = Command((self._git, *words), self._environment, self._folder, timeout=GIT_READ_TIMEOUT_SECONDS)
+        command = Command(
+            argv=(self._git, *words), environment=self._environment, cwd=self._folder, timeout=GIT_READ_TIMEOUT_SECONDS
+        )
         exited = self._processes.run(command, output.write, len)
         return output.text() if exited.code == 0 else ""
 
@@ -67,6 +69,7 @@ class StoryEffects:
         self,
         place: StoryPaths,
         records: str,
+        *,
         caller: AgentRunner,
         marker: MarkerFile,
         repository: GitReader,
@@ -108,18 +111,18 @@ class StoryEffects:
             self._marker.write(brief)
             emit_debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
             call = AgentRequest(
-                prompt,
-                "stream",
-                name_call_files(self._run_dir, self._calls),
-                brief.iteration,
-                brief.budget_usd,
-                _build_variables(brief),
+                prompt=prompt,
+                mode="stream",
+                files=name_call_files(self._run_dir, self._calls),
+                iteration=brief.iteration,
+                budget_usd=brief.budget_usd,
+                environment=_build_variables(brief),
             )
             reported = self._runner.run(call, self._watchers)
         except RalphError as error:
-            return Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
+            return Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip())
         except OSError as error:
-            return Reported("unusable", detail=f"cannot write {error.filename}: {error.strerror}.")
+            return Reported(outcome="unusable", detail=f"cannot write {error.filename}: {error.strerror}.")
         return Interrupted(self._inbox.poll_interruption()) if reported is None else reported
 
     def _survey(self) -> Surveyed:

@@ -26,6 +26,7 @@ class SuperviseEffects:
         self,
         inbox: Inbox,
         attempt: Callable[[Brief], Fact],
+        *,
         restarting: Callable[[], object],
         look: Callable[[], Looked],
         active_children: Callable[[], Sequence[str]],

@@ -26,6 +26,7 @@ class AttemptRunner:
         self,
         run: str,
         place: TaskPaths,
+        *,
         caller: AgentRunner,
         mode: OutputMode,
         inbox: Inbox,
@@ -40,7 +41,7 @@ class AttemptRunner:
         self._read_guardian_pid = guardian
         self._timeout, self._idle_timeout = limits
         self._count = 0
-        self._brief = Brief(0, 0)
+        self._brief = Brief(iteration=0, limit=0)
         self.last: AttemptRecord | None = None
 
     def __call__(self, brief: Brief) -> Fact:
@@ -51,16 +52,16 @@ class AttemptRunner:
         try:
             prompt = self._build_prompt(attempt, brief)
             call = AgentRequest(
-                prompt,
-                self._mode,
-                _name_attempt_files(attempt.folder),
-                brief.iteration,
-                brief.budget_usd,
-                _build_variables(attempt, self._place),
+                prompt=prompt,
+                mode=self._mode,
+                files=_name_attempt_files(attempt.folder),
+                iteration=brief.iteration,
+                budget_usd=brief.budget_usd,
+                environment=_build_variables(attempt, self._place),
             )
             reported = self._runner.run(call, self._watchers)
         except RalphError as error:
-            reported = Reported("unusable", detail=f"{error.message}. {error.hint}".strip())
+            reported = Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip())
         if reported is None:
             by = self._inbox.poll_interruption()
             self._record_end(replace(attempt, ended_at=time.time(), status="stopped", error=by))
@@ -107,7 +108,16 @@ class AttemptRunner:
         os.makedirs(folder, exist_ok=True)
         previous = self.last.id if self.last else None
         project, number = self._place.project, brief.iteration - 1
-        return AttemptRecord(name, self._run, number, previous, project, folder, self._read_guardian_pid(), time.time())
+        return AttemptRecord(
+            name,
+            self._run,
+            number=number,
+            previous=previous,
+            project=project,
+            folder=folder,
+            pid=self._read_guardian_pid(),
+            started_at=time.time(),
+        )
 
     def _build_prompt(self, attempt: AttemptRecord, brief: Brief) -> str:
         path = self._place.path(TASK_FILE)

@@ -30,7 +30,7 @@ LogTone = Literal["said", "faint", "tool", "good", "bad", "warning", "heading"]
 MAX_LOG_LINE_CELLS = 300  # cells of a line
 
 
-class LogLine(Struct, frozen=True, gc=False):  # a thousand of them
+class LogLine(Struct, frozen=True, gc=False, kw_only=True):  # a thousand of them
     """An event as it is shown."""
 
     at: float
@@ -50,7 +50,7 @@ class LogFormatter:
         """None for what is not worth a line."""
         tone, text = self._describe_event(heard.event)
         short = one_line(text, MAX_LOG_LINE_CELLS, self._glyphs.ellipsis)
-        return LogLine(heard.at, heard.label, heard.role, tone, short) if short else None
+        return LogLine(at=heard.at, who=heard.label, role=heard.role, tone=tone, text=short) if short else None
 
     def format_activity(self, event: Event) -> str | None:
         """What its agent does from now on; None: as before."""

@@ -164,7 +164,7 @@ def test_the_plain_board_tells_who_works_on_what(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(room.folder)
     room.put("Implement authentication", "Second", "Third", *(f"More {number}" for number in range(60)))
     room.begin("run-1", "TASK-001", jobs=2)
-    room.iterate("TASK-001", 3, 15, ago=323)
+    room.iterate("TASK-001", 3, most=15, ago=323)
     room.block("TASK-002", "needs a key")
     result = CliRunner().invoke(command, ["--glyphs", "emoji"], catch_exceptions=False)
     assert "Coder 1\n  TASK-001  Implement authentication  🔄 Coder (3/15)\n" in result.output

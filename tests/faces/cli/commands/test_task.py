@@ -201,22 +201,46 @@ def lived(id_: str) -> None:
     with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1", among=[id_])
         no = VerificationAttempt(
-            1, True, False, "Command exited with 1, expected 0", "2024-01-15T10:30:00Z", "coder", "external", "ab" * 32
+            iteration=1,
+            promise_found=True,
+            verified=False,
+            reason="Command exited with 1, expected 0",
+            timestamp="2024-01-15T10:30:00Z",
+            agent="coder",
+            method="external",
+            digest="ab" * 32,
         )
         yes = VerificationAttempt(
-            2, True, True, "External verification passed", "2024-01-15T10:35:00Z", "coder", "external"
+            iteration=2,
+            promise_found=True,
+            verified=True,
+            reason="External verification passed",
+            timestamp="2024-01-15T10:35:00Z",
+            agent="coder",
+            method="external",
         )
         tasks.apply(
             [
-                IterationBegun(id_, "coder", 1, 15, "P", 1.0),
+                IterationBegun(task=id_, stage="coder", iteration=1, max_iterations=15, completion_promise="P", at=1.0),
                 Attempted(id_, no),
-                IterationEnded(id_, "coder", 1, 15, False, True, 500, 1.0, "finished", reason=NO_PROMISE_REASON),
+                IterationEnded(
+                    task=id_,
+                    stage="coder",
+                    iteration=1,
+                    max_iterations=15,
+                    promise_found=False,
+                    continuing=True,
+                    duration_ms=500,
+                    at=1.0,
+                    outcome="finished",
+                    reason=NO_PROMISE_REASON,
+                ),
                 Attempted(id_, yes),
-                CostRecorded(id_, "coder", 1, 1.0, 1.25),
+                CostRecorded(task=id_, stage="coder", iteration=1, at=1.0, cost_usd=1.25),
                 StagePassed(id_, "coder"),
                 StageEntered(id_, "reviewer"),
                 SentBack(id_, "Rename it\nand test it", 1.0),
-                GaveUp(id_, 15, "bye"),
+                GaveUp(task=id_, iterations_used=15, last_output="bye"),
             ],
             "lived",
         )
@@ -248,7 +272,16 @@ def test_show_tells_the_criteria_and_every_attempt() -> None:  # 002-25, 000-22
 def test_show_tells_what_was_verified_otherwise_or_by_hand() -> None:  # 002-24, 002-25
     create("T-1")
     note = "semantic verification failed, string_match instead for this iteration: it crashed"
-    found = VerificationAttempt(0, True, True, "Promise found in output", "now", "qa", "semantic", notes=(note,))
+    found = VerificationAttempt(
+        iteration=0,
+        promise_found=True,
+        verified=True,
+        reason="Promise found in output",
+        timestamp="now",
+        agent="qa",
+        method="semantic",
+        notes=(note,),
+    )
     with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.apply([Attempted("T-1", found)], "found")
     shown = ralph_task("show", "T-1").output.splitlines()
@@ -365,7 +398,15 @@ def test_list_shows_work_first_then_what_is_ready_then_what_waits() -> None:
     ralph_task("edit", "T-wait", "--depends-on", "T-low", "--depends-on", "T-blocked")
     with open_board(places.find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1", among=["T-work"])
-        tasks.apply([IterationBegun("T-work", "coder", 3, 15, "P", 1.0), Blocked("T-blocked", "why")], "k")
+        tasks.apply(
+            [
+                IterationBegun(
+                    task="T-work", stage="coder", iteration=3, max_iterations=15, completion_promise="P", at=1.0
+                ),
+                Blocked("T-blocked", "why"),
+            ],
+            "k",
+        )
     assert ralph_task("list").output.splitlines() == [
         "● T-work     cut off at coder 3/15  p1  Do T-work",  # there is no such run
         "○ T-low      todo                   p3  Do T-low",
@@ -461,7 +502,19 @@ def test_the_graph_reads_down_in_the_order_of_work() -> None:
 
 def test_a_very_long_chain_is_cut_where_nobody_reads_on() -> None:
     cards = [
-        TaskCard(f"T-{n}", "auth", "x", "todo", None, 2, 0, 0, "", (f"T-{n - 1}",) if n else ()) for n in range(3000)
+        TaskCard(
+            f"T-{n}",
+            "auth",
+            title="x",
+            status="todo",
+            stage=None,
+            priority=2,
+            iteration=0,
+            max_iterations=0,
+            worker="",
+            needs=(f"T-{n - 1}",) if n else (),
+        )
+        for n in range(3000)
     ]
     lines = TaskGraph(cards).render_text().splitlines()
     assert len(lines) == MAX_GRAPH_DEPTH + 2

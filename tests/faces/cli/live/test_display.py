@@ -87,12 +87,43 @@ def shown(look: TerminalStyle, *events: Event) -> list[str]:
 
 
 COMPLETE = "Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)"
-FINISHED = AgentEnded(1, "finished", "", 367.2, 5.76, Usage(1_234_567, 45_000, 800_000, 50_000), 58, 4)
-READ = (ToolStarted("1", "Read", "path"), ToolEnded("1", "package main", None, 45, 1234))
+FINISHED = AgentEnded(
+    iteration=1,
+    outcome="finished",
+    detail="",
+    seconds=367.2,
+    cost_usd=5.76,
+    usage=Usage(1_234_567, 45_000, 800_000, 50_000),
+    tools=58,
+    errors=4,
+)
+READ = (
+    ToolStarted(id="1", name="Read", summary="path"),
+    ToolEnded("1", "package main", error=None, lines=45, chars=1234),
+)
 TODOS = Planned((Todo("Read the file", "done"), Todo("Edit the code", "active"), Todo("Run tests")))
-VERIFICATION = GateEnded("coder: external", False, None, 0.1, detail="Command exited with 2, expected 0")
-GATE = GateEnded("make test", False, 2, 1.2, "APPEND", ".ralph/guardrail_001_make_test.log", "2 failed")
-ENDED = RunEnded("r1", "completed", "agent claimed DONE", 0, 3, 367, 0.71, Usage(184_000, 9_000))
+VERIFICATION = GateEnded(
+    gate="coder: external", passed=False, exit_code=None, seconds=0.1, detail="Command exited with 2, expected 0"
+)
+GATE = GateEnded(
+    gate="make test",
+    passed=False,
+    exit_code=2,
+    seconds=1.2,
+    action="APPEND",
+    log=".ralph/guardrail_001_make_test.log",
+    detail="2 failed",
+)
+ENDED = RunEnded(
+    run="r1",
+    outcome="completed",
+    why="agent claimed DONE",
+    exit_code=0,
+    iterations=3,
+    seconds=367,
+    cost_usd=0.71,
+    usage=Usage(184_000, 9_000),
+)
 
 LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
     "a tool and its result": (
@@ -119,7 +150,7 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
         },
     ),
     "a tool's error": (
-        (ToolStarted("1", "Bash"), ToolEnded("1", "", "exit code 1: no", 1, 15)),
+        (ToolStarted(id="1", name="Bash"), ToolEnded("1", "", error="exit code 1: no", lines=1, chars=15)),
         {
             "emoji": ["⏺ Bash", "❌ Error ← Bash (1 line, 15 chars)", "  ⎿  exit code 1: no"],
             "unicode": ["● Bash", "✗ Error ← Bash (1 line, 15 chars)", "  └ exit code 1: no"],
@@ -157,7 +188,7 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
         {"emoji": [f"✅ {COMPLETE}"], "unicode": [f"✓ {COMPLETE}"], "ascii": [f"[OK] {COMPLETE}"]},
     ),
     "an agent that did not": (
-        (AgentEnded(1, "timed_out", "No end after 60s.", 60.0, 0.1),),
+        (AgentEnded(iteration=1, outcome="timed_out", detail="No end after 60s.", seconds=60.0, cost_usd=0.1),),
         {
             "emoji": ["❌ No end after 60s. · 1m · $0.10"],
             "unicode": ["✗ No end after 60s. · 1m · $0.10"],
@@ -165,7 +196,12 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
         },
     ),
     "guardrails": (
-        (GateStarted("make lint"), GateEnded("make lint", True, 0, 0.3), GATE, VERIFICATION),
+        (
+            GateStarted("make lint"),
+            GateEnded(gate="make lint", passed=True, exit_code=0, seconds=0.3),
+            GATE,
+            VERIFICATION,
+        ),
         {
             "emoji": [
                 '🔍 Guardrail "make lint" started',
@@ -197,7 +233,7 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
         },
     ),
     "a run's beginning and an iteration's": (
-        (RunStarted("r1", "claude", 10), IterationStarted(3, 10)),
+        (RunStarted(run="r1", agent="claude", limit=10), IterationStarted(3, 10)),
         {
             "emoji": ["run r1 · claude · up to 10 iterations", "", "━━ Iteration 3/10 " + "━" * 42],
             "unicode": ["run r1 · claude · up to 10 iterations", "", "━━ Iteration 3/10 " + "━" * 42],
@@ -265,8 +301,8 @@ def test_text_is_wrapped_on_a_terminal_and_not_in_a_log() -> None:
 def test_a_subagent_is_indented() -> None:
     nested = (
         Said("a\nb", nested=True),
-        ToolStarted("1", "Grep", "x", nested=True),
-        ToolEnded("1", "y", None, 1, 1, nested=True),
+        ToolStarted(id="1", name="Grep", summary="x", nested=True),
+        ToolEnded("1", "y", error=None, lines=1, chars=1, nested=True),
     )
     assert shown(TerminalStyle(), *nested) == [
         "  a",
@@ -291,30 +327,40 @@ def test_silence_leaves_no_line() -> None:
         Noted(""),
         Planned(()),
         Spent(1.0),
-        Finished(True),
+        Finished(ok=True),
         Committed(),
     )
     assert shown(TerminalStyle(), *events) == []
 
 
 def test_an_unknown_result_has_no_name() -> None:
-    assert shown(TerminalStyle(), ToolEnded("x", "y", None, 1, 1)) == ["✓ Result (1 line, 1 char)", "  └ y"]
+    assert shown(TerminalStyle(), ToolEnded("x", "y", error=None, lines=1, chars=1)) == [
+        "✓ Result (1 line, 1 char)",
+        "  └ y",
+    ]
 
 
 def test_a_tool_without_output_says_so() -> None:
-    assert shown(TerminalStyle(), ToolStarted("1", "Edit", "a"), ToolEnded("1"))[1] == "✓ Result ← Edit (no output)"
+    assert (
+        shown(TerminalStyle(), ToolStarted(id="1", name="Edit", summary="a"), ToolEnded("1"))[1]
+        == "✓ Result ← Edit (no output)"
+    )
 
 
 def test_a_result_finds_its_tool_among_others() -> None:  # 001-28: correlation by id
     lines = shown(
-        TerminalStyle(), ToolStarted("1", "Read", "a"), ToolStarted("2", "Bash", "b"), ToolEnded("1"), ToolEnded("2")
+        TerminalStyle(),
+        ToolStarted(id="1", name="Read", summary="a"),
+        ToolStarted(id="2", name="Bash", summary="b"),
+        ToolEnded("1"),
+        ToolEnded("2"),
     )
     assert lines[2:] == ["✓ Result ← Read (no output)", "✓ Result ← Bash (no output)"]
 
 
 def test_calls_nobody_answers_are_forgotten() -> None:
     display = TextDisplay(TerminalStyle(), Screen(), Screen())
-    display(NOON, 1, [ToolStarted(str(n), "Read") for n in range(5000)])
+    display(NOON, 1, [ToolStarted(id=str(n), name="Read") for n in range(5000)])
     assert len(display._agent._open_call_names) <= 1000
     display(NOON, 2, [IterationStarted(2, 3)])
     assert not display._agent._open_call_names
@@ -323,12 +369,16 @@ def test_calls_nobody_answers_are_forgotten() -> None:
 def test_output_is_limited_in_lines_and_chars() -> None:  # 001-29
     look = TerminalStyle(max_output_lines=2, max_output_chars=6)
     output = "1234567\n\nthree\nfour\n"
-    assert shown(look, ToolEnded("1", output, None, 4, 20))[1:] == ["  └ 12345…", "    ", "    … 2 more lines"]
-    assert len(shown(TerminalStyle(max_output_lines=0), ToolEnded("1", output, None, 4, 20))) == 1
+    assert shown(look, ToolEnded("1", output, error=None, lines=4, chars=20))[1:] == [
+        "  └ 12345…",
+        "    ",
+        "    … 2 more lines",
+    ]
+    assert len(shown(TerminalStyle(max_output_lines=0), ToolEnded("1", output, error=None, lines=4, chars=20))) == 1
 
 
 def test_a_last_newline_is_no_more_line() -> None:
-    assert shown(TerminalStyle(), ToolEnded("1", "hello\n", None, 1, 6))[1:] == ["  └ hello"]
+    assert shown(TerminalStyle(), ToolEnded("1", "hello\n", error=None, lines=1, chars=6))[1:] == ["  └ hello"]
 
 
 @pytest.mark.parametrize("width", [24, 33, 60])
@@ -339,12 +389,12 @@ def test_no_line_of_an_agent_is_wider_than_the_terminal(glyphs: Glyphs, width: i
         Said(wide),
         Said(wide, nested=True),
         Said(wide, thinking=True),
-        ToolStarted("1", "Bash", wide),
-        ToolEnded("1", wide + "\n" + wide, None, 2, 900, nested=True),
-        ToolStarted("2", "Bash", wide, nested=True),
+        ToolStarted(id="1", name="Bash", summary=wide),
+        ToolEnded("1", wide + "\n" + wide, error=None, lines=2, chars=900, nested=True),
+        ToolStarted(id="2", name="Bash", summary=wide, nested=True),
         Noted(wide),
         Planned((Todo(wide), Todo(wide, "active"), Todo(wide, "done"))),
-        Unparsed(1, "", wide),
+        Unparsed(size=1, kind="", sample=wide),
     )
     lines = shown(TerminalStyle(glyphs=glyphs, width=width), *events)
     assert [line for line in lines if count_cells(line) > width and "Result" not in line] == []
@@ -355,7 +405,13 @@ def test_unknown_events_are_hinted_at_once_a_run() -> None:
     display = TextDisplay(TerminalStyle(), screen, Screen())
     for run in ("r1", "r2"):
         display(
-            NOON, 1, [RunStarted(run, "claude", 1), *[Unparsed(9, "future_type")] * 3, *[Unparsed(9, "", "oops")] * 3]
+            NOON,
+            1,
+            [
+                RunStarted(run=run, agent="claude", limit=1),
+                *[Unparsed(size=9, kind="future_type")] * 3,
+                *[Unparsed(size=9, kind="", sample="oops")] * 3,
+            ],
         )
     hint = "· 1 event of a kind this ralph does not know ('future_type'): an update may help"
     assert screen.text.splitlines()[1:3] == [hint, "· 1 line of output that is no event: oops"]
@@ -363,25 +419,33 @@ def test_unknown_events_are_hinted_at_once_a_run() -> None:
 
 
 def test_without_streaming_only_the_loop_is_shown() -> None:  # 001-02
-    events = (Said("x"), *READ, TODOS, Noted("n"), Unparsed(1, "k"), Warned("loop"))
+    events = (Said("x"), *READ, TODOS, Noted("n"), Unparsed(size=1, kind="k"), Warned("loop"))
     assert shown(TerminalStyle(stream_agent_output=False), *events) == ["! loop"]
 
 
 # -- the loop's events ----------------------------------------------------------------------------
 def test_a_resumed_run_says_so() -> None:
-    assert shown(TerminalStyle(), RunStarted("r1", "codex", 1, True)) == ["run r1 resumed · codex · up to 1 iteration"]
+    assert shown(TerminalStyle(), RunStarted(run="r1", agent="codex", limit=1, resumed=True)) == [
+        "run r1 resumed · codex · up to 1 iteration"
+    ]
 
 
 def test_a_cost_nobody_told_is_unknown() -> None:
-    assert shown(TerminalStyle(), AgentEnded(1, "finished", "", 1.0))[0].startswith("✓ Complete (cost: —, tokens: —,")
-    assert shown(TerminalStyle(glyphs=ASCII_GLYPHS), AgentEnded(1, "finished", "", 1.0))[0].startswith(
-        "[OK] Complete (cost: -,"
+    assert shown(TerminalStyle(), AgentEnded(iteration=1, outcome="finished", detail="", seconds=1.0))[0].startswith(
+        "✓ Complete (cost: —, tokens: —,"
     )
-    assert shown(TerminalStyle(), RunEnded("r", "over_budget", "", 1, 1, 5)) == ["✗ Over budget · 1 iteration · 5s"]
+    assert shown(
+        TerminalStyle(glyphs=ASCII_GLYPHS), AgentEnded(iteration=1, outcome="finished", detail="", seconds=1.0)
+    )[0].startswith("[OK] Complete (cost: -,")
+    assert shown(
+        TerminalStyle(), RunEnded(run="r", outcome="over_budget", why="", exit_code=1, iterations=1, seconds=5)
+    ) == ["✗ Over budget · 1 iteration · 5s"]
 
 
 def test_an_outcome_without_a_sentence_is_named() -> None:
-    assert shown(TerminalStyle(), AgentEnded(1, "timed_out", "", 2.0)) == ["✗ timed out · 2s"]
+    assert shown(TerminalStyle(), AgentEnded(iteration=1, outcome="timed_out", detail="", seconds=2.0)) == [
+        "✗ timed out · 2s"
+    ]
 
 
 def test_a_long_wait_names_the_day() -> None:
@@ -429,17 +493,17 @@ def test_a_call_is_one_write() -> None:
 # -- the table ------------------------------------------------------------------------------------
 def test_the_end_of_a_run_has_a_table_of_its_iterations() -> None:
     events = (
-        RunStarted("r1", "claude", 3),
-        GateEnded("make test", False, 1, 1.0),  # before the first iteration: no row
+        RunStarted(run="r1", agent="claude", limit=3),
+        GateEnded(gate="make test", passed=False, exit_code=1, seconds=1.0),  # before the first iteration: no row
         IterationStarted(1, 3),
-        AgentEnded(0, "limited", "Usage limit.", 5.0),
+        AgentEnded(iteration=0, outcome="limited", detail="Usage limit.", seconds=5.0),
         IterationStarted(1, 3),
-        AgentEnded(1, "finished", "", 60.0, 0.5),
-        GateEnded("lint", True, 0, 1.0),
-        GateEnded("test", False, 2, 1.0),
+        AgentEnded(iteration=1, outcome="finished", detail="", seconds=60.0, cost_usd=0.5),
+        GateEnded(gate="lint", passed=True, exit_code=0, seconds=1.0),
+        GateEnded(gate="test", passed=False, exit_code=2, seconds=1.0),
         IterationStarted(2, 3),
-        AgentEnded(2, "finished", "", 60.0, 0.25),
-        GateEnded("test", True, 0, 1.0),
+        AgentEnded(iteration=2, outcome="finished", detail="", seconds=60.0, cost_usd=0.25),
+        GateEnded(gate="test", passed=True, exit_code=0, seconds=1.0),
         Committed(("commit",), "Add 日本"),
         IterationStarted(3, 3),
         ENDED,
@@ -454,7 +518,7 @@ def test_the_end_of_a_run_has_a_table_of_its_iterations() -> None:
 
 
 def test_a_long_run_has_a_short_table() -> None:
-    table = render_summary_table([IterationRow(n) for n in range(1, 31)], TerminalStyle()).splitlines()
+    table = render_summary_table([IterationRow(iteration=n) for n in range(1, 31)], TerminalStyle()).splitlines()
     assert len(table) == 22
     assert table[1] == "… 10 earlier iterations"
     assert table[-1].startswith("30")
@@ -468,26 +532,26 @@ def test_a_run_without_iterations_has_no_table() -> None:
 # -- nothing but text -----------------------------------------------------------------------------
 EVIL = "x\x1b]52;c;AAAA\x07\x1b[2J\r\x9b31m\u202e\x08y\nz"
 EVIL_EVENTS: tuple[Event, ...] = (
-    RunStarted(EVIL, EVIL, 1),
+    RunStarted(run=EVIL, agent=EVIL, limit=1),
     IterationStarted(1, 1),
     Said(EVIL),
     Said(EVIL, thinking=True),
-    ToolStarted("1", EVIL, EVIL),
-    ToolEnded("1", EVIL, None, 2, 9),
-    ToolEnded("2", EVIL, EVIL, 2, 9),
+    ToolStarted(id="1", name=EVIL, summary=EVIL),
+    ToolEnded("1", EVIL, error=None, lines=2, chars=9),
+    ToolEnded("2", EVIL, error=EVIL, lines=2, chars=9),
     Planned((Todo(EVIL), Todo(EVIL, "active"), Todo(EVIL, "done"))),
     Noted(EVIL),
-    Unparsed(1, EVIL),
-    Unparsed(1, "", EVIL),
-    AgentEnded(1, EVIL, EVIL, 1.0),
-    AgentEnded(1, EVIL, "", 1.0),
+    Unparsed(size=1, kind=EVIL),
+    Unparsed(size=1, kind="", sample=EVIL),
+    AgentEnded(iteration=1, outcome=EVIL, detail=EVIL, seconds=1.0),
+    AgentEnded(iteration=1, outcome=EVIL, detail="", seconds=1.0),
     GateStarted(EVIL),
-    GateEnded(EVIL, False, 1, 1.0, EVIL, EVIL, EVIL),
+    GateEnded(gate=EVIL, passed=False, exit_code=1, seconds=1.0, action=EVIL, log=EVIL, detail=EVIL),
     Committed((EVIL,), EVIL, (EVIL,)),
     Waiting(1.0, EVIL),
     Warned(EVIL),
     Debugged(EVIL),
-    RunEnded(EVIL, EVIL, EVIL, 1, 1, 1.0),
+    RunEnded(run=EVIL, outcome=EVIL, why=EVIL, exit_code=1, iterations=1, seconds=1.0),
 )
 
 
@@ -514,7 +578,14 @@ def test_no_text_can_end_the_display(text: str, width: int) -> None:
     screen = Screen()
     display = TextDisplay(TerminalStyle(color=True, width=width, is_tty=True, progress=True), screen, screen)
     display(
-        NOON, 1, [RunStarted("r", "a", 1), Said(text), ToolStarted(text, text, text), ToolEnded(text, text, text, 1, 1)]
+        NOON,
+        1,
+        [
+            RunStarted(run="r", agent="a", limit=1),
+            Said(text),
+            ToolStarted(id=text, name=text, summary=text),
+            ToolEnded(text, text, error=text, lines=1, chars=1),
+        ],
     )
     display.tick(NOON + 1)
 
@@ -523,18 +594,18 @@ def test_no_text_can_end_the_display(text: str, width: int) -> None:
 def bottom(*events: Event, later: float = 130.0, look: TerminalStyle = COLOUR) -> str:
     screen = Screen()
     display = TextDisplay(look, screen, Screen(), lambda: 60)
-    display(NOON, 3, [RunStarted("r1", "claude", 10), *events])
+    display(NOON, 3, [RunStarted(run="r1", agent="claude", limit=10), *events])
     display.tick(NOON + later)
     return screen.writes[-1].replace("\x1b[2m", "").replace("\x1b[0m", "").removeprefix("\r\x1b[K")
 
 
 def test_the_bottom_line_tells_what_goes_on() -> None:
-    working = (IterationStarted(3, 10), Spent(0.1), Spent(0.02), ToolStarted("1", "Bash", "pytest -q"))
+    working = (IterationStarted(3, 10), Spent(0.1), Spent(0.02), ToolStarted(id="1", name="Bash", summary="pytest -q"))
     assert bottom(*working) == "Iteration 3/10 · 2m10s · $0.12 · Bash pytest -q"
     assert bottom(*working, ToolEnded("1")) == "Iteration 3/10 · 2m10s · $0.12"
-    assert bottom(*working, ToolStarted("2", "Read", "a"), ToolEnded("2")).endswith("Bash pytest -q")
+    assert bottom(*working, ToolStarted(id="2", name="Read", summary="a"), ToolEnded("2")).endswith("Bash pytest -q")
     assert bottom(IterationStarted(3, 10), GateStarted("make test")) == "Iteration 3/10 · 2m10s · Guardrail make test"
-    assert bottom(GateStarted("x"), GateEnded("x", True, 0, 1.0)) == "run r1 · 2m10s"
+    assert bottom(GateStarted("x"), GateEnded(gate="x", passed=True, exit_code=0, seconds=1.0)) == "run r1 · 2m10s"
     assert bottom(Waiting(300, "Limit.")) == "Waiting until 12:05 · 2m50s left"
 
 
@@ -542,7 +613,7 @@ def test_the_cost_of_ended_agents_stays() -> None:
     events = (
         IterationStarted(1, 9),
         Spent(0.1),
-        AgentEnded(1, "finished", "", 1.0, 0.5),
+        AgentEnded(iteration=1, outcome="finished", detail="", seconds=1.0, cost_usd=0.5),
         IterationStarted(2, 9),
         Spent(0.25),
     )
@@ -550,7 +621,7 @@ def test_the_cost_of_ended_agents_stays() -> None:
 
 
 def test_the_bottom_line_fits_the_terminal_of_the_moment() -> None:
-    line = bottom(IterationStarted(3, 10), ToolStarted("1", "Bash", "echo 日本語 " * 20))
+    line = bottom(IterationStarted(3, 10), ToolStarted(id="1", name="Bash", summary="echo 日本語 " * 20))
     assert count_cells(line) <= 59
     assert line.endswith("…")
 
@@ -558,7 +629,7 @@ def test_the_bottom_line_fits_the_terminal_of_the_moment() -> None:
 def test_the_bottom_line_is_renewed_four_times_a_second_at_most() -> None:
     screen = Screen()
     display = TextDisplay(COLOUR, screen, Screen())
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     before = len(screen.writes)
     for n in range(100):
         display.tick(NOON + n / 100)
@@ -568,7 +639,7 @@ def test_the_bottom_line_is_renewed_four_times_a_second_at_most() -> None:
 def test_the_bottom_line_stays_below_what_is_printed() -> None:
     screen = Screen()
     display = TextDisplay(COLOUR, screen, Screen())
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     display(NOON + 0.01, 1, [Said("text")])
     assert screen.writes[-1] == "\r\x1b[Ktext\n\x1b[2mrun r1 · 0s\x1b[0m"
 
@@ -576,7 +647,7 @@ def test_the_bottom_line_stays_below_what_is_printed() -> None:
 def test_the_bottom_line_is_gone_at_the_end() -> None:
     screen = Screen()
     display = TextDisplay(COLOUR, screen, Screen())
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     display(NOON + 9, 1, [ENDED])
     assert screen.text.endswith("out\n")
     count = len(screen.writes)
@@ -588,7 +659,7 @@ def test_the_bottom_line_is_gone_at_the_end() -> None:
 def test_close_removes_the_bottom_line() -> None:
     screen = Screen()
     display = TextDisplay(COLOUR, screen, Screen())
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     display.close()
     display.tick(NOON + 10)
     assert screen.writes[-1] == "\r\x1b[K"
@@ -597,7 +668,7 @@ def test_close_removes_the_bottom_line() -> None:
 def test_verbose_lines_do_not_collide_with_the_bottom_line() -> None:
     both = Screen()
     display = TextDisplay(TerminalStyle(width=60, color=True, is_tty=True, progress=True, verbose=True), both, both)
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     display(NOON, 1, [Debugged("x")])
     assert both.text.endswith("\r\x1b[K[ralph] x\n\x1b[2mrun r1 · 0s\x1b[0m")
 
@@ -605,7 +676,7 @@ def test_verbose_lines_do_not_collide_with_the_bottom_line() -> None:
 def test_without_colour_blanks_erase_the_bottom_line() -> None:
     screen = Screen()
     display = TextDisplay(TerminalStyle(width=60, is_tty=True, progress=True), screen, Screen())
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     display(NOON, 1, [Said("x")])
     assert screen.writes[-1] == "\r" + " " * 11 + "\rx\nrun r1 · 0s"
 
@@ -613,7 +684,7 @@ def test_without_colour_blanks_erase_the_bottom_line() -> None:
 def test_a_log_has_no_bottom_line() -> None:
     screen = Screen()
     display = TextDisplay(TerminalStyle(), screen, Screen())
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     display.tick(NOON + 9)
     display.close()
     assert screen.text == "run r1 · claude · up to 10 iterations\n"
@@ -623,7 +694,7 @@ def test_a_narrower_terminal_is_noticed() -> None:
     width = 60
     screen = Screen()
     display = TextDisplay(COLOUR, screen, Screen(), lambda: width)
-    display(NOON, 1, [RunStarted("r1", "claude", 10)])
+    display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10)])
     width = 30
     display.tick(NOON + 1)
     display(NOON + 1, 1, [Said("words that need more than thirty cells")])
@@ -634,7 +705,15 @@ def test_a_narrower_terminal_is_noticed() -> None:
 def test_the_bottom_line_fits_the_narrowest_terminal(width: int) -> None:
     screen = Screen()
     display = TextDisplay(COLOUR, screen, Screen(), lambda: width)
-    display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10), ToolStarted("1", "Bash", "make test")])
+    display(
+        NOON,
+        1,
+        [
+            RunStarted(run="r1", agent="claude", limit=10),
+            IterationStarted(1, 10),
+            ToolStarted(id="1", name="Bash", summary="make test"),
+        ],
+    )
     display.tick(NOON + 5)
     line = screen.text.rpartition("\x1b[K")[2].removeprefix("\x1b[2m").removesuffix("\x1b[0m")
     assert count_cells(line) < width
@@ -658,7 +737,7 @@ def test_the_bottom_line_in_a_real_terminal() -> None:
     with open(child, "w", encoding="utf-8") as stream:
         out = Output.for_stream(stream)
         display = TextDisplay(COLOUR, out, out, out.read_width)
-        display(NOON, 1, [RunStarted("r1", "claude", 10), IterationStarted(1, 10)])
+        display(NOON, 1, [RunStarted(run="r1", agent="claude", limit=10), IterationStarted(1, 10)])
         display.tick(NOON + 5)
         display(NOON + 6, 1, [Said("done"), ENDED])
         display.close()
@@ -723,7 +802,7 @@ def test_an_ascii_stdout_gets_question_marks() -> None:
     with open(writing, "w", encoding="ascii") as stream:
         out = Output.for_stream(stream)
         TextDisplay(TerminalStyle(glyphs=EMOJI_GLYPHS), out, out)(
-            NOON, 1, [Said("café ✓"), ToolStarted("1", "Read", "日")]
+            NOON, 1, [Said("café ✓"), ToolStarted(id="1", name="Read", summary="日")]
         )
     assert os.read(reading, 99) == b"caf? ?\n? Read(?)\n"
     os.close(reading)
@@ -804,7 +883,14 @@ def test_half_a_character_does_not_end_json() -> None:
 
 
 def test_stored_events_look_as_they_did() -> None:
-    events = (RunStarted("r1", "claude", 2), IterationStarted(1, 2), Said("text"), *READ, FINISHED, ENDED)
+    events = (
+        RunStarted(run="r1", agent="claude", limit=2),
+        IterationStarted(1, 2),
+        Said("text"),
+        *READ,
+        FINISHED,
+        ENDED,
+    )
     screen = Screen()
     skipped = replay_events(json_lines(TerminalStyle(), *events), TextDisplay(TerminalStyle(), screen, Screen()))
     assert screen.text.splitlines() == shown(TerminalStyle(), *events)
@@ -831,5 +917,5 @@ def test_a_flood_of_nothing_to_show_shows_nothing() -> None:
     screen = Screen()
     display = TextDisplay(TerminalStyle(timestamps=True), screen, Screen())
     for _ in range(3):
-        display(NOON, 1, [Unparsed(3)] * 200)
+        display(NOON, 1, [Unparsed(size=3)] * 200)
     assert len(screen.text.splitlines()) == 1  # the hint about the first

@@ -22,4 +22,4 @@ def serve_llm_command(script: str, port: int, once: bool, log: str | None) -> No
     """
     from ralph.devtools.llm import serve_script
 
-    serve_script(script, port, once, log, lambda url: click.echo(json.dumps({"url": url})))
+    serve_script(script, port, once=once, log=log, ready=lambda url: click.echo(json.dumps({"url": url})))

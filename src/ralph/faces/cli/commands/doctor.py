@@ -22,7 +22,7 @@ def build(version_of: Callable[[str], str], active_run: Callable[[], str]) -> cl
 
         encoding = sys.stdout.encoding or "ascii"
         patient = DoctorContext(
-            os.getcwd(), os.environ, encoding=encoding, version_of=version_of, active_run=active_run
+            folder=os.getcwd(), environment=os.environ, encoding=encoding, version_of=version_of, active_run=active_run
         )
         findings = tuple(map(_redact_finding, run_checks(patient)))
         well = all(finding.verdict != "FAIL" for finding in findings)

@@ -78,11 +78,19 @@ def command(
     loaded = load_settings(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
     chosen = stages.use_one_agent(run.override_agent(loaded.settings, agent)) if agent else loaded.settings
     settings, notice = run.ensure_agent(chosen, here, os.environ)
-    request = ExecuteRequest(settings, tasks, jobs, _parse_roles(wanted), resume, target)
+    request = ExecuteRequest(
+        settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
+    )
     board = ExecuteDisplay(settings, jobs, as_json, verbose)
     board.show_warnings((*loaded.warnings, *notice))
     try:
-        report = execute_tasks(request, here, os.environ, Callbacks(on_signal=board.handle_signal), board.make_watchers)
+        report = execute_tasks(
+            request,
+            here,
+            variables=os.environ,
+            wishes=Callbacks(on_signal=board.handle_signal),
+            watchers_of=board.make_watchers,
+        )
     finally:
         board.close()
     Output.for_stream(sys.stdout)(

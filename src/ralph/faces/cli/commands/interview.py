@@ -104,7 +104,11 @@ def _ask_guardrails(terminal: Prompter, suggestions: Sequence[SuggestedGuardrail
 
 def _ask_guardrail_details(terminal: Prompter, command: str) -> Guardrail:
     action = _ask_fail_action(terminal)
-    return Guardrail(command, action, terminal.ask_line("  Hint (optional, guidance for agent on failure): "))
+    return Guardrail(
+        command=command,
+        fail_action=action,
+        hint=terminal.ask_line("  Hint (optional, guidance for agent on failure): "),
+    )
 
 
 def _ask_fail_action(terminal: Prompter) -> FailAction:

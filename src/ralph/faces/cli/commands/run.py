@@ -132,16 +132,25 @@ def command(
             record, request = run.load_resumable_run(resume, lambda old: _with_limits(old, given), here)
             return _print_plan(request, here, loaded.warnings, record)
         with watch_run(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
-            stop = run.resume_run(resume, lambda old: _with_limits(old, given), here, os.environ, context.obj, wishes)
+            stop = run.resume_run(
+                resume,
+                lambda old: _with_limits(old, given),
+                places=here,
+                variables=os.environ,
+                guardian=context.obj,
+                wishes=wishes,
+            )
         return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
     settings, notice = run.ensure_agent(run.override_agent(loaded.settings, agent), here, os.environ)
-    request = run.RunRequest(settings, text, None if text is not None else prompt_file, baseline)
+    request = run.RunRequest(
+        settings=settings, prompt=text, prompt_file=None if text is not None else prompt_file, baseline=baseline
+    )
     warnings = (*loaded.warnings, *places.find_ignored_settings(here), *notice)
     if dry_run:
         return _print_plan(request, here, warnings)
     notes = _describe_settings(settings, loaded.files) if verbose else ()
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
-        stop = run.start_run(request, here, os.environ, context.obj, wishes)
+        stop = run.start_run(request, here, variables=os.environ, guardian=context.obj, wishes=wishes)
     return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
 
 

@@ -105,20 +105,20 @@ def run_stories_command(
     here = places.find_paths(place.project)
     settings, notice = app_run.ensure_agent(app_run.override_agent(loaded.settings, agent), here, os.environ)
     request = story.StoryRequest(
-        place,
-        story.add_story_flags(settings.agent, model, find_plugin_folder()),
-        StoryRules(review_cap, skip_review),
-        max_iterations,
-        max_time,
-        budget,
-        settings.patience,
-        as_is,
-        settings.snapshots,
+        place=place,
+        agent=story.add_story_flags(settings.agent, model, find_plugin_folder()),
+        rules=StoryRules(review_cap, skip_review),
+        max_iterations=max_iterations,
+        max_time=max_time,
+        budget_usd=budget,
+        patience=settings.patience,
+        as_is=as_is,
+        snapshots=settings.snapshots,
     )
     estimate = story.estimate_iterations(place, here, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
-        stop = story.run_stories(request, here, os.environ, context.obj, wishes)
+        stop = story.run_stories(request, here, variables=os.environ, guardian=context.obj, wishes=wishes)
     if not as_json:
         from ralph.app.story.report import build_story_report
 

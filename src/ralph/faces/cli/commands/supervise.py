@@ -77,18 +77,20 @@ def command(
         settings = run.override_agent(settings, agent)
         settings, notice = run.ensure_agent(settings, places.find_paths(os.getcwd()), os.environ)
     request = SuperviseRequest(
-        place,
-        settings.agent,
-        command_line,
-        max_restarts,
-        restart_delay,
-        wait_timeout,
-        poll_interval,
-        max_time,
-        budget,
-        settings.snapshots,
+        place=place,
+        agent=settings.agent,
+        words=command_line,
+        max_restarts=max_restarts,
+        restart_delay=restart_delay,
+        wait_timeout=wait_timeout,
+        poll_interval=poll_interval,
+        max_time=max_time,
+        budget_usd=budget,
+        snapshots=settings.snapshots,
     )
     warnings = (*loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
-        stop = supervise_task(request, places.find_paths(place.folder), os.environ, context.obj, wishes)
+        stop = supervise_task(
+            request, places.find_paths(place.folder), variables=os.environ, guardian=context.obj, wishes=wishes
+        )
     return stop.outcome.exit_code

@@ -37,9 +37,8 @@ class TaskGroup(click.Group):
         """By name."""
         if cmd_name not in _CHANGE_COMMANDS:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = importlib.import_module("ralph.faces.cli.commands.task_changes").TASK_CHANGE_COMMANDS[
-            cmd_name
-        ]
+        changes = importlib.import_module("ralph.faces.cli.commands.task_changes")
+        found: click.Command = changes.TASK_CHANGE_COMMANDS[cmd_name]
         return found
 
 

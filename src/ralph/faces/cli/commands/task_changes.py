@@ -96,7 +96,7 @@ def import_tasks_command(file: str, spec: str, as_json: bool) -> None:
     from ralph.app.board.yaml_import import import_tasks
 
     stem = "" if file == "-" else os.path.splitext(os.path.basename(file))[0]
-    imported = import_tasks(places.find_paths(os.getcwd()), _read_file(file), file, spec, stem)
+    imported = import_tasks(places.find_paths(os.getcwd()), _read_file(file), name=file, spec=spec, or_else=stem)
     for warning in imported.warnings:
         click.echo(f"warning: {warning}", err=True)
     ids = [task.id for task in imported.tasks]

@@ -54,7 +54,15 @@ def verify_task_command(task: str, agent: "Role | None", message: str | None, as
     settings = load_settings(here.folder, os.environ, {}).settings
     roles = (agent,) if agent else ROLES
     said = _read_message(message) if message else ""
-    found = verify_task(here, settings, os.environ, Callbacks(on_signal=announce_shutdown), task, roles, said)
+    found = verify_task(
+        here,
+        settings,
+        variables=os.environ,
+        wishes=Callbacks(on_signal=announce_shutdown),
+        task=task,
+        roles=roles,
+        message=said,
+    )
     click.echo(_render_findings_json(task, found) if as_json else _render_findings_text(found))
     if any(finding.verdict and finding.verdict.interrupted for finding in found):
         return 130

@@ -16,7 +16,7 @@ MAX_COMMIT_CELLS = 40  # cells of a message
 SUMMARY_HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
 
 
-class IterationRow(Struct, frozen=True):
+class IterationRow(Struct, frozen=True, kw_only=True):
     """What became of one iteration."""
 
     iteration: int
@@ -47,7 +47,7 @@ class IterationRows:
         if isinstance(event, IterationStarted):
             self._agent_began_at = at
             if last is None or (last.iteration, last.about) != (event.iteration, event.about):
-                self._rows.append(IterationRow(event.iteration, event.about))
+                self._rows.append(IterationRow(iteration=event.iteration, about=event.about))
         elif isinstance(event, RunEnded):
             if last is not None and event.cut_off:
                 took = max(0.0, at - self._agent_began_at)

@@ -29,7 +29,7 @@ def watch_run(
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
     try:
-        yield Callbacks((watcher,), lambda: watcher.tick(time.time()), announce_shutdown)
+        yield Callbacks(watchers=(watcher,), on_tick=lambda: watcher.tick(time.time()), on_signal=announce_shutdown)
     finally:
         watcher.close()
 

@@ -15,7 +15,7 @@ MIN_TERMINAL_WIDTH = 24
 DEFAULT_LOG_WIDTH = 200  # of one-line things where no terminal sets a width
 
 
-class Palette(Struct, frozen=True):
+class Palette(Struct, frozen=True, kw_only=True):
     """What is sent to change the colour: nothing at all, where colour is off."""
 
     bold: str = ""
@@ -33,7 +33,7 @@ ANSI_PALETTE = Palette(
 )
 
 
-class TerminalStyle(Struct, frozen=True):
+class TerminalStyle(Struct, frozen=True, kw_only=True):
     """What a display needs to know of its terminal and its user."""
 
     glyphs: Glyphs = UNICODE_GLYPHS
