@@ -78,7 +78,6 @@ def _open_closed_streams() -> None:
 
 
 def entry() -> None:
-    """The console script."""
     import os
 
     code = _print_text("", main())

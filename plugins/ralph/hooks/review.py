@@ -112,7 +112,6 @@ def parse_marker(text: str) -> ActiveMarker:
 
 
 def take_review_snapshot(stories: Iterable[Story]) -> dict[str, ReviewState]:
-    """The review-critical fields."""
     return {story.id: story.state for story in stories}
 
 
@@ -199,7 +198,6 @@ def find_subject(
 
 
 def is_blank(text: object) -> bool:
-    """Blank means empty."""
     return not (isinstance(text, str) and text.strip())
 
 

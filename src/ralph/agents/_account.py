@@ -24,7 +24,6 @@ class RunTotals:
         self._unparsed = 0
 
     def summarize_run(self) -> ParsedRun:
-        """What it all amounts to."""
         return ParsedRun(
             closing=self._closing,
             text=self._text,

@@ -42,7 +42,6 @@ class Player:
         self.calls = 0
 
     def play(self, steps: list[Step]) -> None:
-        """All steps, in order."""
         self.emit({"type": "system", "subtype": "init", "cwd": os.getcwd(), "model": "scripted", "tools": []})
         for step in steps:
             name, given = parse_step(step)
@@ -54,16 +53,13 @@ class Player:
 
     # -- steps -------------------------------------------------------------------------------------
     def say(self, text: str) -> None:
-        """The assistant's words."""
         self.final_text = text
         self.emit_block({"type": "text", "text": text})
 
     def think(self, text: str) -> None:
-        """Words for itself."""
         self.emit_block({"type": "thinking", "thinking": text, "signature": ""})
 
     def write(self, given: dict[str, str]) -> None:
-        """A whole file."""
         path, content = given["path"], given["content"]
         self.emit_tool_use("Write", {"file_path": path, "content": content})
         try:
@@ -96,12 +92,10 @@ class Player:
         self.emit_tool_result(f"Exit code {code}\n{output}".rstrip("\n") if code else output, is_error=bool(code))
 
     def write_todos(self, items: list[str]) -> None:
-        """The whole plan."""
         self.emit_tool_use("TodoWrite", {"todos": [parse_todo(item) for item in items]})
         self.emit_tool_result("Todos have been modified successfully.")
 
     def sleep(self, seconds: float) -> None:
-        """Nothing for a while."""
         time.sleep(seconds)
 
     def hang(self, _: object) -> None:
@@ -134,7 +128,6 @@ class Player:
         os._exit(1)
 
     def finish_empty(self, _: object) -> NoReturn:
-        """A success, and not a word."""
         self.emit_result(result="")
         raise SystemExit(0)
 
@@ -143,7 +136,6 @@ class Player:
         self.fail(OVERLOAD_ERROR)
 
     def fail(self, given: dict[str, Any]) -> NoReturn:
-        """The service refused."""
         self.emit_block({"type": "text", "text": given["message"]})
         self.emit_result(result=given["message"], is_error=True, api_error_status=given.get("status"))
         raise SystemExit(1)
@@ -167,13 +159,11 @@ class Player:
         self.emit({"type": "user", "message": message, "parent_tool_use_id": None})
 
     def emit_result(self, **told: object) -> None:
-        """The result event."""
         usage = {name: count * self.turns for name, count in self.tokens.items()}
         result = {"type": "result", "subtype": "success", "is_error": False, "api_error_status": None, **told}
         self.emit({**result, "num_turns": self.turns, "total_cost_usd": self.cost, "usage": usage})
 
     def emit(self, event: Step) -> None:
-        """One line."""
         self.put(json.dumps({**event, "session_id": SCRIPTED_SESSION}) + "\n")
 
 
@@ -221,7 +211,6 @@ def run_shell(command: str) -> tuple[int, str]:
 
 
 def open_scratch_file() -> int:
-    """A file without a name."""
     try:
         return os.memfd_create("output")
     except AttributeError:  # only Linux has it
@@ -256,8 +245,7 @@ def print_text(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def discard_text(text: str) -> None:
-    """Nothing."""
+def discard_text(text: str) -> None: ...
 
 
 def build_commit_answer(run: ScriptRun) -> list[Step]:

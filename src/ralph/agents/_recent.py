@@ -9,7 +9,6 @@ class BoundedDict(dict[str, str]):
     """A dict that forgets the older half of its entries when it is full."""
 
     def remember(self, call: str, what: str = "") -> None:
-        """Add an entry."""
         if len(self) >= MAX_REMEMBERED_CALLS:
             for old in list(
                 islice(self, MAX_REMEMBERED_CALLS // 2)

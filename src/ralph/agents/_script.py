@@ -50,7 +50,6 @@ class ScriptRun:
 
 
 def load_script(path: str) -> list[ScriptRun]:
-    """The runs of a script."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -63,7 +62,6 @@ def load_script(path: str) -> list[ScriptRun]:
 
 
 def parse_script(path: str, text: str) -> object:
-    """JSON, or YAML by its suffix."""
     if not path.endswith((".yaml", ".yml")):
         return json.loads(text)
     import yaml  # slow to import, and most scripts are JSON

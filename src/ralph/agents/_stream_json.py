@@ -60,7 +60,6 @@ class StreamJsonParser:
         self._unparsed = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
-        """The events of these lines."""
         found: list[AgentEvent] = []
         self._handle_lines(decode_stream(lines), found)
         if self._pending_plan is not None:

@@ -231,7 +231,6 @@ def _decode_long_line(line: memoryview) -> Line | Unparsed:
 
 
 def read_tool_error(block: ToolResultBlock) -> str:
-    """What its tool failed with."""
     for raw in (block.error, block.content):
         words = decode_line(raw, _CONTENT_DECODER)
         if not isinstance(words, Unparsed) and (text := join_parts(words)):

@@ -20,7 +20,6 @@ class Amp(Struct, frozen=True):
     reports_cost = False
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
-        """`amp [flags…] -x <prompt>`."""
         argv = [*self.command, *self.flags]
         if mode == "stream":
             argv += default_flag(self.flags, "--stream-json")
@@ -30,7 +29,6 @@ class Amp(Struct, frozen=True):
         return Invocation(tuple(argv), prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return StreamJsonParser() if mode == "stream" else PlainParser()
 
 

@@ -31,7 +31,6 @@ class Claude(Struct, frozen=True):
         return Invocation(tuple(argv), prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return StreamJsonParser() if mode == "stream" else PlainParser()
 
 
@@ -41,7 +40,6 @@ def build(options: AgentOptions) -> Agent:
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:
-    """Its own variables do it all."""
     return EndpointConfig(
         {
             "ANTHROPIC_BASE_URL": url,

@@ -47,7 +47,6 @@ class Codex(Struct, frozen=True):
     reports_cost = False
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
-        """`codex exec … -`."""
         argv = [*self.command, "exec"]
         argv += default_flag(self.flags, "--json") if mode == "stream" else ("-o", ANSWER_FILE)
         argv += default_flag(self.flags, "--skip-git-repo-check")
@@ -56,7 +55,6 @@ class Codex(Struct, frozen=True):
         return Invocation((*argv, *self.flags, "-"), prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return CodexParser() if mode == "stream" else PlainParser()
 
 
@@ -208,7 +206,6 @@ class CodexParser(RunTotals):
         self._running = BoundedDict()
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
-        """The events of these lines."""
         found: list[AgentEvent] = []
         for line in decode_lines(lines, _DECODER):
             found += self._convert_line(line)

@@ -30,7 +30,6 @@ class AnyCommand(Struct, frozen=True):
         return Invocation(tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in self.argv))
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return PlainParser()
 
 

@@ -44,7 +44,6 @@ class Gemini(Struct, frozen=True):
         return Invocation(tuple(argv), prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return GeminiParser() if mode == "stream" else PlainParser()
 
 
@@ -132,7 +131,6 @@ class GeminiParser(RunTotals):
         self._size = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
-        """The events of these lines."""
         found: list[AgentEvent] = []
         for line in decode_lines(lines, _DECODER):
             if isinstance(line, _Message):

@@ -28,7 +28,6 @@ class Opencode(Struct, frozen=True):
     reports_cost = True
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
-        """`opencode run`."""
         argv = [*self.command, "run"]
         if mode == "stream":
             argv += default_flag(self.flags, "--format", "json")
@@ -36,7 +35,6 @@ class Opencode(Struct, frozen=True):
         return Invocation((*argv, *self.flags), prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return OpencodeParser() if mode == "stream" else PlainParser()
 
 
@@ -150,7 +148,6 @@ class OpencodeParser(RunTotals):
         self._steps = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
-        """The events of these lines."""
         found: list[AgentEvent] = []
         for line in decode_lines(lines, _DECODER):
             found += self._convert_line(line)

@@ -25,7 +25,6 @@ class Scripted(Struct, frozen=True):
         return Invocation((sys.executable, "-m", "ralph.agents._player", *self.flags, *_MODE_FLAGS[mode]), prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        """For one run."""
         return StreamJsonParser() if mode == "stream" else PlainParser()
 
 

@@ -44,7 +44,6 @@ def detect_origin(path: Path, environment: Mapping[str, str]) -> MessageOrigin:
 
 
 def post_message(path: Path, kind: str, body: str, by: MessageOrigin) -> str:
-    """Append a message; its id."""
     return FileMessageBus(path).post(kind, body, project_id=by.project_id, task_id=by.task_id, run_id=by.run_id)
 
 

@@ -21,12 +21,10 @@ class Paths(Struct, frozen=True, kw_only=True):
 
     @property
     def database(self) -> str:
-        """The one source of truth."""
         return os.path.join(self.state, "ralph.db")
 
     @property
     def lock(self) -> str:
-        """One a work tree."""
         return self.lock_for(self.root)
 
     @property
@@ -41,7 +39,6 @@ class Paths(Struct, frozen=True, kw_only=True):
         return os.path.join(self.state, "locks", name)
 
     def run_dir(self, run: str) -> str:
-        """A run's own folder."""
         return os.path.join(self.state, "runs", run)
 
 

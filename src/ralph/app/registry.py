@@ -27,12 +27,10 @@ def load_extension(kind: str, name: str) -> ModuleType:
 
 
 def list_extensions(kind: str) -> list[str]:
-    """All that `load` would find."""
     return sorted({*_builtin_names(kind), *_entry_point_names(kind)})
 
 
 def list_third_party_extensions(kind: str) -> list[str]:
-    """Those that are not ours."""
     return sorted(_entry_point_names(kind) - _builtin_names(kind))
 
 

@@ -100,7 +100,6 @@ def open_session(
 
 
 def make_run_id() -> str:
-    """Sorts by time."""
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
 
 
@@ -125,7 +124,6 @@ def _register_with_parent(run: str, keeper: RunOwner, variables: Mapping[str, st
 
 
 def _refuse_non_utf8(folder: str) -> None:
-    """The database holds text."""
     try:
         folder.encode()
     except UnicodeEncodeError:

@@ -35,7 +35,6 @@ class AgentCommand(Struct, frozen=True):
 
 
 def resolve_agent(settings: AgentSettings, folder: str, variables: Mapping[str, str]) -> AgentCommand:
-    """Find the agent's program."""
     from ralph.agents._names import resolve_adapter_name
 
     words = _split_command(settings.command, folder, variables)
@@ -95,7 +94,6 @@ def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str
 
 
 def build_rules(settings: Settings, *, baseline: bool) -> Rules[TaggedState]:
-    """What the run is judged by."""
     policy = TagPolicy(
         gates=slugify_commands([g.command for g in settings.guardrails]),
         signals=settings.until,
@@ -216,7 +214,6 @@ def build_agent_runner(
     processes: Processes,
     keep: TreeKeeper | None = None,
 ) -> AgentRunner:
-    """What runs the agent once."""
     its = environment.build_agent_env(
         variables, own, agent=crew.adapter, passed=settings.pass_environment, extra=settings.environment
     )

@@ -20,7 +20,6 @@ def write_settings(folder: str, raw: RawSettings) -> None:
 
 
 def format_json(document: object) -> str:
-    """JSON for people."""
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 

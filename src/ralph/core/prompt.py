@@ -8,7 +8,6 @@ TRUNCATION_MARK = "... [truncated]"
 
 
 def compose_prompt(base: str, brief: Brief, *, count_iterations: bool) -> str:
-    """What the agent reads."""
     text = add_feedback(base, brief.feedback)
     return f"{render_iteration_line(brief.iteration, brief.limit)}\n\n{text}" if count_iterations else text
 

@@ -31,7 +31,6 @@ ANTHROPIC_TOKEN_COUNT = {"input_tokens": 1000}
 
 
 def parse_anthropic_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
-    """What is asked."""
     messages = body.get("messages") or []
     words = [_join_text(message) for message in messages if message.get("role") == "user"]
     return ModelRequest(
@@ -45,7 +44,6 @@ def parse_anthropic_request(body: Mapping[str, Any], headers: Mapping[str, str])
 
 
 def render_anthropic_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
-    """One message."""
     return {
         "id": new_id("msg_"),
         "type": "message",
@@ -85,7 +83,6 @@ def stream_anthropic_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFa
 
 
 def render_anthropic_error(failure: ServiceError) -> object:
-    """What goes with its status."""
     kind = ANTHROPIC_ERROR_KINDS.get(failure.status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": failure.message}}
 

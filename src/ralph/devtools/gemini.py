@@ -42,13 +42,11 @@ def parse_gemini_request(body: Mapping[str, Any], headers: Mapping[str, str]) ->
 
 
 def render_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
-    """One response."""
     parts = [told for part in answer.parts if (told := _render_part(part, new_id))]
     return {**_render_chunk(parts, "STOP"), "usageMetadata": _render_usage(answer), "modelVersion": asked.model}
 
 
 def stream_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
-    """A response in pieces."""
     for part in answer.parts:
         match part:
             case ServiceError():
@@ -64,7 +62,6 @@ def stream_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFacto
 
 
 def render_gemini_error(failure: ServiceError) -> object:
-    """What goes with its status."""
     kind = GEMINI_ERROR_KINDS.get(failure.status, "INTERNAL" if failure.status >= 500 else "INVALID_ARGUMENT")
     told: dict[str, Any] = {"code": failure.status, "message": failure.message, "status": kind}
     if failure.retry_after is not None:

@@ -24,7 +24,6 @@ SESSION_HEADERS = ("x-session-id", "x-session-affinity", "x-opencode-session")
 
 
 def parse_chat_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ModelRequest:
-    """What is asked."""
     messages = body.get("messages") or []
     tools = (tool.get("function") or {} for tool in body.get("tools") or ())
     words = [_join_text(message) for message in messages if message.get("role") == "user"]
@@ -39,7 +38,6 @@ def parse_chat_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> M
 
 
 def render_chat_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
-    """One completion."""
     texts = [part.text for part in answer.parts if isinstance(part, ReplyText) and not part.thought]
     message: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts)}
     if calls := [_render_call(part, new_id) for part in answer.parts if isinstance(part, ToolCall)]:
@@ -49,7 +47,6 @@ def render_chat_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory
 
 
 def stream_chat_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
-    """A completion in pieces."""
     head = _render_head(asked, new_id, "chat.completion.chunk")
 
     def chunk(delta: Mapping[str, Any], reason: str | None = None) -> StreamEvent:

@@ -43,13 +43,11 @@ def parse_responses_request(body: Mapping[str, Any], headers: Mapping[str, str])
 
 
 def render_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
-    """One response."""
     items = [item for part in answer.parts if (item := _render_item(part, new_id))]
     return _render_response(asked, new_id("resp_"), answer=answer, status="completed", items=items)
 
 
 def stream_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> Iterator[StreamPiece]:
-    """A response in pieces."""
     name = new_id("resp_")
     yield _build_event("response.created", response=_render_response(asked, name, answer=answer, status="in_progress"))
     items: list[dict[str, Any]] = []

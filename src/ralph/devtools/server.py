@@ -86,7 +86,6 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://{HOST}:{self._http.server_address[1]}"
 
     def start(self) -> None:
@@ -94,15 +93,12 @@ class ModelServer:
         self._thread.start()
 
     def wait_until_played(self) -> None:
-        """Until the last run had it."""
         self._http.over.wait()
 
     def wait(self) -> None:
-        """Until it is closed."""
         self._http.closing.wait()
 
     def close(self) -> None:
-        """Hang up."""
         self._http.closing.set()
         self._http.shutdown()
         self._http.server_close()
@@ -127,8 +123,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _HttpServer
 
-    def log_message(self, *_: object) -> None:
-        """Our own log tells more."""
+    def log_message(self, *_: object) -> None: ...
 
     def do_HEAD(self) -> None:
         """Claude looks whether anyone is there."""
@@ -138,13 +133,11 @@ class _RequestHandler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        """Which models there are."""
         self._log_question()
         found = self._path.endswith("/models")
         self._send(MODELS_REPLY if found else _build_not_found(self._path), 200 if found else 404)
 
     def do_POST(self) -> None:
-        """A question."""
         body = self._read_body()
         path = self._path
         if counted := next((told for end, told in TOKEN_COUNTS.items() if path.endswith(end)), None):

@@ -36,7 +36,6 @@ class Toolbox:
         self._offered = frozenset(offered)
 
     def run_command(self, command: str) -> tuple[CallBatch, ...]:
-        """A shell command."""
         for name, given in SHELL_TOOLS.items():
             if name in self._offered:
                 return ((ToolCall(name, given(command)),),)
@@ -45,7 +44,6 @@ class Toolbox:
         )
 
     def write_file(self, given: Mapping[str, str]) -> tuple[CallBatch, ...]:
-        """A new file."""
         path, content = given["path"], given["content"]
         if "Write" in self._offered:
             return ((ToolCall("Write", {"file_path": path, "content": content}),),)

@@ -9,7 +9,6 @@ from ralph.model.ports import Watcher
 
 
 def emit(watchers: Sequence[Watcher], iteration: int, *events: Event) -> None:
-    """At once, to all of them."""
     now = time.time()
     for watch in watchers:
         watch(now, iteration, events)

@@ -27,7 +27,6 @@ class EventLog:
         self._size = os.fstat(self._fd).st_size
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
-        """One write for all of them."""
         if not events or self._fd < 0:
             return
         data = _encode_events(at, iteration, events)
@@ -39,7 +38,6 @@ class EventLog:
             self.close()  # a full disk costs the chronicle, never the run
 
     def close(self) -> None:
-        """No more will be written."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -33,11 +33,9 @@ class SignalInbox:
             pass  # only the main thread hears signals; in any other, cancelling is left
 
     def fileno(self) -> int:
-        """Readable when a signal came."""
         return self._read_fd
 
     def poll_interruption(self) -> str:
-        """Who wants the loop to end."""
         self._poll()
         return (
             "cancelled with `ralph cancel`"
@@ -63,7 +61,6 @@ class SignalInbox:
             poll.poll(min(left, CANCEL_POLL_SECONDS) * 1000)
 
     def close(self) -> None:
-        """Give the signals back."""
         if self._previous_wakeup_fd is not None:
             signal.set_wakeup_fd(self._previous_wakeup_fd)
         for number, handler in self._previous_handlers.items():

@@ -34,7 +34,6 @@ class ProtectedFiles:
         return tuple(lost), tuple(rewritten)
 
     def restore_files(self, names: Iterable[str]) -> None:
-        """As they were when last seen."""
         for name in names:
             write_atomic(os.path.join(self._folder, name), self._last_seen[name])
 

@@ -31,7 +31,6 @@ def task_to_dict(entry: Entry) -> dict[str, object]:
 
 
 def render_task_json(shown: "TaskDetails") -> str:
-    """Everything, for programs."""
     criteria = {role: found.criteria.to_dict() for role, found in shown.criteria.items()}
     return msgspec.json.encode(
         {
@@ -46,7 +45,6 @@ def render_task_json(shown: "TaskDetails") -> str:
 
 
 def render_task_text(shown: "TaskDetails") -> str:
-    """Everything, for people."""
     task = shown.entry.task
     lines = [f"{task.id}  {task.title}", f"  {_format_facts(shown.entry)}"]
     if task.description:

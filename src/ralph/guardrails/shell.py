@@ -27,11 +27,9 @@ class ShellGate:
 
     @property
     def title(self) -> str:
-        """The command itself."""
         return self._options.command
 
     def check(self, evidence: Evidence) -> GateResult:
-        """Run it once."""
         options = self._options
         name = f"{GUARDRAIL_LOG_FOLDER}/{format_log_name(evidence.iteration, options.log_name)}"
         log = BoundedLog(os.path.join(evidence.folder, name))

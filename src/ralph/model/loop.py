@@ -122,7 +122,6 @@ class Checked(Struct, frozen=True, tag="checked"):
 
     @property
     def failures(self) -> tuple[GateResult, ...]:
-        """The gates that did not pass."""
         return tuple(r for r in self.results if not r.passed)
 
 
@@ -246,7 +245,6 @@ class Outcome(enum.Enum):
 
     @property
     def exit_code(self) -> int:
-        """What the shell is told."""
         return _EXIT_CODES.get(self, 1)
 
 
@@ -364,9 +362,7 @@ class Policy(Protocol[_StateT]):
         """The first state and decision."""
         ...
 
-    def decide(self, state: _StateT, seen: Observation, tally: Tally, limits: Limits) -> tuple[_StateT, Decision]:
-        """The next state and decision."""
-        ...
+    def decide(self, state: _StateT, seen: Observation, tally: Tally, limits: Limits) -> tuple[_StateT, Decision]: ...
 
     def explain_exhaustion(self, limits: Limits) -> str:
         """What to say when the agent may not be started any more."""

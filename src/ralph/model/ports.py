@@ -17,9 +17,7 @@ OutputMode = Literal["stream", "text"]  # text: one plain answer, no events
 class JournalStore(Protocol):
     """Keeps a run's transitions. When a call returns, it is on disk; StateGone, where nobody will find it."""
 
-    def append(self, row: JournalRow) -> None:
-        """One transition."""
-        ...
+    def append(self, row: JournalRow) -> None: ...
 
     def append_last(self, row: JournalRow, outcome: str, why: str) -> None:
         """The transition that ends the run, and the end itself, in one transaction."""
@@ -67,9 +65,7 @@ class Agent(Protocol):
 
     reports_cost: bool  # whether a budget can be kept
 
-    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
-        """How to run one prompt."""
-        ...
+    def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation: ...
 
     def parser(self, mode: OutputMode) -> LineParser:
         """A fresh parser for one run's stdout."""
@@ -99,9 +95,7 @@ class Gate(Protocol):
     """One check. A failure is a value; an exception is a bug."""
 
     @property
-    def title(self) -> str:
-        """What people call it."""
-        ...
+    def title(self) -> str: ...
 
     def check(self, evidence: Evidence) -> GateResult:
         """Run it once; may take long, ends early only through the process layer."""
@@ -127,9 +121,7 @@ class TreeKeeper(Protocol):
         """As it is before the first agent."""
         ...
 
-    def save_tree_after(self, iteration: int) -> str:
-        """As an agent left it."""
-        ...
+    def save_tree_after(self, iteration: int) -> str: ...
 
 
 class Inbox(Protocol):

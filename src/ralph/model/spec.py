@@ -32,7 +32,6 @@ class CompletionCriteria(Struct, frozen=True):
     max_iterations: int | None = None  # None: by settings
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON has it."""
         return {
             "promise": self.promise,
             "description": self.description,

@@ -13,7 +13,6 @@ class StoryPaths(Struct, frozen=True):
 
     @property
     def tasks(self) -> str:
-        """The list of stories."""
         return f"{self.folder}/tasks.json"
 
     @property

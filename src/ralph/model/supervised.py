@@ -16,7 +16,6 @@ class TaskPaths(Struct, frozen=True):
     task: str
 
     def path(self, name: str) -> str:
-        """A file of the task."""
         return f"{self.folder}/{name}"
 
 

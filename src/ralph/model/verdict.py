@@ -65,9 +65,7 @@ class Verifier(Protocol):
 class VerdictCache(Protocol):
     """What has been found in this iteration, by what was looked at."""
 
-    def recall(self, key: str) -> Verdict | None:
-        """The verdict found before."""
-        ...
+    def recall(self, key: str) -> Verdict | None: ...
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """For the rest of the iteration."""

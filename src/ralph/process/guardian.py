@@ -65,7 +65,6 @@ def list_children_by_ps(pid: int) -> list[int]:
 
 
 def list_children_by_proc(pid: int) -> list[int]:
-    """As the kernel lists them."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -263,7 +262,6 @@ def _ignore_signal(number: int, frame: object) -> None:
 
 
 def main() -> None:
-    """Serve the socket on stdin."""
     for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
         _signal.signal(number, _signal.SIG_IGN)  # only the control socket commands us
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # posix_spawn closes nothing: what our user's shell left open ends here

@@ -29,7 +29,6 @@ def identify_process(pid: int) -> ProcessIdentity | None:
 
 
 def identify_self() -> ProcessIdentity:
-    """Ours."""
     return identify_process(os.getpid()) or ProcessIdentity(os.getpid(), 0, "")
 
 

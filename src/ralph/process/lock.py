@@ -42,7 +42,6 @@ class WorkTreeLock:
         return None
 
     def release(self) -> None:
-        """Free it for the next."""
         fd, self._fd = self._fd, None
         if fd is not None:
             with suppress(OSError):  # on a disk that went bad, a lock that still names us is no lock all the same

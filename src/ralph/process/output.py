@@ -154,7 +154,6 @@ class Excerpt:
         self._cut = 0
 
     def write(self, data: bytes) -> None:
-        """Keep what is first or last."""
         if self._room:
             part = data[: self._room]
             self._first += part

@@ -225,7 +225,6 @@ class _ChildState:
             self._close(fd)
 
     def apply_reply(self, word: str, values: list[str]) -> None:
-        """News from the guardian."""
         match word:
             case "exited":
                 self.code, self._ended = int(values[0]), True
@@ -244,7 +243,6 @@ class _ChildState:
         return max(0.0, min(INBOX_POLL_SECONDS, due - time.monotonic()))
 
     def find_passed_limit(self) -> CommandEnding | None:
-        """Which limit has passed."""
         if self._ended or self.ending != "exited":
             return None
         if self.enough:
@@ -267,7 +265,6 @@ class _ChildState:
             self.close_pipes()
 
     def close_pipes(self) -> None:
-        """Close every pipe."""
         for fd in tuple(self.sinks):
             self._close(fd)
 
@@ -280,7 +277,6 @@ class _ChildState:
         return min(self._deadline, self._last_output_at + self._max_silence())
 
     def _max_silence(self) -> float:
-        """How long it may last."""
         return self._idle_timeout if self._last_word_on is None else self._linger
 
 

@@ -19,12 +19,10 @@ class AttemptStore:
         self._database = database
 
     def save(self, attempt: AttemptRecord) -> None:
-        """As it is now."""
         marks = ", ".join("?" * 12)
         self._database.execute(f"INSERT OR REPLACE INTO attempt({_COLUMNS}) VALUES({marks})", astuple(attempt))
 
     def list_for_run(self, run: str) -> Iterator[AttemptRecord]:
-        """All of a run, in order."""
         rows = self._database.execute(f"SELECT {_COLUMNS} FROM attempt WHERE run=? ORDER BY number", (run,))
         return (AttemptRecord(*row) for row in rows)
 

@@ -118,7 +118,6 @@ class RunStore:
             self.end(row[0], row[2], outcome, why)
 
     def end(self, run: str, at: float, outcome: str, why: str) -> None:
-        """How it ended."""
         self._database.execute("UPDATE run SET ended_at=?, outcome=?, why=? WHERE id=?", (at, outcome, why, run))
 
     def list_transitions(self, run: str) -> list[tuple[bytes, bytes]]:
@@ -128,7 +127,6 @@ class RunStore:
         ).fetchall()
 
     def read_request(self, run: str) -> bytes:
-        """What it was asked to do."""
         found: tuple[bytes] = self._database.execute("SELECT request FROM run WHERE id=?", (run,)).fetchone()
         return found[0]
 
@@ -149,7 +147,6 @@ class RunStore:
         return None if found is None else str(found[0])
 
     def list_latest(self, count: int) -> list[RunRecord]:
-        """The newest first."""
         return list(self._select_records("ORDER BY started_at DESC, run.rowid DESC LIMIT ?", count))
 
     def list_unfinished(self) -> list[RunRecord]:
@@ -167,7 +164,6 @@ class RunStore:
         return list(self._select_records("WHERE guardian != 0 AND (ended_at IS NULL OR outcome = 'lost')"))
 
     def mark_swept(self, run: str) -> None:
-        """Nothing of it is left."""
         self._database.execute("UPDATE run SET guardian=0 WHERE id=?", (run,))
 
     def add_wish(self, run: str, kind: str, at: float) -> None:

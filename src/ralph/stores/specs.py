@@ -24,7 +24,6 @@ class SpecStore:
         return [(Spec(*row[:5]), row[5]) for row in rows]
 
     def get(self, id_: str) -> Spec:
-        """One of them."""
         row = self._database.execute(
             "SELECT id, title, text, created_at, updated_at FROM spec WHERE id=?", (id_,)
         ).fetchone()
@@ -40,7 +39,6 @@ class SpecStore:
                 raise InvalidInput([Problem(("id",), taken, f"change it with `ralph spec edit {spec.id}`")])
 
     def edit(self, id_: str, title: str | None = None, text: str | None = None) -> None:
-        """None: that stays."""
         changed = self._database.execute(
             "UPDATE spec SET title=coalesce(?, title), text=coalesce(?, text), updated_at=? WHERE id=?",
             (title, text, self._clock(), id_),
@@ -56,10 +54,8 @@ class SpecStore:
 
 
 def build_unknown_spec_error(id_: str) -> NoSuchSpec:
-    """What to say and do about it."""
     return NoSuchSpec(f"no spec {id_!r}", suggest_spec_fix(id_))
 
 
 def suggest_spec_fix(id_: str) -> str:
-    """How there will be one."""
     return f"make it with `ralph spec create {id_}`; see `ralph spec list`"

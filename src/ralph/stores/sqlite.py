@@ -53,7 +53,6 @@ def identify_connection(database: sqlite3.Connection) -> DatabaseFile:
 
 
 def identify_database(path: str) -> DatabaseFile:
-    """The same, by its path."""
     return DatabaseFile(path, _read_inode(path))
 
 

@@ -67,7 +67,6 @@ class TaskHistory:
         return [row[0] for row in rows]
 
     def add(self, note: HistoryNote) -> None:
-        """Part of a transaction."""
         match note:
             case Attempted(task, attempt, run):
                 self._insert("verification", _encode_attempt(task, attempt, run))

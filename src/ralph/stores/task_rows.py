@@ -31,7 +31,6 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def read_entry(database: sqlite3.Connection, id_: str) -> Entry | None:
-    """One task with everything."""
     row = database.execute(f"SELECT {TASK_COLUMNS}, {_NEEDS_QUERY} FROM task WHERE id=?", (id_,)).fetchone()
     return None if row is None else _decode_entry(row)
 

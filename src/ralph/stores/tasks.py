@@ -58,7 +58,6 @@ class TaskStore:
         return task_rows.read_reasons(self._database)
 
     def get(self, id_: str) -> Entry:
-        """One task with everything."""
         entry = task_rows.read_entry(self._database, id_)
         if entry is None:
             raise NoSuchTask(f"no task {id_!r}", _SEE_LIST_HINT)

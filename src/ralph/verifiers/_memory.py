@@ -14,7 +14,6 @@ class IterationMemory:
         self._verdicts: dict[str, Verdict] = {}
 
     def recall(self, key: str) -> Verdict | None:
-        """The verdict found before."""
         return self._verdicts.get(key) if key else None
 
     def keep(self, key: str, verdict: Verdict) -> None:

@@ -10,7 +10,6 @@ CONTRADICTIONS_METHOD = "contradictions"
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
-    """It has no options."""
     return ContradictionsVerifier()
 
 

@@ -36,7 +36,6 @@ class ExternalOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
-    """`command` must be given."""
     options = parse_options(EXTERNAL_METHOD, ExternalOptions, config)
     if not options.command.strip():
         raise ConfigError(NO_COMMAND_MESSAGE, 'add "command": "…" to its verification_config')
@@ -54,7 +53,6 @@ class ExternalVerifier:
         self._options, self._config, self._tools = options, config, tools
 
     def verify(self, claim: Claim) -> Verdict:
-        """Run it once a tree."""
         memory, known = self._tools.memory, build_cache_key(EXTERNAL_METHOD, self._config, claim)
         if found := memory.recall(known):
             return replace(found, cached=True)

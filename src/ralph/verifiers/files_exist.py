@@ -20,7 +20,6 @@ class FilesExistOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
-    """`paths` must be given."""
     options = parse_options(FILES_EXIST_METHOD, FilesExistOptions, config)
     if not options.paths:
         raise ConfigError("No paths specified for files_exist verification", 'add "paths": ["src/…"]')
@@ -34,7 +33,6 @@ class FilesExistVerifier:
         self._paths = options.paths
 
     def verify(self, claim: Claim) -> Verdict:
-        """Look at each."""
         missing = [path for path in self._paths if not os.path.isfile(resolve_inside(claim.folder, path) or "")]
         reason = f"Missing files: {', '.join(missing)}" if missing else f"All {len(self._paths)} files exist"
         return Verdict(FILES_EXIST_METHOD, not missing, reason)

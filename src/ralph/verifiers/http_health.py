@@ -28,7 +28,6 @@ class HttpHealthOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
-    """`url` must be given."""
     options = parse_options(HTTP_HEALTH_METHOD, HttpHealthOptions, config)
     if not options.url:
         raise ConfigError("No url specified for http_health verification", 'add "url": "http://127.0.0.1:8000/health"')
@@ -49,7 +48,6 @@ class HttpHealthVerifier:
         self._options = options
 
     def verify(self, claim: Claim) -> Verdict:
-        """Ask once."""
         options = self._options
         began = time.monotonic()
         try:

@@ -56,7 +56,6 @@ class MultiStageVerifier:
         self._options, self._tools = options, tools
 
     def verify(self, claim: Claim) -> Verdict:
-        """Run them."""
         began = time.monotonic()
         found: list[Verdict] = []
         for group in self._group_stages():

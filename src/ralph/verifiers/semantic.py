@@ -26,7 +26,6 @@ class SemanticOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
-    """All options may be left out."""
     return SemanticVerifier(parse_options(SEMANTIC_METHOD, SemanticOptions, config), config, tools)
 
 

@@ -8,7 +8,6 @@ STRING_MATCH_METHOD = "string_match"
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
-    """It has no options."""
     return StringMatchVerifier()
 
 
@@ -16,7 +15,6 @@ class StringMatchVerifier:
     """Strict: the tag with exactly that text ends the message. Loose: the words stand anywhere, in any case."""
 
     def verify(self, claim: Claim) -> Verdict:
-        """Look at the final message."""
         promise, output = claim.promise, claim.output
         found = promise.upper() in output.upper() if claim.loose else is_promise_made(promise, output)
         reason = "Promise found in output" if found else f"Promise '{promise}' not found in output"

@@ -33,12 +33,10 @@ class GitResult(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Without the last newline."""
         return self.output.strip()
 
     @property
     def problem(self) -> str:
-        """Why it did not, in one line."""
         lines = [line.strip() for line in (self.complaint or self.output).splitlines() if line.strip()]
         return "; ".join(lines)[:_MAX_COMPLAINT_CHARS] or f"exit code {self.code}"
 

@@ -26,7 +26,6 @@ class Worktree(Struct, frozen=True, kw_only=True):
 
     @property
     def target_ref(self) -> str:
-        """The same of the target."""
         return f"refs/heads/{self.target}"
 
 

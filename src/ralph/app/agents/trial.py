@@ -52,7 +52,6 @@ class AgentUnderTest(Struct, frozen=True):
 
     @property
     def traits(self) -> AgentCard:
-        """What its adapter says of it."""
         return read_capabilities(self.command.adapter, self.adapter)
 
     @property
@@ -72,7 +71,6 @@ class TrialResult(Struct, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> str:
-        """In one word."""
         return self.reported.outcome if self.reported else "stopped"
 
 
@@ -94,7 +92,6 @@ class _RecordingProcesses:
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> CommandExit:
-        """As the supervisor."""
         self.exited = self._supervisor.run(command, on_output, on_error)
         return self.exited
 
@@ -108,11 +105,9 @@ class _StopWhenFileExists:
         self.fileno, self.wait, self.close = inbox.fileno, inbox.wait, inbox.close
 
     def user_interruption(self) -> str:
-        """Who sent a signal."""
         return self._inbox.poll_interruption()
 
     def poll_interruption(self) -> str:
-        """The user's, or ours."""
         return self.user_interruption() or ("the kit" if self._is_file_there() else "")
 
     def poll_stop_grace(self) -> float | None:
@@ -143,7 +138,6 @@ class TrialEnvironment:
         self._trial_count = 0
 
     def read_version(self) -> str:
-        """As it tells itself."""
         words = (*self._agent.command.argv, "--version")
         if self._agent.command.adapter == COMMAND_ADAPTER:  # which may be anything, and do anything when asked
             return ""

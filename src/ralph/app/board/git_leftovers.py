@@ -22,7 +22,6 @@ class GitLeftovers(Struct, frozen=True, omit_defaults=True):
 
     @property
     def removal_command(self) -> str:
-        """How the user removes them."""
         tree = f"git worktree remove --force {shlex.quote(self.worktree)}" if self.worktree else ""
         branch = f"git branch -D {shlex.quote(self.branch)}" if self.branch else ""
         return " && ".join(filter(None, (tree, branch)))

@@ -52,7 +52,6 @@ class LiveLog:
         return sorted(found, key=lambda heard: heard.at)
 
     def close(self) -> None:
-        """No more."""
         for tail in self._tails.values():
             tail.close()
         self._tails.clear()

@@ -20,7 +20,6 @@ def create_spec(places: Paths, name: str, title: str, text: str) -> Spec:
 
 
 def edit_spec(places: Paths, name: str, title: str | None, text: str | None) -> Spec:
-    """None: that stays."""
     _require_database(places, name)
     with open_board(places) as tasks:
         tasks.specs.edit(name, title, None if text is None else _storable_text(text))
@@ -28,7 +27,6 @@ def edit_spec(places: Paths, name: str, title: str | None, text: str | None) -> 
 
 
 def load_spec(places: Paths, name: str) -> Spec:
-    """One of them."""
     _require_database(places, name)
     with open_board(places) as tasks:
         return tasks.specs.get(name)

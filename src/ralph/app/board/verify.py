@@ -44,7 +44,6 @@ class StageFinding(Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """In one sentence."""
         return self.verdict.reason if self.verdict else NO_MESSAGE_REASON
 
 

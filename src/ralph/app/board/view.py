@@ -65,11 +65,9 @@ class BoardView(Struct, frozen=True, kw_only=True):
 
     @property
     def running_slots(self) -> Sequence[WorkerSlot]:
-        """Those at work."""
         return [slot for slot in self.slots if slot.run]
 
     def count_status(self, status: TaskStatus) -> int:
-        """How many tasks are so."""
         return self.counts.get(status, 0)
 
 

@@ -73,7 +73,6 @@ class BoardReader:
             return collect_task_details(TaskStore(self._database), id_, settings)
 
     def close(self) -> None:
-        """No more."""
         if self._database is not None:
             self._database.close()
             self._database = None

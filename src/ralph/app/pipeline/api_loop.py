@@ -45,7 +45,6 @@ class RalphLoopState:
 
     @property
     def completion_promise(self) -> str:
-        """What the agent has to say."""
         return self.completion_criteria.promise
 
 
@@ -53,9 +52,7 @@ class TaskWithId(Protocol):
     """A task, as far as a loop needs one; with a `completion_spec`, verification knows the task's criteria."""
 
     @property
-    def id(self) -> str:
-        """Its name."""
-        ...
+    def id(self) -> str: ...
 
 
 class PromiseChecker(Protocol):

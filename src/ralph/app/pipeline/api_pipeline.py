@@ -55,7 +55,6 @@ class ExecutionPipeline:
         return _to_results(self._run_pipeline(task_ids, ROLES, resume))
 
     def execute_task(self, task_id: str, resume: bool = False) -> ExecutionResult:
-        """All stages of one task."""
         return _single_result(task_id, self._run_pipeline((task_id,), ROLES, resume))
 
     def execute_stage(self, task_id: str, stage: Role) -> ExecutionResult:

@@ -136,18 +136,14 @@ class _CancelFlag:
         return self._pipe_read
 
     def poll_interruption(self) -> str:
-        """Who wants it."""
         return "stopped by its caller" if self.is_stopped else ""
 
     def poll_stop_grace(self) -> float | None:
-        """Seconds of grace."""
         return VERIFIER_STOP_GRACE_SECONDS if self.is_stopped else None
 
-    def wait(self, seconds: float) -> None:
-        """Nobody waits here."""
+    def wait(self, seconds: float) -> None: ...
 
     def close(self) -> None:
-        """Give the descriptors back."""
         os.close(self._pipe_read)
         os.close(self._pipe_write)
 

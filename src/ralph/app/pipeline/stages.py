@@ -132,7 +132,6 @@ def use_one_agent(settings: Settings) -> Settings:
 def resolve_stage_agent(
     role: str, settings: Settings, folder: str, variables: Mapping[str, str]
 ) -> wiring.AgentCommand:
-    """The agent of a stage, found."""
     agent, stage = settings.agent, _stage_settings(role, settings)
     if stage.agent and stage.agent != agent.command:
         agent = replace(agent, command=stage.agent, flags=(), adapter=None)

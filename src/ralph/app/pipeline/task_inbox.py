@@ -56,7 +56,6 @@ class SharedBudget:
             self._spent_usd += cost_usd or 0.0
 
     def remaining_usd(self) -> float | None:
-        """None: there is no limit."""
         with self._lock:
             left = None if self.budget_usd is None else self.budget_usd - self._spent_usd
             return left if left is None or left >= EPSILON_USD else 0.0
@@ -85,11 +84,9 @@ class TaskInbox:
         self._pipe_read, self._pipe_write = os.pipe()  # signals arrive in the main thread; here time alone wakes us
 
     def fileno(self) -> int:
-        """Never readable."""
         return self._pipe_read
 
     def poll_interruption(self) -> str:
-        """Who wants this task to end."""
         self._poll_cancel()
         return TASK_CANCELLED if self._cancelled else self._signals.poll_interruption()
 
@@ -116,7 +113,6 @@ class TaskInbox:
             self._is_uninterruptible = False
 
     def close(self) -> None:
-        """No more."""
         os.close(self._pipe_read)
         os.close(self._pipe_write)
 

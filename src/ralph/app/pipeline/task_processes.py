@@ -20,13 +20,11 @@ class TaskProcesses:
 
     @property
     def guardian_pid(self) -> int:
-        """For the run record."""
         return self._supervisor.guardian_pid
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> CommandExit:
-        """By its own guardian."""
         return self._supervisor.run(command, on_output, on_error)
 
     @contextmanager
@@ -45,7 +43,6 @@ class TaskProcesses:
             another.close()
 
     def close(self) -> None:
-        """End the guardian."""
         self._supervisor.close()
 
 
@@ -58,6 +55,5 @@ class Uninterruptible:
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> CommandExit:
-        """To its end."""
         with self._inbox.uninterruptible():
             return self._processes.run(command, on_output, on_error)

@@ -103,12 +103,10 @@ class TaskContext(Struct, frozen=True, kw_only=True):
 
     @property
     def run_dir(self) -> str:
-        """The run's own folder."""
         return self.pipeline.paths.run_dir(self.run)
 
     @property
     def settings(self) -> Settings:
-        """Of all."""
         return self.pipeline.request.settings
 
 
@@ -213,7 +211,6 @@ def _open_worktree(bench: TaskContext, life: TaskPlan) -> tuple[Worktrees, Workt
 
 
 def _run_loop(bench: TaskContext, life: TaskPlan, trees: Worktrees, tree: Worktree) -> Stop:
-    """The loop itself."""
     shared, settings = bench.pipeline, bench.settings
     own = build_run_variables(bench.run, tree.folder, shared.paths.state)
     hands = Uninterruptible(bench.processes, bench.inbox)

@@ -80,7 +80,6 @@ def find_criteria_problems(criteria: CompletionCriteria) -> tuple[str, ...]:
 
 
 def build_attempt(verdict: Verdict, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
-    """A verdict as it is kept."""
     return VerificationAttempt(
         iteration=iteration,
         promise_found=True,

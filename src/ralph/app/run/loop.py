@@ -44,7 +44,6 @@ def start_run(
     guardian: GuardianHandle | None,
     wishes: Callbacks,
 ) -> Stop:
-    """A new run."""
     crew = wiring.resolve_agent(request.settings.agent, places.folder, variables)
     wiring.refuse_unenforceable_budget(crew, request.settings.budget_usd)
     wiring.refuse_missing_scm(request.settings, places.folder, variables)

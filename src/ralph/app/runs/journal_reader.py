@@ -155,7 +155,6 @@ class JournalReader:
         self._fact = self._wanted = None
 
     def add_row(self, seen: Observation, decision: Decision) -> None:
-        """One row."""
         self._apply_fact(seen, max(0.0, seen.at - self._at))
         if seen.interrupted_by and not isinstance(seen.fact, Interrupted):
             self._remark("interrupted", seen.interrupted_by, seen.wall)

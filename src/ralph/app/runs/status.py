@@ -57,7 +57,6 @@ def find_run(places: Paths, name: str) -> RunRecord:
 
 
 def is_run_active(places: Paths, run: str) -> bool:
-    """Whether it still runs."""
     runs = _open_runs(places)
     record = None if runs is None else runs.find_record(run)
     return record is not None and record.ended_at is None and is_run_alive(record)

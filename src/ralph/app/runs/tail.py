@@ -27,11 +27,9 @@ class FileTail:
             self._file = self._open()
 
     def partial_line(self) -> bytes:
-        """What no newline followed."""
         return self._partial_line
 
     def close(self) -> None:
-        """No more."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -76,9 +76,7 @@ class Context:
 class MessageSink(Protocol):
     """Where the loop tells what it does; `ralph.stores.bus.Bus` is one."""
 
-    def post(self, kind: str, body: str, *, project_id: str = "", task_id: str = "") -> object:
-        """Append a message."""
-        ...
+    def post(self, kind: str, body: str, *, project_id: str = "", task_id: str = "") -> object: ...
 
 
 RootRunner = Callable[[Context, int], None]
@@ -123,7 +121,6 @@ class RootAgentLoop:
         self._active_children = active_children
 
     def run(self, ctx: Context | None = None) -> None:
-        """Until DONE."""
         inbox = _ContextInbox(ctx or Context())
         marks = TaskMarks(self._place, str, tuple)
         failures: list[BaseException] = []
@@ -193,15 +190,12 @@ class _ContextInbox:
         self.context = context
 
     def fileno(self) -> int:
-        """No process is watched here."""
         return -1
 
     def poll_interruption(self) -> str:
-        """Why the context is over."""
         return self.context.error()
 
     def poll_stop_grace(self) -> float | None:
-        """A runner ends itself."""
         return None
 
     def wait(self, seconds: float) -> None:

@@ -45,7 +45,6 @@ class DoneFilePolicy(Struct, frozen=True):
     def decide(
         self, state: DoneFileState, seen: Observation, tally: Tally, limits: Limits
     ) -> tuple[DoneFileState, Decision]:
-        """One turn."""
         match seen.fact:
             case Looked() as looked:
                 return DoneFileState(done=looked.done), self._after_look(state, looked)
@@ -57,7 +56,6 @@ class DoneFilePolicy(Struct, frozen=True):
                 return DoneFileState(), Look()
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        """The restarts are used up."""
         return MAX_RESTARTS_REASON
 
     def _after_look(self, state: DoneFileState, looked: Looked) -> Decision:

@@ -114,7 +114,6 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
                 return state, Survey()
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        """The iterations are used up."""
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
     def _judge_first_survey(self, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
@@ -216,7 +215,6 @@ def _note_correction(state: ReviewedState) -> ReviewedState:
 
 
 def _explain_restore(found: Repair, state: ReviewedState, surveyed: Surveyed) -> tuple[str, ...]:
-    """For whoever watches."""
     cut_off = "" if state.head else " (left by an iteration that was cut off; --as-is keeps it)"
     return (
         *_limit_lines([f"Undone in tasks.json{cut_off}: {line}" for line in found.undone]),

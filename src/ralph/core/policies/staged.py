@@ -86,7 +86,6 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
                 return self._run_stage(state)
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        """All stages together."""
         return f"Ralph loop exceeded {limits.iterations} iterations"
 
     def _judge_report(self, state: StagedState, reported: Reported) -> tuple[StagedState, Decision]:

@@ -64,7 +64,6 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 return state, _run_again()
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        """The iterations are used up."""
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
     def _save_or_finish(self, state: TaggedState, tally: Tally) -> Decision:

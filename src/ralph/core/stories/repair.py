@@ -89,7 +89,6 @@ def repair_story_file(
 
 
 def render_story_file(tasks: StoryFile) -> str:
-    """The text of the file."""
     text = json.dumps(tasks.document, indent=2, ensure_ascii=False)
     is_whole = text.encode("utf-8", "replace").decode() == text  # half a character can be read but not written
     return (text if is_whole else json.dumps(tasks.document, indent=2)) + "\n"
@@ -173,7 +172,6 @@ def _keep_reviews(before: StoryFile, document: JsonObject) -> None:
 
 
 def _keep_notes(before: StoryFile, document: JsonObject) -> None:
-    """Nothing passes without them."""
     known = _index_by_id(before.document)
     for raw in document["userStories"]:
         old = known.get(raw["id"], _UNSTARTED_FIELDS)

@@ -67,7 +67,6 @@ _ASSENT = re.compile(r"[\s*`>#-]*VERIFIED\b")
 
 
 def render_judge_prompt(criteria: Sequence[str], outcome: str, message: str, diff: str) -> str:
-    """The prompt for the judge."""
     digest = hashlib.sha256(f"{message}\0{diff}".encode("utf-8", "surrogatepass")).hexdigest()
     return _JUDGE_PROMPT.format(
         criteria="\n".join(f"{number}. {criterion}" for number, criterion in enumerate(criteria, 1)),

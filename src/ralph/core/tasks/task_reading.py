@@ -19,7 +19,6 @@ _MAX_DEPTH, _MAX_VALUES = 30, 20_000  # of values below one key: YAML may be end
 
 
 def describe_kind(value: object) -> str:
-    """In words."""
     return "nothing" if value is None else _KIND_NAMES.get(type(value), f"a {type(value).__name__}")
 
 
@@ -43,7 +42,6 @@ class MappingReader:
         return any(problem.path[: len(self._path) + 1] == (*self._path, key) for problem in self.problems)
 
     def expect_keys(self, *known: str) -> None:
-        """No others."""
         for key in self.raw:
             if key not in known:
                 near = get_close_matches(str(key), known, 1)
@@ -83,7 +81,6 @@ class MappingReader:
         return [item.strip() for item in items if isinstance(item, str)]
 
     def read_number(self, key: str, at_least: int = -_MAX_JSON_INT) -> int | None:
-        """None when it is not there."""
         value = self.raw.get(key)
         if value is None:
             return None

@@ -95,7 +95,6 @@ def apply_change(entry: Entry, change: Change) -> Entry:
 
 
 def format_status(status: TaskStatus) -> str:
-    """As people say it."""
     return status.replace("_", " ")
 
 

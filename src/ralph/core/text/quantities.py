@@ -4,7 +4,6 @@ from ralph.model.events import Usage
 
 
 def format_tokens(count: int) -> str:
-    """999, 2K, 1.2M."""
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}M"
     return f"{(count + 500) // 1000}K" if count >= 1000 else str(count)
@@ -48,7 +47,6 @@ def format_money(usd: float | None, unknown: str = "—") -> str:
 
 
 def pluralize(count: int, noun: str) -> str:
-    """1 line, 2 lines."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

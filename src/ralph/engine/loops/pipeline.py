@@ -109,7 +109,6 @@ class PipelineEffects:
         self.landed_commit = ""
 
     def perform(self, decision: Decision) -> Fact:
-        """One step of the loop."""
         match decision:
             case RunAgent(brief):
                 with self._board.reserve() as usd:

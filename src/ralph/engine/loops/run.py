@@ -68,7 +68,6 @@ class RunEffects:
         self._iteration = 0
 
     def perform(self, decision: Decision) -> Fact:
-        """One step of the loop."""
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)

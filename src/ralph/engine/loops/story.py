@@ -86,7 +86,6 @@ class StoryEffects:
         self._calls = 0
 
     def perform(self, decision: Decision) -> Fact:
-        """One step of the loop."""
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)

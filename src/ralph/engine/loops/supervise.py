@@ -41,7 +41,6 @@ class SuperviseEffects:
         self._poll_interval = poll_interval
 
     def perform(self, decision: Decision) -> Fact:
-        """One step of the loop."""
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)

@@ -45,7 +45,6 @@ class AttemptRunner:
         self.last: AttemptRecord | None = None
 
     def __call__(self, brief: Brief) -> Fact:
-        """Run it once."""
         attempt = self._open_attempt(brief)
         self._record(attempt)
         self._on_begin(attempt)

@@ -59,7 +59,6 @@ class RalphGroup(click.Group):
         return list(COMMAND_MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """By name."""
         if cmd_name not in COMMAND_MODULES:
             return None
         module = importlib.import_module(f"ralph.faces.cli.commands.{cmd_name}")

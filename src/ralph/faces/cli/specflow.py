@@ -19,14 +19,12 @@ def translate_command(words: Sequence[str]) -> list[str] | None:
 
 
 def render_usage() -> str:
-    """What there is."""
     width = max(map(len, SPECFLOW_COMMANDS))
     lines = [f"  {name:<{width}}  {told}" for name, (_, told) in SPECFLOW_COMMANDS.items()]
     return "\n".join(["Usage: specflow COMMAND [ARGS]…  (each also takes --help)", "", *lines])
 
 
 def entry() -> None:
-    """The console script."""
     words = sys.argv[1:]
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(render_usage() + "\n")

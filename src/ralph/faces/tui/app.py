@@ -38,7 +38,6 @@ class BoardApp(App[None]):
         self.board_screen = BoardScreen(places, lookout, settings, glyphs)
 
     def on_mount(self) -> None:
-        """Signals end it as `q` does."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._exit_on_signal)

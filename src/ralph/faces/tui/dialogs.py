@@ -49,20 +49,17 @@ class TaskDialog(ModalScreen[None]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        """A page that scrolls."""
         with VerticalScroll(classes="dialog") as page:
             page.border_title = self.task_id
             page.border_subtitle = "Esc closes"
             yield Static(highlight_page(self._text), id="page", markup=False)
 
     def show_text(self, text: str) -> None:
-        """It changed meanwhile."""
         if text != self._text:
             self._text = text
             self.query_one("#page", Static).update(highlight_page(text))
 
     def action_scroll(self, way: str) -> None:
-        """Without a moment's delay."""
         getattr(self.query_one(VerticalScroll), f"scroll_{way}")(animate=False)
 
 
@@ -88,7 +85,6 @@ class ConfirmDialog(ModalScreen[bool]):
                 yield Button(f"y  {self._yes}", id="yes", variant="error", compact=True)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """By mouse, or by Enter."""
         self.dismiss(event.button.id == "yes")
 
 
@@ -98,7 +94,6 @@ class HelpDialog(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss(None)", show=False)]
 
     def compose(self) -> ComposeResult:
-        """A line each."""
         text = Text()
         for keys, meaning in KEY_HELP:
             text.append(f"{keys:<8}", TONE_STYLES["tool"]).append(f"{meaning}\n")

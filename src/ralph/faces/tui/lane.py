@@ -32,12 +32,10 @@ class Lane(ItemList):
 
     @property
     def selected_card(self) -> TaskCard | None:
-        """Under the cursor."""
         return self._cards[self.cursor] if self._cards else None
 
     @property
     def card_count(self) -> int:
-        """How many cards."""
         return len(self._cards)
 
     def show_cards(self, cards: Sequence[TaskCard], view: BoardView) -> None:

@@ -46,7 +46,6 @@ class LogPanel(ScrollView, can_focus=True):
         self._update_border_title()
 
     def add_lines(self, lines: Iterable[LogLine]) -> None:
-        """The newest last."""
         new = list(lines)
         if not new:
             return
@@ -63,7 +62,6 @@ class LogPanel(ScrollView, can_focus=True):
         self.refresh()
 
     def action_follow(self, follow: bool) -> None:
-        """From now on, or no longer."""
         self.is_following = follow
         self._update_border_title()
         if follow:
@@ -77,19 +75,16 @@ class LogPanel(ScrollView, can_focus=True):
             self._scroll_to_row(at)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As with the keys."""
         event.stop()
         event.prevent_default()
         self.action_move(-3)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """As with the keys."""
         event.stop()
         event.prevent_default()
         self.action_move(3)
 
     def on_resize(self) -> None:
-        """The end stays in sight."""
         if self.is_following:
             self.scroll_end(animate=False, force=True)
 

@@ -49,7 +49,6 @@ class ItemList(ScrollView, can_focus=True):
         return self._keys[self.cursor] if self._keys else ""
 
     def set_items(self, keys: Sequence[str], heights: Sequence[int]) -> None:
-        """Show these instead."""
         key = self.selected_key
         rows = heights if self.column_count == 1 else _row_heights(heights, self.column_count)
         self._keys, self._row_starts = keys, (0, *accumulate(rows))
@@ -99,7 +98,6 @@ class ItemList(ScrollView, can_focus=True):
             self.scroll_to_region(Region(0, start, 1, end - start), animate=False, force=True)
 
     def action_step(self, by: int) -> None:
-        """To a neighbour."""
         self.select_item(self.cursor + by)
 
     def action_page(self, by: int) -> None:
@@ -109,7 +107,6 @@ class ItemList(ScrollView, can_focus=True):
         self.select_item(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))
 
     def action_end(self, side: int) -> None:
-        """To the first or the last."""
         self.select_item(len(self._keys) if side > 0 else 0)
 
     def on_click(self, event: events.Click) -> None:

@@ -82,7 +82,6 @@ class BoardScreen(Screen[None]):
         self.current_lane = LANES[0]
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
         yield self._headline
         yield self._tabs
         yield Static(NO_TASKS_MESSAGE, id="empty", markup=False)
@@ -103,7 +102,6 @@ class BoardScreen(Screen[None]):
         self.set_interval(BOARD_REFRESH_SECONDS, self.update_board)
 
     def on_unmount(self) -> None:
-        """Nothing stays open."""
         self._live.close()
         self._lookout.close()
 
@@ -128,7 +126,6 @@ class BoardScreen(Screen[None]):
         self._focus_lane(LANES[(LANES.index(self.current_lane) + by) % len(LANES)])
 
     def action_panel(self, by: int) -> None:
-        """Lanes, agents, log."""
         panels: list[ItemList | LogPanel] = [self._lanes[self.current_lane], self._slots, self._log]
         at = next((i for i, panel in enumerate(panels) if panel.has_focus), 0)
         panel = panels[(at + by) % len(panels)]
@@ -147,12 +144,10 @@ class BoardScreen(Screen[None]):
                 self._notify_error(error)
 
     def action_filter(self) -> None:
-        """Ask for the words."""
         self._filter.add_class("shown")
         self._filter.focus()
 
     def action_show_all(self) -> None:
-        """No filter any more."""
         self._filter.value = ""
         self._filter.remove_class("shown")
         self._focus_lane(self.current_lane)
@@ -167,11 +162,9 @@ class BoardScreen(Screen[None]):
         self._show_cards()
 
     def action_help(self) -> None:
-        """The keys."""
         self.app.push_screen(HelpDialog())
 
     def action_cancel(self) -> None:
-        """Ask first."""
         slot = self._slots.selected_slot if self._slots.has_focus else None
         if slot and not slot.is_task_slot:
             name = one_line(slot.name, 60, self._glyphs.ellipsis)
@@ -251,7 +244,6 @@ class BoardScreen(Screen[None]):
             self._activities = {slot.run: self._activities.get(slot.run, "") for slot in self._view.running_slots}
 
     def _get_selected_task(self) -> str:
-        """Under the cursor."""
         if self._slots.has_focus:
             slot = self._slots.selected_slot
             return slot.task if slot and slot.is_task_slot else ""
@@ -277,7 +269,6 @@ class BoardScreen(Screen[None]):
         self.app.push_screen(ConfirmDialog(question, "Cancel it", "Let it run"), answered)
 
     def _run_cancel_action(self, end: Callable[[], str]) -> None:
-        """In a thread of its own."""
         try:
             self.post_message(self.Told(end()))
         except RalphError as error:

@@ -47,7 +47,6 @@ class SlotPanel(ItemList):
         self.set_items([str(slot.number) for slot in slots], [LINES_PER_SLOT] * len(slots))
 
     def render_item_line(self, index: int, part: int, width: int) -> StyledParts:
-        """One line of a slot."""
         slot = self._slots[index]
         lines = [*render_slot_lines(slot, time.time()), *self._render_activity(slot)]
         if part >= len(lines):

@@ -85,7 +85,6 @@ class LaneTabs(Static):
         self.update(text, layout=False)
 
     def on_click(self, event: events.Click) -> None:
-        """The lane under the mouse."""
         offset = event.get_content_offset(self)
         lane = next((lane for end, lane in self._tab_ends if offset is not None and offset.x < end), None)
         if lane:

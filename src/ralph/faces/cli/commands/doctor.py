@@ -42,7 +42,6 @@ def _redact_finding(finding: "DoctorFinding") -> "DoctorFinding":
 
 
 def format_finding(finding: "DoctorFinding") -> str:
-    """`FAIL  what — next command`."""
     advice = f" — {finding.next}" if finding.next else ""
     return f"{finding.verdict:<4}  {finding.what}{advice}"
 

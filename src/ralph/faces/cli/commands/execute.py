@@ -137,13 +137,11 @@ class ExecuteDisplay:
             self._task_lines = TaskStatusLines(look, self._out, self._lock, time.time)
 
     def make_watchers(self, task: str) -> "Sequence[Watcher]":
-        """Those of one task."""
         if self._as_json:
             return (self._lock_watcher(self._make_json_watcher(task)),)
         return (self._lock_watcher(self._make_line_watcher(task) if self._is_parallel else self._make_display()),)
 
     def handle_signal(self) -> None:
-        """A signal came."""
         from ralph.faces.cli.live.watching import announce_shutdown
 
         if self._task_lines is not None:
@@ -156,7 +154,6 @@ class ExecuteDisplay:
             self._task_lines.close()
 
     def show_warnings(self, warnings: Sequence[str]) -> None:
-        """Before anything starts."""
         from ralph.model.events import Warned
 
         if warnings:

@@ -20,7 +20,6 @@ class Prompter:
         self._in, self._out = console_in, console_out
 
     def print_line(self, text: str) -> None:
-        """One line."""
         self._out.write(f"{text}\n")
         self._out.flush()
 
@@ -51,7 +50,6 @@ class Prompter:
                 return answer
 
     def ask_yes_no(self, prompt: str) -> bool:
-        """Yes only when it is said."""
         return self.ask_line(prompt).lower() in ("y", "yes")
 
 

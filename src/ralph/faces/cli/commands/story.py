@@ -192,7 +192,6 @@ def report_stories_command(project_dir: str, ralph_dir: str, as_json: bool, html
 
 
 def render_story_table(report: "StoryReport") -> str:
-    """One line a story."""
     from ralph.core.text.plain import count_cells, truncate_cells
     from ralph.core.text.quantities import format_duration, format_money
 

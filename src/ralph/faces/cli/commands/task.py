@@ -30,11 +30,9 @@ class TaskGroup(click.Group):
     """The commands here, and those of `task_changes`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Making first, then looking."""
         return [*_CHANGE_COMMANDS, *self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """By name."""
         if cmd_name not in _CHANGE_COMMANDS:
             return super().get_command(ctx, cmd_name)
         changes = importlib.import_module("ralph.faces.cli.commands.task_changes")

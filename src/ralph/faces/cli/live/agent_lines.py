@@ -48,7 +48,6 @@ class AgentEventRenderer:
         self._limit = min(limit, width - len(self._blank) - 2) if width else limit
 
     def reset_hints(self) -> None:
-        """Hints are given once a run."""
         self._hints_given.clear()
 
     def forget_open_calls(self) -> None:
@@ -114,7 +113,6 @@ class AgentEventRenderer:
         return "\n".join(lines)
 
     def render_noted(self, event: Noted) -> str:
-        """A status line, dimmed."""
         return self._render_dimmed(event.text)
 
     def render_unparsed(self, event: Unparsed) -> str:

@@ -27,11 +27,9 @@ class JsonDisplay:
         if moments:
             self._send(self._encode_lines(moments))
 
-    def tick(self, now: float) -> None:
-        """Time is no event."""
+    def tick(self, now: float) -> None: ...
 
-    def close(self) -> None:
-        """Every line is whole already."""
+    def close(self) -> None: ...
 
     def _is_wanted(self, event: Event) -> bool:
         if isinstance(event, Debugged):

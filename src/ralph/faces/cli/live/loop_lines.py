@@ -36,7 +36,6 @@ class LoopEventRenderer:
         return self._join_with_dots(f"run {self._clean_text(event.run)}{again}", self._clean_text(event.agent), limit)
 
     def render_iteration_started(self, event: IterationStarted) -> str:
-        """━━ Iteration 3/10 ━━━━━━"""
         rule, paint = self._glyphs.rule, self._palette
         title = f"Iteration {event.iteration}/{event.limit}"
         if event.about:

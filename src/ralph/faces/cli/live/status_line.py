@@ -54,7 +54,6 @@ class StatusLine:
         }
 
     def handle_events(self, at: float, events: Sequence[Event]) -> None:
-        """Keep up with the run."""
         for event in events:
             note = self._handlers.get(type(event))
             if note is not None:
@@ -71,7 +70,6 @@ class StatusLine:
 
     @property
     def line(self) -> str:
-        """As it was composed last."""
         return self._line
 
     def render_line(self) -> str:

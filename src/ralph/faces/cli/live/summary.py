@@ -38,11 +38,9 @@ class IterationRows:
         self._agent_began_at = 0.0  # when the last agent did
 
     def clear_rows(self) -> None:
-        """Another run."""
         self._rows = []
 
     def add_event(self, event: Event, at: float = 0.0) -> None:
-        """Keep what a row tells."""
         last = self._rows[-1] if self._rows else None
         if isinstance(event, IterationStarted):
             self._agent_began_at = at
@@ -56,7 +54,6 @@ class IterationRows:
             self._rows[-1] = _apply_event(last, event)
 
     def get_rows(self) -> Sequence[IterationRow]:
-        """In the order they began."""
         return tuple(self._rows)
 
 

@@ -42,7 +42,6 @@ class TaskStatusLines:
         self._drawn_count = 0
 
     def close(self) -> None:
-        """Leave nothing at the bottom."""
         self._closed.set()
         self._ticker.join()
         self._status_lines.clear()

@@ -14,7 +14,6 @@ class CountParam(click.IntRange):
         super().__init__(min=least)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401  # as click has it
-        """As it is."""
         number = int(super().convert(value, param, ctx))
         if number > MAX_COUNT:
             self.fail(f"{str(value)[:60]!r} is too many; write a whole number up to {MAX_COUNT:,}", param, ctx)
@@ -27,7 +26,6 @@ class DollarsParam(click.ParamType):  # type: ignore[type-arg]  # not generic be
     name = "usd"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """As it is."""
         try:
             amount = float(str(value))
         except ValueError:

@@ -19,7 +19,6 @@ class DurationParam(click.ParamType):  # type: ignore[type-arg]  # not generic b
         self._zero = zero  # whether no time at all will do
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """In seconds."""
         found = _DURATION_PATTERN.fullmatch(str(value).strip().lower())
         parts = found.groups() if found else ()
         seconds = sum(float(part) * unit for part, unit in zip(parts, _SECONDS_PER_UNIT, strict=False) if part)

@@ -20,7 +20,6 @@ def complete_any_run(context: click.Context, parameter: click.Parameter, incompl
 
 
 def complete_active_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Those that go on."""
     return _complete_runs(incomplete, lambda run: run.ended_at is None)
 
 

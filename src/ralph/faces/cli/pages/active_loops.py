@@ -31,7 +31,6 @@ def render_loops_text(loops: "Sequence[ActiveTask]") -> str:
 
 
 def render_loops_json(loops: "Sequence[ActiveTask]") -> str:
-    """For programs."""
     return msgspec.json.encode({"loops": loops}).decode()
 
 

@@ -42,7 +42,6 @@ def render_board_text(view: "BoardView", glyphs: Glyphs) -> str:
 
 
 def render_board_json(view: "BoardView") -> str:
-    """For programs."""
     from ralph.app.board.view import LANES, group_by_lane
 
     found = group_by_lane(view.cards, cancelled=True)

@@ -165,7 +165,6 @@ def _is_at_work(each: "Iteration", receipt: "Receipt") -> bool:
 
 
 def _align_row(texts: Iterable[str], columns: Sequence[tuple[str, int]]) -> str:
-    """Numbers to the right."""
     padded = (
         " " * (width - count_cells(text)) + text
         if heading in RIGHT_ALIGNED_HEADINGS

@@ -30,7 +30,6 @@ def render_status(as_json: bool, last: int = 5) -> str:
 
 
 def format_run(run: "RunRecord") -> str:
-    """One run in one line."""
     mark = _OUTCOME_MARKS.get(run.outcome, "✗")
     who = f"{run.task} · {run.agent}" if run.task else run.agent
     if run.ended_at is None:
@@ -44,12 +43,10 @@ def format_run(run: "RunRecord") -> str:
 
 
 def render_runs_json(runs: "Sequence[RunRecord]") -> str:
-    """As JSON, for programs."""
     return msgspec.json.encode({"runs": [run_to_dict(run) for run in runs]}).decode()
 
 
 def run_to_dict(run: "RunRecord") -> dict[str, object]:
-    """One run for programs."""
     active = run.ended_at is None
     return {
         "id": run.id,

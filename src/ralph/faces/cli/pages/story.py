@@ -23,7 +23,6 @@ _BAR_WIDTH = 60
 
 
 def render_story_page(report: "StoryReport") -> str:
-    """The whole document."""
     done = sum(line.done for line in report.stories)
     rows = "\n".join(_render_row(line, report.stories) for line in report.stories)
     sums = f"{report.iterations} iterations · {format_duration(report.seconds)} · {format_money(report.cost_usd)}"

@@ -36,7 +36,6 @@ class TaskGraph:
         )
 
     def render_dot(self) -> str:
-        """For Graphviz."""
         nodes = [f"  {_quote_dot(c.id)} [label={_quote_dot(f'{c.id} {c.title}')}];" for c in self._cards.values()]
         edges = [f"  {_quote_dot(need)} -> {_quote_dot(id_)};" for id_, needs in self._needs.items() for need in needs]
         return "\n".join(["digraph tasks {", *nodes, *edges, "}"])

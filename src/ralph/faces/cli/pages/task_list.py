@@ -29,7 +29,6 @@ class TaskListing:
         self.chosen = sorted(chosen, key=lambda card: (_STATUS_ORDER.index(card.status), card.id in self.waiting_for))
 
     def keep_ready(self) -> "TaskListing":
-        """What could be started now."""
         return TaskListing(self._cards, [c for c in self.chosen if c.status == "todo" and c.id not in self.waiting_for])
 
     def render_text(self, limit: int | None) -> str:
@@ -48,7 +47,6 @@ class TaskListing:
         return "\n".join([*(fit_to_terminal(line) for line in lines), self._render_summary()])
 
     def render_json(self, limit: int | None) -> str:
-        """For programs."""
         counts = {status: n for status in _STATUS_ORDER if (n := sum(card.status == status for card in self._cards))}
         tasks = [self._card_to_dict(card) for card in self.chosen[:limit]]
         return msgspec.json.encode({"tasks": tasks, "matching": len(self.chosen), "counts": counts}).decode()

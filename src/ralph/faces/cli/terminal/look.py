@@ -49,7 +49,6 @@ class TerminalStyle(Struct, frozen=True, kw_only=True):
 
     @property
     def palette(self) -> Palette:
-        """Its colours."""
         return ANSI_PALETTE if self.color else NO_PALETTE
 
 

@@ -31,11 +31,9 @@ class Output:
             return StreamOutput(stream)
 
     def __call__(self, text: str) -> None:
-        """Show text."""
         self.write_bytes(text.encode(self._encoding, "replace"))
 
     def write_bytes(self, data: bytes) -> None:
-        """Write bytes in full."""
         if self._fd < 0:
             return
         if self._is_torn:
