@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture coverage
@@ -9,13 +10,24 @@ READY := $(VENV)/ready
 
 all: fmt lint test build
 
-$(READY): pyproject.toml setup.py requirements-dev.lock
+# ralph itself: all that `make demo` needs
+$(INSTALLED): pyproject.toml setup.py
+	@command -v git >/dev/null || { echo "git is missing: apt install git (or: brew install git)" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "Python's venv module is missing: apt install python3-venv" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $(INSTALLED)
+
+# and what the tests and checks need, locked
+$(READY): $(INSTALLED) requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock --editable .
 	@touch $(READY)
 
-demo: $(READY)
+demo: $(INSTALLED)
 	@$(BIN)/ralph demo
 
 test: $(READY)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "ralph" / "core" / "stories" / "review.py"
-COPY = ROOT / "plugins" / "ralph" / "hooks" / "review.py"
+COPY = ROOT / "plugins" / "ralph" / "hooks" / "scripts" / "review.py"
 HEADER = "# Generated from src/ralph/core/stories/review.py by tools/sync_plugin.py: change it there.\n"
 
 
@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--check"]:
         fresh = COPY.exists() and COPY.read_text(encoding="utf-8") == wanted
         if not fresh:
-            sys.stderr.write("plugins/ralph/hooks/review.py is stale; run: python tools/sync_plugin.py\n")
+            sys.stderr.write("plugins/ralph/hooks/scripts/review.py is stale; run: python tools/sync_plugin.py\n")
         return 0 if fresh else 1
     COPY.write_text(wanted, encoding="utf-8")
     return 0

@@ -34,7 +34,7 @@ def table(text: str) -> list[str]:
 def reasons(commands: list[str], allowances: str = "", root: str = "/work/app") -> dict[str, str]:
     """What the guard says to each, in one process."""
     done = subprocess.run(
-        [sys.executable, "-ESs", "-c", BATCH, str(PLUGIN_FOLDER / "hooks")],
+        [sys.executable, "-ESs", "-c", BATCH, str(PLUGIN_FOLDER / "hooks" / "scripts")],
         input=json.dumps({"commands": commands, "root": root, "cwd": root, "allowances": allowances}),
         env={"HOME": "/home/dev"},
         capture_output=True,

@@ -29,7 +29,7 @@ def guard_says(project: Path, *before: str) -> str:
     event = load_sample_event("PreToolUse", tool_name="Bash", tool_input={"command": "rm -rf /"}, cwd=str(project))
     if not before:
         return run_hook("pretooluse_guard.py", event, project.parent).reason
-    words = [*before, sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / "pretooluse_guard.py")]
+    words = [*before, sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / "scripts" / "pretooluse_guard.py")]
     done = subprocess.run(
         words, input=json.dumps(event), cwd=project, capture_output=True, text=True, timeout=30, check=False
     )

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_every_event_has_its_hook(event: str, script: str) -> None:  # 004-13, 0
     assert entry.get("matcher", "*") == "*"
     (hook,) = entry["hooks"]
     words = shlex.split(hook["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(PLUGIN_FOLDER)))
-    assert words == ["python3", "-ESs", str(PLUGIN_FOLDER / "hooks" / script)]
+    assert words == ["python3", "-ESs", str(PLUGIN_FOLDER / "hooks" / "scripts" / script)]
     assert set(HOOKS) == {"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"}
 
 
@@ -70,7 +71,7 @@ def test_the_copy_of_the_rules_is_fresh() -> None:
 
 
 def test_the_copy_says_that_it_is_one_and_is_the_same_otherwise() -> None:
-    header, _, rest = (PLUGIN_FOLDER / "hooks" / "review.py").read_text().partition("\n")
+    header, _, rest = (PLUGIN_FOLDER / "hooks" / "scripts" / "review.py").read_text().partition("\n")
     assert "Generated from src/ralph/core/stories/review.py" in header
     assert rest == (ROOT / "src" / "ralph" / "core" / "stories" / "review.py").read_text()
 
@@ -96,11 +97,11 @@ def test_a_hook_imports_little(tmp_path: Path, script: str) -> None:
     event = {"context_monitor.py": "PostToolUse", "pretooluse_guard.py": "PreToolUse"}.get(script, "Stop")
     asked = json.dumps(load_sample_event(event, cwd=str(tmp_path)))
     plain = imported("-c", "import json, os, sys", cwd=tmp_path)
-    new = imported(str(PLUGIN_FOLDER / "hooks" / script), cwd=tmp_path, event=asked) - plain
+    new = imported(str(PLUGIN_FOLDER / "hooks" / "scripts" / script), cwd=tmp_path, event=asked) - plain
     assert {"session"} <= new <= {"__future__", "session", "review"}
 
 
-@pytest.mark.parametrize("script", [*(PLUGIN_FOLDER / "hooks").glob("*.py")], ids=lambda path: path.name)
+@pytest.mark.parametrize("script", [*(PLUGIN_FOLDER / "hooks" / "scripts").glob("*.py")], ids=lambda path: path.name)
 def test_hooks_are_written_for_the_python_people_have(script: Path) -> None:
     ast.parse(script.read_text(), feature_version=(3, 8))
 
@@ -264,8 +265,6 @@ def test_a_script_hands_everything_to_ralph(tmp_path: Path, script: str, action:
         [path, "--name", "a b"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=False
     )
     assert (done.stdout.splitlines(), done.returncode) == (["story", action, "--name", "a b"], 7)
-    alone = subprocess.run([path], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
-    assert (alone.returncode, "ralph is not installed" in alone.stderr) == (2, True)
 
 
 def test_the_sandbox_gets_its_credentials_and_a_git_identity(tmp_path: Path) -> None:  # 004-10, 004-11
@@ -289,3 +288,38 @@ def test_the_sandbox_gets_its_credentials_and_a_git_identity(tmp_path: Path) -> 
     assert "Ralph Loop" in identity
     nowhere = subprocess.run(["bash", setup, "/nowhere"], capture_output=True, text=True, check=False)
     assert nowhere.returncode == 2
+
+
+# -- how they find it ------------------------------------------------------------------------------
+def run_script(tmp_path: Path, root: Path, *, on_path: bool) -> "subprocess.CompletedProcess[str]":
+    """`ralph-init.sh --help` of a plugin below `root`, with a stand-in for ralph on PATH or in the checkout."""
+    shutil.copytree(PLUGIN_FOLDER, root / "plugins" / "ralph", dirs_exist_ok=True)
+    programs = tmp_path / "bin" if on_path else root / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "ralph").write_text('#!/bin/sh\necho "$0 $*"\n')
+    (programs / "ralph").chmod(0o755)
+    path = f"{programs}:/usr/bin:/bin" if on_path else "/usr/bin:/bin"
+    script = root / "plugins" / "ralph" / "scripts" / "ralph-init.sh"
+    return subprocess.run(
+        [str(script), "--name", "x"], env={"PATH": path}, capture_output=True, text=True, check=False, timeout=20
+    )
+
+
+@pytest.mark.parametrize("on_path", [True, False], ids=["on PATH", "in the checkout"])
+def test_the_scripts_find_ralph(tmp_path: Path, on_path: bool) -> None:  # 004-01
+    done = run_script(tmp_path, tmp_path / "checkout", on_path=on_path)
+    assert done.stdout.rstrip().endswith("/ralph story init --name x"), done.stderr
+
+
+def test_without_ralph_the_scripts_name_our_package_and_no_other(tmp_path: Path) -> None:
+    shutil.copytree(PLUGIN_FOLDER, tmp_path / "plugin")
+    done = subprocess.run(
+        [str(tmp_path / "plugin" / "scripts" / "ralph.sh")],
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert done.returncode == 2
+    assert "pipx install ralph-verified" in done.stderr

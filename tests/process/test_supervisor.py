@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -184,8 +185,8 @@ def test_children_inherit_only_what_they_are_given(supervisor: Supervisor) -> No
 
 
 def test_a_child_has_a_session_of_its_own(supervisor: Supervisor) -> None:
-    _, out, _ = heard(supervisor, shell("ps -o sid= -p $$; echo $$"))
-    session, pid = out.split()
+    _, out, _ = heard(supervisor, shell(f"{sys.executable} -c 'import os; print(os.getsid(0), os.getpid())'; echo $$"))
+    session, _, pid = out.split()
     assert session == pid
 
 

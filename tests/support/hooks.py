@@ -40,7 +40,7 @@ def run_hook(script: str, event: dict[str, Any] | str, temporary: Path, **variab
     """As hooks.json starts it."""
     return HookResult(
         subprocess.run(
-            [sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / script)],
+            [sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / "scripts" / script)],
             input=event if isinstance(event, str) else json.dumps(event),
             env={"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "HOME": str(temporary), **variables},
             cwd=temporary,
