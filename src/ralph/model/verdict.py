@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from ralph.model.ports import Processes
+from ralph.model.spec import VerificationAttempt
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -40,6 +41,23 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     name: str = ""  # of a stage
     required: bool = True
     stages: tuple["Verdict", ...] = ()
+
+    def as_attempt(self, *, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
+        """As the board stores it: one look at a promise that was made."""
+        return VerificationAttempt(
+            iteration=iteration,
+            promise_found=True,
+            verified=self.verified,
+            reason=self.reason,
+            timestamp=timestamp,
+            agent=agent,
+            method=self.method,
+            digest=self.digest,
+            seconds=self.seconds,
+            cost_usd=self.cost_usd,
+            notes=self.notes,
+            detail=self.detail,
+        )
 
 
 class JudgeAnswer(Struct, frozen=True):

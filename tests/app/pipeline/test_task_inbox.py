@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from ralph.app.pipeline import task_inbox
-from ralph.app.pipeline.task_inbox import TASK_CANCELLED, SharedBudget, TaskInbox
+from ralph.app.pipeline.task_inbox import TASK_CANCELLED, TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
 from ralph.model.command import Command
 from support.quiet_inbox import QuietInbox
@@ -78,53 +78,3 @@ def test_two_at_once_have_a_guardian_each(inbox: TaskInbox) -> None:
         assert again is one
     hands.close()
     assert kin == set()
-
-
-def test_a_purse_is_shared() -> None:  # 000-22
-    purse = SharedBudget(1.0)
-
-    def pay() -> None:
-        for _ in range(100):
-            purse.add_cost(0.001)
-
-    payers = [threading.Thread(target=pay) for _ in range(4)]
-    for payer in payers:
-        payer.start()
-    for payer in payers:
-        payer.join()
-    purse.add_cost(None)
-    left = purse.remaining_usd()
-    assert left is not None
-    assert abs(left - 0.6) < 1e-9
-    assert SharedBudget(None).remaining_usd() is None
-
-
-def test_several_at_once_have_no_more_than_there_is(inbox: TaskInbox) -> None:  # 000-22
-    purse = SharedBudget(1.0)
-    with purse.join(), purse.join(), purse.join():
-        with purse.reserve(inbox) as one, purse.reserve(inbox) as other:
-            assert one == pytest.approx(1 / 3)
-            assert other == pytest.approx(1 / 3)
-            purse.add_cost(0.1)
-        with purse.reserve(inbox) as again:  # what was not spent is there for all
-            assert again == pytest.approx(0.3)
-    with purse.join(), purse.reserve(inbox) as alone:
-        assert alone == pytest.approx(0.9)
-        purse.add_cost(alone)
-    with purse.join(), purse.reserve(inbox) as nothing:
-        assert nothing == 0
-
-
-def test_money_somebody_has_in_hand_is_waited_for(inbox: TaskInbox, wish: Wish) -> None:
-    purse = SharedBudget(1.0)
-    with purse.join(), purse.reserve(inbox) as first:
-        assert first == 1.0
-        threading.Timer(0.3, lambda: setattr(wish, "there", True)).start()
-        with purse.join(), purse.reserve(inbox) as late:
-            assert (late, inbox.poll_interruption()) == (0, TASK_CANCELLED)  # nobody waits longer than wanted
-
-
-def test_without_a_limit_nobody_waits(inbox: TaskInbox) -> None:
-    purse = SharedBudget(None)
-    with purse.join(), purse.reserve(inbox) as one, purse.reserve(inbox) as other:
-        assert (one, other) == (None, None)

@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 
 from ralph.app import registry
 from ralph.app.pipeline.verification import (
-    build_attempt,
     find_criteria_problems,
     is_judge_needed,
     select_file_criteria,
     verify_claim,
 )
-from ralph.model.spec import CompletionCriteria, VerificationAttempt, VerificationMethod
-from ralph.model.verdict import Verdict
+from ralph.model.spec import CompletionCriteria, VerificationMethod
 from support.claimed import PROMISE, make_claim, make_tools
 
 EXTERNAL = VerificationMethod.EXTERNAL
@@ -162,26 +160,6 @@ def test_users_bring_methods_of_their_own(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_problems_are_told_before_anything_runs(wanted: CompletionCriteria, told: tuple[str, ...]) -> None:  # 002-13
     assert find_criteria_problems(wanted) == told
-
-
-def test_a_verdict_is_kept_whole() -> None:  # 002-18
-    found = Verdict(
-        "external", False, reason="r", detail="printed", digest="d1g3st", seconds=1.5, cost_usd=0.1, notes=("noted",)
-    )
-    assert build_attempt(found, 3, "coder", "2026-01-01T00:00:00Z") == VerificationAttempt(
-        iteration=3,
-        promise_found=True,
-        verified=False,
-        reason="r",
-        timestamp="2026-01-01T00:00:00Z",
-        agent="coder",
-        method="external",
-        digest="d1g3st",
-        seconds=1.5,
-        cost_usd=0.1,
-        notes=("noted",),
-        detail="printed",
-    )
 
 
 def several(*methods: str) -> CompletionCriteria:

@@ -82,7 +82,8 @@ def verify_task(
                 if verdict and verdict.interrupted:
                     break
                 if verdict:
-                    attempt = verification.build_attempt(verdict, MANUAL_ITERATION, role, format_iso_time(time.time()))
+                    now = format_iso_time(time.time())
+                    attempt = verdict.as_attempt(iteration=MANUAL_ITERATION, agent=role, timestamp=now)
                     tasks.apply([Attempted(task, attempt)], f"verify:{uuid4()}")
         return found
 

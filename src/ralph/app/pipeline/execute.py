@@ -11,7 +11,7 @@ from msgspec import Struct
 from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.pipeline import stages
-from ralph.app.pipeline.task_inbox import SharedBudget
+from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.task_run import KIND, ExecuteRequest, PipelineContext, TaskEnding, run_task
 from ralph.app.runs.recovery import is_run_alive
 from ralph.app.session import Callbacks, lock_and_open, make_run_id

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from ralph.app.paths import Paths, find_paths
 from ralph.app.pipeline import stages, verification
+from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.resume import TaskPlan, resume_plan
 from ralph.app.pipeline.stages import AgentContext, PipelineStages
-from ralph.app.pipeline.task_inbox import TASK_CANCELLED, SharedBudget, TaskInbox
+from ralph.app.pipeline.task_inbox import TASK_CANCELLED, TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
 from ralph.app.session import find_parent_run, identify_owner
 from ralph.app.wiring import build_run_variables, build_snapshots

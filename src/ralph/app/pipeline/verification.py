@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ralph.app import registry
 from ralph.model.errors import ConfigError, UnknownExtension
 from ralph.model.ports import Processes
-from ralph.model.spec import CompletionCriteria, VerificationAttempt, VerificationMethod
+from ralph.model.spec import CompletionCriteria, VerificationMethod
 from ralph.model.verdict import AskJudge, Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import contradictions, multi_stage, semantic, templates
 from ralph.verifiers._memory import IterationMemory
@@ -77,23 +77,6 @@ def is_judge_needed(criteria: CompletionCriteria) -> bool:
 def find_criteria_problems(criteria: CompletionCriteria) -> tuple[str, ...]:
     """What is wrong with criteria, before any agent has worked for them."""
     return tuple(_iter_problems(criteria))
-
-
-def build_attempt(verdict: Verdict, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
-    return VerificationAttempt(
-        iteration=iteration,
-        promise_found=True,
-        verified=verdict.verified,
-        reason=verdict.reason,
-        timestamp=timestamp,
-        agent=agent,
-        method=verdict.method,
-        digest=verdict.digest,
-        seconds=verdict.seconds,
-        cost_usd=verdict.cost_usd,
-        notes=verdict.notes,
-        detail=verdict.detail,
-    )
 
 
 def _looks_at_files(stage: multi_stage.VerificationStage) -> bool:

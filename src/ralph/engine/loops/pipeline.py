@@ -234,20 +234,7 @@ class PipelineEffects:
         verdict = self._run_verification(title, role, criteria=criteria, text=text, folder=self._workspace.folder)
         if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption() or "interrupted")
-        attempt = VerificationAttempt(
-            iteration=turn,
-            promise_found=True,
-            verified=verdict.verified,
-            reason=verdict.reason,
-            timestamp=format_iso_time(time.time()),
-            agent=role,
-            method=verdict.method,
-            digest=verdict.digest,
-            seconds=verdict.seconds,
-            cost_usd=verdict.cost_usd,
-            notes=verdict.notes,
-            detail=verdict.detail,
-        )
+        attempt = verdict.as_attempt(iteration=turn, agent=role, timestamp=format_iso_time(time.time()))
         task, run = self._board.entry().task.id, self._config.run
         reason = "Completion verified" if verdict.verified else f"Verification failed: {verdict.reason}"
         changes: list[Change] = [
