@@ -70,10 +70,10 @@ def test_a_command_starts_with_all_its_words() -> None:
         (
             "cat: no such file",
             1,
-            ToolEnded("i1", "cat: no such file", error="exit code 1: cat: no such file", lines=1, chars=17),
+            ToolEnded(id="i1", output="cat: no such file", error="exit code 1: cat: no such file", lines=1, chars=17),
         ),
-        ("", 3, ToolEnded("i1", "", "exit code 3")),
-        ("hello\n", 0, ToolEnded("i1", "hello\n", error=None, lines=1, chars=6)),
+        ("", 3, ToolEnded(id="i1", output="", error="exit code 3")),
+        ("hello\n", 0, ToolEnded(id="i1", output="hello\n", error=None, lines=1, chars=6)),
     ],
 )
 def test_a_command_ends_with_its_output_or_error(output: str, code: int, expected: ToolEnded) -> None:
@@ -95,7 +95,7 @@ def test_an_item_we_do_not_know_is_kept() -> None:
 
 
 def test_a_turn_ends_with_tokens_and_no_cost() -> None:
-    usage = Usage(25030, 673, cache_read_tokens=21760)
+    usage = Usage(input_tokens=25030, output_tokens=673, cache_read_tokens=21760)
     assert events_of(said("hi"), DONE)[1:] == [Spent(None, usage), Finished(ok=True, text="hi", usage=usage)]
 
 
@@ -105,7 +105,7 @@ def test_a_turn_without_tokens_still_ends() -> None:
 
 def test_a_tool_told_only_at_its_end_starts_and_ends() -> None:
     change = item("completed", "file_change", changes=[{"path": "a", "kind": "add"}, {"path": "b"}], status="completed")
-    assert events_of(change) == [ToolStarted(id="i1", name="Edit", summary="a, b"), ToolEnded("i1")]
+    assert events_of(change) == [ToolStarted(id="i1", name="Edit", summary="a, b"), ToolEnded(id="i1")]
 
 
 def test_other_tools() -> None:
@@ -116,9 +116,9 @@ def test_other_tools() -> None:
     )
     assert told == [
         ToolStarted(id="m", name="db.query"),
-        ToolEnded("m", "", "no db"),
+        ToolEnded(id="m", output="", error="no db"),
         ToolStarted(id="w", name="WebSearch", summary="python"),
-        ToolEnded("w"),
+        ToolEnded(id="w"),
     ]
 
 

@@ -65,7 +65,7 @@ def test_two_messages_are_two() -> None:
 
 def test_the_users_own_message_is_not_repeated() -> None:
     assert events_of({"type": "message", "role": "user", "content": "do it"}, DONE)[0] == Spent(
-        None, Usage(300, 60, cache_read_tokens=5)
+        None, Usage(input_tokens=300, output_tokens=60, cache_read_tokens=5)
     )
 
 
@@ -76,10 +76,13 @@ def test_words_before_the_last_tool_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        ({"status": "success", "output": "a\nb"}, ToolEnded("t1", "a\nb", error=None, lines=2, chars=3)),
-        ({"status": "success"}, ToolEnded("t1")),
-        ({"status": "error", "error": {"type": "x", "message": "no file"}}, ToolEnded("t1", "", "no file")),
-        ({"status": "error", "output": "bad"}, ToolEnded("t1", "", error="bad", lines=1, chars=3)),
+        ({"status": "success", "output": "a\nb"}, ToolEnded(id="t1", output="a\nb", error=None, lines=2, chars=3)),
+        ({"status": "success"}, ToolEnded(id="t1")),
+        (
+            {"status": "error", "error": {"type": "x", "message": "no file"}},
+            ToolEnded(id="t1", output="", error="no file"),
+        ),
+        ({"status": "error", "output": "bad"}, ToolEnded(id="t1", output="", error="bad", lines=1, chars=3)),
     ],
 )
 def test_a_tools_end(result: dict[str, Any], expected: ToolEnded) -> None:

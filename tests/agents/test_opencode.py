@@ -45,7 +45,7 @@ START = {"type": "step_start", "part": {}}
 
 def test_a_step_that_stops_is_the_end() -> None:
     told = events_of(START, said("bye"), finish("stop", 0.5))
-    usage = Usage(100, 20, 3, 4)
+    usage = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=3, cache_write_tokens=4)
     assert told == [
         Said("bye"),
         Spent(0.5, usage),
@@ -62,7 +62,7 @@ def test_the_session_is_told_once() -> None:
 def test_costs_and_tokens_of_steps_add_up() -> None:
     heard = heard_of(START, finish("tool-calls", 0.1), START, said("x"), finish("stop", 0.2))
     assert heard.cost_usd == pytest.approx(0.3)
-    assert heard.usage == Usage(200, 40, 6, 8)
+    assert heard.usage == Usage(input_tokens=200, output_tokens=40, cache_read_tokens=6, cache_write_tokens=8)
 
 
 def test_a_step_for_its_tools_is_no_end() -> None:
@@ -81,12 +81,12 @@ def test_an_answer_that_is_too_long_is_cut_short() -> None:
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ({"output": "ok\n", "metadata": {"exit": 0}}, ToolEnded("c1", "ok\n", error=None, lines=1, chars=3)),
+        ({"output": "ok\n", "metadata": {"exit": 0}}, ToolEnded(id="c1", output="ok\n", error=None, lines=1, chars=3)),
         (
             {"output": "no\n", "metadata": {"exit": 3}},
-            ToolEnded("c1", "no\n", error="exit code 3: no", lines=1, chars=3),
+            ToolEnded(id="c1", output="no\n", error="exit code 3: no", lines=1, chars=3),
         ),
-        ({"status": "error", "error": "denied"}, ToolEnded("c1", "", "denied")),
+        ({"status": "error", "error": "denied"}, ToolEnded(id="c1", output="", error="denied")),
     ],
 )
 def test_a_tool_is_told_when_it_is_over(state: dict[str, Any], expected: ToolEnded) -> None:

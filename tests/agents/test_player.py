@@ -89,8 +89,8 @@ def test_a_whole_run_is_real_and_reads_like_claude(stage: Stage) -> None:
     assert Said("hm", thinking=True) in events
     assert ToolStarted(id="toolu_0001", name="Write", summary="sub/a.txt") in events
     assert ToolStarted(id="toolu_0003", name="Bash", summary="cat sub/a.txt; echo oops >&2") in events
-    assert ToolEnded("toolu_0003", "one\n2\noops\n", error=None, lines=3, chars=11) in events
-    assert ToolEnded("toolu_0004", "", error="Exit code 3\nno", lines=2, chars=14) in events
+    assert ToolEnded(id="toolu_0003", output="one\n2\noops\n", error=None, lines=3, chars=11) in events
+    assert ToolEnded(id="toolu_0004", output="", error="Exit code 3\nno", lines=2, chars=14) in events
     assert Planned((Todo("read", "done"), Todo("write", "active"), Todo("test"))) in events
     assert isinstance(events[-1], Finished)
     reported = judge(done)

@@ -97,17 +97,17 @@ def test_a_broken_line_does_not_stop_the_stream() -> None:
 
 def test_a_tools_own_error_is_told() -> None:
     (event,) = events_of(user(answer("x", is_error=True, error="Permission denied")))
-    assert event == ToolEnded("t1", "x", error="Permission denied", lines=1, chars=1)
+    assert event == ToolEnded(id="t1", output="x", error="Permission denied", lines=1, chars=1)
 
 
 def test_without_one_the_content_is_the_error() -> None:
     (event,) = events_of(user(answer("File not found", is_error=True)))
-    assert event == ToolEnded("t1", "", error="File not found", lines=1, chars=14)
+    assert event == ToolEnded(id="t1", output="", error="File not found", lines=1, chars=14)
 
 
 def test_an_error_without_words_is_still_an_error() -> None:
     (event,) = events_of(user(answer(is_error=True)))
-    assert event == ToolEnded("t1", "", "failed")
+    assert event == ToolEnded(id="t1", output="", error="failed")
 
 
 @pytest.mark.parametrize("event", [{"session_id": "abc123"}, {"subtype": "init", "session_id": "abc123"}])
@@ -135,19 +135,21 @@ def test_tokens_by_their_kind() -> None:
         "cache_read_input_tokens": 800000,
     }
     heard = heard_of(result(usage=usage))
-    assert heard.usage == Usage(1234567, 45000, cache_read_tokens=800000, cache_write_tokens=50000)
+    assert heard.usage == Usage(
+        input_tokens=1234567, output_tokens=45000, cache_read_tokens=800000, cache_write_tokens=50000
+    )
 
 
 def test_tokens_told_as_totals_are_counted_once() -> None:
     first, second = result(usage={"input_tokens": 100}), result(usage={"input_tokens": 150, "output_tokens": 7})
-    assert heard_of(first, second).usage == Usage(150, 7)
-    assert heard_of(second, first).usage == Usage(250, 7)
+    assert heard_of(first, second).usage == Usage(input_tokens=150, output_tokens=7)
+    assert heard_of(second, first).usage == Usage(input_tokens=250, output_tokens=7)
 
 
 def test_tokens_of_each_message_are_not_added_up() -> None:
     message = assistant(text("a"))
     message["message"]["usage"] = {"input_tokens": 100}
-    assert heard_of(message, message, result(usage={"input_tokens": 100})).usage == Usage(100)
+    assert heard_of(message, message, result(usage={"input_tokens": 100})).usage == Usage(input_tokens=100)
 
 
 # -- plans -----------------------------------------------------------------------------------------
@@ -224,7 +226,8 @@ def test_a_long_command_is_cut() -> None:
     ],
 )
 def test_output_is_cut_and_counted_in_full(content: object, output: str, count: tuple[int, int]) -> None:
-    assert events_of(user(answer(content))) == [ToolEnded("t1", output, None, *count)]
+    lines, chars = count
+    assert events_of(user(answer(content))) == [ToolEnded(id="t1", output=output, error=None, lines=lines, chars=chars)]
 
 
 def test_tools_and_their_errors_are_counted() -> None:
@@ -295,13 +298,15 @@ def test_a_subagents_events_are_nested() -> None:
     assert told == [
         Said("sub", nested=True),
         ToolStarted(id="t1", name="Read", summary="a", nested=True),
-        ToolEnded("t1", "x", error=None, lines=1, chars=1, nested=True),
+        ToolEnded(id="t1", output="x", error=None, lines=1, chars=1, nested=True),
     ]
 
 
 def test_the_end_is_told_with_totals() -> None:
     told = events_of(result("done", total_cost_usd=0.5, num_turns=3, duration_ms=1500, usage={"input_tokens": 7}))
-    assert told[-1] == Finished(ok=True, text="done", error="", cost_usd=0.5, usage=Usage(7), turns=3, seconds=1.5)
+    assert told[-1] == Finished(
+        ok=True, text="done", error="", cost_usd=0.5, usage=Usage(input_tokens=7), turns=3, seconds=1.5
+    )
 
 
 # -- the final text: FACTS §4, REQUIREMENTS §4 Result text ------------------------------------------
@@ -366,8 +371,8 @@ def test_amps_success_has_tokens_and_no_cost() -> None:  # 001-32
     line = result("ok", duration_ms=1234, num_turns=3, usage={"input_tokens": 100, "cache_read_input_tokens": 80})
     assert events_of({"type": "system", "subtype": "init", "session_id": "sess-123"}, line) == [
         Noted("session: sess-123"),
-        Spent(None, Usage(100, cache_read_tokens=80)),
-        Finished(ok=True, text="ok", usage=Usage(100, cache_read_tokens=80), turns=3, seconds=1.234),
+        Spent(None, Usage(input_tokens=100, cache_read_tokens=80)),
+        Finished(ok=True, text="ok", usage=Usage(input_tokens=100, cache_read_tokens=80), turns=3, seconds=1.234),
     ]
 
 
@@ -558,7 +563,7 @@ def test_a_flood_is_judged_as_its_lines_are(odd: str, ends: bool) -> None:
 def test_a_flood_leaves_out_thoughts_and_what_tools_printed() -> None:
     events = StreamJsonParser().feed(lines(*FILLER * 200))
     assert len(events) == 600
-    assert events[2] == ToolEnded("f", "", error=None, lines=0, chars=602)
+    assert events[2] == ToolEnded(id="f", output="", error=None, lines=0, chars=602)
 
 
 def test_of_many_plans_in_a_flood_the_latest_is_told() -> None:
@@ -577,7 +582,7 @@ def _bare(event: AgentEvent) -> AgentEvent:
     """As much of an event as a flood tells."""
     match event:
         case ToolEnded():
-            return ToolEnded(event.id, "", event.error, nested=event.nested)
+            return ToolEnded(id=event.id, output="", error=event.error, nested=event.nested)
         case Unparsed():
             return Unparsed(size=0)
         case Said() if len(event.text) > MAX_FLOOD_TEXT_CHARS:

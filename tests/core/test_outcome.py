@@ -437,7 +437,7 @@ heards = st.builds(
     status=st.none() | st.integers(0, 999),
     cut_short=st.booleans(),
     cost_usd=st.none() | st.floats(0, 10),
-    usage=st.builds(Usage, st.integers(0, 9), st.integers(0, 9)),
+    usage=st.builds(Usage, input_tokens=st.integers(0, 9), output_tokens=st.integers(0, 9)),
     denials=st.lists(st.just("Bash"), max_size=2).map(tuple),
 )
 exits = st.builds(

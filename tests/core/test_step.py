@@ -257,11 +257,11 @@ def test_resuming_forgets_troubles_not_iterations() -> None:
 
 def test_costs_and_tokens_add_up_and_unknown_stays_unknown() -> None:
     known = [
-        AgentTurn(Reported(outcome="finished", cost_usd=0.5, usage=Usage(10, 2))),
-        AgentTurn(Reported(outcome="finished", usage=Usage(1, 1))),
+        AgentTurn(Reported(outcome="finished", cost_usd=0.5, usage=Usage(input_tokens=10, output_tokens=2))),
+        AgentTurn(Reported(outcome="finished", usage=Usage(input_tokens=1, output_tokens=1))),
     ]
     _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects(known), limits=Limits(2))
-    assert (state.tally.cost_usd, state.tally.usage) == (0.5, Usage(11, 3))
+    assert (state.tally.cost_usd, state.tally.usage) == (0.5, Usage(input_tokens=11, output_tokens=3))
     _, _, state = play_loop(
         Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported(outcome="finished"))]), limits=Limits(2)
     )
@@ -270,7 +270,7 @@ def test_costs_and_tokens_add_up_and_unknown_stays_unknown() -> None:
 
 def test_a_journal_must_begin_at_the_beginning() -> None:
     with pytest.raises(ValueError, match="starts with Began"):
-        replay(Rules(TagPolicy()), [Observation(Checked(()))])
+        replay(Rules(TagPolicy()), [Observation(fact=Checked(()))])
 
 
 def test_waiting_and_asking_again_repeats_the_same_brief() -> None:

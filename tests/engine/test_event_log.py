@@ -9,7 +9,7 @@ from ralph.engine import event_log as chronicle
 from ralph.engine.event_log import EventLog
 from ralph.model.events import Event, EventRecord, Noted, Said, ToolEnded, Warned
 
-EVENTS: list[Event] = [Said('two\nlines, "quoted" \x1b'), ToolEnded("t", chars=3), Noted("}\n{"), Warned("é✓🚀")]
+EVENTS: list[Event] = [Said('two\nlines, "quoted" \x1b'), ToolEnded(id="t", chars=3), Noted("}\n{"), Warned("é✓🚀")]
 
 
 def read(path: Path) -> list[EventRecord]:

@@ -18,6 +18,10 @@ def performing(order: list[str]) -> Callable[[Decision], Fact]:
     return perform
 
 
+def look(fact: Fact) -> Observation:
+    return Observation(fact=fact)
+
+
 def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
     order: list[str] = []
 
@@ -26,7 +30,7 @@ def test_a_decision_is_journalled_before_it_is_carried_out() -> None:
         return decision
 
     stop = kernel.run_loop(
-        Rules(TagPolicy()), None, fact=Began(), look=Observation, perform=performing(order), journal=journal
+        Rules(TagPolicy()), None, fact=Began(), look=look, perform=performing(order), journal=journal
     )
     assert stop.outcome is Outcome.COMPLETED
     assert order == ["journal RunAgent", "perform RunAgent", "journal Stop"]
@@ -39,9 +43,7 @@ def test_what_cannot_be_journalled_is_not_carried_out() -> None:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
-        kernel.run_loop(
-            Rules(TagPolicy()), None, fact=Began(), look=Observation, perform=performing(order), journal=journal
-        )
+        kernel.run_loop(Rules(TagPolicy()), None, fact=Began(), look=look, perform=performing(order), journal=journal)
     assert order == []
 
 
@@ -53,7 +55,7 @@ def test_what_would_be_on_no_record_is_not_carried_out() -> None:
             Rules(TagPolicy()),
             None,
             fact=Began(),
-            look=Observation,
+            look=look,
             perform=performing(order),
             journal=lambda o, s, d: stop,
         )
@@ -69,6 +71,6 @@ def test_a_stop_is_the_last_thing() -> None:
         seen.append(decision)
         return decision
 
-    kernel.run_loop(Rules(TagPolicy()), None, fact=Began(), look=Observation, perform=performing([]), journal=journal)
+    kernel.run_loop(Rules(TagPolicy()), None, fact=Began(), look=look, perform=performing([]), journal=journal)
     assert isinstance(seen[0], RunAgent)
     assert isinstance(seen[-1], Stop)

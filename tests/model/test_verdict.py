@@ -6,7 +6,14 @@ from ralph.model.verdict import Verdict
 
 def test_a_verdict_is_kept_whole() -> None:  # 002-18
     found = Verdict(
-        "external", False, reason="r", detail="printed", digest="d1g3st", seconds=1.5, cost_usd=0.1, notes=("noted",)
+        method="external",
+        verified=False,
+        reason="r",
+        detail="printed",
+        digest="d1g3st",
+        seconds=1.5,
+        cost_usd=0.1,
+        notes=("noted",),
     )
     assert found.as_attempt(iteration=3, agent="coder", timestamp="2026-01-01T00:00:00Z") == VerificationAttempt(
         iteration=3,

@@ -90,7 +90,7 @@ def path(tmp_path: Path) -> str:
 def tasks(path: str) -> Iterator[TaskStore]:
     database = sqlite.open_database(path)
     store = TaskStore(database)
-    store.specs.add_new(Spec("auth", "Auth", "Tokens everywhere."))
+    store.specs.add_new(Spec(id="auth", title="Auth", text="Tokens everywhere."))
     yield store
     database.close()
 
@@ -158,7 +158,7 @@ def test_a_database_from_before_gets_the_tables_and_keeps_its_runs(path: str) ->
 def test_what_does_not_fit_is_refused_by_name_and_nothing_is_put(tasks: TaskStore, new: list[Task], told: str) -> None:
     tasks.add_new([task("T-0")])
     with pytest.raises(InvalidInput, match=told) as refused:
-        tasks.add_new([task("T-8"), *new], [Spec("other", "Other")])
+        tasks.add_new([task("T-8"), *new], [Spec(id="other", title="Other")])
     assert refused.value.hint
     assert [card.id for card in tasks.list_cards()] == ["T-0"]
     with pytest.raises(NoSuchSpec):
@@ -406,10 +406,10 @@ def test_a_wish_is_for_the_worker_of_the_day(tasks: TaskStore) -> None:  # 000-1
 
 def test_specs_are_kept_and_edited(tasks: TaskStore) -> None:
     with pytest.raises(InvalidInput, match="there is a spec 'auth' already"):
-        tasks.specs.add_new(Spec("auth", "Again"))
+        tasks.specs.add_new(Spec(id="auth", title="Again"))
     tasks.specs.edit("auth", text="New text")
     assert (tasks.specs.get("auth").title, tasks.specs.get("auth").text) == ("Auth", "New text")
-    tasks.add_new([task("T-1")], [Spec("auth", "Ignored"), Spec("other", "Other")])
+    tasks.add_new([task("T-1")], [Spec(id="auth", title="Ignored"), Spec(id="other", title="Other")])
     assert [(spec.id, spec.title, count) for spec, count in tasks.specs.list_all()] == [
         ("auth", "Auth", 1),
         ("other", "Other", 0),

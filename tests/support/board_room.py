@@ -54,7 +54,7 @@ class BoardFixture:
             Task(name, spec, title, completion_spec=make_criteria(name))
             for name, title in zip(names, titles, strict=True)
         ]
-        self.tasks.add_new(new, [Spec(spec, spec.title())])
+        self.tasks.add_new(new, [Spec(id=spec, title=spec.title())])
 
     def change(self, *changes: Change) -> None:
         """One after the other."""

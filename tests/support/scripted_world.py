@@ -84,7 +84,7 @@ class ScriptedEffects:
     def look(self, fact: Fact) -> Observation:
         self._now += self._seconds
         interrupted = self.turn.interrupted if self.briefs and isinstance(fact, Reported) else ""
-        return Observation(fact, self._now, 1_000_000 + self._now, interrupted)
+        return Observation(fact=fact, at=self._now, wall=1_000_000 + self._now, interrupted_by=interrupted)
 
 
 def play_loop(

@@ -1,6 +1,6 @@
 """Money and tokens: totals told more than once become differences, differences become totals."""
 
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from ralph.model.events import NO_USAGE, Spent, Usage
 
@@ -30,5 +30,6 @@ class Meter:
 
 
 def _subtract_usage(before: Usage, now: Usage) -> Usage:
-    differences = [new - old for old, new in zip(astuple(before), astuple(now), strict=True)]
-    return now if min(differences) < 0 else Usage(*differences)
+    counted = asdict(before)
+    differences = {kind: tokens - counted[kind] for kind, tokens in asdict(now).items()}
+    return now if min(differences.values()) < 0 else Usage(**differences)

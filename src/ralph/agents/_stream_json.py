@@ -124,7 +124,12 @@ class StreamJsonParser:
                         self._working_tools.add(names.pop(call, ""))
                         tell(
                             ToolEnded(
-                                call, "", error=None, lines=0, chars=len(memoryview(block.content)), nested=nested
+                                id=call,
+                                output="",
+                                error=None,
+                                lines=0,
+                                chars=len(memoryview(block.content)),
+                                nested=nested,
                             )
                         )
             elif type(line) is LeanAssistant:
@@ -293,10 +298,10 @@ def _to_usage(usage: WireUsage | None) -> Usage:
     if usage is None:
         return NO_USAGE
     return Usage(
-        usage.input_tokens or 0,
-        usage.output_tokens or 0,
-        usage.cache_read_input_tokens or 0,
-        usage.cache_creation_input_tokens or 0,
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        cache_read_tokens=usage.cache_read_input_tokens or 0,
+        cache_write_tokens=usage.cache_creation_input_tokens or 0,
     )
 
 

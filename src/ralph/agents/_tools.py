@@ -57,7 +57,12 @@ def build_tool_ended(call: str, output: str, error: str | None = None, nested: b
         lines += 1
     shown = "" if error == output else output[:MAX_TOOL_TEXT_CHARS]
     return ToolEnded(
-        call, shown, error=error and error[:MAX_TOOL_TEXT_CHARS], lines=lines, chars=len(output), nested=nested
+        id=call,
+        output=shown,
+        error=error and error[:MAX_TOOL_TEXT_CHARS],
+        lines=lines,
+        chars=len(output),
+        nested=nested,
     )
 
 

@@ -318,4 +318,9 @@ def _build_plan(item: _Item) -> Sequence[AgentEvent]:
 def _to_usage(usage: _Tokens | None) -> Usage:
     if usage is None:
         return NO_USAGE
-    return Usage(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.cache_write_input_tokens)
+    return Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_write_input_tokens,
+    )

@@ -215,7 +215,11 @@ class GeminiParser(RunTotals):
         problem = line.error or _Problem(message=self._error or "failed")
         ok = line.status == "success" or _EMPTY_RESPONSE in problem.message
         stats = line.stats or _Stats()
-        usage = Usage(stats.input_tokens, stats.output_tokens, stats.cached) if line.stats else NO_USAGE
+        usage = (
+            Usage(input_tokens=stats.input_tokens, output_tokens=stats.output_tokens, cache_read_tokens=stats.cached)
+            if line.stats
+            else NO_USAGE
+        )
         self._closing = "success" if ok else "error"
         self._error = "" if ok else problem.message
         self._cut_short = not ok and "TurnLimit" in problem.type

@@ -190,7 +190,13 @@ class OpencodeParser(RunTotals):
     def _finish_step(self, part: _FinishPart) -> Sequence[AgentEvent]:
         tokens = part.tokens
         spent = self._meter.add_step(
-            part.cost, Usage(tokens.input, tokens.output, tokens.cache.read, tokens.cache.write)
+            part.cost,
+            Usage(
+                input_tokens=tokens.input,
+                output_tokens=tokens.output,
+                cache_read_tokens=tokens.cache.read,
+                cache_write_tokens=tokens.cache.write,
+            ),
         )
         if part.reason in ("tool-calls", "unknown"):
             return (spent,)

@@ -116,7 +116,14 @@ def _register_with_parent(run: str, keeper: RunOwner, variables: Mapping[str, st
         try:
             database = sqlite.open_database(path)
             AttemptStore(database).add_child(
-                ChildRun(parent, run, pid=keeper.pid, ticks=keeper.ticks, boot=keeper.boot, guardian=keeper.guardian)
+                ChildRun(
+                    parent=parent,
+                    run=run,
+                    pid=keeper.pid,
+                    ticks=keeper.ticks,
+                    boot=keeper.boot,
+                    guardian=keeper.guardian,
+                )
             )
             database.close()
         except MachineError:

@@ -67,7 +67,9 @@ def _advance(
     fact = seen.fact
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
-        return _apply_limits(rules, LoopState(inner, wanted, Tally(cost_usd=fact.spent_usd), fact.limits), seen)
+        return _apply_limits(
+            rules, LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=fact.spent_usd), limits=fact.limits), seen
+        )
     if state is None:
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
     match fact:

@@ -15,4 +15,9 @@ class Clock:
 
     def observe(self, fact: Fact) -> Observation:
         """The fact, with the clocks and interruptions of now."""
-        return Observation(fact, time.monotonic() - self._began, time.time(), self._inbox.poll_interruption())
+        return Observation(
+            fact=fact,
+            at=time.monotonic() - self._began,
+            wall=time.time(),
+            interrupted_by=self._inbox.poll_interruption(),
+        )

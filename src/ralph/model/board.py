@@ -8,7 +8,7 @@ from ralph.model.errors import RalphError
 from ralph.model.spec import Role, Task, TaskCompletionSpec, TaskStatus, VerificationAttempt
 
 
-class Spec(Struct, frozen=True):
+class Spec(Struct, frozen=True, kw_only=True):
     """What several tasks are there for; its text is the "## Specification" of their prompts."""
 
     id: str
@@ -28,7 +28,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     target: str = ""  # the branch it is to land on
 
 
-class TaskCard(Struct, frozen=True, gc=False):  # thousands of them, none in a cycle
+class TaskCard(Struct, frozen=True, gc=False, kw_only=True):  # thousands of them, none in a cycle
     """As much of a task as a list shows."""
 
     id: str

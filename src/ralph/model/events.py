@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 
-class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
+class Usage(Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     """Tokens, as the agent itself counts them."""
 
     input_tokens: int = 0
@@ -15,10 +15,10 @@ class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
         )
 
 
@@ -43,7 +43,7 @@ class ToolStarted(Struct, frozen=True, gc=False, tag="tool_started", omit_defaul
     nested: bool = False
 
 
-class ToolEnded(Struct, frozen=True, gc=False, tag="tool_ended", omit_defaults=True):
+class ToolEnded(Struct, frozen=True, gc=False, tag="tool_ended", omit_defaults=True, kw_only=True):
     """A tool call ended; `output` may be cut, `lines` and `chars` count all of it."""
 
     id: str

@@ -150,7 +150,7 @@ class Awaited(Struct, frozen=True, tag="awaited", omit_defaults=True):
     left: tuple[str, ...] = ()
 
 
-class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True):
+class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True, kw_only=True):
     """The story list and the repository as they are now."""
 
     text: str | None = None  # of tasks.json; None: there is none
@@ -220,7 +220,7 @@ Fact = (
 )
 
 
-class Observation(Struct, frozen=True, omit_defaults=True):
+class Observation(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A fact, the clocks and who wants us to end at that time: so `step` needs to ask nobody."""
 
     fact: Fact
@@ -345,7 +345,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 _StateT = TypeVar("_StateT")
 
 
-class LoopState(Struct, Generic[_StateT], frozen=True):
+class LoopState(Struct, Generic[_StateT], frozen=True, kw_only=True):
     """`wanted` is the policy's own last decision: what a resume carries out."""
 
     inner: _StateT

@@ -19,7 +19,7 @@ class TaskPaths(Struct, frozen=True):
         return f"{self.folder}/{name}"
 
 
-class AttemptRecord(Struct, frozen=True):
+class AttemptRecord(Struct, frozen=True, kw_only=True):
     """One agent run of a task."""
 
     id: str
@@ -36,7 +36,7 @@ class AttemptRecord(Struct, frozen=True):
     error: str = ""
 
 
-class ChildRun(Struct, frozen=True):
+class ChildRun(Struct, frozen=True, kw_only=True):
     """A run that an agent of ours started."""
 
     parent: str

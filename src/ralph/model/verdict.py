@@ -25,7 +25,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     loose: bool = False  # seed 002's matching
 
 
-class Verdict(Struct, frozen=True, omit_defaults=True):
+class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a verification found. `verified` says nothing unless every method asked for has had its say."""
 
     method: str

@@ -10,7 +10,7 @@ from ralph.model.ports import JournalRow
 from ralph.stores import sqlite
 
 
-class RunRecord(Struct, frozen=True):
+class RunRecord(Struct, frozen=True, kw_only=True):
     """One run as the database knows it, with the last line of its journal."""
 
     id: str
@@ -37,10 +37,10 @@ class RunRecord(Struct, frozen=True):
 
 
 _RECORD_QUERY = """
-SELECT run.id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
+SELECT run.id AS id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
        started_at, ended_at, outcome, why,
-       coalesce(iteration, 0), coalesce(limit_, 0), cost_usd, coalesce(doing, 'starting'), coalesce(at, 0.0),
-       coalesce(wall, started_at)
+       coalesce(iteration, 0) AS iteration, coalesce(limit_, 0) AS "limit", cost_usd,
+       coalesce(doing, 'starting') AS doing, coalesce(at, 0.0) AS elapsed, coalesce(wall, started_at) AS changed_at
 FROM run LEFT JOIN transition last ON last.run = run.id
  AND last.seq = (SELECT max(seq) FROM transition WHERE transition.run = run.id)
 """
@@ -181,4 +181,4 @@ class RunStore:
         sqlite.wait_longer(self._database)
 
     def _select_records(self, rest: str, *values: object) -> Iterator[RunRecord]:
-        return (RunRecord(*row) for row in self._database.execute(_RECORD_QUERY + rest, values))
+        return (RunRecord(**row) for row in sqlite.read_by_name(self._database.execute(_RECORD_QUERY + rest, values)))

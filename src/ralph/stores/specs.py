@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from ralph.model.board import InvalidInput, NoSuchSpec, Problem, Spec
+from ralph.stores.sqlite import read_by_name
 from ralph.stores.task_rows import transaction
 
 
@@ -18,18 +19,20 @@ class SpecStore:
     def list_all(self) -> list[tuple[Spec, int]]:
         """In the order of their making, each with the number of its tasks."""
         rows = self._database.execute(
-            "SELECT id, title, text, created_at, updated_at, (SELECT count(*) FROM task WHERE spec_id=spec.id)"
+            "SELECT id, title, text, created_at, updated_at, (SELECT count(*) FROM task WHERE spec_id=spec.id) AS tasks"
             " FROM spec ORDER BY rowid"
         )
-        return [(Spec(*row[:5]), row[5]) for row in rows]
+        counted = []
+        for row in read_by_name(rows):
+            tasks = row.pop("tasks")
+            counted.append((Spec(**row), tasks))
+        return counted
 
     def get(self, id_: str) -> Spec:
-        row = self._database.execute(
-            "SELECT id, title, text, created_at, updated_at FROM spec WHERE id=?", (id_,)
-        ).fetchone()
-        if row is None:
-            raise build_unknown_spec_error(id_)
-        return Spec(*row)
+        rows = self._database.execute("SELECT id, title, text, created_at, updated_at FROM spec WHERE id=?", (id_,))
+        for row in read_by_name(rows):
+            return Spec(**row)
+        raise build_unknown_spec_error(id_)
 
     def add_new(self, spec: Spec) -> None:
         """Refuses a name that is taken."""

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from msgspec import Struct
 
@@ -54,6 +55,12 @@ def identify_connection(database: sqlite3.Connection) -> DatabaseFile:
 
 def identify_database(path: str) -> DatabaseFile:
     return DatabaseFile(path, _read_inode(path))
+
+
+def read_by_name(rows: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
+    """Each row as its values by the names of their columns, so that no order can be got wrong."""
+    names = [column[0] for column in rows.description]
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def open_database(path: str, *, shared: bool = False) -> sqlite3.Connection:

@@ -69,7 +69,21 @@ def read_cards(database: sqlite3.Connection) -> list[TaskCard]:
         " ORDER BY priority, number"
     )
     needs = {task: tuple(needed) for task, needed in read_dependencies(database).items()}
-    return [TaskCard(*(*row, needs.get(row[0], ()))) for row in rows]
+    return [
+        TaskCard(
+            id=id_,
+            spec_id=spec_id,
+            title=title,
+            status=status,
+            stage=stage,
+            priority=priority,
+            iteration=iteration,
+            max_iterations=max_iterations,
+            worker=worker,
+            needs=needs.get(id_, ()),
+        )
+        for id_, spec_id, title, status, stage, priority, iteration, max_iterations, worker in rows
+    ]
 
 
 def read_reasons(database: sqlite3.Connection) -> dict[str, str]:

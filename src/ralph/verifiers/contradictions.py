@@ -24,4 +24,5 @@ class ContradictionsVerifier:
             if claim.loose
             else is_promise_made(promise, output)
         )
-        return Verdict(CONTRADICTIONS_METHOD, *check_promise(promised, output, claim.agent))
+        verified, reason = check_promise(promised, output, claim.agent)
+        return Verdict(method=CONTRADICTIONS_METHOD, verified=verified, reason=reason)

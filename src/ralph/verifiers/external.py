@@ -91,7 +91,7 @@ class ExternalVerifier:
 
     def _build_failure(self, error: str) -> Verdict:
         note = f"{self._options.command!r} could not be run: {error}"
-        return Verdict(EXTERNAL_METHOD, False, f"Command failed: {error}", notes=(note,))
+        return Verdict(method=EXTERNAL_METHOD, verified=False, reason=f"Command failed: {error}", notes=(note,))
 
 
 class _OutputScanner:
@@ -118,7 +118,9 @@ class _OutputScanner:
         """What it comes to before anything is judged."""
         texts = [text for stream in self._streams if (text := stream.kept.text().rstrip())]
         digest = hashlib.sha256(b"".join(stream.digest.digest() for stream in self._streams)).hexdigest()
-        return Verdict(EXTERNAL_METHOD, False, reason="", detail="\n".join(texts), digest=digest, seconds=seconds)
+        return Verdict(
+            method=EXTERNAL_METHOD, verified=False, reason="", detail="\n".join(texts), digest=digest, seconds=seconds
+        )
 
 
 class _Stream:

@@ -35,4 +35,4 @@ class FilesExistVerifier:
     def verify(self, claim: Claim) -> Verdict:
         missing = [path for path in self._paths if not os.path.isfile(resolve_inside(claim.folder, path) or "")]
         reason = f"Missing files: {', '.join(missing)}" if missing else f"All {len(self._paths)} files exist"
-        return Verdict(FILES_EXIST_METHOD, not missing, reason)
+        return Verdict(method=FILES_EXIST_METHOD, verified=not missing, reason=reason)

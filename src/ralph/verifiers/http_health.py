@@ -54,11 +54,15 @@ class HttpHealthVerifier:
             status, body = _fetch(options)
         except (OSError, HTTPException, ValueError) as error:  # ValueError: what the server sent is no HTTP
             reason = f"{options.url} does not answer: {error or type(error).__name__}"
-            return Verdict(HTTP_HEALTH_METHOD, False, reason, seconds=time.monotonic() - began)
+            return Verdict(method=HTTP_HEALTH_METHOD, verified=False, reason=reason, seconds=time.monotonic() - began)
         reason = _find_objection(options, status, body)
         seconds = time.monotonic() - began
         return Verdict(
-            HTTP_HEALTH_METHOD, not reason, reason or f"{options.url} answered {status}", body[:2000], seconds=seconds
+            method=HTTP_HEALTH_METHOD,
+            verified=not reason,
+            reason=reason or f"{options.url} answered {status}",
+            detail=body[:2000],
+            seconds=seconds,
         )
 
 

@@ -87,7 +87,7 @@ class MultiStageVerifier:
 
     def _run_stage(self, stage: VerificationStage, claim: Claim) -> Verdict:
         verdict = (
-            Verdict(stage.method, True, "Skipped")
+            Verdict(method=stage.method, verified=True, reason="Skipped")
             if stage.method in SKIPPED_METHODS
             else self._verify_stage(stage, claim)
         )
@@ -97,10 +97,10 @@ class MultiStageVerifier:
         try:
             verifier = self._tools.build(stage.method, stage.config, self._tools)
         except ConfigError as error:
-            return Verdict(stage.method, False, error.message)
+            return Verdict(method=stage.method, verified=False, reason=error.message)
         if verifier is None:
             unknown = apply_template(stage.method, stage.config)[0]
-            return Verdict(stage.method, False, f"Unknown verification method: {unknown}")
+            return Verdict(method=stage.method, verified=False, reason=f"Unknown verification method: {unknown}")
         return verifier.verify(claim)
 
     def _combine_verdicts(self, found: Sequence[Verdict]) -> Verdict:
@@ -108,9 +108,9 @@ class MultiStageVerifier:
         interrupted = next((verdict for verdict in found if verdict.interrupted), None)
         costs = [verdict.cost_usd for verdict in found if verdict.cost_usd is not None]
         return Verdict(
-            MULTI_STAGE_METHOD,
-            not failed and interrupted is None,
-            self._describe_outcome(interrupted, failed),
+            method=MULTI_STAGE_METHOD,
+            verified=not failed and interrupted is None,
+            reason=self._describe_outcome(interrupted, failed),
             detail="\n".join(verdict.detail for verdict in failed if verdict.detail),
             digest=hashlib.sha256("\n".join(verdict.digest for verdict in found).encode()).hexdigest(),
             cost_usd=sum(costs) if costs else None,

@@ -40,14 +40,14 @@ class SemanticVerifier:
         output = claim.output.lower()
         for pattern in self._options.negative_patterns:
             if pattern.lower() in output:
-                return Verdict(SEMANTIC_METHOD, False, f"Found negative pattern: {pattern}")
+                return Verdict(method=SEMANTIC_METHOD, verified=False, reason=f"Found negative pattern: {pattern}")
         criteria = expand_acceptance_criteria(self._options.check_for, claim.acceptance_criteria)
         if criteria and self._tools.judge:
             return self._ask_judge(self._tools.judge, claim, criteria)
         missing = next((criterion for criterion in criteria if criterion.lower() not in output), None)
         if missing is not None:
-            return Verdict(SEMANTIC_METHOD, False, f"Criterion not evident: {missing}")
-        return Verdict(SEMANTIC_METHOD, True, "All criteria appear met")
+            return Verdict(method=SEMANTIC_METHOD, verified=False, reason=f"Criterion not evident: {missing}")
+        return Verdict(method=SEMANTIC_METHOD, verified=True, reason="All criteria appear met")
 
     def _ask_judge(self, judge: AskJudge, claim: Claim, criteria: Sequence[str]) -> Verdict:
         memory, known = (
@@ -62,13 +62,19 @@ class SemanticVerifier:
         )
         seconds = time.monotonic() - began
         if opinion is None:
-            return Verdict(SEMANTIC_METHOD, False, "The judge was interrupted", seconds=seconds, interrupted=True)
+            return Verdict(
+                method=SEMANTIC_METHOD,
+                verified=False,
+                reason="The judge was interrupted",
+                seconds=seconds,
+                interrupted=True,
+            )
         ruled = None if opinion.problem else parse_ruling(opinion.text, criteria)
         if ruled is None:
             return _fall_back_to_promise(claim, opinion, seconds)
         verdict = Verdict(
-            SEMANTIC_METHOD,
-            ruled.verified,
+            method=SEMANTIC_METHOD,
+            verified=ruled.verified,
             reason=ruled.reason,
             detail=opinion.text,
             digest="",

@@ -18,4 +18,4 @@ class StringMatchVerifier:
         promise, output = claim.promise, claim.output
         found = promise.upper() in output.upper() if claim.loose else is_promise_made(promise, output)
         reason = "Promise found in output" if found else f"Promise '{promise}' not found in output"
-        return Verdict(STRING_MATCH_METHOD, found, reason)
+        return Verdict(method=STRING_MATCH_METHOD, verified=found, reason=reason)

@@ -60,7 +60,7 @@ def test_a_bounded_tail_skips_to_the_last_whole_lines(tmp_path: Path) -> None:
 
 def test_all_runs_are_heard_in_order(room: BoardFixture) -> None:
     live = LiveLog(room.places)
-    one, two = WorkerSlot(1, "run-1", "run"), WorkerSlot(2, "run-2", "story")
+    one, two = WorkerSlot(number=1, run="run-1", role="run"), WorkerSlot(number=2, run="run-2", role="story")
     room.tell("run-1", Said("first"), at=1.0)
     room.tell("run-2", Said("second"), at=2.0)
     room.tell("run-1", Said("third"), at=3.0)
@@ -70,7 +70,7 @@ def test_all_runs_are_heard_in_order(room: BoardFixture) -> None:
 
 
 def test_a_run_that_ended_is_heard_out(room: BoardFixture) -> None:
-    live, slot = LiveLog(room.places), WorkerSlot(1, "run-1", "run")
+    live, slot = LiveLog(room.places), WorkerSlot(number=1, run="run-1", role="run")
     room.tell("run-1", Said("first"))
     said(live, slot)
     room.tell("run-1", Said("last words"))
@@ -83,7 +83,7 @@ def test_the_role_is_that_of_its_time(room: BoardFixture) -> None:
     live = LiveLog(room.places)
     room.tell("run-1", IterationStarted(1, 15, "coder TASK-001"), Said("code"), at=1.0)
     room.tell("run-1", IterationStarted(1, 5, "reviewer TASK-001"), Said("review"), at=2.0)
-    heard = live.read_events([WorkerSlot(1, "run-1", "reviewer", "TASK-001")])
+    heard = live.read_events([WorkerSlot(number=1, run="run-1", role="reviewer", task="TASK-001")])
     assert [(h.label, h.role) for h in heard if isinstance(h.event, Said)] == [
         ("TASK-001", "coder"),
         ("TASK-001", "reviewer"),
@@ -95,19 +95,19 @@ def test_torn_and_foreign_lines_are_passed_over(room: BoardFixture) -> None:
     with open(os.path.join(room.places.run_dir("run-1"), "events.ndjson"), "ab") as file:
         file.write(b'{"at":1,"iteration":1,"event":{"type":"of tomorrow"}}\n\xff\xfe\n{"at":\n')
     room.tell("run-1", Said("after"))
-    assert said(LiveLog(room.places), WorkerSlot(1, "run-1", "run")) == ["before", "after"]
+    assert said(LiveLog(room.places), WorkerSlot(number=1, run="run-1", role="run")) == ["before", "after"]
 
 
 def test_of_a_flood_only_the_end_is_heard(room: BoardFixture) -> None:
     room.tell("run-1", *(Said(f"{number:05}" + "x" * 1000) for number in range(500)))
-    heard = said(LiveLog(room.places), WorkerSlot(1, "run-1", "run"))
+    heard = said(LiveLog(room.places), WorkerSlot(number=1, run="run-1", role="run"))
     assert heard[-1].startswith("00499")
     assert 0 < len(heard) <= MAX_LOG_BYTES_PER_READ // 1000
 
 
 def test_rotation_loses_nothing(room: BoardFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chronicle, "MAX_EVENT_LOG_BYTES", 200)
-    live, slot, heard = LiveLog(room.places), WorkerSlot(1, "run-1", "run"), list[str]()
+    live, slot, heard = LiveLog(room.places), WorkerSlot(number=1, run="run-1", role="run"), list[str]()
     for number in range(30):
         room.tell("run-1", Said(str(number)))
         heard += said(live, slot)

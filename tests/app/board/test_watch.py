@@ -262,5 +262,5 @@ def test_a_filter_looks_at_id_title_and_spec(room: BoardFixture, lookout: BoardR
 
 
 def test_empty_seats_go_when_nobody_needs_them() -> None:
-    before = [WorkerSlot(1), WorkerSlot(2, "gone"), WorkerSlot(3)]
+    before = [WorkerSlot(number=1), WorkerSlot(number=2, run="gone"), WorkerSlot(number=3)]
     assert build_view("", BoardState(), (), before).slots == ()

@@ -113,7 +113,7 @@ class Lives:
         journal = Journal(self.runs, run, agent="a", watchers=())
         state: LoopState[StagedState] | None = None
         for fact in [Began(Limits(99), life.spent_usd), *facts] if facts else []:
-            seen = Observation(fact, interrupted_by=signal if fact is facts[-1] else "")
+            seen = Observation(fact=fact, interrupted_by=signal if fact is facts[-1] else "")
             state, decision = step(Rules(life.policy, life.patience), state, seen)
             journal.append(seen, state, decision)
         return life

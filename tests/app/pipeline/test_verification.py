@@ -26,7 +26,7 @@ VERIFIES = "that the moon is full"
 def build(config, tools):
     class Moon:
         def verify(self, claim):
-            return Verdict("moon", config.get("full", False), "Moon looked at")
+            return Verdict(method="moon", verified=config.get("full", False), reason="Moon looked at")
     return Moon()
 """
 

@@ -53,7 +53,9 @@ from ralph.stores.runs import NewRun, RunOwner, RunStore
 from support.stories import make_approval, make_story
 
 FIRST = RunAgent(Brief(iteration=1, limit=10))
-FINISHED = Reported(outcome="finished", cost_usd=0.5, usage=Usage(100, 20), seconds=4.0, tools=3)
+FINISHED = Reported(
+    outcome="finished", cost_usd=0.5, usage=Usage(input_tokens=100, output_tokens=20), seconds=4.0, tools=3
+)
 TWO_GATES = Check(("lint", "test"), 1)
 GONE = RunOwner(pid=1, ticks=1, boot="", guardian=0, guardian_ticks=0)
 
@@ -62,7 +64,7 @@ Step = tuple[Fact, Decision]
 
 def rows(*steps: Step, by: str = "") -> list[tuple[bytes, bytes]]:
     """A journal with ten seconds between its rows; `by` interrupts the last of them."""
-    seen = [Observation(fact, at=10.0 * n, wall=1000.0 + 10 * n) for n, (fact, _) in enumerate(steps)]
+    seen = [Observation(fact=fact, at=10.0 * n, wall=1000.0 + 10 * n) for n, (fact, _) in enumerate(steps)]
     seen[-1] = msgspec.structs.replace(seen[-1], interrupted_by=by)
     return [(msgspec.json.encode(each), msgspec.json.encode(step[1])) for each, step in zip(seen, steps, strict=True)]
 
@@ -125,7 +127,13 @@ def office(tmp_path: Path) -> Office:
 # -- the journal ----------------------------------------------------------------------------------
 def test_what_was_checked_and_saved_belongs_to_the_agent_before_it() -> None:
     red = GateResult(gate="test", passed=False, exit_code=2, seconds=1.5, log=".ralph/test.log", reason="It was ended.")
-    saved = Saved(done=("commit",), message="Do it", problems=("push: no remote",), cost_usd=0.1, usage=Usage(7, 1))
+    saved = Saved(
+        done=("commit",),
+        message="Do it",
+        problems=("push: no remote",),
+        cost_usd=0.1,
+        usage=Usage(input_tokens=7, output_tokens=1),
+    )
     book = read_journal(
         rows(
             (Began(Limits(10)), Check(("test",), 0)),
@@ -144,7 +152,7 @@ def test_what_was_checked_and_saved_belongs_to_the_agent_before_it() -> None:
     assert first.saved == SavedLine(done=("commit",), message="Do it", problems=("push: no remote",), cost_usd=0.1)
     assert (first.iteration, first.outcome, first.seconds, first.cost_usd, first.tools) == (1, "finished", 4.0, 0.5, 3)
     assert (second.iteration, second.checks, second.saved) == (2, (), None)  # nothing to commit is no news
-    assert book.usage == Usage(207, 41)
+    assert book.usage == Usage(input_tokens=207, output_tokens=41)
     assert book.limits == Limits(10)
 
 
@@ -193,7 +201,12 @@ def test_the_part_of_a_task_its_promise_what_was_sent_back_and_how_it_landed() -
         rows(
             (Began(spent_usd=0.25), part(1, "coder")),
             (FINISHED, Verify(role="coder", turn=1, turns=15, text="…")),
-            (Verified(verified=False, reason="exit code 1", cost_usd=0.5, usage=Usage(1, 1)), part(2, "coder")),
+            (
+                Verified(
+                    verified=False, reason="exit code 1", cost_usd=0.5, usage=Usage(input_tokens=1, output_tokens=1)
+                ),
+                part(2, "coder"),
+            ),
             (FINISHED, Verify(role="coder", turn=2, turns=15, text="…")),
             (Verified(verified=True, reason="it holds"), part(3, "reviewer")),
             (FINISHED, part(4, "coder", "Say it louder.")),
@@ -228,14 +241,14 @@ def test_a_story_stands_where_the_list_that_counts_says() -> None:
     book = read_journal(
         rows(
             (Began(), Survey()),
-            (Surveyed(plan()), RunAgent(brief)),
+            (Surveyed(text=plan()), RunAgent(brief)),
             (FINISHED, Survey()),
-            (Surveyed(plan(**make_approval(1))), again),
+            (Surveyed(text=plan(**make_approval(1))), again),
             (FINISHED, Survey()),
-            (Surveyed(plan(**make_approval(9))), Restore(plan(reviewStatus="needs_review"), ("Undone: count",))),
+            (Surveyed(text=plan(**make_approval(9))), Restore(plan(reviewStatus="needs_review"), ("Undone: count",))),
             (Restored(), again),
             (FINISHED, Survey()),
-            (Surveyed("no JSON"), Stop(Outcome.STUCK, "")),
+            (Surveyed(text="no JSON"), Stop(Outcome.STUCK, "")),
         )
     )
     before, first, second, third = book.iterations
@@ -283,7 +296,7 @@ def test_an_agent_that_was_not_paid_for_did_not_start() -> None:
         (b"{", b"{}"),
         (b"\xff\xfe", b"null"),
         (b'{"fact":{"type":"from_the_future"}}', msgspec.json.encode(FIRST)),
-        (msgspec.json.encode(Observation(Began())), b'{"type":"dance"}'),
+        (msgspec.json.encode(Observation(fact=Began())), b'{"type":"dance"}'),
         (b'{"new":' + b"[" * 100_000, b""),
         (b'{"fact":{"type":"interrupted","by":"\xff"}}', msgspec.json.encode(FIRST)),
     ],

@@ -37,9 +37,9 @@ from ralph.stores.runs import NewRun, RunOwner, RunStore
 Rows = list[tuple[Observation, Decision]]
 BRIEF = Brief(iteration=1, limit=15, role="implement", story="US-001", tasks="before")
 ENDED = Reported(outcome="finished", seconds=2.0)
-SURVEYED = Surveyed("after", "abc")
+SURVEYED = Surveyed(text="after", head="abc")
 INTERRUPTED = Stop(Outcome.INTERRUPTED, "SIGINT")
-RAN: Rows = [(Observation(Began()), Survey()), (Observation(SURVEYED), RunAgent(BRIEF))]
+RAN: Rows = [(Observation(fact=Began()), Survey()), (Observation(fact=SURVEYED), RunAgent(BRIEF))]
 
 
 class Past:
@@ -79,7 +79,7 @@ def past(tmp_path: Path) -> Past:
 
 
 def seen(fact: Fact, decision: Decision, by: str = "") -> tuple[Observation, Decision]:
-    return Observation(fact, interrupted_by=by), decision
+    return Observation(fact=fact, interrupted_by=by), decision
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def seen(fact: Fact, decision: Decision, by: str = "") -> tuple[Observation, Dec
 def test_an_iteration_nobody_judged_is_found_wherever_its_loop_ended(past: Past, rest: Rows) -> None:  # C18
     past.loop(*RAN, *rest)
     assert find_unjudged_iteration(past.runs, "ralph") == BRIEF
-    past.loop((Observation(Began()), Survey()))  # a loop that ended before it looked leaves it as it is
+    past.loop((Observation(fact=Began()), Survey()))  # a loop that ended before it looked leaves it as it is
     assert find_unjudged_iteration(past.runs, "ralph") == BRIEF
 
 

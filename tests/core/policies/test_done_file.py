@@ -33,7 +33,7 @@ def decided(*facts: Fact, limit: int = 5) -> list[Decision]:
     state: LoopState[DoneFileState] | None = None
     decisions = []
     for number, fact in enumerate((Began(Limits(limit)), *facts)):
-        state, decision = step(RULES, state, Observation(fact, float(number)))
+        state, decision = step(RULES, state, Observation(fact=fact, at=float(number)))
         decisions.append(decision)
     return decisions
 

@@ -85,7 +85,13 @@ class Project:
                 return Reported(outcome="finished", text=self._said)
             case Survey():
                 lost = self.lost if self.briefs else ()
-                return Surveyed(self.text, str(self.commits), self.subject, self.uncommitted, lost=lost)
+                return Surveyed(
+                    text=self.text,
+                    head=str(self.commits),
+                    subject=self.subject,
+                    uncommitted=self.uncommitted,
+                    lost=lost,
+                )
             case Restore(text, files=files):
                 self.restored += [] if text is None else [text]
                 self.put_back += files
@@ -102,7 +108,7 @@ def play(project: Project, policy: ReviewPolicy | None = None, limit: int = 15) 
     state: LoopState[Any] | None = None
     fact: Fact = Began(Limits(limit))
     for at in range(500):
-        state, decision = step(Rules(policy or ReviewPolicy()), state, Observation(fact, float(at)))
+        state, decision = step(Rules(policy or ReviewPolicy()), state, Observation(fact=fact, at=float(at)))
         if isinstance(decision, Stop):
             return decision
         fact = project.perform(decision)

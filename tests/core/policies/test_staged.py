@@ -70,7 +70,7 @@ class Play:
         state: LoopState[StagedState] | None = None
         fact: Fact = Began(Limits(1000))
         for at in range(3000):
-            self.seen.append(Observation(fact, float(at)))
+            self.seen.append(Observation(fact=fact, at=float(at)))
             state, decision = step(Rules(self.policy), state, self.seen[-1])
             self.decisions.append(decision)
             if isinstance(decision, Stop):
@@ -311,7 +311,7 @@ def test_a_tree_that_changed_since_it_was_proven_is_proven_again() -> None:
 
 
 def test_an_earlier_life_is_paid_from_the_same_budget() -> None:  # 000-22
-    _, decision = step(Rules(whole()), None, Observation(Began(Limits(100, cost_usd=0.5), spent_usd=0.6)))
+    _, decision = step(Rules(whole()), None, Observation(fact=Began(Limits(100, cost_usd=0.5), spent_usd=0.6)))
     assert decision == Stop(Outcome.OVER_BUDGET, "$0.60 of the $0.50 budget spent")
 
 
@@ -323,7 +323,7 @@ def test_a_judge_is_paid_from_the_tasks_budget() -> None:  # 000-22
     rules, limits = Rules(whole()), Limits(100, cost_usd=0.5)
     said = Reported(outcome="finished", text="<promise>IMPLEMENTATION_COMPLETE</promise>", cost_usd=0.3)
     facts: list[Fact] = [Began(limits), said, Verified(verified=True, reason="fine", cost_usd=0.3)]
-    _, decisions = replay(rules, [Observation(fact) for fact in facts])
+    _, decisions = replay(rules, [Observation(fact=fact) for fact in facts])
     assert decisions[-1] == Stop(Outcome.OVER_BUDGET, "$0.60 of the $0.50 budget spent")
 
 

@@ -68,8 +68,13 @@ def test_one_thing_is_singular() -> None:
 
 
 def test_traffic_counts_both_kinds_of_cache() -> None:  # 001-28
-    assert format_usage(Usage(1_234_567, 45_000, 800_000, 50_000)) == "1.2M in (850K cached) / 45K out"
-    assert format_usage(Usage(1000, 20)) == "1K in / 20 out"
+    assert (
+        format_usage(
+            Usage(input_tokens=1_234_567, output_tokens=45_000, cache_read_tokens=800_000, cache_write_tokens=50_000)
+        )
+        == "1.2M in (850K cached) / 45K out"
+    )
+    assert format_usage(Usage(input_tokens=1000, output_tokens=20)) == "1K in / 20 out"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> places.Paths:
     monkeypatch.chdir(tmp_path)
     found = places.find_paths(str(tmp_path))
     with open_board(found) as tasks:
-        tasks.add_new([Task("TASK-001", "auth", "One"), Task("TASK-002", "auth", "Two")], [Spec("auth", "Auth")])
+        tasks.add_new(
+            [Task("TASK-001", "auth", "One"), Task("TASK-002", "auth", "Two")], [Spec(id="auth", title="Auth")]
+        )
     return found
 
 

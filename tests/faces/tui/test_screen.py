@@ -354,9 +354,9 @@ def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardFixture) 
         Said("I see.\nMore."): "I see.",
         Said("Hm", thinking=True): "· Hm",
         ToolStarted(id="1", name="Read", summary="a.py"): "● Read a.py",
-        ToolEnded("1", "x\ny", error=None, lines=2, chars=3): "└ 2 lines: x",
-        ToolEnded("2", "", "no such file"): "✗ no such file",
-        ToolEnded("3"): "└ no output",
+        ToolEnded(id="1", output="x\ny", error=None, lines=2, chars=3): "└ 2 lines: x",
+        ToolEnded(id="2", output="", error="no such file"): "✗ no such file",
+        ToolEnded(id="3"): "└ no output",
         Planned(todos): "▸ Todo 1/2: Write",
         Noted("retrying"): "· retrying",
         AgentEnded(
@@ -498,7 +498,8 @@ def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardFixture)
     room.block("TASK-002", "why")
     room.tell(
         "run-1",
-        *(ToolStarted(id="1", name="Bash", summary="ls"), ToolEnded("1", "x", error=None, lines=1, chars=1)) * 20,
+        *(ToolStarted(id="1", name="Bash", summary="ls"), ToolEnded(id="1", output="x", error=None, lines=1, chars=1))
+        * 20,
     )
 
     async def play(watcher: Watcher) -> None:

@@ -15,7 +15,9 @@ def create_spec(places: Paths, name: str, title: str, text: str) -> Spec:
     if problem := find_name_problem("spec", name):
         raise UsageError(problem, "for example: auth-feature")
     with open_board(places) as tasks:
-        tasks.specs.add_new(Spec(name, title.strip() or _first_heading(text) or name, _storable_text(text)))
+        tasks.specs.add_new(
+            Spec(id=name, title=title.strip() or _first_heading(text) or name, text=_storable_text(text))
+        )
         return tasks.specs.get(name)
 
 

@@ -15,7 +15,7 @@ TODO_LANE, DONE_LANE = "todo", "done"
 LANES = (TODO_LANE, *ROLES, DONE_LANE)
 
 
-class WorkerSlot(Struct, frozen=True):
+class WorkerSlot(Struct, frozen=True, kw_only=True):
     """A worker's place: what it works on, or nothing."""
 
     number: int  # 1 for the first
@@ -120,7 +120,7 @@ def _build_slots(
     )
     seats = _assign_seats([slot.run for slot in before], list(runs), max(0, idle))
     return tuple(
-        _build_slot(number, runs[seat], loops.get(seat)) if seat else WorkerSlot(number)
+        _build_slot(number, runs[seat], loops.get(seat)) if seat else WorkerSlot(number=number)
         for number, seat in enumerate(seats, 1)
     )
 
@@ -143,8 +143,8 @@ def _assign_seats(before: Sequence[str], runs: Sequence[str], idle: int) -> list
 def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None) -> WorkerSlot:
     if loop is None:
         return WorkerSlot(
-            number,
-            run.id,
+            number=number,
+            run=run.id,
             role=run.kind,
             task=run.task,
             agent=run.agent,
@@ -153,8 +153,14 @@ def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None) -> WorkerS
             started_at=run.started_at,
         )
     return WorkerSlot(
-        *(number, run.id, loop.stage, loop.task, run.agent),
-        *(loop.iteration, loop.max_iterations, loop.started_at),
+        number=number,
+        run=run.id,
+        role=loop.stage,
+        task=loop.task,
+        agent=run.agent,
+        iteration=loop.iteration,
+        max_iterations=loop.max_iterations,
+        started_at=loop.started_at,
     )
 
 

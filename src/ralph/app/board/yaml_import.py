@@ -64,7 +64,7 @@ def _read_document(document: YamlDocument, spec: str, or_else: str) -> ImportedT
         problems += [Problem((*path, *_path_as_written(raw, p.path)), p.text, p.hint) for p in read.problems]
         tasks += [read.task] if read.task else []
         warnings += [f"{document.format_location(path)}: {read.warning}"] if read.warning else []
-    specs = {task.spec_id: Spec(task.spec_id, task.spec_id) for task in tasks} | _read_specs(outer)
+    specs = {task.spec_id: Spec(id=task.spec_id, title=task.spec_id) for task in tasks} | _read_specs(outer)
     if not tasks and not problems:
         problems.append(Problem((), "there are no tasks in it", f"it may hold {_ACCEPTED_FORMS}"))
     if problems:
@@ -113,7 +113,7 @@ def _read_specs(outer: MappingReader) -> dict[str, Spec]:
             )
             if inner:
                 inner.expect_keys("title", "text")
-                specs[id_] = Spec(id_, inner.read_text("title") or id_, inner.read_text("text"))
+                specs[id_] = Spec(id=id_, title=inner.read_text("title") or id_, text=inner.read_text("text"))
     return specs
 
 

@@ -96,7 +96,8 @@ def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
 def _replay_state(life: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[StagedState]:
     if rows:
         return replay_journal(Rules(life.policy, life.patience), rows)[0]
-    return LoopState(*life.policy.begin(Limits()), Tally(cost_usd=life.spent_usd))
+    inner, wanted = life.policy.begin(Limits())
+    return LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=life.spent_usd))
 
 
 def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> tuple[StagedState, Decision] | None:
@@ -105,7 +106,7 @@ def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> 
         return None
     state, wanted = left.state, left.wanted
     if isinstance(wanted, Verify) and wanted.role in entry.passed:  # the board knew before the journal did
-        state, wanted = policy.decide(state, Observation(Verified(verified=True, reason="")), left.tally, Limits())
+        state, wanted = policy.decide(state, Observation(fact=Verified(verified=True, reason="")), left.tally, Limits())
     here, proven = entry.task.stage, policy.stages[-1].role in entry.passed
     match wanted:
         case Verify(role=role):

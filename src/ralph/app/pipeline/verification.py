@@ -88,9 +88,9 @@ def _run_method(claim: Claim, criteria: CompletionCriteria, tools: VerifierTools
     try:
         verifier = load_verifier(name, criteria.verification_config, tools)
     except ConfigError as error:
-        return Verdict(name, False, error.message)
+        return Verdict(method=name, verified=False, reason=error.message)
     if verifier is None:
-        return Verdict(name, False, _unknown_method_message(name, criteria.verification_config))
+        return Verdict(method=name, verified=False, reason=_unknown_method_message(name, criteria.verification_config))
     return verifier.verify(claim)
 
 

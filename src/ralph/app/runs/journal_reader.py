@@ -210,7 +210,7 @@ class JournalReader:
                         reason=fact.waits or fact.problem,
                     )
                 )
-            case Surveyed(text):
+            case Surveyed(text=text):
                 self._review(text)
             case Waited() | Awaited() as fact:
                 self._wait(fact, took, seen.wall)

@@ -127,8 +127,17 @@ class StoryEffects:
     def _survey(self) -> Surveyed:
         text, problem = _read_story_list(self._place.tasks)
         folder = os.path.relpath(self._place.folder, self._place.project)
-        uncommitted = self._repository.list_uncommitted(folder)
-        return Surveyed(text, *self._repository.read_head(), uncommitted, problem, *self._files.find_changes())
+        head, subject = self._repository.read_head()
+        lost, rewritten = self._files.find_changes()
+        return Surveyed(
+            text=text,
+            head=head,
+            subject=subject,
+            uncommitted=self._repository.list_uncommitted(folder),
+            problem=problem,
+            lost=lost,
+            rewritten=rewritten,
+        )
 
     def _restore(self, text: str | None, files: Sequence[str]) -> Restored:
         try:

@@ -108,8 +108,8 @@ class AttemptRunner:
         previous = self.last.id if self.last else None
         project, number = self._place.project, brief.iteration - 1
         return AttemptRecord(
-            name,
-            self._run,
+            id=name,
+            run=self._run,
             number=number,
             previous=previous,
             project=project,

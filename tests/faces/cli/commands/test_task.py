@@ -44,7 +44,7 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with a spec `auth`."""
     monkeypatch.chdir(tmp_path)
     with open_board(places.find_paths(str(tmp_path))) as tasks:
-        tasks.specs.add_new(Spec("auth", "Auth"))
+        tasks.specs.add_new(Spec(id="auth", title="Auth"))
     return tmp_path
 
 
@@ -503,8 +503,8 @@ def test_the_graph_reads_down_in_the_order_of_work() -> None:
 def test_a_very_long_chain_is_cut_where_nobody_reads_on() -> None:
     cards = [
         TaskCard(
-            f"T-{n}",
-            "auth",
+            id=f"T-{n}",
+            spec_id="auth",
             title="x",
             status="todo",
             stage=None,

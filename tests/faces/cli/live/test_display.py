@@ -93,13 +93,13 @@ FINISHED = AgentEnded(
     detail="",
     seconds=367.2,
     cost_usd=5.76,
-    usage=Usage(1_234_567, 45_000, 800_000, 50_000),
+    usage=Usage(input_tokens=1_234_567, output_tokens=45_000, cache_read_tokens=800_000, cache_write_tokens=50_000),
     tools=58,
     errors=4,
 )
 READ = (
     ToolStarted(id="1", name="Read", summary="path"),
-    ToolEnded("1", "package main", error=None, lines=45, chars=1234),
+    ToolEnded(id="1", output="package main", error=None, lines=45, chars=1234),
 )
 TODOS = Planned((Todo("Read the file", "done"), Todo("Edit the code", "active"), Todo("Run tests")))
 VERIFICATION = GateEnded(
@@ -122,7 +122,7 @@ ENDED = RunEnded(
     iterations=3,
     seconds=367,
     cost_usd=0.71,
-    usage=Usage(184_000, 9_000),
+    usage=Usage(input_tokens=184_000, output_tokens=9_000),
 )
 
 LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
@@ -150,7 +150,7 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
         },
     ),
     "a tool's error": (
-        (ToolStarted(id="1", name="Bash"), ToolEnded("1", "", error="exit code 1: no", lines=1, chars=15)),
+        (ToolStarted(id="1", name="Bash"), ToolEnded(id="1", output="", error="exit code 1: no", lines=1, chars=15)),
         {
             "emoji": ["⏺ Bash", "❌ Error ← Bash (1 line, 15 chars)", "  ⎿  exit code 1: no"],
             "unicode": ["● Bash", "✗ Error ← Bash (1 line, 15 chars)", "  └ exit code 1: no"],
@@ -302,7 +302,7 @@ def test_a_subagent_is_indented() -> None:
     nested = (
         Said("a\nb", nested=True),
         ToolStarted(id="1", name="Grep", summary="x", nested=True),
-        ToolEnded("1", "y", error=None, lines=1, chars=1, nested=True),
+        ToolEnded(id="1", output="y", error=None, lines=1, chars=1, nested=True),
     )
     assert shown(TerminalStyle(), *nested) == [
         "  a",
@@ -334,7 +334,7 @@ def test_silence_leaves_no_line() -> None:
 
 
 def test_an_unknown_result_has_no_name() -> None:
-    assert shown(TerminalStyle(), ToolEnded("x", "y", error=None, lines=1, chars=1)) == [
+    assert shown(TerminalStyle(), ToolEnded(id="x", output="y", error=None, lines=1, chars=1)) == [
         "✓ Result (1 line, 1 char)",
         "  └ y",
     ]
@@ -342,7 +342,7 @@ def test_an_unknown_result_has_no_name() -> None:
 
 def test_a_tool_without_output_says_so() -> None:
     assert (
-        shown(TerminalStyle(), ToolStarted(id="1", name="Edit", summary="a"), ToolEnded("1"))[1]
+        shown(TerminalStyle(), ToolStarted(id="1", name="Edit", summary="a"), ToolEnded(id="1"))[1]
         == "✓ Result ← Edit (no output)"
     )
 
@@ -352,8 +352,8 @@ def test_a_result_finds_its_tool_among_others() -> None:  # 001-28: correlation 
         TerminalStyle(),
         ToolStarted(id="1", name="Read", summary="a"),
         ToolStarted(id="2", name="Bash", summary="b"),
-        ToolEnded("1"),
-        ToolEnded("2"),
+        ToolEnded(id="1"),
+        ToolEnded(id="2"),
     )
     assert lines[2:] == ["✓ Result ← Read (no output)", "✓ Result ← Bash (no output)"]
 
@@ -369,16 +369,21 @@ def test_calls_nobody_answers_are_forgotten() -> None:
 def test_output_is_limited_in_lines_and_chars() -> None:  # 001-29
     look = TerminalStyle(max_output_lines=2, max_output_chars=6)
     output = "1234567\n\nthree\nfour\n"
-    assert shown(look, ToolEnded("1", output, error=None, lines=4, chars=20))[1:] == [
+    assert shown(look, ToolEnded(id="1", output=output, error=None, lines=4, chars=20))[1:] == [
         "  └ 12345…",
         "    ",
         "    … 2 more lines",
     ]
-    assert len(shown(TerminalStyle(max_output_lines=0), ToolEnded("1", output, error=None, lines=4, chars=20))) == 1
+    assert (
+        len(shown(TerminalStyle(max_output_lines=0), ToolEnded(id="1", output=output, error=None, lines=4, chars=20)))
+        == 1
+    )
 
 
 def test_a_last_newline_is_no_more_line() -> None:
-    assert shown(TerminalStyle(), ToolEnded("1", "hello\n", error=None, lines=1, chars=6))[1:] == ["  └ hello"]
+    assert shown(TerminalStyle(), ToolEnded(id="1", output="hello\n", error=None, lines=1, chars=6))[1:] == [
+        "  └ hello"
+    ]
 
 
 @pytest.mark.parametrize("width", [24, 33, 60])
@@ -390,7 +395,7 @@ def test_no_line_of_an_agent_is_wider_than_the_terminal(glyphs: Glyphs, width: i
         Said(wide, nested=True),
         Said(wide, thinking=True),
         ToolStarted(id="1", name="Bash", summary=wide),
-        ToolEnded("1", wide + "\n" + wide, error=None, lines=2, chars=900, nested=True),
+        ToolEnded(id="1", output=wide + "\n" + wide, error=None, lines=2, chars=900, nested=True),
         ToolStarted(id="2", name="Bash", summary=wide, nested=True),
         Noted(wide),
         Planned((Todo(wide), Todo(wide, "active"), Todo(wide, "done"))),
@@ -537,8 +542,8 @@ EVIL_EVENTS: tuple[Event, ...] = (
     Said(EVIL),
     Said(EVIL, thinking=True),
     ToolStarted(id="1", name=EVIL, summary=EVIL),
-    ToolEnded("1", EVIL, error=None, lines=2, chars=9),
-    ToolEnded("2", EVIL, error=EVIL, lines=2, chars=9),
+    ToolEnded(id="1", output=EVIL, error=None, lines=2, chars=9),
+    ToolEnded(id="2", output=EVIL, error=EVIL, lines=2, chars=9),
     Planned((Todo(EVIL), Todo(EVIL, "active"), Todo(EVIL, "done"))),
     Noted(EVIL),
     Unparsed(size=1, kind=EVIL),
@@ -584,7 +589,7 @@ def test_no_text_can_end_the_display(text: str, width: int) -> None:
             RunStarted(run="r", agent="a", limit=1),
             Said(text),
             ToolStarted(id=text, name=text, summary=text),
-            ToolEnded(text, text, error=text, lines=1, chars=1),
+            ToolEnded(id=text, output=text, error=text, lines=1, chars=1),
         ],
     )
     display.tick(NOON + 1)
@@ -602,8 +607,8 @@ def bottom(*events: Event, later: float = 130.0, look: TerminalStyle = COLOUR) -
 def test_the_bottom_line_tells_what_goes_on() -> None:
     working = (IterationStarted(3, 10), Spent(0.1), Spent(0.02), ToolStarted(id="1", name="Bash", summary="pytest -q"))
     assert bottom(*working) == "Iteration 3/10 · 2m10s · $0.12 · Bash pytest -q"
-    assert bottom(*working, ToolEnded("1")) == "Iteration 3/10 · 2m10s · $0.12"
-    assert bottom(*working, ToolStarted(id="2", name="Read", summary="a"), ToolEnded("2")).endswith("Bash pytest -q")
+    assert bottom(*working, ToolEnded(id="1")) == "Iteration 3/10 · 2m10s · $0.12"
+    assert bottom(*working, ToolStarted(id="2", name="Read", summary="a"), ToolEnded(id="2")).endswith("Bash pytest -q")
     assert bottom(IterationStarted(3, 10), GateStarted("make test")) == "Iteration 3/10 · 2m10s · Guardrail make test"
     assert bottom(GateStarted("x"), GateEnded(gate="x", passed=True, exit_code=0, seconds=1.0)) == "run r1 · 2m10s"
     assert bottom(Waiting(300, "Limit.")) == "Waiting until 12:05 · 2m50s left"
