@@ -10,7 +10,7 @@ from ralph.model.ports import AgentOptions, OutputMode
 
 
 def options(line: str, *flags: str, version: str = "") -> AgentOptions:
-    return AgentOptions(tuple(line.split()), flags, version)
+    return AgentOptions(command=tuple(line.split()), flags=flags, version=version)
 
 
 def argv(call: Invocation) -> str:
@@ -168,8 +168,8 @@ def test_any_command_may_have_the_prompt_in_a_file() -> None:
 def test_the_scripted_agent_is_our_own_program() -> None:
     agent = scripted.build(options("scripted", "demo.yaml"))
     player = (sys.executable, "-m", "ralph.agents._player", "demo.yaml")
-    assert agent.invocation("p", "stream", None) == Invocation(player, "p")
-    assert agent.invocation("p", "text", None) == Invocation((*player, "--text"), "p")
+    assert agent.invocation("p", "stream", None) == Invocation(argv=player, stdin="p")
+    assert agent.invocation("p", "text", None) == Invocation(argv=(*player, "--text"), stdin="p")
 
 
 # -- budget ----------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ each_mode = pytest.mark.parametrize("mode", MODES)
 
 
 def built(name: str, *flags: str) -> Agent:
-    agent: Agent = importlib.import_module(f"ralph.agents.{name}").build(AgentOptions((name,), flags))
+    agent: Agent = importlib.import_module(f"ralph.agents.{name}").build(AgentOptions(command=(name,), flags=flags))
     return agent
 
 

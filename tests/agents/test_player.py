@@ -35,7 +35,7 @@ class Stage:
     def run(
         self, mode: OutputMode = "stream", prompt: str = "do it", variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
-        agent = scripted.build(AgentOptions(("scripted",), (str(self.script),)))
+        agent = scripted.build(AgentOptions(command=("scripted",), flags=(str(self.script),)))
         call = agent.invocation(prompt, mode, None)
         environment = {"PATH": os.environ["PATH"], **(variables or {})}
         return subprocess.run(
@@ -55,11 +55,11 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def told(done: subprocess.CompletedProcess[bytes]) -> list[object]:
-    return list(scripted.build(AgentOptions(("scripted",))).parser("stream").feed(done.stdout))
+    return list(scripted.build(AgentOptions(command=("scripted",))).parser("stream").feed(done.stdout))
 
 
 def judge(done: subprocess.CompletedProcess[bytes], mode: OutputMode = "stream") -> Reported:
-    parser = scripted.build(AgentOptions(("scripted",))).parser(mode)
+    parser = scripted.build(AgentOptions(command=("scripted",))).parser(mode)
     parser.feed(done.stdout)
     return classify_run(parser.summarize_run(), CommandExit(code=done.returncode, seconds=1.0), done.stderr.decode())
 
@@ -101,7 +101,9 @@ def test_a_whole_run_is_real_and_reads_like_claude(stage: Stage) -> None:
 
 def test_every_line_is_out_before_the_next_step(stage: Stage) -> None:
     stage.plays([{"say": "first"}, {"hang": True}])
-    call = scripted.build(AgentOptions(("scripted",), (str(stage.script),))).invocation("p", "stream", None)
+    call = scripted.build(AgentOptions(command=("scripted",), flags=(str(stage.script),))).invocation(
+        "p", "stream", None
+    )
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     with subprocess.Popen(
         ["timeout", "--foreground", "10", *call.argv],

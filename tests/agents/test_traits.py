@@ -22,7 +22,7 @@ def traits(name: str) -> AgentCard:
 
 @each_agent
 def test_cost_is_promised_where_a_budget_can_be_kept(name: str) -> None:
-    agent: Agent = importlib.import_module(f"ralph.agents.{name}").build(AgentOptions((name,)))
+    agent: Agent = importlib.import_module(f"ralph.agents.{name}").build(AgentOptions(command=(name,)))
     assert traits(name).cost == agent.reports_cost
 
 

@@ -73,7 +73,7 @@ ROWS: list[tuple[str, int, RunOutcome, float | None, tuple[int, int], int, int, 
 
 def heard_in(name: str) -> ParsedRun:
     agent = name.partition("_")[0]
-    parser = importlib.import_module(f"ralph.agents.{agent}").build(AgentOptions((agent,))).parser("stream")
+    parser = importlib.import_module(f"ralph.agents.{agent}").build(AgentOptions(command=(agent,))).parser("stream")
     parser.feed((TRANSCRIPTS / f"{name}.ndjson").read_bytes())
     heard: ParsedRun = parser.summarize_run()
     return heard

@@ -39,7 +39,10 @@ def test_the_last_word_is_a_closing_event_with_nothing_done_after_it(
     events: list[dict[str, object]], answer: str | None, at_once: bool, tmp_path: Path
 ) -> None:
     conversation = OutputStream(
-        build(AgentOptions(("claude",))).parser("stream"), BoundedLog(f"{tmp_path}/log"), watchers=(), iteration=1
+        build(AgentOptions(command=("claude",))).parser("stream"),
+        BoundedLog(f"{tmp_path}/log"),
+        watchers=(),
+        iteration=1,
     )
     lines = [json.dumps(event).encode() + b"\n" for event in events]
     blocks = [b"".join(lines)] if at_once else lines
@@ -61,7 +64,7 @@ def test_the_last_word_is_a_closing_event_with_nothing_done_after_it(
 def test_who_begins_anew_has_not_said_its_last_word(
     name: str, closing: dict[str, object], again: dict[str, object], tmp_path: Path
 ) -> None:
-    parser = import_module(f"ralph.agents.{name}").build(AgentOptions((name,))).parser("stream")
+    parser = import_module(f"ralph.agents.{name}").build(AgentOptions(command=(name,))).parser("stream")
     conversation = OutputStream(parser, BoundedLog(f"{tmp_path}/log"), watchers=(), iteration=1)
     told = [conversation.feed(json.dumps(event).encode() + b"\n") for event in (again, closing, again, closing)]
     assert told == [None, FINAL_OUTPUT, None, FINAL_OUTPUT]
@@ -69,7 +72,7 @@ def test_who_begins_anew_has_not_said_its_last_word(
 
 
 def test_who_spent_all_has_had_enough_also_with_its_last_word(tmp_path: Path) -> None:
-    parser = build(AgentOptions(("claude",))).parser("stream")
+    parser = build(AgentOptions(command=("claude",))).parser("stream")
     conversation = OutputStream(parser, BoundedLog(f"{tmp_path}/log"), watchers=(), iteration=1, budget_usd=0.1)
     assert conversation.feed(json.dumps(RESULT).encode() + b"\n") == ENOUGH_OUTPUT
     conversation.finish()

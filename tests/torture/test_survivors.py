@@ -122,7 +122,7 @@ def test_any_bytes_are_survived(supervisor: Supervisor, script: str) -> None:
     from ralph.model.ports import AgentOptions
 
     assert resolve_adapter_name("claude") == "claude"
-    parser, lines = build(AgentOptions(("claude",))).parser("stream"), LineSplitter()
+    parser, lines = build(AgentOptions(command=("claude",))).parser("stream"), LineSplitter()
 
     def take(data: bytes) -> None:
         if block := lines.feed(data):

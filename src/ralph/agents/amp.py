@@ -3,13 +3,26 @@
 from msgspec import Struct
 
 from ralph.agents._argv import default_flag, is_option_value
+from ralph.agents._permissions import find_missing_options, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
-from ralph.model.agent_card import AgentCard
+from ralph.model.agent_card import AgentCard, Grant
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard(title="Amp", tokens=True, session=True, verified="format per its documentation, not verified")
+CARD = AgentCard(
+    title="Amp",
+    install="npm install -g @sourcegraph/amp",
+    detect_order=3,
+    env_keys=frozenset({"AMP_API_KEY"}),
+    home_paths=(".config/amp", ".local/share/amp"),
+    model_flag="",
+    permission_flags=("--dangerously-allow-all",),
+    tokens=True,
+    session=True,
+    verified="format per its documentation, not verified",
+)
+_ALL_OR_NOTHING = "Amp runs with all permissions: its rules are in its own settings (amp.permissions)."
 
 
 class Amp(Struct, frozen=True):
@@ -17,16 +30,17 @@ class Amp(Struct, frozen=True):
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
+    grant: Grant
     reports_cost = False
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         argv = [*self.command, *self.flags]
         if mode == "stream":
             argv += default_flag(self.flags, "--stream-json")
-        argv += [*default_flag(self.flags, "--dangerously-allow-all"), "-x"]
+        argv += [*self.grant.argv, "-x"]
         if is_option_value(prompt):
-            return Invocation((*argv, prompt))
-        return Invocation(tuple(argv), prompt)
+            return Invocation(argv=(*argv, prompt))
+        return Invocation(argv=tuple(argv), stdin=prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return StreamJsonParser() if mode == "stream" else PlainParser()
@@ -34,4 +48,13 @@ class Amp(Struct, frozen=True):
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
-    return Amp(options.command, options.flags)
+    return Amp(options.command, options.flags, grant_permissions(options))
+
+
+def grant_permissions(options: AgentOptions) -> Grant:
+    """All or nothing: a settings file of ours would take the place of the user's."""
+    missing = find_missing_options(options, CARD)
+    if user_decides(options, CARD):
+        return Grant(limits=missing)
+    limits = (_ALL_OR_NOTHING, *missing) if options.permissions in ("checks", "edits") else missing
+    return Grant(argv=("--dangerously-allow-all",), limits=limits)

@@ -3,13 +3,36 @@
 from msgspec import Struct
 
 from ralph.agents._argv import default_flag
+from ralph.agents._permissions import add_folders, choose_flags, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
-from ralph.model.agent_card import AgentCard, EndpointConfig
+from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard(title="Claude Code", cost=True, tokens=True, session=True, verified="2.1.197, with the scripted model")
+CARD = AgentCard(
+    title="Claude Code",
+    install="npm install -g @anthropic-ai/claude-code",
+    detect_order=1,
+    default_flags=("--permission-mode", "acceptEdits"),
+    env_keys=frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),
+    session_vars=frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}),
+    home_paths=(".claude", ".claude.json"),
+    model_aliases=(),
+    folder_flag="--add-dir",
+    permission_flags=(
+        "--permission-mode",
+        "--dangerously-skip-permissions",
+        "--allow-dangerously-skip-permissions",
+        "--allowedTools",
+        "--allowed-tools",
+        "--permission-prompt-tool",
+    ),
+    cost=True,
+    tokens=True,
+    session=True,
+    verified="2.1.197, with the scripted model",
+)
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 
 
@@ -18,17 +41,19 @@ class Claude(Struct, frozen=True):
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
+    grant: Grant
     reports_cost = True
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`claude -p`, with the budget as its own limit too."""
-        argv = [*self.command, "-p", *self.flags]
+        # --allowedTools takes every word up to the next flag, so one always follows it.
+        argv = [*self.command, "-p", *self.flags, *self.grant.argv]
         argv += default_flag(self.flags, "--output-format", _FORMATS[mode])
         if mode == "stream":
             argv += default_flag(self.flags, "--verbose")
         if budget_usd is not None:
             argv += default_flag(self.flags, "--max-budget-usd", f"{budget_usd:g}")
-        return Invocation(tuple(argv), prompt)
+        return Invocation(argv=tuple(argv), stdin=prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return StreamJsonParser() if mode == "stream" else PlainParser()
@@ -36,7 +61,28 @@ class Claude(Struct, frozen=True):
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
-    return Claude(options.command, options.flags)
+    return Claude(options.command, choose_flags(options, CARD), grant_permissions(options))
+
+
+def grant_permissions(options: AgentOptions) -> Grant:
+    """Its own list of commands: `Bash(make test)` and, with arguments, `Bash(make test:*)`."""
+    folders = add_folders(options, CARD)
+    if options.permissions is None or user_decides(options, CARD):
+        return Grant(argv=folders)
+    if options.permissions == "all":
+        return Grant(argv=(*folders, "--dangerously-skip-permissions"))
+    edits = (*folders, "--permission-mode", "acceptEdits")
+    rules = _list_rules(options.allow) if options.permissions == "checks" else ()
+    return Grant(argv=(*edits, "--allowedTools", *rules) if rules else edits)
+
+
+def _list_rules(allow: tuple[str, ...]) -> tuple[str, ...]:
+    rules: dict[str, None] = {}
+    for command in list_simple_commands(allow):
+        rules[f"Bash({command})"] = None
+        if "*" not in command:
+            rules[f"Bash({command}:*)"] = None
+    return tuple(rules)
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:

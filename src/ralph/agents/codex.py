@@ -6,14 +6,16 @@ from typing import Literal
 
 from msgspec import Struct
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from ralph.agents._account import RunTotals
-from ralph.agents._argv import default_flag, has_flag
+from ralph.agents._argv import default_flag
 from ralph.agents._ndjson import decode_lines
+from ralph.agents._permissions import add_folders, choose_flags, find_missing_options, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._recent import BoundedDict
 from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, build_tool_ended, describe_exit
-from ralph.model.agent_card import AgentCard, EndpointConfig
+from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
 from ralph.model.events import (
     NO_USAGE,
@@ -30,13 +32,32 @@ from ralph.model.events import (
 )
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
-CARD = AgentCard(title="Codex", tokens=True, session=True, verified="0.166.0, with the scripted model")
+CARD = AgentCard(
+    title="Codex",
+    install="npm install -g @openai/codex",
+    detect_order=2,
+    env_keys=frozenset({"OPENAI_API_KEY", "CODEX_API_KEY"}),
+    home_paths=(".codex",),
+    folder_flag="--add-dir",
+    permission_flags=(
+        "-s",
+        "--sandbox",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--yolo",
+        "--full-auto",
+        "sandbox_mode",
+    ),
+    can_commit=False,
+    tokens=True,
+    session=True,
+    verified="0.166.0, with the scripted model",
+)
 VERSION_ARGV = ("--version",)
 # 0.126 made --full-auto do nothing, 0.147 refuses it (openai/codex#20133).
 FIRST_VERSION_WITHOUT_FULL_AUTO = (0, 126)
 _VERSION_PATTERN = re.compile(r"(\d+)\.(\d+)")
 _STATUS_PATTERN = re.compile(r"\bstatus:? (\d{3})\b")
-_SANDBOX_FLAGS = ("-s", "--sandbox", "--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto")
+_FREE_COMMANDS = "Codex cannot allow single commands: it may run any command inside its own sandbox."
 
 
 class Codex(Struct, frozen=True):
@@ -44,15 +65,14 @@ class Codex(Struct, frozen=True):
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
+    grant: Grant
     reports_cost = False
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         argv = [*self.command, "exec"]
         argv += default_flag(self.flags, "--json") if mode == "stream" else ("-o", ANSWER_FILE)
         argv += default_flag(self.flags, "--skip-git-repo-check")
-        if not _has_sandbox_flag(self.flags):
-            argv += ["-s", "workspace-write"]
-        return Invocation((*argv, *self.flags, "-"), prompt)
+        return Invocation(argv=(*argv, *self.grant.argv, *self.flags, "-"), stdin=prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return CodexParser() if mode == "stream" else PlainParser()
@@ -63,17 +83,34 @@ class OldCodex(Codex, frozen=True):
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`codex e --json --full-auto <file>`."""
-        free = default_flag(self.flags, "--full-auto")
         if mode == "stream":
-            return Invocation((*self.command, "e", "--json", *free, *self.flags, PROMPT_FILE))
-        return Invocation((*self.command, "e", *free, "-o", ANSWER_FILE, *self.flags, PROMPT_FILE))
+            return Invocation(argv=(*self.command, "e", "--json", *self.grant.argv, *self.flags, PROMPT_FILE))
+        return Invocation(argv=(*self.command, "e", *self.grant.argv, "-o", ANSWER_FILE, *self.flags, PROMPT_FILE))
 
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings and this version; a version we cannot read is a new one."""
-    version = _VERSION_PATTERN.search(options.version)
-    old = version is not None and (int(version[1]), int(version[2])) < FIRST_VERSION_WITHOUT_FULL_AUTO
-    return (OldCodex if old else Codex)(options.command, options.flags)
+    agent = OldCodex if _is_old(options.version) else Codex
+    return agent(options.command, choose_flags(options, CARD), grant_permissions(options))
+
+
+def grant_permissions(options: AgentOptions) -> Grant:
+    """It has a sandbox and no list of commands: whatever writes only where it may is run."""
+    old = _is_old(options.version)
+    folders = () if old else add_folders(options, CARD)
+    missing = find_missing_options(options, replace(CARD, folder_flag="") if old else CARD)
+    if user_decides(options, CARD):
+        return Grant(argv=folders, limits=missing)
+    if options.permissions == "all":
+        return Grant(argv=("--dangerously-bypass-approvals-and-sandbox", *folders), limits=missing)
+    sandbox = ("--full-auto",) if old else ("-s", "workspace-write")
+    limits = missing if options.permissions is None else (_FREE_COMMANDS, *missing)
+    return Grant(argv=(*sandbox, *folders), limits=limits)
+
+
+def _is_old(printed: str) -> bool:
+    version = _VERSION_PATTERN.search(printed)
+    return version is not None and (int(version[1]), int(version[2])) < FIRST_VERSION_WITHOUT_FULL_AUTO
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:
@@ -103,10 +140,6 @@ exclude_tmpdir_env_var = true
     return EndpointConfig(
         {"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "scripted"}, files={".codex/config.toml": config}
     )
-
-
-def _has_sandbox_flag(flags: tuple[str, ...]) -> bool:
-    return has_flag(flags, *_SANDBOX_FLAGS) or any(flag.startswith("sandbox_mode=") for flag in flags)
 
 
 # -- the wire --------------------------------------------------------------------------------------

@@ -1,16 +1,23 @@
 """Any other CLI: the prompt goes in, plain text comes out."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.agents._argv import find_argv_problem
+from ralph.agents._permissions import find_missing_options
 from ralph.agents._plain import PlainParser
-from ralph.model.agent_card import AgentCard
+from ralph.model.agent_card import ANY_KEY, AgentCard, Grant
 from ralph.model.command import PROMPT_FILE, Invocation
 from ralph.model.errors import ConfigError
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
 CARD = AgentCard(
-    title="any other command", streaming=False, tools=False, verified="its text and exit code are all that is known"
+    title="any other command",
+    env_keys=ANY_KEY,  # nobody knows which service it talks to
+    model_flag="",
+    streaming=False,
+    tools=False,
+    verified="its text and exit code are all that is known",
 )
 PROMPT_PLACEHOLDER = "{prompt}"
 
@@ -24,10 +31,10 @@ class AnyCommand(Struct, frozen=True):
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """The words as they are in the settings."""
         if not any(PROMPT_PLACEHOLDER in word or PROMPT_FILE in word for word in self.argv):
-            return Invocation(self.argv, prompt)
+            return Invocation(argv=self.argv, stdin=prompt)
         if any(PROMPT_PLACEHOLDER in word for word in self.argv):
             _refuse_unfit_prompt(prompt)
-        return Invocation(tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in self.argv))
+        return Invocation(argv=tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in self.argv))
 
     def parser(self, mode: OutputMode) -> LineParser:
         return PlainParser()
@@ -36,6 +43,11 @@ class AnyCommand(Struct, frozen=True):
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
     return AnyCommand((*options.command, *options.flags))
+
+
+def grant_permissions(options: AgentOptions) -> Grant:
+    """Nothing: its flags are known to the user alone."""
+    return Grant(limits=find_missing_options(options, replace(CARD, title=options.command[0])))
 
 
 def _refuse_unfit_prompt(prompt: str) -> None:

@@ -3,22 +3,36 @@
 from collections.abc import Sequence
 
 from msgspec import Raw, Struct
-from msgspec.json import Decoder
+from msgspec.json import Decoder, encode
 
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag, is_option_value
 from ralph.agents._ndjson import decode_lines
+from ralph.agents._permissions import READING_COMMANDS, add_folders, choose_flags, select_prefixes, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
 from ralph.agents._recent import BoundedDict
 from ralph.agents._tools import build_tool_ended, summarize_input
-from ralph.model.agent_card import AgentCard, EndpointConfig
+from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
-CARD = AgentCard(title="Gemini CLI", tokens=True, session=True, verified="0.61.0, with the scripted model")
+CARD = AgentCard(
+    title="Gemini CLI",
+    install="npm install -g @google/gemini-cli",
+    detect_order=4,
+    env_keys=frozenset({"GEMINI_API_KEY", "GOOGLE_API_KEY"}),
+    home_paths=(".gemini",),
+    folder_flag="--include-directories",
+    # It refuses two opinions on approval.
+    permission_flags=("-y", "--yolo", "--approval-mode", "--allowed-tools", "--policy"),
+    tokens=True,
+    session=True,
+    verified="0.61.0, with the scripted model",
+)
+_POLICY_FILE = "{policy.toml}"
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 MAX_KEPT_TEXT_CHARS = 1 << 20  # characters of one text, the last ones
 _EMPTY_RESPONSE = "returned an empty response"  # it tells as an error what for others is a success without a word
@@ -29,6 +43,7 @@ class Gemini(Struct, frozen=True):
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
+    grant: Grant
     reports_cost = False
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
@@ -36,12 +51,10 @@ class Gemini(Struct, frozen=True):
         argv = [*self.command, *self.flags]
         if not has_flag(self.flags, "-o"):
             argv += default_flag(self.flags, "--output-format", _FORMATS[mode])
-        if not has_flag(self.flags, "-y", "--approval-mode"):  # it refuses two opinions on approval
-            argv += default_flag(self.flags, "--yolo")
-        argv += default_flag(self.flags, "--skip-trust")
+        argv += [*self.grant.argv, *default_flag(self.flags, "--skip-trust")]
         if is_option_value(prompt):
-            return Invocation((*argv, "-p", prompt))
-        return Invocation(tuple(argv), prompt)
+            return Invocation(argv=(*argv, "-p", prompt), files=self.grant.files)
+        return Invocation(argv=tuple(argv), stdin=prompt, files=self.grant.files)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return GeminiParser() if mode == "stream" else PlainParser()
@@ -49,7 +62,34 @@ class Gemini(Struct, frozen=True):
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
-    return Gemini(options.command, options.flags)
+    return Gemini(options.command, choose_flags(options, CARD), grant_permissions(options))
+
+
+def grant_permissions(options: AgentOptions) -> Grant:
+    """A policy in a file: without one, a command that would need a question is not even offered to its model."""
+    folders = add_folders(options, CARD)
+    if user_decides(options, CARD):
+        return Grant(argv=folders)
+    if options.permissions in (None, "all"):
+        return Grant(argv=("--yolo", *folders))
+    edits = ("--approval-mode", "auto_edit", *folders)
+    prefixes, limits = select_prefixes(CARD.title, options) if options.permissions == "checks" else ((), ())
+    if not prefixes:
+        return Grant(argv=edits, limits=limits)
+    return Grant(argv=(*edits, "--policy", _POLICY_FILE), files={_POLICY_FILE: _write_policy(prefixes)}, limits=limits)
+
+
+def _write_policy(prefixes: tuple[str, ...]) -> str:
+    # Every part of a line is looked at, so what its output is piped to is allowed as well.
+    commands = encode((*prefixes, *READING_COMMANDS)).decode()
+    return f"""\
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = {commands}
+decision = "allow"
+priority = 500
+allowRedirection = true
+"""
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:

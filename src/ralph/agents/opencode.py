@@ -3,21 +3,39 @@
 from collections.abc import Sequence
 
 from msgspec import Raw, Struct, field
-from msgspec.json import Decoder
+from msgspec.json import Decoder, encode
 
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag
 from ralph.agents._ndjson import decode_lines
+from ralph.agents._permissions import READING_COMMANDS, choose_flags, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
 from ralph.agents._tools import build_tool_ended, describe_exit, summarize_input
-from ralph.model.agent_card import AgentCard, EndpointConfig
+from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard(title="opencode", cost=True, tokens=True, session=True, verified="1.18.33, with the scripted model")
+CARD = AgentCard(
+    title="opencode",
+    install="npm install -g opencode-ai",
+    detect_order=5,
+    env_keys=frozenset(
+        {
+            *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENCODE_API_KEY"),
+            *("XAI_API_KEY", "PERPLEXITY_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY"),
+            *("DEEPSEEK_API_KEY", "DASHSCOPE_API_KEY", "ZAI_API_KEY", "MINIMAX_API_KEY", "MODELSCOPE_API_KEY"),
+        }
+    ),
+    home_paths=(".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+    permission_flags=("--auto",),
+    cost=True,
+    tokens=True,
+    session=True,
+    verified="1.18.33, with the scripted model",
+)
 
 
 class Opencode(Struct, frozen=True):
@@ -25,14 +43,15 @@ class Opencode(Struct, frozen=True):
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
+    grant: Grant
     reports_cost = True
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         argv = [*self.command, "run"]
         if mode == "stream":
             argv += default_flag(self.flags, "--format", "json")
-        argv += default_flag(self.flags, "--auto")
-        return Invocation((*argv, *self.flags), prompt)
+        argv += [*self.grant.argv, *self.flags]
+        return Invocation(argv=tuple(argv), stdin=prompt, environment=self.grant.environment)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return OpencodeParser() if mode == "stream" else PlainParser()
@@ -40,7 +59,28 @@ class Opencode(Struct, frozen=True):
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
-    return Opencode(options.command, options.flags)
+    return Opencode(options.command, choose_flags(options, CARD), grant_permissions(options))
+
+
+def grant_permissions(options: AgentOptions) -> Grant:
+    """Rules in a variable, which come on top of its configuration. Without --auto a question would end the run, so
+    no rule is left that asks."""
+    if user_decides(options, CARD):
+        return Grant()
+    if options.permissions in (None, "all"):
+        return Grant(argv=("--auto",))
+    allowed = _list_globs(options.allow) if options.permissions == "checks" else ()
+    # The last rule that matches decides, so what is denied stands first.
+    bash: object = {"*": "deny", **dict.fromkeys(allowed, "allow")} if allowed else "deny"
+    folders = {"*": "deny", **{f"{folder.rstrip('/')}/*": "allow" for folder in options.folders}}
+    rules = {"edit": "allow", "bash": bash, "external_directory": folders, "doom_loop": "allow"}
+    return Grant(environment={"OPENCODE_PERMISSION": encode(rules).decode()})
+
+
+def _list_globs(allow: tuple[str, ...]) -> tuple[str, ...]:
+    commands = [command.removesuffix(" *") for command in list_simple_commands(allow)]
+    # Every part of a line is looked at, so what its output is piped to is allowed as well.
+    return tuple(glob for each in (*commands, *(READING_COMMANDS if commands else ())) for glob in (each, f"{each} *"))
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:

@@ -10,7 +10,7 @@ from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard(title="scripted agent", cost=True, tokens=True, session=True, verified="part of ralph")
+CARD = AgentCard(title="scripted agent", model_flag="", cost=True, tokens=True, session=True, verified="part of ralph")
 _MODE_FLAGS: dict[OutputMode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
 
 
@@ -22,7 +22,8 @@ class Scripted(Struct, frozen=True):
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """The player, in the Python that runs us."""
-        return Invocation((sys.executable, "-m", "ralph.agents._player", *self.flags, *_MODE_FLAGS[mode]), prompt)
+        argv = (sys.executable, "-m", "ralph.agents._player", *self.flags, *_MODE_FLAGS[mode])
+        return Invocation(argv=argv, stdin=prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return StreamJsonParser() if mode == "stream" else PlainParser()

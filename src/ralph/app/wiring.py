@@ -74,7 +74,9 @@ def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str],
 
 def build_agent(crew: AgentCommand, version: str = "") -> Agent:
     """Its adapter, without asking anyone."""
-    made: Agent = registry.load_extension("agents", crew.adapter).build(AgentOptions(crew.argv, crew.flags, version))
+    made: Agent = registry.load_extension("agents", crew.adapter).build(
+        AgentOptions(command=crew.argv, flags=crew.flags, version=version)
+    )
     return made
 
 

@@ -11,7 +11,7 @@ from ralph.core.text.quantities import format_duration
 from ralph.core.text.secrets import redact_argv
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
-from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command
+from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, Invocation
 from ralph.model.errors import MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Reported
@@ -91,7 +91,7 @@ class AgentRunner:
             return Reported(outcome="unusable", detail=lost)
         papers = call.files
         invocation = self._agent.invocation(call.prompt, call.mode, call.budget_usd)
-        argv = _fill_in_paths(invocation.argv, call)
+        argv = _fill_in_paths(invocation, call)
         emit_debug(watchers, call.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
         parser = self._agent.parser(call.mode)
         conversation = OutputStream(
@@ -100,7 +100,7 @@ class AgentRunner:
         errors = Excerpt(STDERR_HEAD_BYTES, STDERR_TAIL_BYTES)
         command = Command(
             argv=argv,
-            environment={**self._environment, **invocation.environment, **call.environment},
+            environment={**invocation.environment, **self._environment, **call.environment},
             cwd=self._folder,
             stdin=invocation.stdin.encode("utf-8", "surrogateescape"),
             timeout=self._timeout,
@@ -134,11 +134,15 @@ def _warn_unsaved(what: str, call: AgentRequest, watchers: Sequence[Watcher]) ->
         emit(watchers, call.iteration, Warned(f"not kept of the work tree: {what}"))
 
 
-def _fill_in_paths(argv: tuple[str, ...], call: AgentRequest) -> tuple[str, ...]:
+def _fill_in_paths(invocation: Invocation, call: AgentRequest) -> tuple[str, ...]:
     """Put real paths where the agent asked for files."""
-    papers = call.files
+    papers, argv = call.files, invocation.argv
     if any(PROMPT_FILE in word for word in argv):
         _write_prompt_file(papers.prompt, call.prompt)
+    for mark, text in invocation.files.items():
+        path = f"{os.path.splitext(papers.stdout)[0]}_{mark.strip('{}')}"  # beside its log, not in the work tree
+        _write_prompt_file(path, text)
+        argv = tuple(path if word == mark else word for word in argv)
     return tuple(word.replace(PROMPT_FILE, papers.prompt).replace(ANSWER_FILE, papers.answer) for word in argv)
 
 

@@ -1,20 +1,50 @@
-"""What is known of a coding agent's CLI, kept in its adapter's file."""
+"""What is known of a coding agent's CLI, kept in its adapter's file and nowhere else."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
+Permissions = Literal["checks", "edits", "all"]
+ANY_KEY = frozenset({"*"})  # for an adapter that may talk to any model service
+# What `checks` allows besides the commands of the run's own checks.
+GIT_COMMANDS = ("git add *", "git commit *", "git status *", "git diff *", "git log *")
+
 
 class AgentCard(Struct, frozen=True, kw_only=True):
-    """What its adapter can tell about a run, and how we know."""
+    """Read by environment, detection, story, help and docs. An adapter that says nothing gets the careful answer."""
 
     title: str
-    streaming: bool = True  # tells what it does while it does it
-    cost: bool = False  # tells what it cost
+    programs: tuple[str, ...] = ()  # the names of its program; empty: the adapter's own name
+    install: str = ""  # the command that installs it
+    detect_order: int | None = None  # its turn when ralph looks for an agent on PATH; None: it is not looked for
+    default_flags: tuple[str, ...] = ()  # written into first settings: without them it could do nothing unattended
+    # -- its environment
+    env_keys: frozenset[str] = frozenset()  # the variables that hold its keys; others' known keys are kept from it
+    session_vars: frozenset[str] = frozenset()  # marks of a session of its own, which no child of ours inherits
+    home_paths: tuple[str, ...] = ()  # below HOME: its settings and its login, which it reads and writes
+    # -- how it is called
+    model_flag: str = "--model"  # empty: it takes no model
+    model_aliases: tuple[str, ...] = ("-m",)  # other spellings of that flag
+    folder_flag: str = ""  # gives it one more folder to write to; empty: it has none
+    permission_flags: tuple[str, ...] = ()  # where the user wrote one of these, ralph adds no permission of its own
+    can_commit: bool = True  # in its default sandbox; False: only with the git folder among AgentOptions.folders
+    # -- what it reports, and how we know
+    streaming: bool = True  # reports what it does while it does it
+    cost: bool = False  # reports what it cost
     tokens: bool = False
-    tools: bool = True  # tells its tool calls
-    session: bool = False  # tells the name of its session
-    verified: str = "not verified"  # which version, and against what
+    tools: bool = True  # reports its tool calls
+    session: bool = False  # reports the name of its session
+    verified: str = "not verified"  # which versions, and against what
+
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """What an adapter makes of AgentOptions' permissions, commands, folders and model."""
+
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}  # as Invocation.files
+    limits: tuple[str, ...] = ()  # what this CLI cannot express, a sentence each, for the start of a run
 
 
 class EndpointConfig(Struct, frozen=True):

@@ -34,12 +34,13 @@ class CommandExit(Struct, frozen=True, kw_only=True):
     pipes_held: bool = False  # something it left behind kept its output open
 
 
-class Invocation(Struct, frozen=True):
+class Invocation(Struct, frozen=True, kw_only=True):
     """How an agent wants to be called. In argv, PROMPT_FILE and ANSWER_FILE stand for paths the engine provides."""
 
     argv: tuple[str, ...]
     stdin: str = ""
-    environment: Mapping[str, str] = {}
+    environment: Mapping[str, str] = {}  # what the user's own environment has stands before it
+    files: Mapping[str, str] = {}  # `{name.suffix}` in argv → the text of a file the engine writes and names there
 
 
 PROMPT_FILE = "{prompt_file}"  # a file holding the prompt

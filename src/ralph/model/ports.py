@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from ralph.model.agent_card import Permissions
 from ralph.model.command import Command, CommandExit, Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Event, Usage
 from ralph.model.loop import FailAction, GateResult
@@ -37,6 +38,8 @@ class ParsedRun(Struct, frozen=True, kw_only=True):
     tools: int = 0
     errors: int = 0
     denials: tuple[str, ...] = ()  # tools it was not permitted to use
+    refused_commands: tuple[str, ...] = ()  # the commands among them, each once
+    broken: str = ""  # why this agent can do nothing here, in a sentence: trying again cannot help
     unparsed: int = 0
 
 
@@ -52,12 +55,22 @@ class LineParser(Protocol):
         ...
 
 
-class AgentOptions(Struct, frozen=True):
-    """What settings say about the agent."""
+class AgentOptions(Struct, frozen=True, kw_only=True):
+    """What settings say about the agent. An adapter's `build(options)` turns all of it into argv and environment.
+
+    `permissions` None is what the agent did before there was a choice. Permission flags the user wrote himself, in
+    `flags` or `command`, always win: then `permissions` and `allow` add nothing; `folders` and `model` are given all
+    the same. The adapter's `grant_permissions(options)`, where it has one, tells in `Grant.limits` what its CLI cannot
+    express; it is pure, so a caller may ask it before the start.
+    """
 
     command: tuple[str, ...]  # the program and words that belong to it
     flags: tuple[str, ...] = ()
     version: str = ""  # what `--version` printed, where the adapter asks for it
+    permissions: Permissions | None = None
+    allow: tuple[str, ...] = ()  # for `checks`: commands in plain words, `make test`, with any arguments: `uv run *`
+    folders: tuple[str, ...] = ()  # absolute; writable besides the working folder
+    model: str = ""  # instead of one in the flags
 
 
 class Agent(Protocol):
