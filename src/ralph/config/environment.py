@@ -75,7 +75,7 @@ def _parse_value(text: str, path: tuple[str, ...], default: object) -> object:
             return text
     if isinstance(default, dict):
         return text
-    if path == ("agent", "flags"):  # split where all flags are: once
+    if path in (("agent", "flags"), ("agent", "allow")):  # flags are split where all flags are: once
         return [text]
     import shlex
 

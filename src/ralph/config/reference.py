@@ -31,6 +31,10 @@ SETTING_DESCRIPTIONS = {
     "AgentSettings": {
         "command": "The program, e.g. claude, codex, amp, or any other that takes a prompt.",
         "flags": "Given to it each time. An item with spaces is split as a shell would.",
+        "permissions": "What it may do without asking: checks (edit files, run the checks of this run and what allow"
+        " names, commit), edits (edit files only) or all. Its own flags win.",
+        "allow": 'Commands it may run besides the checks: "npm test", "uv run *".',
+        "model": "The model, as the agent calls it.",
         "adapter": "Which agent's language it speaks, when its name does not tell.",
         "timeoutSeconds": "Stop one agent run after this long.",
         "idleTimeoutSeconds": "Stop one agent run after this long without a word.",

@@ -24,6 +24,7 @@ Word = Annotated[str, Meta(pattern=NO_NUL_PATTERN)]
 Signal = Annotated[str, Meta(pattern=SIGNAL_PATTERN)]
 Variable = Annotated[str, Meta(pattern=VARIABLE_PATTERN)]
 Verification = Literal["string_match", "semantic", "external", "multi_stage"]
+Permissions = Literal["checks", "edits", "all"]
 
 RawSettings = Mapping[str, object]  # settings as a file has them, before they are checked
 
@@ -33,6 +34,9 @@ class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
 
     command: Annotated[str, Meta(pattern=EMPTY_OR_TEXT_PATTERN)] = ""  # empty: whichever is found
     flags: tuple[Word, ...] = ()
+    permissions: Permissions | None = None  # None: checks
+    allow: tuple[NonBlankText, ...] = ()  # commands it may run besides
+    model: str = ""
     adapter: NonBlankText | None = None  # None: by the command's name
     timeout_seconds: Seconds | None = None
     idle_timeout_seconds: Seconds | None = None

@@ -40,6 +40,7 @@ def test_the_line_that_tells_most(output: str, line: str) -> None:
         (2, "make: *** No rule to make target 'test'.  Stop.\n", "No rule to make target 'test'"),
         (1, 'npm error Missing script: "lint"\n', 'Missing script: "lint"'),
         (127, "", "the program is not there"),
+        (2, "make: eslint: No such file or directory\nmake: *** [x] Error 127\n", "eslint: No such file or directory"),
         (0, "No module named ruff\n", ""),
         (1, "Traceback (most recent call last):\n  File 'x'\nNo module named requests\n", ""),
         (1, PYTEST + "=== 1 failed in 0.40s ===", ""),

@@ -43,11 +43,17 @@ def choose_default_flags(agent_name: str) -> tuple[str, ...]:
 
 
 def suggest_guardrails(folder: str) -> tuple[SuggestedGuardrail, ...]:
-    """One lint and one test command, the repository's own words before a language's habits."""
+    """One lint and one test command, the best of each."""
     chosen: dict[str, SuggestedGuardrail] = {}
-    for found in _iter_suggestions(folder):
+    for found in list_suggestions(folder):
         chosen.setdefault(found.purpose, found)
-    return tuple(chosen[purpose] for purpose in ("lint", "test") if purpose in chosen)
+    return tuple(chosen.values())
+
+
+def list_suggestions(folder: str) -> tuple[SuggestedGuardrail, ...]:
+    """Lint commands, then test commands; the repository's own words before a language's habits."""
+    found = [*_iter_suggestions(folder)]
+    return tuple(suggestion for purpose in ("lint", "test") for suggestion in found if suggestion.purpose == purpose)
 
 
 def find_missing_ignores(folder: str) -> tuple[str, ...]:
@@ -99,13 +105,17 @@ def _suggest_targets(program: str, source: str, targets: set[str]) -> Iterator[S
 def _suggest_node(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[SuggestedGuardrail]:
     runners = (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock"), ("bun", "bun.lockb"))
     runner = next((program for program, lock in runners if exists(lock)), "npm")
-    scripts = _parse_npm_scripts(text("package.json"))
+    scripts = parse_npm_scripts(text("package.json"))
     for purpose in ("lint", "test"):
         if scripts.get(purpose, _NPM_PLACEHOLDER).find(_NPM_PLACEHOLDER) < 0:
             yield SuggestedGuardrail(f"{runner} run {purpose}", purpose, "package.json")
 
 
-def _parse_npm_scripts(package: str) -> dict[str, str]:
+def read_npm_scripts(folder: str) -> dict[str, str]:
+    return parse_npm_scripts(_read_text(os.path.join(folder, "package.json")))
+
+
+def parse_npm_scripts(package: str) -> dict[str, str]:
     try:
         document = msgspec.json.decode(package)
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Use case: look at everything a run needs, before it needs it. Looks only; changes and starts nothing."""
+"""Use case: look at everything a run needs, before it needs it. Changes nothing."""
 
 import os
 import re
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ralph.app import paths as places
 from ralph.app.agents import detect
+from ralph.app.setup.check_trial import CheckTrial, format_trial
 from ralph.config.schema import Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
 from ralph.model.errors import ConfigError, RalphError
@@ -20,6 +21,7 @@ from ralph.process.shell import find_program
 MIN_PYTHON = (3, 11)
 LOW_DISK_BYTES, MIN_DISK_BYTES = 1_000_000_000, 100_000_000
 START_OVER_HINT = "mend it, or: ralph init --force"
+_PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SHELL_WORDS = frozenset(
     "! . : [ [[ { case cd command eval exec export for if set source time trap until while".split()
@@ -45,6 +47,8 @@ class DoctorContext(Struct, frozen=True, kw_only=True):
     version_of: Callable[[str], str] = lambda program: ""  # what the agent says of itself
     active_run: Callable[[], str] = lambda: ""  # the run that goes on here
     free_bytes: Callable[[str], int] = lambda folder: shutil.disk_usage(folder).free
+    has_module: Callable[[str, str], bool] = lambda python, module: True  # asked of that very Python
+    try_check: Callable[[str], CheckTrial] | None = None  # runs a check once, where that is wanted
 
 
 def run_checks(patient: DoctorContext) -> tuple[DoctorFinding, ...]:
@@ -150,12 +154,49 @@ def _check_guardrails(patient: DoctorContext, settings: Settings) -> Iterator[Do
     if not settings.guardrails:
         yield DoctorFinding("WARN", "no guardrails: nothing checks what the agent claims", "ralph init")
     for guardrail in settings.guardrails:
-        program = extract_program(guardrail.command)
-        if program and not _find_program(program, patient):
-            lost = f"guardrail {guardrail.command!r} can never pass: {program} not found"
-            yield DoctorFinding("FAIL", lost, f"install {program}, or change guardrails in .ralph/settings.json")
-        else:
+        missing = find_missing_part(guardrail.command, patient)
+        if missing:
+            lost = f"guardrail {guardrail.command!r} can never pass: {missing} not found"
+            yield DoctorFinding("FAIL", lost, f"install {missing}, or change guardrails in .ralph/settings.json")
+        elif patient.try_check is None:
             yield DoctorFinding("OK", f"guardrail {guardrail.command}")
+        else:
+            yield _judge_trial(patient.try_check(guardrail.command))
+
+
+def _judge_trial(trial: CheckTrial) -> DoctorFinding:
+    """A red check is no fault of the set-up: it may be what the work is about."""
+    if trial.is_usable:
+        return DoctorFinding("OK", f"guardrail {format_trial(trial)}")
+    return DoctorFinding("FAIL", f"guardrail {format_trial(trial)}", "install what it needs, or change guardrails")
+
+
+def find_missing_part(command: str, patient: DoctorContext) -> str:
+    """The program, module or script a command cannot do without and that is not there; empty when all is."""
+    program = extract_program(command)
+    if program and not _find_program(program, patient):
+        return program
+    words = [word for word in split_flags([command]) if not _ASSIGNMENT.match(word)]
+    match words:
+        case [python, "-m", module, *_] if _PYTHON.fullmatch(python) and not patient.has_module(python, module):
+            return f"the Python module {module}"
+        case ["npm" | "pnpm" | "yarn" | "bun", "run", script, *_] if not _has_npm_script(patient.folder, script):
+            return f"the script {script!r} in package.json"
+        case ["uv", "run", inner, *_] if not inner.startswith("-") and not _is_in_project(inner, patient):
+            return f"{inner} (in .venv or on PATH)"
+        case _:
+            return ""
+
+
+def _has_npm_script(folder: str, script: str) -> bool:
+    return script in detect.read_npm_scripts(folder)
+
+
+def _is_in_project(program: str, patient: DoctorContext) -> bool:
+    """What `uv run` would find, where an environment was made already; before that, nobody knows."""
+    if not os.path.isdir(os.path.join(patient.folder, ".venv")):
+        return True
+    return bool(_find_program(program, patient) or _find_program(os.path.join(".venv", "bin", program), patient))
 
 
 def extract_program(command: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ralph.app import paths as places
 from ralph.app.agents import detect
 from ralph.config.reference import SCHEMA_REFERENCE
-from ralph.config.schema import Guardrail, Layer, RawSettings, Scm, check_layer
+from ralph.config.schema import Guardrail, Layer, Permissions, RawSettings, Scm, check_layer
 from ralph.config.sources import SETTINGS_FILE
 from ralph.config.writing import write_settings
 from ralph.model.errors import MachineError
@@ -20,6 +20,7 @@ def build_settings_document(
     scm: Scm | None = None,
     maximum_iterations: int = 10,
     completion_response: str = "DONE",
+    permissions: Permissions | None = None,
 ) -> dict[str, object]:
     """A settings file as people like to find it: every key of the basics is there to be edited."""
     raw: dict[str, object] = {
@@ -29,22 +30,25 @@ def build_settings_document(
         "outputTruncateChars": 5000,
         "streamAgentOutput": True,
         "includeIterationCountInPrompt": False,
-        "agent": {"command": command, "flags": list(flags)},
+        "agent": {"command": command, "flags": list(flags)} | ({"permissions": permissions} if permissions else {}),
         "guardrails": [_encode_guardrail(guardrail) for guardrail in guardrails],
     }
     return {**raw, "scm": {"command": scm.command, "tasks": list(scm.tasks)}} if scm else raw
 
 
-def detect_settings(folder: str, environment: Mapping[str, str]) -> dict[str, object]:
-    """Settings nobody was asked about."""
+def detect_settings(
+    folder: str, environment: Mapping[str, str], checks: Sequence[str] | None = None
+) -> dict[str, object]:
+    """Settings nobody was asked about; `checks` are those that were tried, else whatever is suggested."""
     agent = detect.detect_agent(environment, folder)
     if agent is None:
         raise MachineError(
             f"no agent on PATH: looked for {', '.join(detect.DETECTABLE_AGENTS)}",
             "install one, or name yours in an interview: ralph init",
         )
-    rails = [Guardrail(command=found.command) for found in detect.suggest_guardrails(folder)]
-    return build_settings_document(agent.name, detect.choose_default_flags(agent.name), guardrails=rails)
+    wanted = [found.command for found in detect.suggest_guardrails(folder)] if checks is None else checks
+    rails = [Guardrail(command=command) for command in wanted]
+    return build_settings_document(agent.name, (), guardrails=rails, permissions="checks")
 
 
 def write_first_settings(folder: str, raw: RawSettings) -> None:

@@ -33,6 +33,7 @@ _CANNOT_RUN = tuple(
         r"^(?:\S*python[\d.]*: )?(No module named '?[\w.]+'?)\s*$",
         r"^(?:\S+: (?:line )?\d+: )?(\S+: (?:command )?not found)\s*$",
         r"^make: \*\*\* (No rule to make target .*?)\.?(?:  Stop\.)?$",
+        r"^make(?:\[\d+\])?: (\S+: No such file or directory)$",
         r"^make: \*\*\* (No targets specified and no makefile found)",
         r"^npm (?:ERR!|error) (Missing script: .*)$",
         r"^error: (Recipe .* not found.*|Justfile does not contain recipe .*)$",

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,8 +32,9 @@ FLAGS = "Agent flags (comma-separated, optional): "
 ITERATIONS = "Maximum iterations [10]: "
 RESPONSE = "Completion response [DONE]: "
 GUARDRAIL = "Add guardrail command (leave blank to finish): "
-LINT = "  Found make lint: Enter adds it, - leaves it out.\n" + GUARDRAIL.replace(": ", " [make lint]: ")
-TEST = LINT.replace("lint", "test")
+USE = "Use make lint and make test as guardrails? (Y/n): "
+PERMISSIONS = "What may the agent do without asking? [checks]: "
+NEXT = 'Next: ralph run -p "Fix the failing tests"\n'
 ACTION = "  Fail action (APPEND|PREPEND|REPLACE): "
 HINT = "  Hint (optional, guidance for agent on failure): "
 SCM = "Configure SCM? (y/N): "
@@ -141,6 +143,7 @@ def test_the_example_of_the_seed_to_the_letter(folder: Path) -> None:  # 001-09,
         "  SCM tasks (comma-separated, e.g., commit,push): commit\n"
         "\n"
         "Settings written to .ralph/settings.json\n"
+        'Next: ralph run -p "Fix the failing tests"\n'
     )
     assert settings(folder) == BASICS | {
         "agent": {"command": "claude", "flags": ["--model", "opus"]},
@@ -322,39 +325,43 @@ def test_a_failed_write_is_exit_code_2_and_leaves_nothing(folder: Path) -> None:
 
 
 def furnish(folder: Path) -> str:
-    """An agent on PATH and a Makefile."""
+    """An agent and make on PATH, and a Makefile: lint is green, test is red."""
     (folder.parent / "bin").mkdir()
     (folder.parent / "bin/claude").write_text("#!/bin/sh\n")
     (folder.parent / "bin/claude").chmod(0o755)
-    (folder / "Makefile").write_text("lint:\n\ttrue\ntest:\n\ttrue\n")
+    make = shutil.which("make")
+    assert make is not None
+    (folder.parent / "bin/make").symlink_to(make)
+    (folder / "Makefile").write_text("lint:\n\t@:\ntest:\n\t@echo '1 failed, 2 passed in 0.10s'; exit 1\n")
     return str(folder.parent / "bin")
 
 
-def test_what_is_found_is_offered(folder: Path) -> None:
+def test_what_is_found_is_tried_and_offered(folder: Path) -> None:
     path = furnish(folder)
     session = Session(folder, path=path)
     session.lines(
         (AGENT.replace(": ", " [claude]: "), ""),
-        (FLAGS.replace(": ", " [--permission-mode,acceptEdits]: "), ""),
+        (FLAGS, ""),
         (ITERATIONS, ""),
         (RESPONSE, ""),
-        (LINT, "-"),
-        (TEST, "make build"),
-        (ACTION, ""),
-        (HINT, ""),
-        (TEST, ""),
+        (USE, ""),
+        (GUARDRAIL, "make build"),
         (ACTION, ""),
         (HINT, ""),
         (GUARDRAIL, ""),
         (SCM, ""),
+        (PERMISSIONS, "everything"),
+        (PERMISSIONS, ""),
     )
     assert session.end() == 0
-    found = f"Found claude ({path}/claude). Enter takes what stands in brackets, - leaves it out."
-    assert session.seen.startswith(f"\n{found}\n")
-    assert settings(folder)["agent"] == {"command": "claude", "flags": ["--permission-mode", "acceptEdits"]}
+    assert session.seen.startswith(f"\nFound claude ({path}/claude). Press Enter to accept the default, - to skip.\n")
+    assert "make lint: passes (0." in session.seen
+    assert "make test: fails (1 failed, 2 passed, 0." in session.seen
+    assert settings(folder)["agent"] == {"command": "claude", "flags": [], "permissions": "checks"}
     assert settings(folder)["guardrails"] == [
-        {"command": "make build", "failAction": "APPEND"},
+        {"command": "make lint", "failAction": "APPEND"},
         {"command": "make test", "failAction": "APPEND"},
+        {"command": "make build", "failAction": "APPEND"},
     ]
 
 
@@ -366,15 +373,24 @@ def test_what_is_found_can_be_declined(folder: Path) -> None:
         (FLAGS, ""),
         (ITERATIONS, ""),
         (RESPONSE, ""),
-        (LINT, "make test"),
+        (USE, "n"),
+        (GUARDRAIL, "make test"),
         (ACTION, ""),
         (HINT, ""),
-        (LINT, "-"),
         (GUARDRAIL, ""),
         (SCM, ""),
     )
     assert session.end() == 0
     assert settings(folder)["agent"] == {"command": "codex", "flags": []}
+    assert settings(folder)["guardrails"] == [{"command": "make test", "failAction": "APPEND"}]
+
+
+def test_a_check_that_cannot_run_here_is_shown_and_not_offered(folder: Path) -> None:
+    path = furnish(folder)
+    (folder / "Makefile").write_text("test:\n\t@:\nlint:\n\tno-such-linter .\n")
+    code, out, _ = piped(folder, "--yes", path=path)
+    assert code == 0
+    assert "make lint: cannot run here: " in out
     assert settings(folder)["guardrails"] == [{"command": "make test", "failAction": "APPEND"}]
 
 
@@ -403,9 +419,9 @@ def test_without_a_terminal_nothing_is_asked(folder: Path) -> None:  # 001-07
 def test_yes_writes_what_is_detected_without_a_terminal(folder: Path) -> None:
     code, out, _ = piped(folder, "--yes", path=furnish(folder))
     assert code == 0
-    assert out.endswith("Settings written to .ralph/settings.json\n")
+    assert out.endswith(f"Settings written to .ralph/settings.json\n{NEXT}")
     assert settings(folder) == BASICS | {
-        "agent": {"command": "claude", "flags": ["--permission-mode", "acceptEdits"]},
+        "agent": {"command": "claude", "flags": [], "permissions": "checks"},
         "guardrails": [
             {"command": "make lint", "failAction": "APPEND"},
             {"command": "make test", "failAction": "APPEND"},
@@ -435,7 +451,7 @@ def test_in_a_repository_logs_are_ignored_once(folder: Path) -> None:  # 001-33
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     path = furnish(folder)
     _, out, _ = piped(folder, "--yes", path=path)
-    said = f"Added {' and '.join(GITIGNORE_LINES)} to .gitignore\nSettings written to .ralph/settings.json\n"
+    said = f"Added {' and '.join(GITIGNORE_LINES)} to .gitignore\nSettings written to .ralph/settings.json\n{NEXT}"
     assert out.endswith(said)
     _, out, _ = piped(folder, "--yes", "--force", path=path)
     assert "gitignore" not in out

@@ -2,68 +2,60 @@
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from ralph.app.setup.doctor import DoctorFinding
+from ralph.app.agents.version import ask_version
+from ralph.app.paths import find_paths
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.runs.status import list_recent_runs
+from ralph.app.setup.check_trial import has_module, try_check
+from ralph.app.setup.doctor import DoctorContext, DoctorFinding, run_checks
+from ralph.config.writing import format_json
+from ralph.core.text.secrets import redact
 
 
-def build(version_of: Callable[[str], str], active_run: Callable[[], str]) -> click.Command:
-    """The command, with the two questions it cannot answer itself: an agent's version, and which run is active."""
-
-    @click.command("doctor")
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-    def doctor(as_json: bool) -> int:
-        """Check that everything a run needs is there; exit code 2 when something is not."""
-        from ralph.app.setup.doctor import DoctorContext, run_checks
-
-        encoding = sys.stdout.encoding or "ascii"
-        patient = DoctorContext(
-            folder=os.getcwd(), environment=os.environ, encoding=encoding, version_of=version_of, active_run=active_run
+@click.command("doctor")
+@click.option("--try", "try_checks", is_flag=True, help="Also run each guardrail once and show the result.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(try_checks: bool, as_json: bool) -> int:
+    """Check that everything a run needs is there; exit code 2 when something is not."""
+    folder, variables = os.getcwd(), os.environ
+    with open_short_lived_processes() as processes:
+        context = DoctorContext(
+            folder=folder,
+            environment=variables,
+            encoding=sys.stdout.encoding or "ascii",
+            version_of=lambda program: ask_version(program, variables),
+            active_run=_find_active_run,
+            has_module=lambda python, module: has_module(
+                python, module, folder=folder, variables=variables, processes=processes
+            ),
+            try_check=(lambda check: try_check(check, folder, variables=variables, processes=processes))
+            if try_checks
+            else None,
         )
-        findings = tuple(map(_redact_finding, run_checks(patient)))
-        well = all(finding.verdict != "FAIL" for finding in findings)
-        click.echo(_render_findings_json(findings, well) if as_json else "\n".join(map(format_finding, findings)))
-        return 0 if well else 2
-
-    return doctor
+        findings = tuple(map(_redact_finding, run_checks(context)))
+    well = all(finding.verdict != "FAIL" for finding in findings)
+    click.echo(_render_findings_json(findings, well) if as_json else "\n".join(map(format_finding, findings)))
+    return 0 if well else 2
 
 
-def _redact_finding(finding: "DoctorFinding") -> "DoctorFinding":
-    """It may quote a command or a setting."""
-    from msgspec.structs import replace
-
-    from ralph.core.text.secrets import redact
-
-    return replace(finding, what=redact(finding.what), next=redact(finding.next))
-
-
-def format_finding(finding: "DoctorFinding") -> str:
+def format_finding(finding: DoctorFinding) -> str:
     advice = f" — {finding.next}" if finding.next else ""
     return f"{finding.verdict:<4}  {finding.what}{advice}"
 
 
-def _render_findings_json(findings: "tuple[DoctorFinding, ...]", well: bool) -> str:
-    from ralph.config.writing import format_json
+def _redact_finding(finding: DoctorFinding) -> DoctorFinding:
+    """It may quote a command or a setting."""
+    return replace(finding, what=redact(finding.what), next=redact(finding.next))
 
+
+def _render_findings_json(findings: tuple[DoctorFinding, ...], well: bool) -> str:
     return format_json({"ok": well, "findings": findings})
 
 
 def _find_active_run() -> str:
-    from ralph.app import paths as places
-    from ralph.app.runs import status
-
-    runs = status.list_recent_runs(places.find_paths(os.getcwd()), 20)
+    runs = list_recent_runs(find_paths(os.getcwd()), 20)
     return next((run.id for run in runs if run.ended_at is None), "")
-
-
-def _ask_version(program: str) -> str:
-    from ralph.app.agents.version import ask_version
-
-    return ask_version(program, os.environ)
-
-
-command = build(version_of=_ask_version, active_run=_find_active_run)

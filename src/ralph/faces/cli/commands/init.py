@@ -12,9 +12,11 @@ import click
 from ralph.model.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
+    from ralph.app.setup.check_trial import CheckTrial
     from ralph.faces.cli.commands.interview import Prompter
 
 INTERRUPTED_EXIT_CODE = 130
+NEXT_COMMAND = 'Next: ralph run -p "Fix the failing tests"'
 
 
 @click.command()
@@ -45,7 +47,7 @@ def init_interactively(
                 return 0
             terminal.print_line("")
             raw = ask_for_settings(
-                terminal, detect.detect_agent(environment, folder), detect.suggest_guardrails(folder)
+                terminal, detect.detect_agent(environment, folder), try_suggested_checks(folder, environment)
             )
     except (KeyboardInterrupt, EOFError):
         terminal.print_line("\nInterrupted: nothing was written.")
@@ -57,6 +59,7 @@ def init_interactively(
 
 def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, str], *, force: bool = False) -> int:
     """Write what is detected, and say what that is."""
+    from ralph.app.setup.check_trial import format_trial
     from ralph.app.setup.init import detect_settings
     from ralph.config.sources import SETTINGS_FILE
     from ralph.config.writing import format_json
@@ -66,12 +69,27 @@ def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, 
 
     if not force and os.path.lexists(os.path.join(folder, SETTINGS_FILE)):
         raise UsageError(f"{SETTINGS_FILE} exists already", "to replace it: ralph init --yes --force")
-    raw = detect_settings(folder, environment)
+    trials = try_suggested_checks(folder, environment)
+    for trial in trials:
+        say(format_trial(trial))
+    raw = detect_settings(folder, environment, [trial.command for trial in trials if trial.is_usable])
     say(format_json({key: raw[key] for key in ("agent", "guardrails")}))
     if not raw["guardrails"]:
         say("No tests or linters found: nothing will check what the agent claims. Add guardrails.")
     _write_settings(say, folder, raw)
     return 0
+
+
+def try_suggested_checks(folder: str, environment: Mapping[str, str]) -> "tuple[CheckTrial, ...]":
+    from ralph.app.agents.detect import list_suggestions
+    from ralph.app.processes import open_short_lived_processes
+    from ralph.app.setup.check_trial import try_suggestions
+
+    suggestions = list_suggestions(folder)
+    if not suggestions:
+        return ()
+    with open_short_lived_processes() as processes:
+        return tuple(try_suggestions(suggestions, folder, variables=environment, processes=processes))
 
 
 def _may_overwrite(terminal: "Prompter", folder: str) -> bool:
@@ -100,6 +118,7 @@ def _write_settings(say: Callable[[str], None], folder: str, raw: Mapping[str, o
     if done := ignore_logs(folder):
         say(done)
     say(f"Settings written to {SETTINGS_FILE}")
+    say(NEXT_COMMAND)
 
 
 def _tolerate_bad_bytes(console_in: TextIO) -> TextIO:

@@ -4,12 +4,18 @@ import re
 from collections.abc import Sequence
 from typing import TextIO, get_args
 
-from ralph.app.agents.detect import DetectedAgent, SuggestedGuardrail, choose_default_flags
+from ralph.app.agents.detect import DetectedAgent
+from ralph.app.setup.check_trial import CheckTrial, format_trial
 from ralph.app.setup.init import build_settings_document
-from ralph.config.schema import Guardrail, Scm
+from ralph.config.schema import Guardrail, Permissions, Scm
 from ralph.model.loop import FailAction
 
 DECLINE_ANSWER = "-"
+PERMISSION_CHOICES = """\
+  checks  edit files, run the guardrails above, and commit with git; nothing else
+  edits   edit files only
+  all     anything, like you: use it in a sandbox"""
+_PERMISSION_ANSWERS: dict[str, Permissions] = {"checks": "checks", "edits": "edits", "all": "all"}
 _UNREADABLE_CHARS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and what the terminal's encoding could not read
 
 
@@ -54,25 +60,36 @@ class Prompter:
 
 
 def ask_for_settings(
-    terminal: Prompter, agent: DetectedAgent | None, suggestions: Sequence[SuggestedGuardrail]
+    terminal: Prompter, agent: DetectedAgent | None, trials: Sequence[CheckTrial]
 ) -> dict[str, object]:
     """Ask for everything; the settings file that follows from the answers."""
     if agent:
         terminal.print_line(
-            f"Found {agent.name} ({agent.path}). Enter takes what stands in brackets, {DECLINE_ANSWER} leaves it out."
+            f"Found {agent.name} ({agent.path}). Press Enter to accept the default, {DECLINE_ANSWER} to skip."
         )
     command = terminal.ask_until_answered(
         "Agent command (e.g., claude, codex, amp, or other LLM CLI)", agent.name if agent else ""
     )
-    usual = choose_default_flags(command) if agent and command == agent.name else ()
+    flags = _split_list(terminal.ask_line("Agent flags (comma-separated, optional): "))
     return build_settings_document(
         command=command,
-        flags=_split_list(terminal.ask_with_default("Agent flags (comma-separated, optional)", ",".join(usual))),
+        flags=flags,
         maximum_iterations=_ask_iterations(terminal),
         completion_response=terminal.ask_line("Completion response [DONE]: ") or "DONE",
-        guardrails=_ask_guardrails(terminal, suggestions),
+        guardrails=_ask_guardrails(terminal, trials),
         scm=_ask_scm(terminal) if terminal.ask_yes_no("Configure SCM? (y/N): ") else None,
+        permissions=ask_permissions(terminal) if agent and command == agent.name and not flags else None,
     )
+
+
+def ask_permissions(terminal: Prompter) -> Permissions:
+    """One question, with the plain meaning of each answer."""
+    terminal.print_line(PERMISSION_CHOICES)
+    while True:
+        answer = terminal.ask_line("What may the agent do without asking? [checks]: ").lower() or "checks"
+        if answer in _PERMISSION_ANSWERS:
+            return _PERMISSION_ANSWERS[answer]
+        terminal.print_line("  Please enter checks, edits or all.")
 
 
 def _ask_iterations(terminal: Prompter) -> int:
@@ -83,21 +100,25 @@ def _ask_iterations(terminal: Prompter) -> int:
         terminal.print_line("  Please enter a positive integer.")
 
 
-def _ask_guardrails(terminal: Prompter, suggestions: Sequence[SuggestedGuardrail]) -> list[Guardrail]:
-    rails: list[Guardrail] = []
-    offered = [suggestion.command for suggestion in suggestions]
-    while True:
-        default = offered[0] if offered else ""
-        if default:
-            terminal.print_line(f"  Found {default}: Enter adds it, {DECLINE_ANSWER} leaves it out.")
-        command = terminal.ask_with_default("Add guardrail command (leave blank to finish)", default)
-        if command:
-            offered = [other for other in offered if other != command]
-            rails.append(_ask_guardrail_details(terminal, command))
-        elif default:
-            del offered[0]
-        else:
-            return rails
+def _ask_guardrails(terminal: Prompter, trials: Sequence[CheckTrial]) -> list[Guardrail]:
+    rails = _offer_trials(terminal, trials)
+    while command := terminal.ask_line("Add guardrail command (leave blank to finish): "):
+        rails.append(_ask_guardrail_details(terminal, command))
+    return rails
+
+
+def _offer_trials(terminal: Prompter, trials: Sequence[CheckTrial]) -> list[Guardrail]:
+    """Those found in the repository, tried already; one that cannot run here is shown, not offered."""
+    usable = [trial for trial in trials if trial.is_usable]
+    if trials:
+        terminal.print_line("Checks found here, each run once:")
+    for trial in trials:
+        terminal.print_line(f"  {format_trial(trial)}")
+    if not usable:
+        return []
+    names = " and ".join(trial.command for trial in usable)
+    accepted = terminal.ask_line(f"Use {names} as guardrails? (Y/n): ").lower() not in ("n", "no", DECLINE_ANSWER)
+    return [Guardrail(command=trial.command) for trial in usable] if accepted else []
 
 
 def _ask_guardrail_details(terminal: Prompter, command: str) -> Guardrail:
