@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ralph.app.agents.detect import GITIGNORE_LINES
-from ralph.app.setup.doctor import DoctorContext, DoctorFinding, extract_program, run_checks
+from ralph.app.setup.doctor import DoctorContext, DoctorFinding, extract_program, find_missing_part, run_checks
 from ralph.model.errors import CorruptState
 
 SETTINGS = '{"agent": {"command": "claude"}, "guardrails": [{"command": "make test"}]}'
@@ -194,3 +194,25 @@ def test_an_scm_is_looked_for_where_it_has_something_to_do(
     assert [verdict for verdict, _, _ in found] == verdicts
     assert all(what.startswith("scm.command hg not found") for _, what, _ in found)
     assert all("ralph config show" in advice for _, _, advice in found)
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        ("python3 -m pytest", "the Python module pytest"),
+        ("npm run lint", "the script 'lint' in package.json"),
+        ("npm run test", ""),
+        ("uv run ruff check", "ruff (in .venv or on PATH)"),
+        ("uv run --with x ruff", ""),
+        ("make test", ""),
+    ],
+)
+def test_it_sees_through_what_starts_a_check(home: Path, command: str, missing: str) -> None:
+    for name in ("python3", "npm", "uv"):
+        program(home / "bin", name)
+    (home / "repo/.venv").mkdir()
+    (home / "repo/package.json").write_text('{"scripts": {"test": "jest"}}')
+    context = DoctorContext(
+        folder=str(home / "repo"), environment={"PATH": str(home / "bin")}, has_module=lambda python, module: False
+    )
+    assert find_missing_part(command, context) == missing

@@ -50,9 +50,7 @@ def try_check(command: str, folder: str, *, variables: Mapping[str, str], proces
     return CheckTrial(command=command, verdict=verdict, summary=summary, seconds=exited.seconds)
 
 
-def has_module(
-    python: str, module: str, *, folder: str, variables: Mapping[str, str], processes: Processes
-) -> bool:
+def has_module(python: str, module: str, *, folder: str, variables: Mapping[str, str], processes: Processes) -> bool:
     """Whether that Python finds it; true where nobody can tell."""
     program = find_program(python, variables, folder)
     if program is None or not all(part.isidentifier() for part in module.split(".")):
