@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
+from ralph.model.agent_card import Permissions
 from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
 
@@ -24,7 +25,7 @@ Word = Annotated[str, Meta(pattern=NO_NUL_PATTERN)]
 Signal = Annotated[str, Meta(pattern=SIGNAL_PATTERN)]
 Variable = Annotated[str, Meta(pattern=VARIABLE_PATTERN)]
 Verification = Literal["string_match", "semantic", "external", "multi_stage"]
-Permissions = Literal["checks", "edits", "all"]
+
 
 RawSettings = Mapping[str, object]  # settings as a file has them, before they are checked
 

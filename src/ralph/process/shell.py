@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 
 _PLAIN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./- ")
-_SHELL_WORDS = frozenset(
-    ". : [ alias bg break builtin case cd command continue coproc declare do done echo elif else enable esac eval exec"
+SHELL_WORDS = frozenset(  # reserved words and builtins
+    "! . : [[ { [ alias bg break builtin case cd command continue coproc declare do done echo elif else enable esac eval exec"
     " exit export false fc fg fi for function getopts hash help history if in jobs kill let local logout mapfile popd"
     " printf pushd pwd read readonly return select set shift shopt source suspend test then time times trap type"
     " typeset ulimit umask unalias unset until wait while".split()
@@ -18,7 +18,7 @@ def build_shell_argv(command: str, environment: Mapping[str, str]) -> tuple[str,
     if (
         _PLAIN_CHARS.issuperset(command)
         and all(words)
-        and words[0] not in _SHELL_WORDS
+        and words[0] not in SHELL_WORDS
         and not any(name.startswith("BASH_FUNC_") for name in environment)
         and (program := find_program(words[0], environment))
         and _is_directly_executable(program)

@@ -16,16 +16,13 @@ from ralph.app.setup.check_trial import CheckTrial, format_trial
 from ralph.config.schema import Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
 from ralph.model.errors import ConfigError, RalphError
-from ralph.process.shell import find_program
+from ralph.process.shell import SHELL_WORDS, find_program
 
 MIN_PYTHON = (3, 11)
 LOW_DISK_BYTES, MIN_DISK_BYTES = 1_000_000_000, 100_000_000
 START_OVER_HINT = "mend it, or: ralph init --force"
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_SHELL_WORDS = frozenset(
-    "! . : [ [[ { case cd command eval exec export for if set source time trap until while".split()
-)
 
 
 class DoctorFinding(Struct, frozen=True):
@@ -203,7 +200,7 @@ def extract_program(command: str) -> str:
     """The program a shell command starts with; empty when only a shell could tell."""
     words = [word for word in split_flags([command]) if not _ASSIGNMENT.match(word)]
     first = words[0] if words else ""
-    return "" if first in _SHELL_WORDS or re.search(r"[^\w@%+:,./-]", first) else first
+    return "" if first in SHELL_WORDS or re.search(r"[^\w@%+:,./-]", first) else first
 
 
 def _find_program(program: str, patient: DoctorContext) -> str | None:

@@ -7,7 +7,8 @@ from typing import TextIO, get_args
 from ralph.app.agents.detect import DetectedAgent
 from ralph.app.setup.check_trial import CheckTrial, format_trial
 from ralph.app.setup.init import build_settings_document
-from ralph.config.schema import Guardrail, Permissions, Scm
+from ralph.config.schema import Guardrail, Scm
+from ralph.model.agent_card import Permissions
 from ralph.model.loop import FailAction
 
 DECLINE_ANSWER = "-"
