@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from ralph.core.stories.review import choose_mode, parse_story_file, render_review_snapshot, take_review_snapshot
-from ralph.engine.atomic_file import read_regular_file, remove_path, write_atomic
 from ralph.model.loop import Brief
 from ralph.model.story import StoryPaths, StoryRules
+from ralph.process.atomic_file import read_regular_file, remove_path, write_atomic
 from ralph.process.identity import ProcessIdentity, identify_process, identify_self, read_pid_namespace
 
 

@@ -4,7 +4,7 @@ import errno
 import os
 from collections.abc import Iterable
 
-from ralph.engine.atomic_file import read_regular_file, write_atomic
+from ralph.process.atomic_file import read_regular_file, write_atomic
 
 PROTECTED_FILE_NAMES = ("prompt.md", "prd.md", "progress.txt")
 READ_ONLY_FILE_NAMES = ("prompt.md", "prd.md")  # for agents; a person may change them at any time

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import asdict
 
 from ralph.model.supervised import AttemptRecord, ChildRun
+from ralph.process.atomic_file import write_atomic
 from ralph.stores.sqlite import read_by_name
 
 _COLUMNS = "id, run, number, previous, project, folder, pid, started_at, ended_at, exit_code, status, error"
@@ -59,11 +60,11 @@ def write_run_info(attempt: AttemptRecord, task: str, agent: str, parent: str) -
         "status": attempt.status,
         "error_summary": attempt.error,
     }
-    path = os.path.join(attempt.folder, "run-info.yaml")
+    text = "".join(f"{name}: {_format_yaml_scalar(value)}\n" for name, value in fields.items())
+    if not os.path.isdir(attempt.folder):
+        return  # whoever deleted it does not want it back
     try:
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.writelines(f"{name}: {_format_yaml_scalar(value)}\n" for name, value in fields.items())
-        os.replace(f"{path}.new", path)
+        write_atomic(os.path.join(attempt.folder, "run-info.yaml"), text)
     except OSError:
         pass
 

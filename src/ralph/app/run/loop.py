@@ -14,11 +14,11 @@ from ralph.config.schema import Settings
 from ralph.core.policies.tagged import TaggedState
 from ralph.core.text.secrets import redact_argv
 from ralph.engine import kernel
-from ralph.engine.atomic_file import read_regular_file
 from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal, read_last_limits, replay_journal
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
 from ralph.model.loop import Began, Fact, LoopState, Resumed, Stop
+from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
 from ralph.stores import sqlite
 from ralph.stores.runs import NewRun, RunRecord, RunStore

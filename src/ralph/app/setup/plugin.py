@@ -8,8 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from ralph.app.setup import plugin_skill
-from ralph.config.writing import format_json, write_through_links
+from ralph.config.writing import format_json
 from ralph.model.errors import ConfigError, MachineError
+from ralph.process.atomic_file import write_atomic
 
 MARKETPLACE_NAME = "ralph-loop"
 PLUGIN_NAME = "ralph"
@@ -116,7 +117,7 @@ def _write_settings(plan: InstallationPlan) -> None:
     if not plan.changes_settings:
         return
     try:
-        write_through_links(plan.settings, plan.text)
+        write_atomic(plan.settings, plan.text, follow_links=True)
     except OSError as error:
         raise ConfigError(f"{plan.settings}: cannot be written: {error.strerror}") from None
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.config.writing import write_through_links
 from ralph.model.errors import ConfigError
+from ralph.process.atomic_file import write_atomic
 
 SKILL_NAME = "ralph-plan"
 _OWNER_NOTE = (
@@ -44,7 +44,7 @@ def write_skill(copy: SkillCopy) -> None:
     if copy.state in ("current", "theirs"):
         return
     try:
-        write_through_links(copy.path, copy.text)
+        write_atomic(copy.path, copy.text, follow_links=True)
     except OSError as error:
         raise ConfigError(f"{copy.path}: cannot be written: {error.strerror}") from None
 

@@ -16,10 +16,10 @@ from ralph.app.setup.plugin import find_plugin_folder
 from ralph.app.story.history import close_story_list
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.stories.story_order import find_plan_problems
-from ralph.engine.atomic_file import read_regular_file, write_atomic
 from ralph.engine.marker import find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.story import MARKER_NAME, StoryPaths
+from ralph.process.atomic_file import read_regular_file, write_atomic
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
 

@@ -22,7 +22,6 @@ from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.text.quantities import pluralize
 from ralph.engine import kernel
-from ralph.engine.atomic_file import read_regular_file
 from ralph.engine.clock import Clock
 from ralph.engine.journal import Journal
 from ralph.engine.loops.story import GitReader, StoryEffects
@@ -31,6 +30,7 @@ from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.loop import Began, Brief, Limits, Patience, Stop
 from ralph.model.ports import GateOptions
 from ralph.model.story import StoryPaths, StoryRules
+from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
 from ralph.stores import sqlite

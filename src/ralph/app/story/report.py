@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from ralph.app.paths import Paths
 from ralph.app.story.history import StoryAgentRun, list_current_loops, read_agent_runs
 from ralph.core.stories.review import AUTO_APPROVED_MARK, Story, is_story_done, parse_story_file
-from ralph.engine.atomic_file import read_regular_file
 from ralph.model.errors import ConfigError
 from ralph.model.story import StoryPaths
+from ralph.process.atomic_file import read_regular_file
 from ralph.stores import sqlite
 from ralph.stores.runs import RunStore
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from ralph.core.stories.story_prompt import render_story_prompt
 from ralph.engine.agent_run import AgentRequest, AgentRunner, name_call_files
-from ralph.engine.atomic_file import read_regular_file, write_atomic
 from ralph.engine.emit import emit_debug
 from ralph.engine.loops.run import run_gates
 from ralph.engine.marker import MarkerFile
@@ -29,6 +28,7 @@ from ralph.model.loop import (
 )
 from ralph.model.ports import Evidence, Gate, Inbox, Processes, Watcher
 from ralph.model.story import MARKER_NAME, StoryPaths
+from ralph.process.atomic_file import read_regular_file, write_atomic
 from ralph.process.output import Excerpt
 
 GIT_READ_TIMEOUT_SECONDS = 60.0

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from ralph.core.text.quantities import format_exact_duration
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
-from ralph.engine.atomic_file import read_regular_file
 from ralph.engine.emit import emit
 from ralph.model.errors import RalphError
 from ralph.model.events import Noted, Warned
 from ralph.model.loop import Brief, Fact, Interrupted, Reported
 from ralph.model.ports import Inbox, OutputMode, Watcher
 from ralph.model.supervised import TASK_FILE, AttemptRecord, TaskPaths
+from ralph.process.atomic_file import read_regular_file
 
 CONTINUE_PROMPT_PREFIX = "Continue working on the following:\n\n"
 

@@ -22,25 +22,27 @@ def read_regular_file(path: str, largest: int = MAX_FILE_CHARS, errors: str = "r
     return text
 
 
-def write_atomic(path: str, text: str) -> None:
-    """All of it or nothing, on disk when this returns. A folder in its place is moved aside, with all it holds."""
+def write_atomic(path: str, text: str, *, follow_links: bool = False) -> None:
+    """All of it or nothing, on disk when this returns; its folder is made where there is none.
+
+    With `follow_links` it is the user's own file: a link stays one, and whatever else is in the way is an error.
+    Without, an agent may have been there: a link gives way to the file, a folder is moved aside with all it holds."""
+    path = os.path.realpath(path) if follow_links else path
     folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
+    if not follow_links and not os.path.isdir(folder):
         _move_aside(folder)
-        os.makedirs(folder)
+    os.makedirs(folder, exist_ok=True)
     draft = f"{path}.{os.urandom(4).hex()}.new"  # a name nobody can have put a link or a pipe under
     try:
-        with open(draft, "x", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.isdir(path) and not os.path.islink(path):
-            _move_aside(path)
+        _write_synced(draft, text)
+        if not follow_links and os.path.isdir(path) and not os.path.islink(path):
+            _move_aside(path)  # only now: what has no room on the disk displaces nothing
         os.replace(draft, path)
-    except OSError:
+    except BaseException:
         if os.path.lexists(draft):
             os.unlink(draft)
         raise
+    _sync_folder(folder)
 
 
 def remove_path(path: str) -> None:
@@ -54,3 +56,21 @@ def remove_path(path: str) -> None:
 def _move_aside(path: str) -> None:
     if os.path.lexists(path):
         os.rename(path, f"{path}.{os.urandom(4).hex()}.aside")
+
+
+def _write_synced(path: str, text: str) -> None:
+    with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    """So that the new name survives a crash, too. A file system that cannot do that has the file all the same."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
