@@ -1,27 +1,41 @@
-"""What every loop does around its kernel: lock, database, leftovers of the dead, record, parent, watchers."""
+"""What every loop has around its kernel: lock, database, record, inbox, guardian, agent, journal, those who watch."""
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar
 
+import msgspec
 from msgspec import Struct
 
+from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.runs.recovery import clean_up_lost_runs
+from ralph.config.schema import AgentSettings
+from ralph.core import environment
+from ralph.core.step import Rules
 from ralph.core.text.write_error import explain_write_error
+from ralph.engine import kernel
+from ralph.engine.agent_run import AgentRunner
+from ralph.engine.clock import Clock
 from ralph.engine.event_log import EventLog
 from ralph.engine.inbox import SignalInbox
+from ralph.engine.journal import Journal, replay_journal
 from ralph.model.errors import Busy, MachineError
-from ralph.model.ports import Watcher
+from ralph.model.loop import Decision, Fact, LoopState, Stop
+from ralph.model.ports import Inbox, Processes, TreeKeeper, Watcher
 from ralph.model.supervised import ChildRun
-from ralph.process.identity import identify_process, identify_self
+from ralph.process.identity import ProcessIdentity, identify_process, identify_self, is_alive
 from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
 from ralph.stores import sqlite
 from ralph.stores.attempts import AttemptStore
-from ralph.stores.runs import RunOwner, RunStore
+from ralph.stores.runs import NewRun, RunOwner, RunStore
+from ralph.workspaces.snapshots import Snapshots
+
+_StateT = TypeVar("_StateT")
 
 
 class Callbacks(Struct, frozen=True, kw_only=True):
@@ -33,70 +47,197 @@ class Callbacks(Struct, frozen=True, kw_only=True):
     is_cancelled: Callable[[], bool] = bool  # asked often; only where many tasks are one's own
 
 
-class Session(Struct, frozen=True, kw_only=True):
-    """What a loop plays on."""
+class RunProcesses(Processes, Protocol):
+    """Processes that tell who holds them."""
 
+    @property
+    def guardian_pid(self) -> int: ...
+
+
+class Replayed(Struct, Generic[_StateT], frozen=True, kw_only=True):
+    """How far a run's journal leads; of a new one, nowhere."""
+
+    state: LoopState[_StateT] | None = None
+    written: int = 0  # transitions
+    elapsed: float = 0.0  # seconds into the run
+
+
+class Effects(Protocol):
+    """What a loop may touch. None for a decision that is no business of its own: the kernel waits by itself."""
+
+    def perform(self, decision: Decision) -> Fact | None: ...
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """One run on its way: where it is recorded, what can interrupt it, what starts its processes, who watches."""
+
+    run: str  # its id
+    kind: str
+    agent_name: str  # of the adapter, for the record and those who watch
+    task: str = ""
+    paths: Paths
+    task_folder: str  # what its children find in $TASK_FOLDER
+    variables: Mapping[str, str]  # of our own environment
     runs: RunStore
     attempts: AttemptStore
-    inbox: SignalInbox
-    supervisor: Supervisor
-    owner: RunOwner
+    inbox: Inbox
+    processes: RunProcesses
     watchers: Sequence[Watcher]
+
+    @property
+    def run_dir(self) -> str:
+        return self.paths.run_dir(self.run)
+
+    @property
+    def run_variables(self) -> dict[str, str]:
+        return wiring.build_run_variables(self.run, self.task_folder, self.paths.state)
+
+    @property
+    def gate_environment(self) -> dict[str, str]:
+        return environment.build_gate_env(self.variables, self.run_variables)
+
+    def prepare_agent(
+        self, command: wiring.AgentCommand, settings: AgentSettings, *, folder: str, keep: TreeKeeper | None
+    ) -> AgentRunner:
+        """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it."""
+        return wiring.build_agent_runner(
+            wiring.prepare_agent(command, folder, self.variables, self.processes),
+            command,
+            settings=settings,
+            folder=folder,
+            variables=self.variables,
+            own=self.run_variables,
+            processes=self.processes,
+            keep=keep,
+        )
+
+    def keep_snapshots(self, wanted: bool, tree: Paths) -> Snapshots | None:
+        """Keeps the work tree around agents; None where that is not wanted, or there is no git."""
+        return wiring.build_snapshots(
+            wanted, self.run, tree=tree, records=self.run_dir, variables=self.variables, processes=self.processes
+        )
+
+    def record(self, request: object, folder: str = "") -> None:
+        """A new run, on disk before anything of it starts. `request` is what a later life reads; `folder` the one
+        people know the run by."""
+        self.runs.begin(
+            NewRun(
+                id=self.run,
+                kind=self.kind,
+                folder=folder or self.paths.folder,
+                agent=self.agent_name,
+                request=msgspec.json.encode(request),
+                owner=identify_owner(self.processes.guardian_pid),
+                started_at=time.time(),
+                parent=find_parent_run(self.variables),
+                task=self.task,
+            )
+        )
+
+    def take_over(self, rules: Rules[_StateT]) -> Replayed[_StateT]:
+        """A run of before is ours from now on, as far as its journal leads; one that does not fit is refused first."""
+        rows = self.runs.list_transitions(self.run)
+        replayed: Replayed[_StateT] = Replayed()
+        if rows:
+            state, seen = replay_journal(rules, rows)
+            replayed = Replayed(state=state, written=len(rows), elapsed=seen[-1].at)
+        self.runs.take_over(self.run, identify_owner(self.processes.guardian_pid))
+        return replayed
+
+    def play(
+        self, rules: Rules[_StateT], effects: Effects, fact: Fact, *, replayed: Replayed[_StateT] | None = None
+    ) -> Stop:
+        """The loop, to its end: each decision written down, then carried out. `record` or `take_over` comes first."""
+        before: Replayed[_StateT] = replayed or Replayed()
+        journal = Journal(self.runs, self.run, agent=self.agent_name, watchers=self.watchers, written=before.written)
+        return kernel.run_loop(
+            rules,
+            before.state,
+            fact=fact,
+            look=Clock(self.inbox, before.elapsed).observe,
+            perform=effects.perform,
+            wait=self.inbox.wait,
+            journal=journal.append,
+        )
+
+    def list_active_children(self) -> list[ChildRun]:
+        return list_active_children(self.attempts, self.run)
 
 
 @contextmanager
-def lock_and_open(places: Paths, path: str, run: str) -> Iterator[tuple[RunStore, AttemptStore]]:
+def open_session(
+    paths: Paths,
+    *,
+    kind: str,
+    agent_name: str,
+    lock: str,
+    variables: Mapping[str, str],
+    guardian: GuardianHandle | None,
+    callbacks: Callbacks,
+    run: str = "",
+    task: str = "",
+    spares_children: bool = False,
+) -> Iterator[Session]:
+    """For as long as the block lasts: the place locked, leftovers of the dead ended, inbox, guardian and event log
+    there, the parent told. `run` is one to go on with; `spares_children`: runs that an agent starts may outlive it."""
+    run = run or make_run_id()
+    with lock_and_open(paths, lock, run) as (runs, attempts):
+        event_log = _open_event_log(paths, run)
+        inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), callbacks.on_signal)
+        spared = (lambda: _list_spared_pids(attempts, run)) if spares_children else None
+        supervisor = Supervisor(inbox, guardian, on_tick=callbacks.on_tick, spared=spared)
+        try:
+            _register_with_parent(run, identify_owner(supervisor.guardian_pid), variables)
+            yield Session(
+                run=run,
+                kind=kind,
+                agent_name=agent_name,
+                task=task,
+                paths=paths,
+                task_folder=paths.folder,
+                variables=variables,
+                runs=runs,
+                attempts=attempts,
+                inbox=inbox,
+                processes=supervisor,
+                watchers=(event_log, *callbacks.watchers),
+            )
+        finally:
+            event_log.close()
+            supervisor.close()
+            inbox.close()
+
+
+@contextmanager
+def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[tuple[RunStore, AttemptStore]]:
     """The database, with the place locked for this run and the leftovers of dead runs ended."""
-    _refuse_non_utf8(places.folder)
-    lock = WorkTreeLock(path)
+    _refuse_non_utf8(paths.folder)
+    lock = WorkTreeLock(lock_path)
     try:
         holder = lock.acquire(run)
     except OSError as error:
-        raise explain_write_error(path, error) from error
+        raise explain_write_error(lock_path, error) from error
     if holder:
         raise Busy(
-            f"{places.root} is busy: run {holder.run or '?'} (pid {holder.identity.pid}) holds it",
+            f"{paths.root} is busy: run {holder.run or '?'} (pid {holder.identity.pid}) holds it",
             "see `ralph status`; end it with `ralph cancel`",
         )
     try:
-        with sqlite.translate_errors(places.database):
-            database = sqlite.open_database(places.database)
+        with sqlite.translate_errors(paths.database):
+            database = sqlite.open_database(paths.database)
             yield clean_up_lost_runs(database), AttemptStore(database)
     finally:
         lock.release()
 
 
-@contextmanager
-def open_session(
-    run: str,
-    places: Paths,
-    *,
-    stores: tuple[RunStore, AttemptStore],
-    guardian: GuardianHandle | None,
-    wishes: Callbacks,
-    variables: Mapping[str, str],
-    spared: Callable[[], Iterable[int]] | None = None,
-) -> Iterator[Session]:
-    """Inbox, guardian and chronicle, for as long as the block lasts. A parent learns of its child."""
-    runs, attempts = stores
-    chronicle = _open_event_log(places, run)
-    inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), wishes.on_signal)
-    supervisor = Supervisor(inbox, guardian, on_tick=wishes.on_tick, spared=spared)
-    try:
-        keeper = identify_owner(supervisor.guardian_pid)
-        _register_with_parent(run, keeper, variables)
-        yield Session(
-            runs=runs,
-            attempts=attempts,
-            inbox=inbox,
-            supervisor=supervisor,
-            owner=keeper,
-            watchers=(chronicle, *wishes.watchers),
-        )
-    finally:
-        chronicle.close()
-        supervisor.close()
-        inbox.close()
+def list_active_children(attempts: AttemptStore, run: str) -> list[ChildRun]:
+    """Runs that its agents started and whose process lives."""
+    return [c for c in attempts.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
+
+
+def _list_spared_pids(attempts: AttemptStore, run: str) -> list[int]:
+    """They may outlive the agent that started them, and so must their guardians."""
+    return [pid for child in list_active_children(attempts, run) for pid in (child.pid, child.guardian)]
 
 
 def make_run_id() -> str:
@@ -108,7 +249,7 @@ def find_parent_run(variables: Mapping[str, str]) -> str | None:
     return variables.get("RALPH_RUN_ID") or None
 
 
-def _register_with_parent(run: str, keeper: RunOwner, variables: Mapping[str, str]) -> None:
+def _register_with_parent(run: str, owner: RunOwner, variables: Mapping[str, str]) -> None:
     """In the parent's own database, so that it waits for us; one that cannot be written is not our business."""
     parent, state = find_parent_run(variables), variables.get("RALPH_STATE", "")
     path = os.path.join(state, "ralph.db")
@@ -119,10 +260,10 @@ def _register_with_parent(run: str, keeper: RunOwner, variables: Mapping[str, st
                 ChildRun(
                     parent=parent,
                     run=run,
-                    pid=keeper.pid,
-                    ticks=keeper.ticks,
-                    boot=keeper.boot,
-                    guardian=keeper.guardian,
+                    pid=owner.pid,
+                    ticks=owner.ticks,
+                    boot=owner.boot,
+                    guardian=owner.guardian,
                 )
             )
             database.close()
@@ -137,20 +278,20 @@ def _refuse_non_utf8(folder: str) -> None:
         raise MachineError(f"the path {folder!r} is not UTF-8", "move the folder to a path that is") from None
 
 
-def _open_event_log(places: Paths, run: str) -> EventLog:
+def _open_event_log(paths: Paths, run: str) -> EventLog:
     """What cannot be written now could not be told later."""
-    records = places.run_dir(run)
+    run_dir = paths.run_dir(run)
     try:
-        os.makedirs(places.dot_ralph, exist_ok=True)
-        os.makedirs(records, exist_ok=True)
-        return EventLog(records)
+        os.makedirs(paths.dot_ralph, exist_ok=True)
+        os.makedirs(run_dir, exist_ok=True)
+        return EventLog(run_dir)
     except OSError as error:
-        raise explain_write_error(records, error) from error
+        raise explain_write_error(run_dir, error) from error
 
 
 def identify_owner(guardian: int) -> RunOwner:
     """Who answers for a run: this process, and the guardian of its children."""
-    me, them = identify_self(), identify_process(guardian)
+    me, held_by = identify_self(), identify_process(guardian)
     return RunOwner(
-        pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=guardian, guardian_ticks=them.ticks if them else 0
+        pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=guardian, guardian_ticks=held_by.ticks if held_by else 0
     )

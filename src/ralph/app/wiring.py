@@ -1,7 +1,7 @@
 """Construction in one place: settings and ports → the parts of one run."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -13,11 +13,9 @@ from ralph.core.guardrail import slugify_commands
 from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
 from ralph.engine.agent_run import AgentRunner
-from ralph.engine.loops.run import RunConfig, RunEffects
-from ralph.engine.scm import ScmRunner
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
-from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, Inbox, OutputMode, Processes, TreeKeeper, Watcher
+from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, OutputMode, Processes, TreeKeeper
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
@@ -124,65 +122,6 @@ def build_gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
         )
         for name, g in zip(names, settings.guardrails, strict=True)
     }
-
-
-def build_run_effects(
-    run: str,
-    settings: Settings,
-    *,
-    crew: AgentCommand,
-    places: Paths,
-    variables: Mapping[str, str],
-    prompt: Callable[[], str],
-    processes: Processes,
-    inbox: Inbox,
-    watchers: Sequence[Watcher],
-) -> RunEffects:
-    """All that `ralph run` may touch."""
-    made = prepare_agent(crew, places.folder, variables, processes)
-    own = build_run_variables(run, places.folder, places.state)
-    of_gate = environment.build_gate_env(variables, own)
-    around = RunConfig(
-        folder=places.folder,
-        dot_ralph=places.dot_ralph,
-        run_dir=places.run_dir(run),
-        gate_environment=of_gate,
-        signals=settings.until,
-        count_iterations=settings.include_iteration_count_in_prompt,
-        mode=choose_output_mode(settings),
-    )
-    wanted = settings.scm
-    records = places.run_dir(run)
-    of_scm = environment.without_git_vars(of_gate)
-    scm = (
-        ScmRunner(
-            wanted.command, wanted.tasks, processes=processes, folder=places.folder, environment=of_scm, records=records
-        )
-        if wanted
-        else None
-    )
-    keep = build_snapshots(
-        settings.snapshots, run, tree=places, records=records, variables=variables, processes=processes
-    )
-    made_caller = build_agent_runner(
-        made,
-        crew,
-        settings=settings.agent,
-        folder=places.folder,
-        variables=variables,
-        own=own,
-        processes=processes,
-        keep=keep,
-    )
-    return RunEffects(
-        around,
-        made_caller,
-        prompt=prompt,
-        gates=build_gates(settings, processes),
-        inbox=inbox,
-        watchers=watchers,
-        scm=scm,
-    )
 
 
 def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, str]) -> None:

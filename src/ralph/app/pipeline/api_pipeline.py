@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from ralph.app import paths as places
+from ralph.app.agents import choice
 from ralph.app.pipeline import stages
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
 from ralph.app.pipeline.task_run import ExecuteRequest, TaskEnding
-from ralph.app.run import loop as run
 from ralph.app.session import Callbacks
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
@@ -82,10 +82,10 @@ class ExecutionPipeline:
     def _load_settings(self, here: places.Paths) -> Settings:
         settings = load_settings(here.folder, self._environment, {}).settings
         if self.agent:
-            settings = stages.use_one_agent(run.override_agent(settings, self.agent))
+            settings = stages.use_one_agent(choice.override_agent(settings, self.agent))
         if self.budget_usd is not None:
             settings = replace(settings, budget_usd=self.budget_usd)
-        return run.ensure_agent(settings, here, self._environment)[0]
+        return choice.ensure_agent(settings, here, self._environment)[0]
 
 
 def _to_results(report: ExecuteReport) -> list[ExecutionResult]:

@@ -233,7 +233,13 @@ def _run_loop(bench: TaskContext, life: TaskPlan, trees: Worktrees, tree: Worktr
     journal = Journal(bench.runs, bench.run, agent=settings.agent.command or "agent", watchers=bench.watchers)
     began = Began(_build_limits(bench, life.policy.stages), life.spent_usd)
     stop = kernel.run_loop(
-        rules, None, fact=began, look=Clock(bench.inbox).observe, perform=world.perform, journal=journal.append
+        rules,
+        None,
+        fact=began,
+        look=Clock(bench.inbox).observe,
+        perform=world.perform,
+        wait=bench.inbox.wait,
+        journal=journal.append,
     )
     changes = _concluding_changes(stop, bench.tasks.get(bench.entry.task.id), world, shared.request.stages)
     bench.tasks.apply(changes, f"{bench.run}/concluded", bench.run)

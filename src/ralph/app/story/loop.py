@@ -3,38 +3,33 @@
 import math
 import os
 import shlex
-import time
 from collections.abc import Mapping
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import registry, wiring
 from ralph.app.paths import Paths
-from ralph.app.session import Callbacks, Session, find_parent_run, lock_and_open, make_run_id, open_session
+from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
 from ralph.config.schema import AgentSettings
 from ralph.core import environment
 from ralph.core.guardrail import slugify_commands
-from ralph.core.policies.reviewed import ReviewedState, ReviewPolicy
+from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.text.quantities import pluralize
-from ralph.engine import kernel
-from ralph.engine.clock import Clock
-from ralph.engine.journal import Journal
 from ralph.engine.loops.story import GitReader, StoryEffects
 from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
-from ralph.model.loop import Began, Brief, Limits, Patience, Stop
-from ralph.model.ports import GateOptions
+from ralph.model.loop import Began, Limits, Patience, Stop
+from ralph.model.ports import Gate, GateOptions, Processes
 from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
 from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, RunStore
+from ralph.stores.runs import RunStore
 
 DEFAULT_ITERATIONS_PER_STORY = 3  # a story: one to write, one to review, and a little more
 
@@ -55,116 +50,78 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
 
 def run_stories(
     request: StoryRequest,
-    places: Paths,
+    paths: Paths,
     *,
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
-    wishes: Callbacks,
+    callbacks: Callbacks,
 ) -> Stop:
-    """Until every story is approved. `places` are the project's own."""
-    place = request.place
+    """Until every story is approved. `paths` are the project's own."""
+    place, rules = request.place, request.rules
     _refuse_double_start(place)
-    crew = wiring.resolve_agent(request.agent, place.project, variables)
+    command = wiring.resolve_agent(request.agent, place.project, variables)
     git = find_program("git", variables)
-    if git is None or not places.in_git:
+    if git is None or not paths.in_git:
         raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
-    wiring.refuse_unenforceable_budget(crew, request.budget_usd)
-    name = make_run_id()
-    with (
-        lock_and_open(places, places.lock, name) as stores,
-        open_session(name, places, stores=stores, guardian=guardian, wishes=wishes, variables=variables) as stage,
-    ):
-        earlier = None if request.as_is else find_unjudged_iteration(stage.runs, place.folder)
+    wiring.refuse_unenforceable_budget(command, request.budget_usd)
+    with open_session(
+        paths,
+        kind=KIND,
+        agent_name=command.adapter,
+        lock=paths.lock,
+        variables=variables,
+        guardian=guardian,
+        callbacks=callbacks,
+    ) as session:
+        earlier = None if request.as_is else find_unjudged_iteration(session.runs, place.folder)
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
         commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
-        record = msgspec.json.encode(request)
-        stage.runs.begin(
-            NewRun(
-                id=name,
-                kind=KIND,
-                folder=place.folder,
-                agent=crew.adapter,
-                request=record,
-                owner=stage.owner,
-                started_at=time.time(),
-                parent=find_parent_run(variables),
-            )
+        session.record(request, place.folder)
+        policy = ReviewPolicy(
+            cap=rules.cap, skip_review=rules.skip_review, gates=slugify_commands(commands), earlier=earlier
         )
-        return _run_loop(
-            name,
-            request,
-            places=places,
-            variables=variables,
-            crew=crew,
-            git=git,
-            stage=stage,
-            earlier=earlier,
-            commands=commands,
-        )
+        marker = MarkerFile(place, rules)
+        effects = _build_effects(session, request, command=command, git=git, marker=marker, commands=commands)
+        limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
+        try:
+            return session.play(Rules(policy, request.patience), effects, Began(limits))
+        finally:
+            marker.remove()
 
 
-def _run_loop(
-    name: str,
+def _build_effects(
+    session: Session,
     request: StoryRequest,
     *,
-    places: Paths,
-    variables: Mapping[str, str],
-    crew: wiring.AgentCommand,
+    command: wiring.AgentCommand,
     git: str,
-    stage: Session,
-    earlier: Brief | None,
+    marker: MarkerFile,
     commands: tuple[str, ...],
-) -> Stop:
-    place, rules = request.place, request.rules
-    own = wiring.build_run_variables(name, place.project, places.state)
-    of_gate = environment.build_gate_env(variables, own)
-    made = wiring.prepare_agent(crew, place.project, variables, stage.supervisor)
-    build = registry.load_extension("guardrails", "shell").build
-    names = slugify_commands(commands)
-    gates = {
-        slug: build(GateOptions(command=command, log_name=slug), stage.supervisor)
-        for slug, command in zip(names, commands, strict=True)
-    }
-    records = places.run_dir(name)
-    keep = wiring.build_snapshots(
-        request.snapshots, name, tree=places, records=records, variables=variables, processes=stage.supervisor
-    )
-    marker = MarkerFile(place, rules)
-    world = StoryEffects(
+) -> StoryEffects:
+    """All that `ralph story run` may touch."""
+    place = request.place
+    keep = session.keep_snapshots(request.snapshots, session.paths)
+    gate_environment = session.gate_environment
+    repository = GitReader(git, place.project, environment.without_git_vars(gate_environment), session.processes)
+    return StoryEffects(
         place,
-        records,
-        caller=wiring.build_agent_runner(
-            made,
-            crew,
-            settings=request.agent,
-            folder=place.project,
-            variables=variables,
-            own=own,
-            processes=stage.supervisor,
-            keep=keep,
-        ),
+        session.run_dir,
+        caller=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
         marker=marker,
-        repository=GitReader(git, place.project, environment.without_git_vars(of_gate), stage.supervisor),
-        gates=gates,
-        gate_environment=of_gate,
-        inbox=stage.inbox,
-        watchers=stage.watchers,
+        repository=repository,
+        gates=_build_gates(commands, session.processes),
+        gate_environment=gate_environment,
+        inbox=session.inbox,
+        watchers=session.watchers,
     )
-    policy = ReviewPolicy(cap=rules.cap, skip_review=rules.skip_review, gates=names, earlier=earlier)
-    judged_by: Rules[ReviewedState] = Rules(policy, request.patience)
-    journal = Journal(stage.runs, name, agent=crew.adapter, watchers=stage.watchers)
-    limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
-    try:
-        return kernel.run_loop(
-            judged_by,
-            None,
-            fact=Began(limits),
-            look=Clock(stage.inbox).observe,
-            perform=world.perform,
-            journal=journal.append,
-        )
-    finally:
-        marker.remove()
+
+
+def _build_gates(commands: tuple[str, ...], processes: Processes) -> dict[str, Gate]:
+    build = registry.load_extension("guardrails", "shell").build
+    return {
+        name: build(GateOptions(command=command, log_name=name), processes)
+        for name, command in zip(slugify_commands(commands), commands, strict=True)
+    }
 
 
 def locate_stories(project: str, ralph_dir: str) -> StoryPaths:
@@ -191,7 +148,7 @@ def parse_verify_commands(place: StoryPaths, text: str) -> tuple[str, ...]:
     return tuple(command for command in listed if command.strip())
 
 
-def estimate_iterations(place: StoryPaths, places: Paths, skip_review: bool, limit: int) -> str:
+def estimate_iterations(place: StoryPaths, paths: Paths, skip_review: bool, limit: int) -> str:
     """How many iterations the open stories will need, told before the first."""
     try:
         stories = parse_story_file(read_regular_file(place.tasks)).stories
@@ -200,7 +157,7 @@ def estimate_iterations(place: StoryPaths, places: Paths, skip_review: bool, lim
     left = [story for story in stories if not is_story_done(story, skip_review)]
     if not left:
         return ""
-    seen = _average_iterations(places, skip_review)
+    seen = _average_iterations(paths, skip_review)
     each = seen or (1 if skip_review else DEFAULT_ITERATIONS_PER_STORY)
     need = math.ceil(len(left) * each)
     count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"
@@ -209,8 +166,8 @@ def estimate_iterations(place: StoryPaths, places: Paths, skip_review: bool, lim
     return f"{count} × ~{each:.2g} iterations each{why} = ~{pluralize(need, 'iteration')}{enough}"
 
 
-def _average_iterations(places: Paths, skip_review: bool) -> float | None:
-    database = sqlite.open_existing(places.database)
+def _average_iterations(paths: Paths, skip_review: bool) -> float | None:
+    database = sqlite.open_existing(paths.database)
     return None if database is None else average_iterations(RunStore(database), skip_review)
 
 

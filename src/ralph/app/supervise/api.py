@@ -140,6 +140,7 @@ class RootAgentLoop:
             fact=Began(self._limits),
             look=Clock(inbox).observe,
             perform=world.perform,
+            wait=inbox.wait,
             journal=_keep_no_journal,
         )
         self._conclude(stop, failures)

@@ -32,8 +32,6 @@ from ralph.model.loop import (
     RunAgent,
     Verified,
     Verify,
-    Wait,
-    Waited,
 )
 from ralph.model.ports import Inbox, Watcher
 from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
@@ -108,7 +106,7 @@ class PipelineEffects:
         self.last_text = ""
         self.landed_commit = ""
 
-    def perform(self, decision: Decision) -> Fact:
+    def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
                 with self._board.reserve() as usd:
@@ -117,11 +115,8 @@ class PipelineEffects:
                 return self._verify_promise(cast("Role", role), turn, text)
             case Land(proven):
                 return self._land(proven)
-            case Wait(seconds):
-                self._inbox.wait(seconds)
-                return Waited()
             case _:
-                raise ValueError(f"`ralph execute` does not know how to {decision!r}")
+                return None
 
     # -- an agent -------------------------------------------------------------------------------
     def _run_agent(self, brief: Brief, lent: float | None) -> Fact:

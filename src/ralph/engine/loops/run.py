@@ -25,8 +25,6 @@ from ralph.model.loop import (
     RunAgent,
     Save,
     Saved,
-    Wait,
-    Waited,
 )
 from ralph.model.ports import Evidence, Gate, Inbox, OutputMode, Watcher
 
@@ -67,7 +65,7 @@ class RunEffects:
         self._calls = count_calls(around.run_dir)
         self._iteration = 0
 
-    def perform(self, decision: Decision) -> Fact:
+    def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
@@ -78,11 +76,8 @@ class RunEffects:
                 return (
                     Interrupted(self._inbox.poll_interruption()) if self._inbox.poll_stop_grace() is not None else saved
                 )
-            case Wait(seconds):
-                self._inbox.wait(seconds)
-                return Waited()
             case _:
-                raise ValueError(f"`ralph run` does not know how to {decision!r}")
+                return None
 
     # -- the agent ------------------------------------------------------------------------------
     def _run_agent(self, brief: Brief) -> Fact:

@@ -23,8 +23,6 @@ from ralph.model.loop import (
     RunAgent,
     Survey,
     Surveyed,
-    Wait,
-    Waited,
 )
 from ralph.model.ports import Evidence, Gate, Inbox, Processes, Watcher
 from ralph.model.story import MARKER_NAME, StoryPaths
@@ -85,7 +83,7 @@ class StoryEffects:
         self._files = ProtectedFiles(place.folder)
         self._calls = 0
 
-    def perform(self, decision: Decision) -> Fact:
+    def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
@@ -97,11 +95,8 @@ class StoryEffects:
                 chosen = [self._gates[name] for name in gates]
                 evidence = Evidence(iteration, self._place.project, self._gate_environment)
                 return run_gates(chosen, evidence, self._inbox, self._watchers)
-            case Wait(seconds):
-                self._inbox.wait(seconds)
-                return Waited()
             case _:
-                raise ValueError(f"`ralph story run` does not know how to {decision!r}")
+                return None
 
     def _run_agent(self, brief: Brief) -> Fact:
         self._calls += 1

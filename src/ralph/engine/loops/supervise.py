@@ -14,7 +14,6 @@ from ralph.model.loop import (
     Looked,
     RunAgent,
     Wait,
-    Waited,
 )
 from ralph.model.ports import Inbox
 
@@ -40,7 +39,7 @@ class SuperviseEffects:
         self._others = {"children": active_children, "dependencies": unmet}
         self._poll_interval = poll_interval
 
-    def perform(self, decision: Decision) -> Fact:
+    def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
@@ -48,12 +47,11 @@ class SuperviseEffects:
                 return self._read_marks()
             case Await(whom, seconds):
                 return self._await_others(self._others[whom], seconds)
-            case Wait(seconds):
+            case Wait():
                 self._announce_restart()
-                self._inbox.wait(seconds)
-                return Waited()
+                return None
             case _:
-                raise ValueError(f"`ralph supervise` does not know how to {decision!r}")
+                return None
 
     def _await_others(self, others: Callable[[], Sequence[str]], seconds: float | None) -> Fact:
         began = time.monotonic()

@@ -60,10 +60,10 @@ def command(
     Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
     """
     from ralph.app import paths as places
+    from ralph.app.agents import choice
     from ralph.app.pipeline import stages
     from ralph.app.pipeline.execute import execute_tasks
     from ralph.app.pipeline.task_run import ExecuteRequest
-    from ralph.app.run import loop as run
     from ralph.app.session import Callbacks
     from ralph.config.sources import load_settings
 
@@ -76,8 +76,8 @@ def command(
         "specflow.task_budget_usd": task_budget,
     }
     loaded = load_settings(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
-    chosen = stages.use_one_agent(run.override_agent(loaded.settings, agent)) if agent else loaded.settings
-    settings, notice = run.ensure_agent(chosen, here, os.environ)
+    chosen = stages.use_one_agent(choice.override_agent(loaded.settings, agent)) if agent else loaded.settings
+    settings, notice = choice.ensure_agent(chosen, here, os.environ)
     request = ExecuteRequest(
         settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
     )

@@ -116,6 +116,7 @@ def command(
     Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 130 interrupted.
     """
     from ralph.app import paths as places
+    from ralph.app.agents import choice
     from ralph.app.run import loop as run
     from ralph.config.sources import load_settings
     from ralph.faces.cli.live.watching import watch_run
@@ -131,17 +132,17 @@ def command(
         if dry_run:
             record, request = run.load_resumable_run(resume, lambda old: _with_limits(old, given), here)
             return _print_plan(request, here, loaded.warnings, record)
-        with watch_run(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as wishes:
+        with watch_run(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as callbacks:
             stop = run.resume_run(
                 resume,
                 lambda old: _with_limits(old, given),
-                places=here,
+                paths=here,
                 variables=os.environ,
                 guardian=context.obj,
-                wishes=wishes,
+                callbacks=callbacks,
             )
         return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
-    settings, notice = run.ensure_agent(run.override_agent(loaded.settings, agent), here, os.environ)
+    settings, notice = choice.ensure_agent(choice.override_agent(loaded.settings, agent), here, os.environ)
     request = run.RunRequest(
         settings=settings, prompt=text, prompt_file=None if text is not None else prompt_file, baseline=baseline
     )
@@ -149,8 +150,8 @@ def command(
     if dry_run:
         return _print_plan(request, here, warnings)
     notes = _describe_settings(settings, loaded.files) if verbose else ()
-    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as wishes:
-        stop = run.start_run(request, here, variables=os.environ, guardian=context.obj, wishes=wishes)
+    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
+        stop = run.start_run(request, here, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
 
 

@@ -89,7 +89,7 @@ def run_stories_command(
     Exit code: 0 all approved, 1 stopped before that, 2 bad usage or files, 3 every story waits, 130 interrupted.
     """
     from ralph.app import paths as places
-    from ralph.app.run import loop as app_run
+    from ralph.app.agents import choice
     from ralph.app.setup.plugin import find_plugin_folder
     from ralph.app.story import loop as story
     from ralph.config.sources import load_settings
@@ -103,7 +103,7 @@ def run_stories_command(
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
     loaded = load_settings(place.project, os.environ, {key: value for key, value in given.items() if value is not None})
     here = places.find_paths(place.project)
-    settings, notice = app_run.ensure_agent(app_run.override_agent(loaded.settings, agent), here, os.environ)
+    settings, notice = choice.ensure_agent(choice.override_agent(loaded.settings, agent), here, os.environ)
     request = story.StoryRequest(
         place=place,
         agent=story.add_story_flags(settings.agent, model, find_plugin_folder()),
@@ -117,8 +117,8 @@ def run_stories_command(
     )
     estimate = story.estimate_iterations(place, here, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
-    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
-        stop = story.run_stories(request, here, variables=os.environ, guardian=context.obj, wishes=wishes)
+    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
+        stop = story.run_stories(request, here, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     if not as_json:
         from ralph.app.story.report import build_story_report
 

@@ -61,7 +61,7 @@ def command(
     Exit code: 0 done, 1 restarts used up, 2 bad usage or a fatal error, 3 waiting for a person, 130 interrupted.
     """
     from ralph.app import paths as places
-    from ralph.app.run import loop as run
+    from ralph.app.agents import choice
     from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
     from ralph.config.sources import load_settings
     from ralph.faces.cli.live.watching import watch_run
@@ -74,8 +74,8 @@ def command(
     loaded = load_settings(os.getcwd(), os.environ, {key: value for key, value in given.items() if value is not None})
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
-        settings = run.override_agent(settings, agent)
-        settings, notice = run.ensure_agent(settings, places.find_paths(os.getcwd()), os.environ)
+        settings = choice.override_agent(settings, agent)
+        settings, notice = choice.ensure_agent(settings, places.find_paths(os.getcwd()), os.environ)
     request = SuperviseRequest(
         place=place,
         agent=settings.agent,
@@ -89,8 +89,8 @@ def command(
         snapshots=settings.snapshots,
     )
     warnings = (*loaded.warnings, *notice)
-    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as wishes:
+    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = supervise_task(
-            request, places.find_paths(place.folder), variables=os.environ, guardian=context.obj, wishes=wishes
+            request, places.find_paths(place.folder), variables=os.environ, guardian=context.obj, callbacks=callbacks
         )
     return stop.outcome.exit_code
