@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -48,7 +49,8 @@ class Target(NamedTuple):
         return figure <= self.value if self.sign == "≤" else figure >= self.value
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Row:
     """A line of the table; the verdict is on the median."""
 
     what: str
@@ -59,7 +61,8 @@ class Row(NamedTuple):
     detail: str
 
 
-class Bench(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Bench:
     """What every part needs."""
 
     ralph: str
@@ -221,16 +224,16 @@ def stream(bench: Bench) -> Iterator[Row]:
     rate = f"{statistics.median(ralph):.0f} / {statistics.median(decoded):.0f} MB/s"
     middle, best = statistics.median(ralph), max(ralph)
     yield Row(
-        "200 MB stream, of msgspec decoding the same lines",
-        middle / statistics.median(decoded),
+        what="200 MB stream, of msgspec decoding the same lines",
+        median=middle / statistics.median(decoded),
         best=best / max(decoded),
         unit="×",
         target=Target("≥", 0.4),
         detail=rate,
     )
     yield Row(
-        "200 MB stream, parsed, logged, shown",
-        middle,
+        what="200 MB stream, parsed, logged, shown",
+        median=middle,
         best=best,
         unit="MB/s",
         target=Target("≥", 150),
@@ -248,8 +251,8 @@ def long_line(bench: Bench) -> Iterator[Row]:
     size = f"one line of {data.stat().st_size / MB:.0f} MB"
     data.unlink()
     yield Row(
-        f"{size}, whole command",
-        statistics.median(seconds),
+        what=f"{size}, whole command",
+        median=statistics.median(seconds),
         best=min(seconds),
         unit="s",
         target=None,
@@ -279,8 +282,8 @@ def growth(bench: Bench) -> Iterator[Row]:
     lowest = min(seen[late]) - min(seen[early])
     figures = f"{before / MB:.1f} → {after / MB:.1f} MB in {seconds:.1f} s"
     yield Row(
-        "memory, 500th iteration less 50th",
-        (after - before) / MB,
+        what="memory, 500th iteration less 50th",
+        median=(after - before) / MB,
         best=lowest / MB,
         unit="MB",
         target=Target("≤", 1),
@@ -305,13 +308,13 @@ def ratio(what: str, times: list[float], base: list[float], target: Target) -> R
     """Median over median, minimum over minimum."""
     middle, low = statistics.median(times), statistics.median(base)
     detail = f"{middle * KB:.1f} / {low * KB:.1f} ms, {len(times)} rounds"
-    return Row(what, middle / low, best=min(times) / min(base), unit="×", target=target, detail=detail)
+    return Row(what=what, median=middle / low, best=min(times) / min(base), unit="×", target=target, detail=detail)
 
 
 def memory(what: str, peaks: list[float]) -> Row:
     return Row(
-        what,
-        statistics.median(peaks) / MB,
+        what=what,
+        median=statistics.median(peaks) / MB,
         best=min(peaks) / MB,
         unit="MB",
         target=Target("≤", 56),
@@ -394,7 +397,7 @@ def prepared(ralph: str, scratch: Path) -> Bench:
     home = scratch / "home"
     home.mkdir()
     environment = {"PATH": f"{scratch / 'bin'}:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
-    return Bench(ralph, interpreter(ralph), agent=agent, scratch=scratch, environment=environment)
+    return Bench(ralph=ralph, python=interpreter(ralph), agent=agent, scratch=scratch, environment=environment)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from bench.bench import Row, Target, ratio, table, verdict
     ],
 )
 def test_a_verdict_is_on_the_median(median: float, target: Target | None, said: str) -> None:
-    assert verdict(Row("x", median, best=0.0, unit="×", target=target, detail="")) == said
+    assert verdict(Row(what="x", median=median, best=0.0, unit="×", target=target, detail="")) == said
 
 
 def test_a_ratio_compares_median_with_median_and_minimum_with_minimum() -> None:
@@ -25,7 +25,9 @@ def test_a_ratio_compares_median_with_median_and_minimum_with_minimum() -> None:
 
 
 def test_the_table_is_markdown_with_one_line_a_row() -> None:
-    lines = table([Row("x", 1.234, best=1.0, unit="×", target=Target("≤", 2), detail="1 / 1 ms")]).splitlines()
+    lines = table(
+        [Row(what="x", median=1.234, best=1.0, unit="×", target=Target("≤", 2), detail="1 / 1 ms")]
+    ).splitlines()
     assert len(lines) == 3
     assert [cell.strip() for cell in lines[2].strip("|").split("|")] == [
         "x",

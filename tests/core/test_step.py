@@ -43,10 +43,10 @@ reports = st.builds(
 )
 turns = st.builds(
     AgentTurn,
-    reports,
-    st.frozensets(st.sampled_from(GATES)),
-    st.sampled_from(["", "", "", "SIGTERM"]),
-    st.sampled_from([False, False, False, True]),
+    reported=reports,
+    red=st.frozensets(st.sampled_from(GATES)),
+    interrupted=st.sampled_from(["", "", "", "SIGTERM"]),
+    cut_short=st.sampled_from([False, False, False, True]),
 )
 scripts = st.lists(turns, min_size=1, max_size=8)
 rules = st.builds(
@@ -128,22 +128,22 @@ def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: li
     ],
 )
 def test_each_limit_names_itself(limits: Limits, outcome: Outcome, why: str) -> None:  # 001-04
-    assert play_loop(Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(WORKING)]), limits=limits)[0] == Stop(
-        outcome, why
-    )
+    assert play_loop(Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(reported=WORKING)]), limits=limits)[
+        0
+    ] == Stop(outcome, why)
 
 
 def test_the_last_permitted_run_is_still_judged() -> None:
     assert (
-        play_loop(Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(DONE)]), limits=Limits(1, cost_usd=0.1))[
-            0
-        ].outcome
+        play_loop(
+            Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(reported=DONE)]), limits=Limits(1, cost_usd=0.1)
+        )[0].outcome
         is Outcome.COMPLETED
     )
 
 
 def test_scm_tasks_are_skipped_not_the_verdict_when_the_budget_is_spent() -> None:
-    world = ScriptedEffects([AgentTurn(DONE)])
+    world = ScriptedEffects([AgentTurn(reported=DONE)])
     stop, _, _ = play_loop(Rules(TagPolicy(gates=GATES, saves=True)), world, limits=Limits(3, cost_usd=0.5))
     assert stop.outcome is Outcome.COMPLETED
     assert world.saves == 0
@@ -151,7 +151,7 @@ def test_scm_tasks_are_skipped_not_the_verdict_when_the_budget_is_spent() -> Non
 
 
 def test_the_agent_is_told_what_is_left_of_the_budget() -> None:
-    world = ScriptedEffects([AgentTurn(WORKING)])
+    world = ScriptedEffects([AgentTurn(reported=WORKING)])
     play_loop(Rules(TagPolicy()), world, limits=Limits(10, cost_usd=1.2))
     assert [round(b.budget_usd or 0, 2) for b in world.briefs] == [1.2, 0.7, 0.2]
 
@@ -159,7 +159,7 @@ def test_the_agent_is_told_what_is_left_of_the_budget() -> None:
 @pytest.mark.parametrize("outcome", ["limited", "overloaded", "offline"])
 def test_trouble_that_is_not_the_agents_waits_longer_each_time_and_spends_no_iteration(outcome: RunOutcome) -> None:
     trouble = Reported(outcome=outcome, detail="No luck.")
-    world = ScriptedEffects([*[AgentTurn(trouble)] * 4, AgentTurn(DONE)])
+    world = ScriptedEffects([*[AgentTurn(reported=trouble)] * 4, AgentTurn(reported=DONE)])
     stop, _, state = play_loop(Rules(TagPolicy(), Patience(retries=12, delay=5, longest=30)), world, limits=Limits(1))
     assert stop.outcome is Outcome.COMPLETED
     assert world.waits == [5, 10, 20, 30]
@@ -167,13 +167,17 @@ def test_trouble_that_is_not_the_agents_waits_longer_each_time_and_spends_no_ite
 
 
 def test_a_told_reset_time_is_waited_for() -> None:
-    world = ScriptedEffects([AgentTurn(Reported(outcome="limited", reset_at=1_003_600.0)), AgentTurn(DONE)])
+    world = ScriptedEffects(
+        [AgentTurn(reported=Reported(outcome="limited", reset_at=1_003_600.0)), AgentTurn(reported=DONE)]
+    )
     play_loop(Rules(TagPolicy()), world)
     assert world.waits == [pytest.approx(3600 - 2 + RESET_MARGIN_SECONDS, abs=1)]
 
 
 def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
-    world = ScriptedEffects([AgentTurn(Reported(outcome="limited", detail="Usage limit.", reset_at=1_003_600.0))])
+    world = ScriptedEffects(
+        [AgentTurn(reported=Reported(outcome="limited", detail="Usage limit.", reset_at=1_003_600.0))]
+    )
     stop, _, _ = play_loop(Rules(TagPolicy()), world, limits=Limits(10, seconds=600))
     assert stop.outcome is Outcome.EXHAUSTED
     assert stop.why.startswith("Usage limit. Waiting 36")
@@ -181,13 +185,13 @@ def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
 
 
 def test_patience_ends() -> None:
-    world = ScriptedEffects([AgentTurn(Reported(outcome="overloaded", detail="Overloaded."))])
+    world = ScriptedEffects([AgentTurn(reported=Reported(outcome="overloaded", detail="Overloaded."))])
     stop, _, _ = play_loop(Rules(TagPolicy(), Patience(retries=3, delay=1)), world)
     assert stop == Stop(Outcome.FAILED, "Overloaded. Gave up after 4 tries in a row.")
 
 
 def test_an_empty_answer_is_asked_again_before_it_counts() -> None:
-    world = ScriptedEffects([AgentTurn(Reported(outcome="empty"))])
+    world = ScriptedEffects([AgentTurn(reported=Reported(outcome="empty"))])
     stop, _, state = play_loop(Rules(TagPolicy(), Patience(empty_retries=3)), world, limits=Limits(2))
     assert stop.outcome is Outcome.EXHAUSTED
     assert (len(world.briefs), state.tally.iterations) == (8, 2)
@@ -195,7 +199,8 @@ def test_an_empty_answer_is_asked_again_before_it_counts() -> None:
 
 def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
     stop, log, _ = play_loop(
-        Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported(outcome="unusable", detail="Invalid API key."))])
+        Rules(TagPolicy()),
+        ScriptedEffects([AgentTurn(reported=Reported(outcome="unusable", detail="Invalid API key."))]),
     )
     assert stop == Stop(Outcome.UNUSABLE, "Invalid API key.")
     assert stop.outcome.exit_code == 2
@@ -204,14 +209,14 @@ def test_what_cannot_work_stops_at_once_with_exit_code_2() -> None:  # C12
 
 @pytest.mark.parametrize("outcome", ["crashed", "timed_out", "idle", "refused", "cut_short"])
 def test_what_the_agent_caused_spends_an_iteration(outcome: RunOutcome) -> None:  # C12
-    world = ScriptedEffects([AgentTurn(Reported(outcome=outcome, text="<response>DONE</response>"))])
+    world = ScriptedEffects([AgentTurn(reported=Reported(outcome=outcome, text="<response>DONE</response>"))])
     stop, _, _ = play_loop(Rules(TagPolicy(gates=GATES)), world, limits=Limits(2))
     assert stop.outcome is Outcome.EXHAUSTED
     assert len(world.briefs) == 2
 
 
 def test_a_signal_lets_the_step_finish_and_starts_no_other() -> None:  # 001-25
-    world = ScriptedEffects([AgentTurn(DONE, interrupted="received SIGINT")])
+    world = ScriptedEffects([AgentTurn(reported=DONE, interrupted="received SIGINT")])
     stop, log, state = play_loop(Rules(TagPolicy()), world)
     assert stop == Stop(Outcome.INTERRUPTED, "received SIGINT")
     assert stop.outcome.exit_code == 130
@@ -222,9 +227,9 @@ def test_a_signal_lets_the_step_finish_and_starts_no_other() -> None:  # 001-25
 
 def test_resuming_does_what_was_decided_and_not_done() -> None:
     rules = Rules(TagPolicy(gates=GATES))
-    first = ScriptedEffects([AgentTurn(DONE, interrupted="received SIGTERM")])
+    first = ScriptedEffects([AgentTurn(reported=DONE, interrupted="received SIGTERM")])
     _, _, state = play_loop(rules, first)
-    second = ScriptedEffects([AgentTurn(DONE)])
+    second = ScriptedEffects([AgentTurn(reported=DONE)])
     stop, more, _ = play_loop(rules, second, state=state, fact=Resumed(Limits()))
     assert stop.outcome is Outcome.COMPLETED
     assert second.briefs == []  # the agent's run was finished: it is not repeated
@@ -233,8 +238,8 @@ def test_resuming_does_what_was_decided_and_not_done() -> None:
 
 def test_resuming_with_a_higher_limit_goes_on() -> None:
     rules = Rules(TagPolicy(gates=GATES))
-    _, _, state = play_loop(rules, ScriptedEffects([AgentTurn(WORKING)]), limits=Limits(2))
-    world = ScriptedEffects([AgentTurn(WORKING), AgentTurn(DONE)])
+    _, _, state = play_loop(rules, ScriptedEffects([AgentTurn(reported=WORKING)]), limits=Limits(2))
+    world = ScriptedEffects([AgentTurn(reported=WORKING), AgentTurn(reported=DONE)])
     stop, _, last = play_loop(rules, world, state=state, fact=Resumed(Limits(5)))
     assert stop.outcome is Outcome.COMPLETED
     assert [b.iteration for b in world.briefs] == [3, 4]
@@ -244,11 +249,11 @@ def test_resuming_with_a_higher_limit_goes_on() -> None:
 
 def test_resuming_forgets_troubles_not_iterations() -> None:
     rules = Rules(TagPolicy(), Patience(retries=1, delay=1))
-    stop, _, state = play_loop(rules, ScriptedEffects([AgentTurn(Reported(outcome="offline"))]))
+    stop, _, state = play_loop(rules, ScriptedEffects([AgentTurn(reported=Reported(outcome="offline"))]))
     assert stop.outcome is Outcome.FAILED
     again, _, _ = play_loop(
         rules,
-        ScriptedEffects([AgentTurn(Reported(outcome="offline")), AgentTurn(DONE)]),
+        ScriptedEffects([AgentTurn(reported=Reported(outcome="offline")), AgentTurn(reported=DONE)]),
         state=state,
         fact=Resumed(Limits()),
     )
@@ -257,13 +262,13 @@ def test_resuming_forgets_troubles_not_iterations() -> None:
 
 def test_costs_and_tokens_add_up_and_unknown_stays_unknown() -> None:
     known = [
-        AgentTurn(Reported(outcome="finished", cost_usd=0.5, usage=Usage(input_tokens=10, output_tokens=2))),
-        AgentTurn(Reported(outcome="finished", usage=Usage(input_tokens=1, output_tokens=1))),
+        AgentTurn(reported=Reported(outcome="finished", cost_usd=0.5, usage=Usage(input_tokens=10, output_tokens=2))),
+        AgentTurn(reported=Reported(outcome="finished", usage=Usage(input_tokens=1, output_tokens=1))),
     ]
     _, _, state = play_loop(Rules(TagPolicy()), ScriptedEffects(known), limits=Limits(2))
     assert (state.tally.cost_usd, state.tally.usage) == (0.5, Usage(input_tokens=11, output_tokens=3))
     _, _, state = play_loop(
-        Rules(TagPolicy()), ScriptedEffects([AgentTurn(Reported(outcome="finished"))]), limits=Limits(2)
+        Rules(TagPolicy()), ScriptedEffects([AgentTurn(reported=Reported(outcome="finished"))]), limits=Limits(2)
     )
     assert state.tally.cost_usd is None
 
@@ -275,7 +280,11 @@ def test_a_journal_must_begin_at_the_beginning() -> None:
 
 def test_waiting_and_asking_again_repeats_the_same_brief() -> None:
     world = ScriptedEffects(
-        [AgentTurn(WORKING, frozenset({"lint"})), AgentTurn(Reported(outcome="offline")), AgentTurn(WORKING)]
+        [
+            AgentTurn(reported=WORKING, red=frozenset({"lint"})),
+            AgentTurn(reported=Reported(outcome="offline")),
+            AgentTurn(reported=WORKING),
+        ]
     )
     _, log, _ = play_loop(Rules(TagPolicy(gates=GATES)), world, limits=Limits(2))
     assert world.briefs[1] == world.briefs[2]
@@ -284,4 +293,4 @@ def test_waiting_and_asking_again_repeats_the_same_brief() -> None:
 
 
 def test_began_is_the_only_beginning() -> None:
-    assert play_loop(Rules(TagPolicy()), ScriptedEffects([AgentTurn(DONE)]))[1][0][0].fact == Began(Limits())
+    assert play_loop(Rules(TagPolicy()), ScriptedEffects([AgentTurn(reported=DONE)]))[1][0][0].fact == Began(Limits())

@@ -20,7 +20,11 @@ from ralph.stores.tasks import TaskStore
 def make_criteria(task: str) -> TaskCompletionSpec:
     """What "done" means for it."""
     promise = CompletionCriteria(
-        *(f"{task}_BUILT", "the file is there", VerificationMethod.EXTERNAL, {"command": f"test -f {task}"}, 7)
+        promise=f"{task}_BUILT",
+        description="the file is there",
+        verification_method=VerificationMethod.EXTERNAL,
+        verification_config={"command": f"test -f {task}"},
+        max_iterations=7,
     )
     return TaskCompletionSpec(f"{task} works", ["it is there", "it is tested"], coder=promise)
 

@@ -29,7 +29,7 @@ from ralph.model.loop import (
 )
 
 
-class AgentTurn(Struct, frozen=True):
+class AgentTurn(Struct, frozen=True, kw_only=True):
     """What one agent run gives, which gates are red after it, and whether someone interrupts it."""
 
     reported: Reported

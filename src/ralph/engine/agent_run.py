@@ -23,7 +23,7 @@ MAX_LINGER_SECONDS = 600.0  # seconds of silence after its closing event: time f
 LINGERED_WARNING = "the agent said its last word and did not end"
 
 
-class CallFiles(Struct, frozen=True):
+class CallFiles(Struct, frozen=True, kw_only=True):
     """Where one call's words are kept."""
 
     stdout: str

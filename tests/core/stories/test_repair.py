@@ -359,11 +359,11 @@ def test_every_change_of_one_story_is_set_right(mode: IterationMode, was: dict[s
 
 
 @given(
-    st.sampled_from([*pairs(VALID)]),
-    st.lists(st.sampled_from(ANY), max_size=3),
-    st.permutations("ABN"),
-    st.sampled_from(ITERATION_MODES),
-    st.integers(1, 3),
+    was=st.sampled_from([*pairs(VALID)]),
+    now=st.lists(st.sampled_from(ANY), max_size=3),
+    ids=st.permutations("ABN"),
+    mode=st.sampled_from(ITERATION_MODES),
+    cap=st.integers(1, 3),
 )
 def test_every_change_of_many_stories_is_set_right(
     was: list[dict[str, Any]], now: list[dict[str, Any]], ids: list[str], mode: IterationMode, cap: int

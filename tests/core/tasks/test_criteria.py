@@ -166,11 +166,11 @@ JSON = st.recursive(
 )
 CRITERIA = st.builds(
     CompletionCriteria,
-    TEXT,
-    TEXT,
-    st.sampled_from(VerificationMethod),
-    st.dictionaries(TEXT, JSON, max_size=3),
-    st.none() | st.integers(1, 99),
+    promise=TEXT,
+    description=TEXT,
+    verification_method=st.sampled_from(VerificationMethod),
+    verification_config=st.dictionaries(TEXT, JSON, max_size=3),
+    max_iterations=st.none() | st.integers(1, 99),
 )
 SPECS = st.builds(
     TaskCompletionSpec,

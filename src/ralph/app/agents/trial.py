@@ -201,7 +201,7 @@ class TrialEnvironment:
             timeout=TRIAL_TIMEOUT_SECONDS,
             idle_timeout=None,
         )
-        papers = CallFiles(*(os.path.join(place, name) for name in ("stdout", "stderr", "prompt", "answer")))
+        papers = CallFiles(**{name: os.path.join(place, name) for name in ("stdout", "stderr", "prompt", "answer")})
         reported = caller.run(
             AgentRequest(prompt=prompt, mode=mode, files=papers, iteration=1),
             [lambda at, number, told: events.extend(told)],

@@ -178,7 +178,10 @@ def build_judge(settings: Settings, place: AgentContext, records: str) -> AskJud
             processes=place.processes,
         )
         papers = CallFiles(
-            *(os.path.join(records, f"judge.{name}") for name in ("log", "stderr.log", "prompt", "answer"))
+            stdout=os.path.join(records, "judge.log"),
+            stderr=os.path.join(records, "judge.stderr.log"),
+            prompt=os.path.join(records, "judge.prompt"),
+            answer=os.path.join(records, "judge.answer"),
         )
         reported = caller.run(AgentRequest(prompt=prompt, mode="stream", files=papers, iteration=0), ())
         if reported is None:

@@ -1,6 +1,5 @@
 """The world of one task of `ralph execute`: an agent a stage, in a work tree of its own, and a record of everything."""
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,7 +13,7 @@ from ralph.core.tasks.criteria import has_promise
 from ralph.core.tasks.stage_prompt import MAX_LISTED_ATTEMPTS, StageBrief, render_loop_prompt, render_single_pass_prompt
 from ralph.core.tasks.task_rules import format_iso_time
 from ralph.core.text.secrets import redact
-from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, name_call_files
 from ralph.engine.emit import emit
 from ralph.model import board
 from ralph.model.board import Change, Entry, IterationEnded
@@ -317,8 +316,7 @@ class PipelineEffects:
             self._board.record(changes, f"{self._config.run}/{self._steps}")
 
     def _name_call_files(self) -> CallFiles:
-        names = ("agent_{}.log", "agent_{}.stderr.log", "prompt_{}.txt", "answer_{}.txt")
-        return CallFiles(*(os.path.join(self._config.run_dir, name.format(f"{self._calls:03}")) for name in names))
+        return name_call_files(self._config.run_dir, self._calls)
 
 
 def _select_recent_failures(attempts: Sequence[VerificationAttempt]) -> Sequence[VerificationAttempt]:

@@ -1,0 +1,67 @@
+"""One name, one thing; one folder, one room."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "ralph"
+MODULES = sorted(SOURCE.rglob("*.py"))
+MAX_MODULES = 25  # of a folder, `__init__` apart
+
+SHARED_NAMES = {
+    "CARD": "each agent's own card, read by the name of its module",
+    "KIND": "the word each loop's runs are stored under",
+    "TYPE_CHECKING": "type checkers know it by this name; a false one costs no import of typing",
+    "VERIFIES": "each verifier's own sentence, read by the name of its module",
+    "build": "the one function of every agent, guardrail and verifier",
+    "command": "the one command of every module in faces/cli/commands",
+    "configure_endpoint": "how each agent's own client is pointed at a model",
+    "grant_permissions": "how each agent is told what it may do",
+    "entry": "the console scripts of pyproject.toml",
+    "main": "what a program of its own starts with",
+}
+
+
+def public_names(text: str) -> Iterator[str]:
+    """What a module defines on top for others, imports apart."""
+    for node in ast.parse(text).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names = [name]
+            case ast.Assign(targets=targets):
+                names = [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+            case _:
+                names = []
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def defined_twice() -> dict[str, list[str]]:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for name in set(public_names(path.read_text(encoding="utf-8"))):
+            homes[name].append(str(path.relative_to(SOURCE)))
+    return {name: found for name, found in sorted(homes.items()) if len(found) > 1}
+
+
+def test_a_public_name_is_defined_in_one_module_only() -> None:
+    assert {name: homes for name, homes in defined_twice().items() if name not in SHARED_NAMES} == {}
+
+
+def test_every_shared_name_is_still_shared() -> None:
+    assert sorted(SHARED_NAMES.keys() - defined_twice().keys()) == []
+
+
+def test_names_are_found_however_they_are_defined() -> None:
+    text = "A = B, C = 1, 2\nD: int = 3\nclass E: ...\ndef f(): x = 1\nasync def g(): ...\nimport h\n_I = 4\n"
+    assert list(public_names(text)) == ["A", "B", "C", "D", "E", "f", "g"]
+
+
+def test_no_folder_has_more_modules_than_fit_on_a_screen() -> None:
+    folders: dict[str, int] = defaultdict(int)
+    for path in MODULES:
+        folders[str(path.parent.relative_to(ROOT))] += path.stem != "__init__"
+    assert {folder: count for folder, count in folders.items() if count > MAX_MODULES} == {}
