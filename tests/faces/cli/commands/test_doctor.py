@@ -59,7 +59,7 @@ def test_try_runs_each_guardrail_once_and_shows_what_came(tmp_path: Path) -> Non
     rails = [
         "echo '12 passed in 0.40s'",
         "echo '1 failed, 2 passed in 0.40s'; exit 1",
-        "echo 'sh: x: not found'; exit 127",
+        "echo 'sh: 1: x: not found'; exit 127",
     ]
     (tmp_path / ".ralph/settings.json").write_text(json.dumps({"guardrails": [{"command": rail} for rail in rails]}))
     result = doctor("--try")
