@@ -14,7 +14,6 @@ CARD = AgentCard(
     title="Claude Code",
     install="npm install -g @anthropic-ai/claude-code",
     detect_order=1,
-    default_flags=("--permission-mode", "acceptEdits"),
     env_keys=frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),
     session_vars=frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}),
     home_paths=(".claude", ".claude.json"),
@@ -46,14 +45,14 @@ class Claude(Struct, frozen=True):
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         """`claude -p`, with the budget as its own limit too."""
-        # --allowedTools takes every word up to the next flag, so one always follows it.
-        argv = [*self.command, "-p", *self.flags, *self.grant.argv]
+        argv = [*self.command, "-p", *self.flags]
         argv += default_flag(self.flags, "--output-format", _FORMATS[mode])
         if mode == "stream":
             argv += default_flag(self.flags, "--verbose")
         if budget_usd is not None:
             argv += default_flag(self.flags, "--max-budget-usd", f"{budget_usd:g}")
-        return Invocation(argv=tuple(argv), stdin=prompt)
+        # --allowedTools takes every word up to the next flag: it comes last, and the prompt on stdin
+        return Invocation(argv=(*argv, *self.grant.argv), stdin=prompt)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return StreamJsonParser() if mode == "stream" else PlainParser()

@@ -1,9 +1,10 @@
 """Construction in one place: settings and ports → the parts of one run."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.app import registry
 from ralph.app.paths import Paths
@@ -13,6 +14,7 @@ from ralph.core.guardrail import slugify_commands
 from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
 from ralph.engine.agent_run import AgentRunner
+from ralph.model.agent_card import GIT_COMMANDS, Permissions
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
 from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, OutputMode, Processes, TreeKeeper
@@ -22,27 +24,67 @@ from ralph.workspaces.git import Git
 from ralph.workspaces.snapshots import Snapshots
 
 VERSION_TIMEOUT_SECONDS = 20.0
+DEFAULT_PERMISSIONS: Permissions = "checks"
 
 
-class AgentCommand(Struct, frozen=True):
+class AgentCommand(Struct, frozen=True, kw_only=True):
     """The agent of a run: its adapter's name and what its settings come to."""
 
     adapter: str
     argv: tuple[str, ...]  # the program, found, and what belongs to it
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    permissions: Permissions | None = None
+    allow: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    model: str = ""
+
+    def as_options(self, version: str = "") -> AgentOptions:
+        """What its adapter is built from."""
+        return AgentOptions(
+            command=self.argv,
+            flags=self.flags,
+            version=version,
+            permissions=self.permissions,
+            allow=self.allow,
+            folders=self.folders,
+            model=self.model,
+        )
 
 
-def resolve_agent(settings: AgentSettings, folder: str, variables: Mapping[str, str]) -> AgentCommand:
+def resolve_agent(
+    settings: AgentSettings,
+    folder: str,
+    variables: Mapping[str, str],
+    *,
+    checks: Sequence[str] = (),
+    folders: Sequence[str] = (),
+) -> AgentCommand:
+    """The agent these settings name. `checks` are the commands that will judge its work: it may run them itself;
+    `folders` are writable for it besides the one it works in."""
     from ralph.agents._names import resolve_adapter_name
 
     words = _split_command(settings.command, folder, variables)
-    return locate_agent(
+    located = locate_agent(
         words,
         split_flags(settings.flags),
         adapter=settings.adapter or resolve_adapter_name(words[0]),
         folder=folder,
         variables=variables,
     )
+    return replace(
+        located,
+        permissions=settings.permissions or DEFAULT_PERMISSIONS,
+        allow=(*checks, *GIT_COMMANDS, *settings.allow),
+        folders=tuple(folders),
+        model=settings.model,
+    )
+
+
+def describe_limits_of_permissions(command: AgentCommand) -> tuple[str, ...]:
+    """What the agent's CLI cannot express of the permissions wanted, a sentence each."""
+    grant = getattr(registry.load_extension("agents", command.adapter), "grant_permissions", None)
+    limits: tuple[str, ...] = grant(command.as_options()).limits if grant else ()
+    return limits
 
 
 def locate_agent(
@@ -50,7 +92,7 @@ def locate_agent(
 ) -> AgentCommand:
     """The agent of these very words."""
     if adapter == "scripted":
-        return AgentCommand(adapter, words, flags)
+        return AgentCommand(adapter=adapter, argv=words, flags=flags)
     program = find_program(words[0], variables, folder)
     if program is None and "/" in words[0] and os.path.isdir(os.path.join(folder, words[0])):
         raise MachineError(f"agent not found: {words[0]!r} is a folder", "give the program itself; see `ralph doctor`")
@@ -60,7 +102,7 @@ def locate_agent(
         raise MachineError(
             f"agent not found: {words[0]!r} is not on PATH", "install it, or set agent.command; see `ralph doctor`"
         )
-    return AgentCommand(adapter, (program, *words[1:]), flags)
+    return AgentCommand(adapter=adapter, argv=(program, *words[1:]), flags=flags)
 
 
 def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes) -> Agent:
@@ -72,9 +114,7 @@ def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str],
 
 def build_agent(crew: AgentCommand, version: str = "") -> Agent:
     """Its adapter, without asking anyone."""
-    made: Agent = registry.load_extension("agents", crew.adapter).build(
-        AgentOptions(command=crew.argv, flags=crew.flags, version=version)
-    )
+    made: Agent = registry.load_extension("agents", crew.adapter).build(crew.as_options(version))
     return made
 
 

@@ -18,7 +18,6 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...] = ()  # the names of its program; empty: the adapter's own name
     install: str = ""  # the command that installs it
     detect_order: int | None = None  # its turn when ralph looks for an agent on PATH; None: it is not looked for
-    default_flags: tuple[str, ...] = ()  # written into first settings: without them it could do nothing unattended
     # -- its environment
     env_keys: frozenset[str] = frozenset()  # the variables that hold its keys; others' known keys are kept from it
     session_vars: frozenset[str] = frozenset()  # marks of a session of its own, which no child of ours inherits

@@ -7,8 +7,8 @@ _PLAIN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 SHELL_WORDS = frozenset(  # reserved words and builtins
     "! . : [[ { [ alias bg break builtin case cd command continue coproc declare do done echo elif else enable esac"
     " eval exec exit export false fc fg fi for function getopts hash help history if in jobs kill let local logout"
-    " mapfile popd printf pushd pwd read readonly return select set shift shopt source suspend test then time times trap"
-    " type typeset ulimit umask unalias unset until wait while".split()
+    " mapfile popd printf pushd pwd read readonly return select set shift shopt source suspend test then time times"
+    " trap type typeset ulimit umask unalias unset until wait while".split()
 )
 
 

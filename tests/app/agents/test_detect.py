@@ -6,7 +6,6 @@ import pytest
 
 from ralph.app.agents.detect import (
     GITIGNORE_LINES,
-    choose_default_flags,
     detect_agent,
     find_missing_ignores,
     suggest_guardrails,
@@ -37,11 +36,6 @@ def test_what_cannot_be_started_is_no_agent(tmp_path: Path) -> None:
     program(tmp_path, "claude", mode=0o644)
     (tmp_path / "codex").mkdir()
     assert detect_agent({"PATH": str(tmp_path)}) is None
-
-
-def test_only_claude_needs_flags_to_work_unattended() -> None:
-    assert choose_default_flags("claude") == ("--permission-mode", "acceptEdits")
-    assert choose_default_flags("codex") == choose_default_flags("anything") == ()
 
 
 MAKEFILE = """\

@@ -32,7 +32,6 @@ def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str])
             "no coding agent is configured, and none was found on PATH",
             f"install one ({', '.join(detect.DETECTABLE_AGENTS)}) or run `ralph init`",
         )
-    flags = settings.agent.flags or detect.choose_default_flags(found.name)
-    agent = replace(settings.agent, command=found.name, flags=flags)
-    shown = " ".join((found.name, *redact_argv(flags)))
+    agent = replace(settings.agent, command=found.name)
+    shown = " ".join((found.name, *redact_argv(agent.flags)))
     return replace(settings, agent=agent), (f"no agent configured: using {shown!r} ({found.path})",)

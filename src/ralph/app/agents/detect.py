@@ -37,11 +37,6 @@ def detect_agent(environment: Mapping[str, str], folder: str = ".") -> DetectedA
     return next((DetectedAgent(name, path) for name, path in found if path), None)
 
 
-def choose_default_flags(agent_name: str) -> tuple[str, ...]:
-    """Flags without which this agent could do nothing unattended; used only where no settings exist."""
-    return ("--permission-mode", "acceptEdits") if agent_name == "claude" else ()
-
-
 def suggest_guardrails(folder: str) -> tuple[SuggestedGuardrail, ...]:
     """One lint and one test command, the best of each."""
     chosen: dict[str, SuggestedGuardrail] = {}

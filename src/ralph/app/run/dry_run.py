@@ -19,7 +19,8 @@ def describe_dry_run(
 ) -> str:
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
     settings = request.settings
-    crew = wiring.resolve_agent(settings.agent, places.folder, variables)
+    checks = [guardrail.command for guardrail in settings.guardrails]
+    crew = wiring.resolve_agent(settings.agent, places.folder, variables, checks=checks)
     wiring.refuse_missing_scm(settings, places.folder, variables)
     done = earlier.iteration if earlier else 0
     brief = Brief(iteration=done + 1, limit=settings.maximum_iterations, budget_usd=settings.budget_usd)

@@ -105,7 +105,8 @@ def load_resumable_run(
 
 def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> AgentCommand:
     """The agent's command. What is missing is told before anything is written."""
-    command = wiring.resolve_agent(settings.agent, paths.folder, variables)
+    checks = [guardrail.command for guardrail in settings.guardrails]
+    command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks)
     wiring.refuse_unenforceable_budget(command, settings.budget_usd)
     wiring.refuse_missing_scm(settings, paths.folder, variables)
     return command

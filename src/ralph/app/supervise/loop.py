@@ -76,7 +76,7 @@ def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) ->
     here = os.getcwd()
     if request.words:
         return wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
-    return wiring.resolve_agent(request.agent, here, variables)
+    return wiring.resolve_agent(request.agent, here, variables, folders=[request.place.folder])
 
 
 def _run_loop(

