@@ -1,14 +1,19 @@
 """What the engine needs of the world, as Protocols. Implementers guarantee what the docstrings say."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
 from ralph.model.agent_card import Permissions
 from ralph.model.command import Command, CommandExit, Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Event, Usage
-from ralph.model.loop import FailAction, GateResult
+from ralph.model.loop import FailAction, GateResult, Landed
+
+if TYPE_CHECKING:  # `ralph run` needs no board, and starts without its structs
+    from ralph.model.board import Change, Entry
+    from ralph.model.spec import Role, VerificationAttempt
 
 # run, seq, wall, at, iteration, limit, cost, doing, seen, decision
 JournalRow = tuple[str, int, float, float, int, int, float | None, str, bytes, bytes]
@@ -154,6 +159,52 @@ class Inbox(Protocol):
 
     def wait(self, seconds: float) -> None:
         """Sleep, but no longer than until an interruption."""
+        ...
+
+
+class TaskBoard(Protocol):
+    """One task of the board, for the run that works on it."""
+
+    def entry(self) -> "Entry":
+        """The task as it is now."""
+        ...
+
+    def record(self, *changes: "Change") -> None:
+        """All of them or none, in order; on disk when the call returns. Counts its own idempotency keys. IllegalMove:
+        another run has the task, or it cannot happen to it."""
+        ...
+
+    def failed_attempts(self, role: "Role") -> "Sequence[VerificationAttempt]":
+        """The latest few since a promise of that stage was last verified, oldest first."""
+        ...
+
+    def reserve(self) -> AbstractContextManager[float | None]:
+        """Money for one agent run, kept for it while the block lasts; 0: all is spent, None: there is no limit."""
+        ...
+
+    def charge(self, cost_usd: float | None) -> None:
+        """Take from the budget what an agent or a judge cost; None: nobody said."""
+        ...
+
+
+class Workspace(Protocol):
+    """Where one task is worked on, apart from all others."""
+
+    @property
+    def folder(self) -> str: ...
+
+    def diff(self) -> str:
+        """What has changed since the work began, committed or not."""
+        ...
+
+    def tree(self) -> str:
+        """A hash of all files as they are now; empty where nobody can tell."""
+        ...
+
+    def land(self, verify: Callable[[str], str]) -> Landed:
+        """Merge all of it, one task at a time. `verify` gets a folder with the merged tree and says what is wrong with
+        it; only where it says nothing does the target move. Who is to stop while waiting for its turn has not landed.
+        Landing what has landed does no harm."""
         ...
 
 

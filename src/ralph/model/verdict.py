@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from ralph.model.ports import Processes
-from ralph.model.spec import VerificationAttempt
+from ralph.model.spec import CompletionCriteria, VerificationAttempt
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -70,6 +70,14 @@ class JudgeAnswer(Struct, frozen=True):
 
 VerifierConfig = Mapping[str, object]  # a method's options as the task has them, before the method has checked them
 AskJudge = Callable[[str, str], JudgeAnswer | None]  # prompt and model → answer; None: interrupted
+
+
+class ClaimVerifier(Protocol):
+    """Verifies what agents claim, by the criteria of their stage. A failure is a value; an exception is a bug."""
+
+    def verify(self, claim: Claim, criteria: CompletionCriteria) -> Verdict:
+        """May take long; an interruption gives a verdict that says so."""
+        ...
 
 
 class Verifier(Protocol):

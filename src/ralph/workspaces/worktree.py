@@ -36,8 +36,7 @@ class Worktrees:
         self.git, self._root, self._common = git, root, common
 
     def get_folder(self, task: str) -> str:
-        """Where it is, if there is one."""
-        return os.path.join(self._root, WORKTREES_FOLDER, task)
+        return locate_worktree(self._root, task)
 
     def open(self, task: str, target: str) -> Worktree:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
@@ -97,6 +96,11 @@ class Worktrees:
             os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "a", encoding="utf-8") as file:
             file.write(f"/{WORKTREES_FOLDER}/\n")
+
+
+def locate_worktree(root: str, task: str) -> str:
+    """The folder of the task's work tree, whether it is there or not."""
+    return os.path.join(root, WORKTREES_FOLDER, task)
 
 
 def _find_git_dir(folder: str) -> str:

@@ -1,4 +1,4 @@
-"""`ralph execute` from within, where no user can make it stumble."""
+"""`ralph execute` from within: what the whole of it comes to, and mistakes no user can make."""
 
 import os
 from collections.abc import Sequence
@@ -6,12 +6,38 @@ from collections.abc import Sequence
 import pytest
 
 from ralph.app import paths as places
-from ralph.app.pipeline.execute import execute_tasks
-from ralph.app.pipeline.task_run import ExecuteRequest
+from ralph.app.pipeline.context import ExecuteRequest
+from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
+from ralph.app.pipeline.selection import UntouchedTask
+from ralph.app.pipeline.task_run import TaskEnding
 from ralph.app.session import Callbacks
 from ralph.config.schema import AgentSettings, Settings
 from ralph.model.events import Event
+from ralph.model.loop import Outcome
 from support.pipeline import PipelineFixture
+
+DONE, FAILED = TaskEnding("A", Outcome.COMPLETED, ""), TaskEnding("B", Outcome.EXHAUSTED, "")
+BLOCKED, CANCELLED = TaskEnding("C", Outcome.BLOCKED, ""), TaskEnding("D", Outcome.INTERRUPTED, "cancelled")
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        (ExecuteReport(()), 0),
+        (ExecuteReport((DONE,)), 0),
+        (ExecuteReport((DONE, FAILED)), 1),
+        (ExecuteReport((DONE, CANCELLED)), 1),
+        (ExecuteReport((DONE, BLOCKED)), 3),
+        (ExecuteReport((BLOCKED, FAILED)), 1),
+        (ExecuteReport((DONE,), (UntouchedTask("E", "waits"),)), 1),
+        (ExecuteReport((), (UntouchedTask("E", "is blocked", blocked=True),)), 3),
+        (ExecuteReport((FAILED, TaskEnding("F", Outcome.UNUSABLE, ""))), 2),
+        (ExecuteReport((DONE, TaskEnding("G", Outcome.INTERRUPTED, "received SIGINT"))), 130),
+        (ExecuteReport((), (UntouchedTask("E", "was not begun"),), interrupted=True), 130),
+    ],
+)
+def test_only_when_all_is_done_the_exit_code_is_0(report: ExecuteReport, code: int) -> None:
+    assert report.exit_code == code
 
 
 def test_a_mistake_of_ours_leaves_no_task_in_progress(pipeline: PipelineFixture) -> None:
@@ -22,6 +48,6 @@ def test_a_mistake_of_ours_leaves_no_task_in_progress(pipeline: PipelineFixture)
     request = ExecuteRequest(settings=Settings(agent=AgentSettings(command="worker")))
     here, variables = places.find_paths(str(pipeline.repo)), {**os.environ, **pipeline.workshop.environment}
     with pytest.raises(RuntimeError, match="a bug"):
-        execute_tasks(request, here, variables=variables, wishes=Callbacks(), watchers_of=lambda task: (mistaken,))
+        execute_tasks(request, here, variables=variables, callbacks=Callbacks(), watchers_of=lambda task: (mistaken,))
     assert pipeline.status("TASK-001")["status"] == "todo"
     assert pipeline.execute().returncode == 0

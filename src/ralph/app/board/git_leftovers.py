@@ -11,7 +11,7 @@ from ralph.app.processes import open_short_lived_processes
 from ralph.model.board import Entry
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
-from ralph.workspaces.worktree import WORKTREES_FOLDER
+from ralph.workspaces.worktree import locate_worktree
 
 
 class GitLeftovers(Struct, frozen=True, omit_defaults=True):
@@ -29,7 +29,7 @@ class GitLeftovers(Struct, frozen=True, omit_defaults=True):
 
 def find_git_leftovers(entry: Entry, places: Paths, variables: Mapping[str, str]) -> GitLeftovers:
     """Asked of git itself; where there is none, nothing is left."""
-    folder = os.path.join(places.root, WORKTREES_FOLDER, entry.task.id)
+    folder = locate_worktree(places.root, entry.task.id)
     tree = folder if os.path.exists(os.path.join(folder, ".git")) else ""
     program = find_program("git", variables)
     if not entry.branch or program is None or not places.in_git:

@@ -12,10 +12,11 @@ from msgspec import Struct
 from ralph.app import registry
 from ralph.app.board.tasks import open_board
 from ralph.app.paths import Paths
-from ralph.app.pipeline import stages, verification
+from ralph.app.pipeline import stages
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
+from ralph.app.pipeline.verification import CriteriaVerifier
 from ralph.app.session import Callbacks
 from ralph.config.schema import Settings
 from ralph.core.environment import build_gate_env, without_git_vars
@@ -23,11 +24,11 @@ from ralph.core.tasks.task_rules import format_iso_time
 from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Attempted, Entry, NoSuchTask
 from ralph.model.spec import CompletionCriteria, Role, VerificationMethod
-from ralph.model.verdict import AskJudge, Claim, Verdict
+from ralph.model.verdict import Claim, ClaimVerifier, Verdict
 from ralph.process.shell import find_program
 from ralph.verifiers.templates import TEMPLATES, Template
 from ralph.workspaces.git import Git
-from ralph.workspaces.worktree import WORKTREES_FOLDER
+from ralph.workspaces.worktree import locate_worktree
 
 MANUAL_ITERATION = 0  # the iteration such attempts are recorded with
 NO_MESSAGE_REASON = (
@@ -36,7 +37,7 @@ NO_MESSAGE_REASON = (
 
 
 class StageFinding(Struct, frozen=True):
-    """What a stage's verification says; without a verdict there was nothing it could look at."""
+    """One stage's verdict; None where there was nothing it could look at."""
 
     agent: Role
     method: str
@@ -48,33 +49,33 @@ class StageFinding(Struct, frozen=True):
 
 
 class VerifyTools(Struct, frozen=True, kw_only=True):
-    """What it is done with."""
+    """What a verification by hand runs with."""
 
     context: AgentContext
-    processes: TaskProcesses
-    judge: AskJudge | None
+    verifier: ClaimVerifier
+    has_judge: bool
     diff: str
 
 
 def verify_task(
-    places: Paths,
+    paths: Paths,
     settings: Settings,
     *,
     variables: Mapping[str, str],
-    wishes: Callbacks,
+    callbacks: Callbacks,
     task: str,
     roles: Sequence[Role],
     message: str = "",
 ) -> list[StageFinding]:
-    """Each stage's verification, as if its agent had made its promise now; every look is recorded."""
-    if not os.path.exists(places.database):
+    """Verify each stage as if its agent had just made its promise; every verdict is recorded as an attempt."""
+    if not os.path.exists(paths.database):
         raise NoSuchTask(f"no task {task!r}: there are none here yet", "make one with `ralph task create`")
-    with open_board(places) as tasks:
+    with open_board(paths) as tasks:
         entry = tasks.get(task)
         if any(stages.is_judged(entry.task, role, settings) for role in roles):
-            stages.require_judge(settings, places.folder, variables)
+            stages.require_judge(settings, paths.folder, variables)
         found: list[StageFinding] = []
-        with _open_tools(places, settings, variables=variables, wishes=wishes, entry=entry) as tools:
+        with _open_tools(paths, settings, variables=variables, callbacks=callbacks, entry=entry) as tools:
             for role in roles:
                 criteria = stages.resolve_stage_criteria(entry.task, role, settings).criteria
                 verdict = _verify_stage(entry, role, criteria=criteria, message=message, settings=settings, tools=tools)
@@ -89,13 +90,13 @@ def verify_task(
 
 
 def is_verified(findings: Sequence[StageFinding]) -> bool:
-    """At least one could look, and all that could are content."""
+    """Whether at least one stage could be verified, and all that could passed."""
     verdicts = [finding.verdict for finding in findings if finding.verdict]
     return bool(verdicts) and all(verdict.verified for verdict in verdicts)
 
 
 def list_templates() -> Mapping[str, Template]:
-    """Verifications that are ready made, by name; those of installed packages after ours."""
+    """Verification templates by name, built-in ones first."""
     found = {
         name: _load_template(name)
         for name in registry.list_third_party_extensions("verifiers")
@@ -117,55 +118,59 @@ def _verify_stage(
     entry: Entry, role: Role, *, criteria: CompletionCriteria, message: str, settings: Settings, tools: VerifyTools
 ) -> Verdict | None:
     words_only = criteria.verification_method in (VerificationMethod.SEMANTIC, VerificationMethod.STRING_MATCH)
-    if words_only and not message and not (tools.judge and criteria.verification_method is VerificationMethod.SEMANTIC):
+    if (
+        words_only
+        and not message
+        and not (tools.has_judge and criteria.verification_method is VerificationMethod.SEMANTIC)
+    ):
         return None
-    spec, place = entry.task.completion_spec, tools.context
+    spec, context = entry.task.completion_spec, tools.context
     claim = Claim(
         promise=criteria.promise,
         output=message or f"<promise>{criteria.promise}</promise>",
-        folder=place.folder,
-        environment=build_gate_env(place.variables, place.run_variables),
+        folder=context.folder,
+        environment=build_gate_env(context.variables, context.run_variables),
         agent=role,
         outcome=spec.outcome if spec else "",
         acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),
         diff=lambda: tools.diff,
         loose=settings.specflow.promise_match == "loose",
     )
-    return verification.verify_claim(claim, criteria, verification.build_tools(tools.processes.borrow, tools.judge))
+    return tools.verifier.verify(claim, criteria)
 
 
 @contextmanager
 def _open_tools(
-    places: Paths, settings: Settings, *, variables: Mapping[str, str], wishes: Callbacks, entry: Entry
+    paths: Paths, settings: Settings, *, variables: Mapping[str, str], callbacks: Callbacks, entry: Entry
 ) -> Iterator[VerifyTools]:
-    folder = os.path.join(places.root, WORKTREES_FOLDER, entry.task.id)
+    folder = locate_worktree(paths.root, entry.task.id)
     if not os.path.exists(os.path.join(folder, ".git")):
-        folder = places.root
-    signals = SignalInbox(lambda: False, wishes.on_signal)
+        folder = paths.root
+    signals = SignalInbox(lambda: False, callbacks.on_signal)
     inbox = TaskInbox(signals, lambda: bool(signals.poll_interruption()))  # nothing here is worth finishing
-    hands = TaskProcesses(inbox, set())
-    place = AgentContext(folder=folder, variables=without_git_vars(variables), run_variables={}, processes=hands)
-    records = os.path.join(places.state, "verify")
+    processes = TaskProcesses(inbox, set())
+    context = AgentContext(folder=folder, variables=without_git_vars(variables), run_variables={}, processes=processes)
+    records = os.path.join(paths.state, "verify")
     os.makedirs(records, exist_ok=True)
     try:
-        judge = stages.build_judge(settings, place, records)
+        judge = stages.build_judge(settings, context, records)
         yield VerifyTools(
-            context=place,
-            processes=hands,
-            judge=judge,
-            diff=_diff_from_target(place, entry, Uninterruptible(hands, inbox)) if judge else "",
+            context=context,
+            verifier=CriteriaVerifier(processes.borrow, judge),
+            has_judge=judge is not None,
+            diff=_diff_from_target(context, entry, processes.make_uninterruptible()) if judge else "",
         )
     finally:
-        hands.close()
+        processes.close()
         inbox.close()
         signals.close()
 
 
-def _diff_from_target(place: AgentContext, entry: Entry, processes: Uninterruptible) -> str:
-    program = find_program("git", place.variables)
+def _diff_from_target(context: AgentContext, entry: Entry, processes: Uninterruptible) -> str:
+    program = find_program("git", context.variables)
     if program is None or not entry.target:
         return ""
-    git = Git(program, place.folder, environment=place.variables, processes=processes)
+    git = Git(program, context.folder, environment=context.variables, processes=processes)
     base = git.run("merge-base", f"refs/heads/{entry.target}", "HEAD").text or "HEAD"
     with tempfile.TemporaryDirectory() as folder:
         return git.diff(base, os.path.join(folder, "index"))

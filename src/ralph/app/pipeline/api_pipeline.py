@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from ralph.app import paths as places
 from ralph.app.agents import choice
 from ralph.app.pipeline import stages
+from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
-from ralph.app.pipeline.task_run import ExecuteRequest, TaskEnding
+from ralph.app.pipeline.task_run import TaskEnding
 from ralph.app.session import Callbacks
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
@@ -76,8 +77,8 @@ class ExecutionPipeline:
             resume=resume,
             target=self.target,
         )
-        wishes = Callbacks(is_cancelled=lambda: self._cancelled)
-        return execute_tasks(request, here, variables=self._environment, wishes=wishes, watchers_of=self._watch)
+        callbacks = Callbacks(is_cancelled=lambda: self._cancelled)
+        return execute_tasks(request, here, variables=self._environment, callbacks=callbacks, watchers_of=self._watch)
 
     def _load_settings(self, here: places.Paths) -> Settings:
         settings = load_settings(here.folder, self._environment, {}).settings

@@ -36,26 +36,26 @@ RESUMABLE_OUTCOMES = (Outcome.INTERRUPTED, Outcome.UNUSABLE, Outcome.BLOCKED, Ou
 
 
 class TaskPlan(Struct, frozen=True):
-    """What one run of a task began with: enough to fold its journal."""
+    """What one run of a task started with; stored in its request, enough to fold its journal."""
 
     policy: PipelinePolicy
     patience: Patience | None = Patience()
     spent_usd: float | None = None  # before it
 
 
-def resume_plan(life: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
-    """The same, beginning where the last run of the task stopped."""
+def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
+    """The plan, starting with what the last run wanted and had not done, else where the board stands."""
     last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
     left = _load_unfinished_run(last, runs) if last else None
-    if left is not None and (fitting := _still_valid(left, life.policy, entry)):
-        inner, wanted = fitting
-        return replace(life, policy=replace(life.policy, begins=inner, wanted=wanted), spent_usd=left.tally.cost_usd)
-    begun = start_from_board(entry, life.policy.stages, history.list_iterations(entry.task.id))
-    return replace(life, policy=replace(life.policy, begins=begun))
+    if left is not None and (still_valid := _still_valid(left, new.policy, entry)):
+        state, wanted = still_valid
+        return replace(new, policy=replace(new.policy, begins=state, wanted=wanted), spent_usd=left.tally.cost_usd)
+    state = start_from_board(entry, new.policy.stages, history.list_iterations(entry.task.id))
+    return replace(new, policy=replace(new.policy, begins=state))
 
 
 def start_from_board(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Mapping[str, object]]) -> StagedState:
-    """Where the board left it. A run that was cut short is repeated."""
+    """The state the board left the task in; a run that was cut short is repeated."""
     task = entry.task
     stage = next((index for index, plan in enumerate(plans) if plan.role == task.stage), 0)
     plan, last = plans[stage], log[-1] if log else {}
@@ -79,29 +79,26 @@ class _UnfinishedRun(Struct, frozen=True, kw_only=True):
 def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
     """None where it ended for good, or its journal does not tell."""
     try:
-        life = msgspec.json.decode(runs.read_request(run), type=TaskPlan)
+        plan = msgspec.json.decode(runs.read_request(run), type=TaskPlan)
         rows = runs.list_transitions(run)
-        state = _replay_state(life, rows)
+        state = _replay_state(plan, rows)
         decided = msgspec.json.decode(rows[-1][1], type=Decision) if rows else state.wanted
     except (msgspec.MsgspecError, CorruptState):
         return None
-    for_good = isinstance(decided, Stop) and decided.outcome not in RESUMABLE_OUTCOMES
-    return (
-        None
-        if for_good
-        else _UnfinishedRun(policy=life.policy, state=state.inner, wanted=state.wanted, tally=state.tally)
-    )
+    if isinstance(decided, Stop) and decided.outcome not in RESUMABLE_OUTCOMES:
+        return None
+    return _UnfinishedRun(policy=plan.policy, state=state.inner, wanted=state.wanted, tally=state.tally)
 
 
-def _replay_state(life: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[StagedState]:
+def _replay_state(plan: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[StagedState]:
     if rows:
-        return replay_journal(Rules(life.policy, life.patience), rows)[0]
-    inner, wanted = life.policy.begin(Limits())
-    return LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=life.spent_usd))
+        return replay_journal(Rules(plan.policy, plan.patience), rows)[0]
+    inner, wanted = plan.policy.begin(Limits())
+    return LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=plan.spent_usd))
 
 
 def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> tuple[StagedState, Decision] | None:
-    """What it wanted, if that is still to be done: the same stages are asked for, and the board stands there too."""
+    """What the last run wanted, if the same stages are asked for and the board stands there too; else None."""
     if left.policy.stages != policy.stages:
         return None
     state, wanted = left.state, left.wanted

@@ -28,21 +28,21 @@ IterationHistory = Callable[[str], list[int]]  # a role → how many iterations 
 
 
 class PipelineStages(Struct, frozen=True):
-    """Everyone who plays a part in one task."""
+    """Setup of every stage of one task, and what the user should know about their criteria."""
 
-    setups: Mapping[str, StageSetup]
+    setups: Mapping[Role, StageSetup]
     warnings: tuple[str, ...]
 
 
 class IterationLimit(Struct, frozen=True):
-    """How often an agent may be started, and where that comes from."""
+    """How many agent runs a stage may have, and where that number comes from."""
 
     iterations: int
     why: str
 
 
 class AgentContext(Struct, frozen=True, kw_only=True):
-    """Where agents work, and with what."""
+    """Where an agent works, and with which variables and processes."""
 
     folder: str
     variables: Mapping[str, str]  # of the user
@@ -66,36 +66,36 @@ def plan_stages(
     )
 
 
-def build_stages(task: Task, roles: Sequence[Role], settings: Settings, place: AgentContext) -> PipelineStages:
+def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context: AgentContext) -> PipelineStages:
     """Agent and criteria of each stage."""
-    parts: dict[str, StageSetup] = {}
+    setups: dict[Role, StageSetup] = {}
     warnings: list[str] = []
     for role in roles:
         found = resolve_stage_criteria(task, role, settings)
-        files = verification.select_file_criteria(found.criteria)
-        parts[role] = StageSetup(
+        setups[role] = StageSetup(
             criteria=found.criteria,
-            runner=_build_stage_runner(role, settings, place),
+            runner=_build_stage_runner(role, settings, context),
             loops=is_looping(role, settings),
-            merged_tree_criteria=files,
+            merged_tree_criteria=verification.select_file_criteria(found.criteria),
         )
         warnings += [found.warning] if found.warning else []
-    return PipelineStages(parts, tuple(warnings))
+    return PipelineStages(setups, tuple(warnings))
 
 
 def resolve_stage_criteria(task: Task, role: str, settings: Settings) -> ApplicableCriteria:
-    """The criteria in force, and what the user should know about them."""
+    """The criteria in force, with a warning where they are not the task's own; with `verify_promises` off they are
+    believed."""
     found = resolve_criteria(task, role, _stage_defaults(role, settings))
     return found if settings.specflow.verify_promises else replace(found, criteria=drop_verification(found.criteria))
 
 
 def is_looping(role: str, settings: Settings) -> bool:
-    """Whether its loop is switched on."""
+    """Whether the stage repeats until its promise is verified; else it is a single pass."""
     return settings.specflow.enabled and _stage_settings(role, settings).enabled
 
 
 def resolve_limit(task: Task, role: str, settings: Settings, history: IterationHistory) -> IterationLimit:
-    """By the task, by settings or by how long others took."""
+    """By the task, by settings, or adapted to how long verified promises took."""
     criteria = resolve_stage_criteria(task, role, settings).criteria
     usual = resolve_max_iterations(criteria, _stage_defaults(role, settings))
     if not is_looping(role, settings):
@@ -115,11 +115,11 @@ def adapt_limit(usual: int, taken: Sequence[int]) -> IterationLimit:
         )
     most = sorted(taken)[int(len(taken) * ADAPTIVE_QUANTILE)]
     limit = max(1, min(usual, most + 1))
-    told = (
+    why = (
         f"adaptive: {ADAPTIVE_QUANTILE:.0%} of the last {len(taken)} verified promises took {most} or less; "
         f"by settings {usual}"
     )
-    return IterationLimit(limit, told)
+    return IterationLimit(limit, why)
 
 
 def use_one_agent(settings: Settings) -> Settings:
@@ -132,6 +132,7 @@ def use_one_agent(settings: Settings) -> Settings:
 def resolve_stage_agent(
     role: str, settings: Settings, folder: str, variables: Mapping[str, str]
 ) -> wiring.AgentCommand:
+    """Its own agent, or the one of `ralph run`, with the stage's model."""
     agent, stage = settings.agent, _stage_settings(role, settings)
     if stage.agent and stage.agent != agent.command:
         agent = replace(agent, command=stage.agent, flags=(), adapter=None)
@@ -147,10 +148,10 @@ def require_judge(
     if settings.specflow.judge is None:
         return
     try:
-        crew = wiring.resolve_agent(_judge_agent_settings(settings, settings.specflow.judge), folder, variables)
+        judge = wiring.resolve_agent(_judge_agent_settings(settings, settings.specflow.judge), folder, variables)
     except MachineError as error:
         raise MachineError(f"judge: {error.message}", NO_JUDGE_HINT) from error
-    wiring.refuse_unenforceable_budget(crew, budget_usd)
+    wiring.refuse_unenforceable_budget(judge, budget_usd)
 
 
 def is_judged(task: Task, role: str, settings: Settings) -> bool:
@@ -158,38 +159,29 @@ def is_judged(task: Task, role: str, settings: Settings) -> bool:
     return verification.is_judge_needed(resolve_stage_criteria(task, role, settings).criteria)
 
 
-def build_judge(settings: Settings, place: AgentContext, records: str) -> AskJudge | None:
-    """Asks the configured judge; None without one."""
+def build_judge(settings: Settings, context: AgentContext, records: str) -> AskJudge | None:
+    """A function that asks the configured judge; None without one. `records`: a folder for what it says."""
     wanted = settings.specflow.judge
     if wanted is None:
         return None
 
-    def judge(prompt: str, model: str) -> JudgeAnswer | None:
-        chosen = _judge_agent_settings(settings, wanted, model)
-        crew = wiring.resolve_agent(chosen, place.folder, place.variables)
-        made = wiring.prepare_agent(crew, place.folder, place.variables, place.processes)
-        caller = wiring.build_agent_runner(
-            made,
-            crew,
-            settings=chosen,
-            folder=place.folder,
-            variables=place.variables,
-            own=place.run_variables,
-            processes=place.processes,
-        )
-        papers = CallFiles(
+    def ask(prompt: str, model: str) -> JudgeAnswer | None:
+        agent_settings = _judge_agent_settings(settings, wanted, model)
+        command = wiring.resolve_agent(agent_settings, context.folder, context.variables)
+        runner = _build_runner(command, agent_settings, replace(context, keep=None))
+        files = CallFiles(
             stdout=os.path.join(records, "judge.log"),
             stderr=os.path.join(records, "judge.stderr.log"),
             prompt=os.path.join(records, "judge.prompt"),
             answer=os.path.join(records, "judge.answer"),
         )
-        reported = caller.run(AgentRequest(prompt=prompt, mode="stream", files=papers, iteration=0), ())
+        reported = runner.run(AgentRequest(prompt=prompt, mode="stream", files=files, iteration=0), ())
         if reported is None:
             return None
         problem = "" if reported.outcome == "finished" else reported.detail
         return JudgeAnswer(reported.text, reported.cost_usd, problem)
 
-    return judge
+    return ask
 
 
 def _judge_agent_settings(settings: Settings, wanted: schema.Judge, model: str = "") -> AgentSettings:
@@ -197,19 +189,21 @@ def _judge_agent_settings(settings: Settings, wanted: schema.Judge, model: str =
     return replace(settings.agent, command=wanted.agent, flags=flags, adapter=None)
 
 
-def _build_stage_runner(role: str, settings: Settings, place: AgentContext) -> AgentRunner:
-    crew = resolve_stage_agent(role, settings, place.folder, place.variables)
-    made = wiring.prepare_agent(crew, place.folder, place.variables, place.processes)
-    own, processes = place.run_variables, place.processes
+def _build_stage_runner(role: str, settings: Settings, context: AgentContext) -> AgentRunner:
+    command = resolve_stage_agent(role, settings, context.folder, context.variables)
+    return _build_runner(command, settings.agent, context)
+
+
+def _build_runner(command: wiring.AgentCommand, settings: AgentSettings, context: AgentContext) -> AgentRunner:
     return wiring.build_agent_runner(
-        made,
-        crew,
-        settings=settings.agent,
-        folder=place.folder,
-        variables=place.variables,
-        own=own,
-        processes=processes,
-        keep=place.keep,
+        wiring.prepare_agent(command, context.folder, context.variables, context.processes),
+        command,
+        settings=settings,
+        folder=context.folder,
+        variables=context.variables,
+        own=context.run_variables,
+        processes=context.processes,
+        keep=context.keep,
     )
 
 

@@ -14,10 +14,11 @@ TASK_CANCELLED = "cancelled"
 
 
 class TaskInbox:
-    """One task's view, safe between the threads that verify for it. `cancelled` asks a database they may share."""
+    """One task's view, safe between the threads that verify for it, which may share the database `is_cancel_wanted`
+    asks."""
 
-    def __init__(self, signals: Inbox, cancelled: Callable[[], bool]) -> None:
-        self._signals, self._is_cancel_wanted = signals, cancelled
+    def __init__(self, signals: Inbox, is_cancel_wanted: Callable[[], bool]) -> None:
+        self._signals, self._is_cancel_wanted = signals, is_cancel_wanted
         self._cancelled = False
         self._is_uninterruptible = False
         self._lock = threading.Lock()
@@ -46,7 +47,7 @@ class TaskInbox:
 
     @contextmanager
     def uninterruptible(self) -> Iterator[None]:
-        """What runs inside the block is short, and must not be torn."""
+        """What runs inside the block is short, and must not be cut in half."""
         self._is_uninterruptible = True
         try:
             yield

@@ -11,11 +11,12 @@ from ralph.process.supervisor import Supervisor
 
 
 class TaskProcesses:
-    """Runs one command at a time; who needs more than that borrows. `kin`: the guardians of all tasks."""
+    """Runs one command at a time with a guardian of its own; `borrow` gives another for commands that run in parallel.
+    `sibling_guardians`: those of all tasks."""
 
-    def __init__(self, inbox: TaskInbox, kin: set[int]) -> None:
-        self._inbox, self._sibling_guardians = inbox, kin
-        self._supervisor = Supervisor(inbox, kin=kin)
+    def __init__(self, inbox: TaskInbox, sibling_guardians: set[int]) -> None:
+        self._inbox, self._sibling_guardians = inbox, sibling_guardians
+        self._supervisor = Supervisor(inbox, kin=sibling_guardians)
         self._in_use = threading.Lock()
 
     @property
@@ -29,7 +30,7 @@ class TaskProcesses:
 
     @contextmanager
     def borrow(self) -> Iterator[Processes]:
-        """Its own guardian if nobody has it, else one for as long as the block lasts."""
+        """The task's own guardian while nobody has it, else a new one for the length of the block."""
         if self._in_use.acquire(blocking=False):
             try:
                 yield self._supervisor
@@ -42,15 +43,18 @@ class TaskProcesses:
         finally:
             another.close()
 
+    def make_uninterruptible(self) -> "Uninterruptible":
+        return Uninterruptible(self, self._inbox)
+
     def close(self) -> None:
         self._supervisor.close()
 
 
 class Uninterruptible:
-    """The same hands for what is short and must not be cut in half, as git is."""
+    """The same processes for commands that are short and must run to their end, such as git."""
 
-    def __init__(self, hands: TaskProcesses, inbox: TaskInbox) -> None:
-        self._processes, self._inbox = hands, inbox
+    def __init__(self, processes: TaskProcesses, inbox: TaskInbox) -> None:
+        self._processes, self._inbox = processes, inbox
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]

@@ -24,11 +24,22 @@ MESSAGE_ONLY_METHODS = (
 )  # methods that look at a message only
 
 
+class CriteriaVerifier:
+    """Implements the port `ClaimVerifier`. What is found for one claim is not remembered for the next."""
+
+    def __init__(self, processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None) -> None:
+        self._open_processes, self._judge = processes, judge
+
+    def verify(self, claim: Claim, criteria: CompletionCriteria) -> Verdict:
+        return verify_claim(claim, criteria, build_tools(self._open_processes, self._judge))
+
+
 def verify_claim(claim: Claim, criteria: CompletionCriteria, tools: VerifierTools) -> Verdict:
-    """Whether the claim holds. Unless matching is loose, no method is asked before the promise itself was made."""
+    """Run the method of the criteria on a claim. Unless matching is loose, none runs before the promise itself was
+    made."""
     claim = replace(claim, promise=criteria.promise)
-    if not claim.loose and not (said := StringMatchVerifier().verify(claim)).verified:
-        return said
+    if not claim.loose and not (promised := StringMatchVerifier().verify(claim)).verified:
+        return promised
     began = time.monotonic()
     verdict = _run_method(claim, criteria, tools)
     return replace(verdict, seconds=verdict.seconds or time.monotonic() - began)
@@ -37,12 +48,13 @@ def verify_claim(claim: Claim, criteria: CompletionCriteria, tools: VerifierTool
 def build_tools(
     processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None = None
 ) -> VerifierTools:
-    """For one iteration: what is found in it is remembered no longer."""
+    """The tools of one iteration; what is cached in them is forgotten with it."""
     return VerifierTools(processes=processes, memory=IterationMemory(), build=load_verifier, judge=judge)
 
 
 def load_verifier(name: str, config: VerifierConfig, tools: VerifierTools) -> Verifier | None:
-    """The verification of that name: a template's, ours, or the user's own by entry point. ConfigError: bad options."""
+    """The verifier of that name: a template's, a built-in one, or an entry point's; None where there is none.
+    ConfigError: bad options."""
     name, config = templates.apply_template(name, config)
     try:
         module = registry.load_extension("verifiers", name)
@@ -55,7 +67,8 @@ def load_verifier(name: str, config: VerifierConfig, tools: VerifierTools) -> Ve
 
 
 def select_file_criteria(criteria: CompletionCriteria) -> CompletionCriteria | None:
-    """As much of it as looks at files, for a tree whose agent has spoken long ago; None: it looks at words only."""
+    """The part of the criteria that looks at files, for a merged tree whose agent is gone; None where all of it looks
+    at words."""
     if criteria.verification_method is not VerificationMethod.MULTI_STAGE:
         return criteria if criteria.verification_method is VerificationMethod.EXTERNAL else None
     options = parse_options(multi_stage.MULTI_STAGE_METHOD, multi_stage.MultiStageOptions, criteria.verification_config)
@@ -65,7 +78,7 @@ def select_file_criteria(criteria: CompletionCriteria) -> CompletionCriteria | N
 
 
 def is_judge_needed(criteria: CompletionCriteria) -> bool:
-    """Whether a judge is asked, where there is one."""
+    """Whether these criteria ask a judge, where one is configured."""
     if criteria.verification_method is not VerificationMethod.MULTI_STAGE:
         return criteria.verification_method is VerificationMethod.SEMANTIC
     stages = parse_options(
@@ -75,7 +88,7 @@ def is_judge_needed(criteria: CompletionCriteria) -> bool:
 
 
 def find_criteria_problems(criteria: CompletionCriteria) -> tuple[str, ...]:
-    """What is wrong with criteria, before any agent has worked for them."""
+    """What is wrong with criteria, found before an agent works for them."""
     return tuple(_iter_problems(criteria))
 
 

@@ -62,8 +62,8 @@ def command(
     from ralph.app import paths as places
     from ralph.app.agents import choice
     from ralph.app.pipeline import stages
+    from ralph.app.pipeline.context import ExecuteRequest
     from ralph.app.pipeline.execute import execute_tasks
-    from ralph.app.pipeline.task_run import ExecuteRequest
     from ralph.app.session import Callbacks
     from ralph.config.sources import load_settings
 
@@ -88,7 +88,7 @@ def command(
             request,
             here,
             variables=os.environ,
-            wishes=Callbacks(on_signal=board.handle_signal),
+            callbacks=Callbacks(on_signal=board.handle_signal),
             watchers_of=board.make_watchers,
         )
     finally:

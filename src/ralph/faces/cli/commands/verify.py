@@ -58,7 +58,7 @@ def verify_task_command(task: str, agent: "Role | None", message: str | None, as
         here,
         settings,
         variables=os.environ,
-        wishes=Callbacks(on_signal=announce_shutdown),
+        callbacks=Callbacks(on_signal=announce_shutdown),
         task=task,
         roles=roles,
         message=said,

@@ -1,0 +1,141 @@
+"""What the tasks of one `ralph execute` run with: things all of them share, and things of each alone."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from ralph.app.paths import Paths
+from ralph.app.pipeline.budget import SharedBudget
+from ralph.app.pipeline.task_board import StoredTaskBoard
+from ralph.app.pipeline.task_inbox import TaskInbox
+from ralph.app.pipeline.task_processes import TaskProcesses
+from ralph.app.session import Session
+from ralph.config.schema import Settings
+from ralph.engine.event_log import EventLog
+from ralph.engine.inbox import SignalInbox
+from ralph.model.board import Entry
+from ralph.model.errors import MachineError
+from ralph.model.ports import Processes, Watcher
+from ralph.model.spec import ROLES, Role, Task
+from ralph.stores import sqlite
+from ralph.stores.attempts import AttemptStore
+from ralph.stores.runs import RunStore
+from ralph.stores.tasks import TaskStore
+from ralph.workspaces.git import Git
+from ralph.workspaces.worktree import Worktrees, locate_worktree
+
+KIND = "execute"
+
+
+class ExecuteRequest(Struct, frozen=True, kw_only=True):
+    """Which tasks, how many at once, and which stages of them. Limits are in the settings."""
+
+    settings: Settings
+    tasks: tuple[str, ...] = ()  # empty: all that are open
+    jobs: int = 1
+    stages: tuple[Role, ...] = ROLES
+    resume: bool = False
+    target: str = ""  # empty: the branch that is checked out
+
+    @property
+    def lands(self) -> bool:
+        """Whether a task that passes these stages is merged: a subset ends before that."""
+        return self.stages[-1] == ROLES[-1]
+
+
+class PipelineContext(Struct, frozen=True, kw_only=True):
+    """What all tasks of one `ralph execute` share."""
+
+    request: ExecuteRequest
+    paths: Paths
+    variables: Mapping[str, str]  # of the user
+    git_program: str
+    target: str  # the branch to land on
+    signals: SignalInbox
+    budget: SharedBudget
+    deadline: float | None  # on the monotonic clock
+    watchers_of: Callable[[str], Sequence[Watcher]]  # those of one task
+    sibling_guardians: set[int]  # the guardians of all tasks
+    landing_lock: threading.Lock  # one at a time: what is merged must have been verified merged
+    database_file: sqlite.DatabaseFile  # of the board
+
+    def open_worktrees(self, processes: Processes) -> Worktrees:
+        git_folder = os.path.dirname(self.paths.state)
+        git = Git(self.git_program, self.paths.root, environment=self.variables, processes=processes, common=git_folder)
+        return Worktrees(git.with_identity(), self.paths.root, git_folder)
+
+
+class TaskContext(Struct, frozen=True, kw_only=True):
+    """What one task runs with; each has its own database connection, guardian and inbox."""
+
+    pipeline: PipelineContext
+    entry: Entry  # as it was claimed
+    board: StoredTaskBoard
+    tasks: TaskStore
+    session: Session
+    processes: TaskProcesses  # those of the session
+
+    @property
+    def task(self) -> Task:
+        return self.entry.task
+
+    @property
+    def request(self) -> ExecuteRequest:
+        return self.pipeline.request
+
+    @property
+    def settings(self) -> Settings:
+        return self.pipeline.request.settings
+
+
+@contextmanager
+def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskContext]:
+    paths, task, run = pipeline.paths, entry.task.id, entry.worker
+    os.makedirs(paths.run_dir(run), exist_ok=True)
+    database = sqlite.open_database(paths.database)
+    polled = sqlite.open_database(paths.database, shared=True)  # by every thread that verifies for the task
+    task_wishes, run_wishes = TaskStore(polled), RunStore(polled)
+    inbox = TaskInbox(
+        pipeline.signals, lambda: task_wishes.has_wish(task, "cancel") or run_wishes.has_wish(run, "cancel")
+    )
+    processes = TaskProcesses(inbox, pipeline.sibling_guardians)
+    event_log, tasks = EventLog(paths.run_dir(run)), TaskStore(database)
+    session = Session(
+        run=run,
+        kind=KIND,
+        agent_name=pipeline.request.settings.agent.command,
+        task=task,
+        paths=paths,
+        task_folder=locate_worktree(paths.root, task),
+        variables=pipeline.variables,
+        runs=RunStore(database),
+        attempts=AttemptStore(database),
+        inbox=inbox,
+        processes=processes,
+        watchers=(event_log, *pipeline.watchers_of(task)),
+    )
+    board = StoredTaskBoard(tasks, entry, budget=pipeline.budget, inbox=inbox)
+    try:
+        with pipeline.budget.join():
+            yield TaskContext(
+                pipeline=pipeline, entry=entry, board=board, tasks=tasks, session=session, processes=processes
+            )
+    finally:
+        processes.close()
+        inbox.close()
+        event_log.close()
+        database.close()
+        polled.close()
+
+
+@contextmanager
+def translate_disk_errors(paths: Paths) -> Iterator[None]:
+    """A full or broken disk is the machine's fault: MachineError, not a failed task."""
+    try:
+        with sqlite.translate_errors(paths.database):
+            yield
+    except OSError as error:
+        raise MachineError(f"{error.strerror}: {error.filename or paths.state}", "see `ralph doctor`") from error

@@ -1,0 +1,86 @@
+"""Which tasks `ralph execute` works on, where each starts, and what is left of those that were asked for."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from ralph.app.pipeline.context import ExecuteRequest
+from ralph.app.runs.recovery import is_run_alive
+from ralph.app.session import make_run_id
+from ralph.core.tasks.task_rules import is_only_work_cancelled
+from ralph.model import board
+from ralph.model.board import Change, NoSuchTask, TaskCard
+from ralph.model.spec import ROLES, Role, Task
+from ralph.stores.runs import RunStore
+from ralph.stores.tasks import TaskStore
+
+
+class UntouchedTask(Struct, frozen=True):
+    """A task that was asked for and that nobody worked on."""
+
+    task: str
+    why: str
+    blocked: bool = False
+
+
+def select_tasks(request: ExecuteRequest, tasks: TaskStore) -> tuple[str, ...]:
+    """The named tasks, or all but those a user cancelled: these come back only by name."""
+    cards = {card.id: card for card in tasks.list_cards()}
+    if unknown := [name for name in request.tasks if name not in cards]:
+        raise NoSuchTask(f"no task {unknown[0]!r}", "see `ralph task list`")
+    given_up = {
+        name
+        for name, card in cards.items()
+        if card.status == "cancelled" and not is_only_work_cancelled(tasks.get(name).task)
+    }
+    return request.tasks or tuple(name for name in cards if name not in given_up)
+
+
+def first_stage(request: ExecuteRequest, task: Task) -> Role | None:
+    """The stage a task starts with; None: where it stopped. A subset of stages starts anew unless it is resumed."""
+    roles = request.stages
+    return None if roles == ROLES or (request.resume and task.stage in roles) else roles[0]
+
+
+def reopen_tasks(wanted: Sequence[str], tasks: TaskStore, runs: RunStore) -> None:
+    """Make tasks that were cut off or cancelled claimable again."""
+    cards = {card.id: card for card in tasks.list_cards()}
+    for name in wanted:
+        if change := _reopening_change(cards[name], runs):
+            tasks.apply([change], f"resume/{make_run_id()}/{name}")
+
+
+def _reopening_change(card: TaskCard, runs: RunStore) -> Change | None:
+    if card.status == "cancelled":
+        return board.Reopened(card.id)
+    return board.Released(card.id) if _is_orphaned(card, runs) else None
+
+
+def _is_orphaned(card: TaskCard, runs: RunStore) -> bool:
+    record = runs.find_record(card.worker) if card.status == "in_progress" else None
+    return card.status == "in_progress" and (record is None or not is_run_alive(record))
+
+
+def list_untouched(
+    request: ExecuteRequest, tasks: TaskStore, claimed_ids: Collection[str]
+) -> tuple[UntouchedTask, ...]:
+    """What was asked for and is not done, though nobody worked on it."""
+    cards = {card.id: card for card in tasks.list_cards()}
+    asked = [cards[name] for name in request.tasks or cards if name not in claimed_ids]
+    given_up = () if request.tasks else ("cancelled",)
+    return tuple(_explain_untouched(card, cards) for card in asked if card.status not in ("done", *given_up))
+
+
+def _explain_untouched(card: TaskCard, cards: Mapping[str, TaskCard]) -> UntouchedTask:
+    needs = [need for need in card.needs if cards[need].status != "done"]
+    match card.status:
+        case "blocked":
+            return UntouchedTask(card.id, f"is blocked: `ralph task show {card.id}`", blocked=True)
+        case "in_progress" | "cancelled":
+            return UntouchedTask(
+                card.id, f"is {card.status.replace('_', ' ')}: `ralph execute --resume {card.id}` goes on"
+            )
+        case _ if needs:
+            return UntouchedTask(card.id, f"waits for {', '.join(needs)}")
+        case _:
+            return UntouchedTask(card.id, "was not begun")

@@ -1,0 +1,125 @@
+"""The workspace of a task, with real git: what is in it, and how it lands in its turn."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph.model.loop import Landed
+from ralph.model.spec import Task
+from ralph.workspaces.task_workspace import TaskWorkspace
+from support.quiet_inbox import QuietInbox
+from support.repository import RepositoryFixture, open_repository
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Iterator[RepositoryFixture]:
+    with open_repository(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def inbox() -> Iterator[QuietInbox]:
+    made = QuietInbox()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def turn() -> threading.Lock:
+    return threading.Lock()
+
+
+@pytest.fixture
+def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: threading.Lock, tmp_path: Path) -> TaskWorkspace:
+    task = Task("TASK-001", "s", "Sign in")
+    tree = repo.trees.open(task.id, "main")
+    index = str(tmp_path / "index")
+    return TaskWorkspace(task, repo.trees, tree, index=index, landing_lock=turn, inbox=inbox)
+
+
+def accept(folder: str) -> str:
+    return ""
+
+
+def test_its_diff_is_what_the_task_changed(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    assert workspace.diff() == ""
+    repo.commit("committed.txt", "one\n", at=workspace.folder)
+    Path(workspace.folder, "new.txt").write_text("two\n")
+    diff = workspace.diff()
+    assert "+one" in diff
+    assert "+two" in diff
+
+
+def test_its_tree_changes_with_its_files(workspace: TaskWorkspace) -> None:
+    before = workspace.tree()
+    Path(workspace.folder, "new.txt").write_text("two\n")
+    assert workspace.tree() not in ("", before)
+
+
+def test_what_an_agent_left_lying_about_lands_too(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    Path(workspace.folder, "left.txt").write_text("left\n")
+    landed = workspace.land(accept)
+    assert landed == Landed(done=True, commit=repo.run("rev-parse", "main"))
+    assert repo.run("show", "main:left.txt") == "left"
+    assert repo.run("log", "-1", "--format=%s", "main") == "ralph: TASK-001"
+
+
+def test_a_merge_is_named_after_branch_and_task(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    repo.commit("b.txt", "b\n")
+    assert workspace.land(accept).done
+    assert repo.run("log", "-1", "--format=%s", "main") == "Merge ralph/TASK-001: Sign in"
+
+
+def test_what_is_wrong_with_the_merged_tree_is_told(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    assert workspace.land(lambda folder: "tests fail") == Landed(done=False, red="tests fail")
+
+
+def test_a_conflict_is_told_by_its_files(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    repo.commit("a.txt", "mine\n", at=workspace.folder)
+    repo.commit("a.txt", "yours\n")
+    assert workspace.land(accept) == Landed(done=False, conflict="a.txt")
+
+
+def test_what_cannot_be_committed_does_not_land(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    repo.run("checkout", "--quiet", "--orphan", "astray", at=workspace.folder)
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    landed = workspace.land(accept)
+    assert (landed.done, landed.problem) == (
+        False,
+        "its work tree is on astray, which lacks what ralph/TASK-001 has",
+    )
+
+
+def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorkspace, turn: threading.Lock) -> None:
+    taken: list[bool] = []
+
+    def look(folder: str) -> str:
+        taken.append(turn.locked())
+        return ""
+
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    assert workspace.land(look).done
+    assert taken == [True]
+    assert not turn.locked()  # for the next one
+
+
+def test_who_waits_for_its_turn_to_land_still_hears_a_cancel(
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: threading.Lock, inbox: QuietInbox
+) -> None:
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    inbox.grace = 1.0
+    with turn:
+        assert workspace.land(accept) == Landed(done=False, problem="interrupted")
+        assert turn.locked()  # by whoever has it
+
+
+def test_what_has_landed_is_removed_and_nothing_else(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    assert not workspace.remove_if_landed()
+    assert workspace.land(accept).done
+    assert workspace.remove_if_landed()
+    assert not Path(workspace.folder).exists()
