@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from ralph.app import wiring
 from ralph.app.paths import Paths
-from ralph.app.run.loop import RunRequest, read_prompt
+from ralph.app.run.loop import RunRequest, list_permitted_checks, read_prompt
 from ralph.config.schema import Settings
 from ralph.core.prompt import compose_prompt
 from ralph.core.text.quantities import format_duration, pluralize
@@ -19,7 +19,7 @@ def describe_dry_run(
 ) -> str:
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
     settings = request.settings
-    checks = [guardrail.command for guardrail in settings.guardrails]
+    checks = list_permitted_checks(settings, places.folder)
     crew = wiring.resolve_agent(settings.agent, places.folder, variables, checks=checks)
     wiring.refuse_missing_scm(settings, places.folder, variables)
     done = earlier.iteration if earlier else 0

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.wiring import AgentCommand
@@ -105,11 +106,19 @@ def load_resumable_run(
 
 def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> AgentCommand:
     """The agent's command. What is missing is told before anything is written."""
-    checks = [guardrail.command for guardrail in settings.guardrails]
+    checks = list_permitted_checks(settings, paths.folder)
     command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks)
     wiring.refuse_unenforceable_budget(command, settings.budget_usd)
     wiring.refuse_missing_scm(settings, paths.folder, variables)
     return command
+
+
+def list_permitted_checks(settings: Settings, folder: str) -> list[str]:
+    """The guardrails; where there are none, the checks the repository itself suggests: an agent that may not run the
+    tests cannot fix them."""
+    if settings.guardrails:
+        return [guardrail.command for guardrail in settings.guardrails]
+    return [suggestion.command for suggestion in suggest_guardrails(folder)]
 
 
 def _build_effects(session: Session, request: RunRequest, command: AgentCommand) -> RunEffects:
