@@ -111,6 +111,21 @@ def test_words_before_the_last_tool_do_not_count() -> None:
     assert heard_of(START, said("DONE"), used("bash"), finish("stop")).text == ""
 
 
+def test_an_answer_in_parts_is_one_answer() -> None:
+    heard = heard_of(START, used("bash"), said("All is done."), said("<promise>X</promise>"), finish("stop"))
+    assert heard.text == "All is done.\n<promise>X</promise>"
+
+
+def test_an_answer_goes_on_over_steps_without_a_tool() -> None:
+    assert heard_of(START, said("a"), finish("unknown"), START, said("b"), finish("stop")).text == "a\nb"
+
+
+def test_a_new_answer_takes_the_place_of_one_that_was_closed() -> None:
+    first = (START, said("<promise>X</promise>"), finish("stop"))
+    assert heard_of(*first, START, said("not yet"), finish("stop")).text == "not yet"
+    assert heard_of(*first, START, finish("stop")).text == "<promise>X</promise>"
+
+
 def test_an_error_has_words_and_status() -> None:
     line = {"type": "error", "error": {"name": "APIError", "data": {"message": "slow down", "statusCode": 429}}}
     heard = heard_of(line)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.outcome import MAX_FINAL_TEXT_BYTES, classify_run, truncate_middle
+from ralph.core.outcome import MAX_FINAL_TEXT_BYTES, classify_run
 from ralph.model.command import CommandEnding, CommandExit
 from ralph.model.events import Usage
 from ralph.model.loop import RunOutcome
@@ -473,8 +473,3 @@ def test_a_long_text_keeps_head_and_tail(filler: str) -> None:
     assert len(kept.encode()) <= MAX_FINAL_TEXT_BYTES
     assert kept.startswith("<response>FIRST</response>\n")
     assert kept.endswith("\n<response>LAST</response>")
-
-
-@given(st.text(max_size=200))
-def test_a_short_text_is_kept_as_it_is(text: str) -> None:
-    assert truncate_middle(text) == text

@@ -12,7 +12,8 @@ from support.claimed import PROMISE, make_claim, make_tools
         (f"Done.\n<promise>{PROMISE}</promise>", False, True),
         (f"Done.\n<PROMISE>{PROMISE}</PROMISE>\n\n", False, True),
         (f"<promise>{PROMISE}</promise> is what I will say", False, False),
-        (f"```\n<promise>{PROMISE}</promise>\n```", False, False),
+        (f"```\nprint\n<promise>{PROMISE}</promise>\n```", False, False),
+        (f"Done:\n```\n<promise>{PROMISE}</promise>\n```", False, True),  # as the prompt shows it
         (f"<promise>{PROMISE.lower()}</promise>", False, False),
         ("<promise>WRONG_PROMISE</promise>", False, False),
         (PROMISE, False, False),

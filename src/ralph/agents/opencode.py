@@ -186,6 +186,7 @@ class OpencodeParser(RunTotals):
         super().__init__()
         self._plan = Plan()
         self._steps = 0
+        self._answered = False  # the text so far is an answer that was closed
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         found: list[AgentEvent] = []
@@ -197,10 +198,11 @@ class OpencodeParser(RunTotals):
         match line:
             case _StepStart(session):
                 self._steps += 1
+                self._answered = self._closing != "none"
                 self._closing, self._error, self._status = "none", "", None
                 return (Noted(f"session: {session}"),) if session and self._steps == 1 else ()
             case _Text(part):
-                self._text = part.text or self._text
+                self._add_text(part.text)
                 return (Said(part.text),) if part.text else ()
             case _Reasoning(part):
                 return (Said(part.text, thinking=True),) if part.text else ()
@@ -212,6 +214,12 @@ class OpencodeParser(RunTotals):
                 return self._fail_run(problem)
             case Unparsed():
                 return self._count_unparsed(line)
+
+    def _add_text(self, text: str) -> None:
+        """An answer comes in parts, each a paragraph of it."""
+        if text:
+            self._text = text if self._answered or not self._text else f"{self._text}\n{text}"
+            self._answered = False
 
     def _convert_tool_use(self, part: _ToolPart) -> Sequence[AgentEvent]:
         """A tool is told once, when it is over."""

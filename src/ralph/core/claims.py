@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from ralph.core.text.fences import classify_fenced_lines
 from ralph.model.loop import Reported
 
-_RESPONSE = re.compile(r"<response>(.*?)</response>", re.IGNORECASE | re.DOTALL)
-_PROMISE_LINE = re.compile(r"<promise>(.*)</promise>", re.IGNORECASE)
-_PROMISE = re.compile(r"<promise>(.+?)</promise>", re.IGNORECASE | re.DOTALL)
+MISPLACED_PROMISE_REASON = "You wrote the promise, but not alone on the last line: end your answer with it."
+_PROMISE_LINE = re.compile(r"<promise>((?:(?!</?promise>).)*)</promise>", re.IGNORECASE)
 
 
 def extract_response(text: str) -> str | None:
     """The content of the first `<response>` tag outside code fences; None without one."""
-    found = _RESPONSE.search("\n".join(_lines_outside_fences(text)))
-    return found.group(1).strip() if found else None
+    found = find_first_tag("response", "\n".join(_lines_outside_fences(text)))
+    return None if found is None else found.strip()
 
 
 def extract_promise(text: str) -> str | None:
@@ -28,8 +27,13 @@ def extract_promise(text: str) -> str | None:
 
 def extract_promise_loosely(text: str) -> str | None:
     """The first promise tag wherever it stands: the loose rule."""
-    found = _PROMISE.search(text)
-    return found.group(1).strip() if found else None
+    found = find_first_tag("promise", text, least=1)
+    return None if found is None else found.strip()
+
+
+def has_misplaced_promise(text: str) -> bool:
+    """Whether a promise was written, and not where it counts."""
+    return extract_promise(text) is None and bool(extract_promise_loosely(text))
 
 
 def find_completion_signal(signals: tuple[str, ...], expected: str, seen: Reported) -> str:
@@ -44,6 +48,16 @@ def find_completion_signal(signals: tuple[str, ...], expected: str, seen: Report
         if signal.startswith("file:") and signal[5:] in seen.present:
             return f"file {signal[5:]}"
     return ""
+
+
+def find_first_tag(name: str, text: str, least: int = 0) -> str | None:
+    """What the first opening tag that is closed has inside, of so many characters at least. Two searches: one lazy
+    pattern would take the square of a hostile text's length."""
+    opening = re.search(f"<{name}>", text, re.IGNORECASE)
+    if opening is None:
+        return None
+    closing = re.compile(f"</{name}>", re.IGNORECASE).search(text, opening.end() + least)
+    return None if closing is None else text[opening.end() : closing.start()]
 
 
 def _is_same_answer(answer: str | None, expected: str) -> bool:

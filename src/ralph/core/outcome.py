@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from ralph.core.answer import shorten_answer, unwrap_claim
 from ralph.model.command import CommandExit
 from ralph.model.loop import Reported, RunOutcome
 from ralph.model.ports import ParsedRun
@@ -145,7 +146,7 @@ def classify_run(heard: ParsedRun, exited: CommandExit, stderr: str) -> Reported
     verdict = _classify(heard, exited, stderr)
     return Reported(
         outcome=verdict.outcome,
-        text=truncate_middle(heard.text),
+        text=shorten_answer(unwrap_claim(heard.text), MAX_FINAL_TEXT_BYTES),
         detail=verdict.detail,
         cost_usd=heard.cost_usd,
         usage=heard.usage,
@@ -157,15 +158,6 @@ def classify_run(heard: ParsedRun, exited: CommandExit, stderr: str) -> Reported
         unparsed=heard.unparsed,
         lasting=verdict.lasting,
     )
-
-
-def truncate_middle(text: str) -> str:
-    """Its head and its tail, when it is longer than anyone needs."""
-    if len(text) * 4 <= MAX_FINAL_TEXT_BYTES or len(data := text.encode("utf-8", "replace")) <= MAX_FINAL_TEXT_BYTES:
-        return text
-    mark = "\n... [cut] ...\n"
-    half = (MAX_FINAL_TEXT_BYTES - len(mark)) // 2
-    return data[:half].decode("utf-8", "ignore") + mark + data[-half:].decode("utf-8", "ignore")
 
 
 def _classify(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification:

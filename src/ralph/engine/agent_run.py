@@ -121,7 +121,9 @@ class AgentRunner:
         heard = parser.summarize_run()
         if self._tree_keeper is not None and not _has_changed_nothing(heard):
             _warn_unsaved(self._tree_keeper.save_tree_after(call.iteration), call, watchers)
-        return classify_run(_read_answer_file(heard, papers.answer), exited, stderr)
+        if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
+            heard = _read_answer_file(heard, papers.answer)
+        return classify_run(heard, exited, stderr)
 
 
 def _has_changed_nothing(heard: ParsedRun) -> bool:

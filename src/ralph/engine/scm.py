@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ralph.core.claims import extract_response
+from ralph.core.commit_message import parse_commit_message
 from ralph.model.command import Command
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import Saved
@@ -138,11 +138,3 @@ class ScmRunner:
         )
         exited = self._processes.run(command, output.write, output.write)
         return ScmResult(exited.code, exited.error or output.text())
-
-
-def parse_commit_message(answer: str) -> str:
-    """The `<response>` tag's content, else the first non-empty line."""
-    tagged = extract_response(answer)
-    if tagged is not None:
-        return tagged
-    return next((line.strip() for line in answer.splitlines() if line.strip()), "")

@@ -48,7 +48,7 @@ def test_a_made_promise_and_a_passed_command_verify(tmp_path: Path) -> None:
         "<promise>WRONG_PROMISE</promise>",
         f"<promise>{PROMISE.lower()}</promise>",
         LOOSELY,
-        f"```\n<promise>{PROMISE}</promise>\n```",
+        f"```\nprint\n<promise>{PROMISE}</promise>\n```",
         PROMISE,
         "",
     ],

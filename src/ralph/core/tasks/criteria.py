@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.claims import extract_promise as promised
-from ralph.core.claims import extract_promise_loosely
+from ralph.core.answer import unwrap_claim
+from ralph.core.claims import extract_promise, extract_promise_loosely
 from ralph.model.spec import PROMISE_ALIASES, AgentDefaults, CompletionCriteria, Task, VerificationMethod
 
 _ACCEPTANCE_PLACEHOLDER = re.compile(r"\{\{\s*acceptance_criteria\s*\}\}")
@@ -49,12 +49,12 @@ def list_accepted_promises(promise: str) -> tuple[str, ...]:
 
 def is_promise_made(promise: str, output: str) -> bool:
     """Whether the agent's final message makes it: the strict rule."""
-    return promised(output) in list_accepted_promises(promise)
+    return extract_promise(unwrap_claim(output)) in list_accepted_promises(promise)
 
 
 def has_promise(output: str, loose: bool) -> bool:
     """Whether the message promises anything, which is then verified: a wrong promise fails with its reason."""
-    return bool(extract_promise_loosely(output) if loose else promised(output))
+    return bool(extract_promise_loosely(output) if loose else extract_promise(output))
 
 
 def expand_acceptance_criteria(wanted: str | Sequence[str], acceptance_criteria: Sequence[str]) -> tuple[str, ...]:

@@ -7,13 +7,17 @@ _PLAIN_BYTES = bytes(range(0x20, 0x7F)) + b"\t\n"
 
 # A string sequence (OSC, DCS, SOS, PM, APC) ends with its line at the latest: nothing below it can be hidden. No
 # part can run past the start of the next sequence, so hostile input costs no more than its length.
-_HIDDEN_PATTERN = (
+_ESCAPE_PATTERN = (
     "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\n\x80-\x9f]*(?:\x07|\x1b\\\\|\x9c)?"
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
     "|\x1b[ -/]*[0-~]?"  # every other escape, a lone one too
-    "|[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+)
+_HIDDEN_PATTERN = (
+    _ESCAPE_PATTERN
+    + "|[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
     "\ufff9-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
+_ESCAPE_STARTS = re.compile("[\x1b\x90-\x9f]")
 _LINE_BREAKS = ("\r\n", "\r", "\v", "\f", "\u2028", "\u2029")  # what overwrites a line elsewhere starts a new one here
 
 
@@ -29,6 +33,11 @@ def sanitize(text: str) -> str:
     """The text without anything a terminal would obey or not show; `\\n` and `\\t` stay."""
     unusual = _extract_unusual(text)
     return text if not unusual or unusual.isprintable() else _strip_hidden(text)
+
+
+def strip_escapes(text: str) -> str:
+    """The text without sequences for a terminal: colours, titles, links, cursor moves. All else stays."""
+    return re.sub(_ESCAPE_PATTERN, "", text) if _ESCAPE_STARTS.search(text) else text
 
 
 def count_cells(text: str) -> int:
