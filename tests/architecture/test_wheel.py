@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CARRIED = (
     "ralph/py.typed",
-    "ralph/stores/migrations/0001_runs.sql",
+    "ralph/stores/sqlite/migrations/0001_runs.sql",
     "ralph/app/setup/demo_files/script.yaml",
     "ralph/plugin/.claude-plugin/plugin.json",
     "ralph/plugin/.claude-plugin/marketplace.json",

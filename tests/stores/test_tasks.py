@@ -34,8 +34,8 @@ from ralph.model.board import (
 )
 from ralph.model.errors import CorruptState
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationAttempt, VerificationMethod
-from ralph.stores import sqlite
-from ralph.stores.tasks import TaskStore
+from ralph.stores.sqlite import database as sqlite
+from ralph.stores.sqlite.tasks import SqliteTaskStore
 from support.processes import wait_until
 
 CRITERIA = CompletionCriteria(
@@ -48,10 +48,10 @@ CRITERIA = CompletionCriteria(
 COMPLETION = TaskCompletionSpec("All endpoints need a token", ["tokens are checked"], coder=CRITERIA)
 CLAIMER = """
 import sys
-from ralph.stores import sqlite
-from ralph.stores.tasks import TaskStore
+from ralph.stores.sqlite import database as sqlite
+from ralph.stores.sqlite.tasks import SqliteTaskStore
 from ralph.model.board import TaskLanded, StagePassed
-tasks = TaskStore(sqlite.open_database(sys.argv[1]))
+tasks = SqliteTaskStore(sqlite.open_database(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
 while entry := tasks.claim(sys.argv[2]):
@@ -61,11 +61,11 @@ while entry := tasks.claim(sys.argv[2]):
 """
 WRITER = """
 import sys, time
-from ralph.stores import sqlite
-from ralph.stores.tasks import TaskStore
+from ralph.stores.sqlite import database as sqlite
+from ralph.stores.sqlite.tasks import SqliteTaskStore
 from ralph.model.board import Attempted, IterationBegun
 from ralph.model.spec import VerificationAttempt
-tasks = TaskStore(sqlite.open_database(sys.argv[1]))
+tasks = SqliteTaskStore(sqlite.open_database(sys.argv[1]))
 entry = tasks.claim("run-1") or tasks.get("T-1")
 number = entry.task.iteration
 print("ready", flush=True)
@@ -87,9 +87,9 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def tasks(path: str) -> Iterator[TaskStore]:
+def tasks(path: str) -> Iterator[SqliteTaskStore]:
     database = sqlite.open_database(path)
-    store = TaskStore(database)
+    store = SqliteTaskStore(database)
     store.specs.add_new(Spec(id="auth", title="Auth", text="Tokens everywhere."))
     yield store
     database.close()
@@ -99,12 +99,12 @@ def task(id_: str, *needs: str, priority: int = 2, spec: str = "auth") -> Task:
     return Task(id_, spec, f"Do {id_}", priority=priority, depends_on=needs, completion_spec=COMPLETION)
 
 
-def finish(tasks: TaskStore, id_: str) -> None:
+def finish(tasks: SqliteTaskStore, id_: str) -> None:
     assert tasks.claim("run-1", among=[id_])
     tasks.apply([StagePassed(id_, "coder"), TaskLanded(id_)], f"done:{id_}")
 
 
-def test_a_task_comes_back_as_it_was_put(tasks: TaskStore) -> None:  # 002-04
+def test_a_task_comes_back_as_it_was_put(tasks: SqliteTaskStore) -> None:  # 002-04
     new = Task("T-1", "auth", "Title", "Text", depends_on=(), metadata={"a": [1]}, completion_spec=COMPLETION)
     tasks.add_new([new, task("T-2", "T-1")])
     found = tasks.get("T-1").task
@@ -120,7 +120,7 @@ def test_a_task_comes_back_as_it_was_put(tasks: TaskStore) -> None:  # 002-04
         tasks.get("T-9")
 
 
-def test_completion_criteria_are_a_json_column(tasks: TaskStore, path: str) -> None:  # 002-04
+def test_completion_criteria_are_a_json_column(tasks: SqliteTaskStore, path: str) -> None:  # 002-04
     tasks.add_new([task("T-1"), Task("T-2", "auth", "From before")])
     rows = sqlite3.connect(path).execute(
         "SELECT json_extract(completion_spec, '$.coder.verification_method') FROM task ORDER BY id"
@@ -140,7 +140,7 @@ def test_a_database_from_before_gets_the_tables_and_keeps_its_runs(path: str) ->
     old.execute("PRAGMA user_version=2")
     old.close()
     database = sqlite.open_database(path)
-    assert TaskStore(database).list_cards() == []
+    assert SqliteTaskStore(database).list_cards() == []
     assert database.execute("SELECT id FROM run").fetchall() == [("r",)]
 
 
@@ -155,7 +155,9 @@ def test_a_database_from_before_gets_the_tables_and_keeps_its_runs(path: str) ->
         ([task("T-1"), task("T-1")], "there is a task 'T-1' already"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name_and_nothing_is_put(tasks: TaskStore, new: list[Task], told: str) -> None:
+def test_what_does_not_fit_is_refused_by_name_and_nothing_is_put(
+    tasks: SqliteTaskStore, new: list[Task], told: str
+) -> None:
     tasks.add_new([task("T-0")])
     with pytest.raises(InvalidInput, match=told) as refused:
         tasks.add_new([task("T-8"), *new], [Spec(id="other", title="Other")])
@@ -165,7 +167,7 @@ def test_what_does_not_fit_is_refused_by_name_and_nothing_is_put(tasks: TaskStor
         tasks.specs.get("other")
 
 
-def test_the_board_is_in_the_order_of_work(tasks: TaskStore) -> None:
+def test_the_board_is_in_the_order_of_work(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("low", priority=3), task("high", priority=1), task("usual", "high"), task("usual-too")])
     assert [(card.id, card.needs) for card in tasks.list_cards()] == [
         ("high", ()),
@@ -175,7 +177,7 @@ def test_the_board_is_in_the_order_of_work(tasks: TaskStore) -> None:
     ]
 
 
-def test_the_most_urgent_task_that_waits_for_nothing_is_claimed(tasks: TaskStore) -> None:
+def test_the_most_urgent_task_that_waits_for_nothing_is_claimed(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("first", "last", priority=0), task("last", priority=9), task("next", priority=5)])
     taken = [tasks.claim("run-1"), tasks.claim("run-1"), tasks.claim("run-1")]
     assert [entry and entry.task.id for entry in taken] == ["next", "last", None]
@@ -190,13 +192,13 @@ def test_the_most_urgent_task_that_waits_for_nothing_is_claimed(tasks: TaskStore
     )
 
 
-def test_a_dependency_that_was_given_up_does_not_count_as_done(tasks: TaskStore) -> None:  # §3-14
+def test_a_dependency_that_was_given_up_does_not_count_as_done(tasks: SqliteTaskStore) -> None:  # §3-14
     tasks.add_new([task("T-1"), task("T-2", "T-1")])
     tasks.apply([Cancelled("T-1")], "cancel")
     assert tasks.claim("run-1") is None
 
 
-def test_a_claim_can_be_narrowed(tasks: TaskStore) -> None:
+def test_a_claim_can_be_narrowed(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("T-1"), task("T-2"), task("T-3")])
     assert tasks.claim("run-1", among=["T-9"]) is None
     found = tasks.claim("run-1", among=["T-2", "T-3"], besides=["T-2"], stage=lambda task: "reviewer")
@@ -204,7 +206,7 @@ def test_a_claim_can_be_narrowed(tasks: TaskStore) -> None:
     assert (found.task.id, found.task.stage) == ("T-3", "reviewer")
 
 
-def test_a_repeat_with_the_same_key_is_harmless(tasks: TaskStore) -> None:
+def test_a_repeat_with_the_same_key_is_harmless(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("T-1")])
     tasks.claim("run-1")
     failed: list[Change] = [
@@ -221,7 +223,7 @@ def test_a_repeat_with_the_same_key_is_harmless(tasks: TaskStore) -> None:
     assert len(tasks.history.list_attempts("T-1")) == 1  # all or nothing
 
 
-def test_only_who_holds_a_task_may_change_it(tasks: TaskStore) -> None:
+def test_only_who_holds_a_task_may_change_it(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("T-1")])
     tasks.claim("run-1")
     tasks.apply([TakenOver("T-1", "run-2", "run-1")], "over")
@@ -231,7 +233,7 @@ def test_only_who_holds_a_task_may_change_it(tasks: TaskStore) -> None:
     assert (tasks.get("T-1").branch, tasks.get("T-1").target) == ("b", "main")
 
 
-def test_attempts_are_kept_whole_and_in_order(tasks: TaskStore) -> None:  # 002-18, 000-22
+def test_attempts_are_kept_whole_and_in_order(tasks: SqliteTaskStore) -> None:  # 002-18, 000-22
     tasks.add_new([task("T-1")])
     made = [
         VerificationAttempt(
@@ -255,7 +257,7 @@ def test_attempts_are_kept_whole_and_in_order(tasks: TaskStore) -> None:  # 002-
     assert tasks.history.list_attempts("T-1", agent="coder", last=2) == made[1:3]
 
 
-def test_every_iteration_is_logged_with_its_cost(tasks: TaskStore) -> None:  # 000-16, 000-22
+def test_every_iteration_is_logged_with_its_cost(tasks: SqliteTaskStore) -> None:  # 000-16, 000-22
     tasks.add_new([task("T-1")])
     ended = IterationEnded(
         task="T-1",
@@ -308,7 +310,7 @@ def test_every_iteration_is_logged_with_its_cost(tasks: TaskStore) -> None:  # 0
     ]
 
 
-def test_spending_is_summed_by_task_and_by_run(tasks: TaskStore) -> None:  # 000-22
+def test_spending_is_summed_by_task_and_by_run(tasks: SqliteTaskStore) -> None:  # 000-22
     tasks.add_new([task("T-1"), task("T-2")])
     tasks.apply(
         [
@@ -351,7 +353,7 @@ def test_spending_is_summed_by_task_and_by_run(tasks: TaskStore) -> None:  # 000
     assert tasks.history.sum_for_run("run-2").cost_usd is None
 
 
-def test_history_tells_how_many_iterations_it_took(tasks: TaskStore) -> None:  # 002-26
+def test_history_tells_how_many_iterations_it_took(tasks: SqliteTaskStore) -> None:  # 002-26
     tasks.add_new([task("T-1")])
     seen = [(1, False, "coder"), (2, True, "coder"), (4, True, "coder"), (3, True, "qa")]
     for n, verified, agent in seen:
@@ -370,7 +372,7 @@ def test_history_tells_how_many_iterations_it_took(tasks: TaskStore) -> None:  #
     assert tasks.history.list_iterations_to_pass("coder", last=1) == [4]
 
 
-def test_edited_dependencies_are_checked(tasks: TaskStore) -> None:
+def test_edited_dependencies_are_checked(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("T-1"), task("T-2", "T-1"), task("T-3", "T-2")])
     with pytest.raises(InvalidInput, match="T-1 → T-3 → T-2 → T-1"):
         tasks.apply([Edited(task="T-1", depends_on=("T-3",))], "a")
@@ -381,7 +383,7 @@ def test_edited_dependencies_are_checked(tasks: TaskStore) -> None:
     assert tasks.get("T-3").task.depends_on == ("T-1",)
 
 
-def test_what_others_need_or_work_on_is_not_deleted(tasks: TaskStore) -> None:
+def test_what_others_need_or_work_on_is_not_deleted(tasks: SqliteTaskStore) -> None:
     tasks.add_new([task("T-1"), task("T-2", "T-1")])
     with pytest.raises(InvalidInput, match="needed by T-2"):
         tasks.delete("T-1")
@@ -393,7 +395,7 @@ def test_what_others_need_or_work_on_is_not_deleted(tasks: TaskStore) -> None:
         tasks.delete("T-2")
 
 
-def test_a_wish_is_for_the_worker_of_the_day(tasks: TaskStore) -> None:  # 000-18
+def test_a_wish_is_for_the_worker_of_the_day(tasks: SqliteTaskStore) -> None:  # 000-18
     tasks.add_new([task("T-1")])
     tasks.claim("run-1")
     tasks.add_wish("T-1", "cancel")
@@ -404,7 +406,7 @@ def test_a_wish_is_for_the_worker_of_the_day(tasks: TaskStore) -> None:  # 000-1
     assert not tasks.has_wish("T-1", "cancel")
 
 
-def test_specs_are_kept_and_edited(tasks: TaskStore) -> None:
+def test_specs_are_kept_and_edited(tasks: SqliteTaskStore) -> None:
     with pytest.raises(InvalidInput, match="there is a spec 'auth' already"):
         tasks.specs.add_new(Spec(id="auth", title="Again"))
     tasks.specs.edit("auth", text="New text")
@@ -419,7 +421,7 @@ def test_specs_are_kept_and_edited(tasks: TaskStore) -> None:
     assert "ralph spec create gone" in missing.value.hint
 
 
-def test_a_damaged_record_is_told_not_dumped(tasks: TaskStore, path: str) -> None:
+def test_a_damaged_record_is_told_not_dumped(tasks: SqliteTaskStore, path: str) -> None:
     tasks.add_new([task("T-1")])
     other = sqlite3.connect(path)
     other.execute("UPDATE task SET completion_spec='{\"outcome\": 3}'")
@@ -429,7 +431,7 @@ def test_a_damaged_record_is_told_not_dumped(tasks: TaskStore, path: str) -> Non
     assert [card.id for card in tasks.list_cards()] == ["T-1"]
 
 
-def test_the_database_itself_allows_no_worker_without_work(tasks: TaskStore, path: str) -> None:  # §3-15
+def test_the_database_itself_allows_no_worker_without_work(tasks: SqliteTaskStore, path: str) -> None:  # §3-15
     tasks.add_new([task("T-1")])
     other = sqlite3.connect(path)
     for change in ("status='in_progress'", "worker='me'", "status='finished'", "stage='boss'"):
@@ -446,7 +448,7 @@ def started(script: str, *words: str) -> subprocess.Popen[str]:
     return child
 
 
-def test_processes_that_claim_at_once_share_the_work(tasks: TaskStore, path: str) -> None:
+def test_processes_that_claim_at_once_share_the_work(tasks: SqliteTaskStore, path: str) -> None:
     count = 60
     tasks.add_new([task(f"T-{n}", *([f"T-{n - 1}"] if n % 3 == 2 else []), priority=n % 4) for n in range(count)])
     workers = [started(CLAIMER, path, f"run-{n}") for n in range(3)]
@@ -459,13 +461,13 @@ def test_processes_that_claim_at_once_share_the_work(tasks: TaskStore, path: str
     assert {card.status for card in tasks.list_cards()} == {"done"}
 
 
-def test_a_claim_waits_for_who_came_first(tasks: TaskStore, path: str) -> None:
+def test_a_claim_waits_for_who_came_first(tasks: SqliteTaskStore, path: str) -> None:
     tasks.add_new([task("T-1"), task("T-2")])
     first = sqlite3.connect(path, isolation_level=None)
     first.execute("BEGIN IMMEDIATE")
     first.execute("UPDATE task SET status='in_progress', worker='run-1' WHERE id='T-1'")
     with ThreadPoolExecutor() as pool:
-        second = pool.submit(lambda: TaskStore(sqlite.open_database(path)).claim("run-2"))
+        second = pool.submit(lambda: SqliteTaskStore(sqlite.open_database(path)).claim("run-2"))
         time.sleep(0.3)
         first.execute("COMMIT")
         claimed = second.result(30)
@@ -473,12 +475,12 @@ def test_a_claim_waits_for_who_came_first(tasks: TaskStore, path: str) -> None:
     assert claimed.task.id == "T-2"
 
 
-def has_iterated(tasks: TaskStore, enough: int) -> bool:
+def has_iterated(tasks: SqliteTaskStore, enough: int) -> bool:
     return tasks.get("T-1").task.iteration > enough
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_time_leaves_whole_changes_and_a_task_to_go_on_with(tasks: TaskStore, path: str) -> None:
+def test_a_kill_at_any_time_leaves_whole_changes_and_a_task_to_go_on_with(tasks: SqliteTaskStore, path: str) -> None:
     tasks.add_new([task("T-1")])
     for round_ in range(5):
         enough = tasks.get("T-1").task.iteration + 3
@@ -496,7 +498,7 @@ def test_a_kill_at_any_time_leaves_whole_changes_and_a_task_to_go_on_with(tasks:
 
 
 @pytest.mark.slow
-def test_ten_thousand_tasks_are_listed_and_claimed_in_no_time(tasks: TaskStore) -> None:
+def test_ten_thousand_tasks_are_listed_and_claimed_in_no_time(tasks: SqliteTaskStore) -> None:
     needs = [(f"T-{n - 1}",) if n % 3 == 2 else () for n in range(10_000)]
     tasks.add_new([task(f"T-{n}", *needs[n], priority=n % 5) for n in range(10_000)])
 

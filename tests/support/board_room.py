@@ -10,11 +10,11 @@ from ralph.app import paths as places
 from ralph.engine.event_log import EventLog
 from ralph.model.board import Blocked, Cancelled, Change, IterationBegun, Spec, StageEntered, StagePassed, TaskLanded
 from ralph.model.events import Event
+from ralph.model.runs import NewRun, RunOwner
 from ralph.model.spec import ROLES, CompletionCriteria, Role, Task, TaskCompletionSpec, VerificationMethod
+from ralph.model.store_ports import RunStore, TaskStore
 from ralph.process.identity import identify_process
-from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, RunOwner, RunStore
-from ralph.stores.tasks import TaskStore
+from support.stores import connect
 
 
 def make_criteria(task: str) -> TaskCompletionSpec:
@@ -43,12 +43,12 @@ class BoardFixture:
     @property
     def tasks(self) -> TaskStore:
         """With a connection of its own: whoever watches has another one."""
-        return TaskStore(sqlite.open_database(self.places.database))
+        return connect(self.places.database).tasks
 
     @property
     def runs(self) -> RunStore:
         """The same for runs."""
-        return RunStore(sqlite.open_database(self.places.database))
+        return connect(self.places.database).runs
 
     def put(self, *titles: str, spec: str = "auth") -> None:
         """TASK-001 and so on."""

@@ -3,15 +3,17 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.runs.recovery import clean_up_lost_runs
+from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
 from ralph.core import environment
 from ralph.core.step import Rules
@@ -25,14 +27,13 @@ from ralph.engine.journal import Journal, replay_journal
 from ralph.model.errors import Busy, MachineError
 from ralph.model.loop import Decision, Fact, LoopState, Stop
 from ralph.model.ports import Inbox, Processes, TreeKeeper, Watcher
+from ralph.model.runs import NewRun, RunOwner
+from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
 from ralph.process.identity import ProcessIdentity, identify_process, identify_self, is_alive
 from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
-from ralph.stores import sqlite
-from ralph.stores.attempts import AttemptStore
-from ralph.stores.runs import NewRun, RunOwner, RunStore
 from ralph.workspaces.snapshots import Snapshots
 
 _StateT = TypeVar("_StateT")
@@ -181,13 +182,14 @@ def open_session(
     """For as long as the block lasts: the place locked, leftovers of the dead ended, inbox, guardian and event log
     there, the parent told. `run` is one to go on with; `spares_children`: runs that an agent starts may outlive it."""
     run = run or make_run_id()
-    with lock_and_open(paths, lock, run) as (runs, attempts):
+    with lock_and_open(paths, lock, run) as stores:
+        runs, attempts = stores.runs, stores.attempts
         event_log = _open_event_log(paths, run)
         inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), callbacks.on_signal)
         spared = (lambda: _list_spared_pids(attempts, run)) if spares_children else None
         supervisor = Supervisor(inbox, guardian, on_tick=callbacks.on_tick, spared=spared)
         try:
-            _register_with_parent(run, identify_owner(supervisor.guardian_pid), variables)
+            _register_with_parent(run, identify_owner(supervisor.guardian_pid), paths, variables)
             yield Session(
                 run=run,
                 kind=kind,
@@ -209,8 +211,8 @@ def open_session(
 
 
 @contextmanager
-def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[tuple[RunStore, AttemptStore]]:
-    """The database, with the place locked for this run and the leftovers of dead runs ended."""
+def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[Stores]:
+    """What is remembered, with the place locked for this run and the leftovers of dead runs ended."""
     _refuse_non_utf8(paths.folder)
     lock = WorkTreeLock(lock_path)
     try:
@@ -223,9 +225,9 @@ def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[tuple[RunS
             "see `ralph status`; end it with `ralph cancel`",
         )
     try:
-        with sqlite.translate_errors(paths.database):
-            database = sqlite.open_database(paths.database)
-            yield clean_up_lost_runs(database), AttemptStore(database)
+        with open_stores(paths) as stores:
+            clean_up_lost_runs(stores)
+            yield stores
     finally:
         lock.release()
 
@@ -249,26 +251,15 @@ def find_parent_run(variables: Mapping[str, str]) -> str | None:
     return variables.get("RALPH_RUN_ID") or None
 
 
-def _register_with_parent(run: str, owner: RunOwner, variables: Mapping[str, str]) -> None:
+def _register_with_parent(run: str, owner: RunOwner, paths: Paths, variables: Mapping[str, str]) -> None:
     """In the parent's own database, so that it waits for us; one that cannot be written is not our business."""
     parent, state = find_parent_run(variables), variables.get("RALPH_STATE", "")
-    path = os.path.join(state, "ralph.db")
-    if parent and os.path.exists(path):
-        try:
-            database = sqlite.open_database(path)
-            AttemptStore(database).add_child(
-                ChildRun(
-                    parent=parent,
-                    run=run,
-                    pid=owner.pid,
-                    ticks=owner.ticks,
-                    boot=owner.boot,
-                    guardian=owner.guardian,
-                )
-            )
-            database.close()
-        except MachineError:
-            pass
+    if not parent or not state:
+        return
+    child = ChildRun(parent=parent, run=run, pid=owner.pid, ticks=owner.ticks, boot=owner.boot, guardian=owner.guardian)
+    with suppress(MachineError), open_existing_stores(replace(paths, state=state)) as stores:
+        if stores is not None:
+            stores.attempts.add_child(child)
 
 
 def _refuse_non_utf8(folder: str) -> None:

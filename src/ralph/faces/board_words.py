@@ -12,7 +12,7 @@ from ralph.model.board import TaskCard
 if TYPE_CHECKING:
     from ralph.app.board.active import ActiveTask
     from ralph.app.board.view import BoardView, WorkerSlot
-    from ralph.stores.runs import RunRecord
+    from ralph.model.runs import RunRecord
 
 CardTone = Literal["running", "ready", "waiting", "trouble", "done", "cancelled"]
 

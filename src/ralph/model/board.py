@@ -122,6 +122,14 @@ class CostRecorded(Struct, frozen=True, tag="Spent", kw_only=True):
     run: str = ""
 
 
+class Spending(Struct, frozen=True):
+    """What went into something."""
+
+    cost_usd: float | None  # None: nobody said
+    input_tokens: int
+    output_tokens: int
+
+
 class StagePassed(Struct, frozen=True, tag=True):
     """The promise of the current stage was verified."""
 
@@ -227,6 +235,14 @@ class NoSuchSpec(RalphError):
     """No spec of that name."""
 
     code = "no_such_spec"
+
+
+def build_unknown_spec_error(id_: str) -> NoSuchSpec:
+    return NoSuchSpec(f"no spec {id_!r}", suggest_spec_fix(id_))
+
+
+def suggest_spec_fix(id_: str) -> str:
+    return f"make it with `ralph spec create {id_}`; see `ralph spec list`"
 
 
 class Problem(Struct, frozen=True):

@@ -31,6 +31,10 @@ class MachineError(RalphError):
     code = "environment"
 
 
+class StateBusy(MachineError):
+    """Another program holds what ralph remembers; the same may work a moment later."""
+
+
 class UnknownExtension(RalphError):
     """No agent, gate or store of that name."""
 

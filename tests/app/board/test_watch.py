@@ -17,7 +17,7 @@ from ralph.config.schema import Settings
 from ralph.model.board import CostRecorded as Paid
 from ralph.model.board import GaveUp, NoSuchTask, StageEntered, StagePassed
 from ralph.model.errors import CorruptState
-from ralph.stores import sqlite
+from ralph.stores.sqlite import database as sqlite
 from support.board_room import BoardFixture, list_slot_names
 
 

@@ -32,10 +32,9 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
+from ralph.model.runs import NewRun, RunOwner
 from ralph.model.spec import Role, Task
-from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, RunOwner, RunStore
-from ralph.stores.task_history import TaskHistory
+from support.stores import connect
 
 PLANS = (
     StagePlan(role="coder", promise="C", limit=15),
@@ -89,8 +88,8 @@ class Lives:
     """Runs of one task, journalled as the kernel does."""
 
     def __init__(self, folder: Path) -> None:
-        database = sqlite.open_database(str(folder / "ralph.db"))
-        self.runs, self.history = RunStore(database), TaskHistory(database)
+        stores = connect(str(folder / "ralph.db"))
+        self.runs, self.history = stores.runs, stores.tasks.history
         self._count = 0
 
     def lived(self, facts: Sequence[Fact], life: TaskPlan = BEGINNING, signal: str = "received SIGTERM") -> TaskPlan:

@@ -47,9 +47,10 @@ from ralph.model.loop import (
     Wait,
     Waited,
 )
+from ralph.model.runs import NewRun, RunOwner
 from ralph.process.identity import identify_self
-from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, RunOwner, RunStore
+from ralph.stores.sqlite import database as sqlite
+from support.stores import connect
 from support.stories import make_approval, make_story
 
 FIRST = RunAgent(Brief(iteration=1, limit=10))
@@ -77,7 +78,7 @@ class Office:
         self.git("init", "-q", "-b", "main")
         self.places = places.find_paths(str(folder))
         Path(self.places.state).mkdir()
-        self.runs = RunStore(sqlite.open_database(self.places.database))
+        self.runs = connect(self.places.database).runs
 
     def git(self, *words: str, **variables: str) -> str:
         argv = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost", *words]
@@ -463,7 +464,7 @@ def test_without_git_nothing_is_said_of_trees(office: Office, tmp_path: Path) ->
 
 def test_outside_git_there_is_a_receipt_all_the_same(tmp_path: Path) -> None:
     here = places.find_paths(str(tmp_path))
-    runs = RunStore(sqlite.open_database(here.database))
+    runs = connect(here.database).runs
     runs.begin(
         NewRun(id="r", kind="run", folder=str(tmp_path), agent="claude", request=b"{}", owner=GONE, started_at=1000.0)
     )

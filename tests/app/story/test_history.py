@@ -31,8 +31,8 @@ from ralph.model.loop import (
     Wait,
     Waited,
 )
-from ralph.stores import sqlite
-from ralph.stores.runs import NewRun, RunOwner, RunStore
+from ralph.model.runs import NewRun, RunOwner
+from support.stores import connect
 
 Rows = list[tuple[Observation, Decision]]
 BRIEF = Brief(iteration=1, limit=15, role="implement", story="US-001", tasks="before")
@@ -50,7 +50,7 @@ class Past:
         (folder / ".git/HEAD").touch()
         self.places = places.find_paths(str(folder))
         Path(self.places.state).mkdir()
-        self.runs = RunStore(sqlite.open_database(self.places.database))
+        self.runs = connect(self.places.database).runs
         self._count = 0
 
     def loop(self, *rows: tuple[Observation, Decision], folder: str = "ralph", skip_review: bool = False) -> None:

@@ -15,24 +15,23 @@ from ralph.faces.cli import main
 from ralph.faces.cli.pages.active_loops import format_age, render_loops_text
 from ralph.faces.cli.specflow import SPECFLOW_COMMANDS, render_usage, translate_command
 from ralph.model.board import IterationBegun, Spec, StagePassed
+from ralph.model.runs import NewRun, RunOwner
 from ralph.model.spec import Task
 from ralph.process.identity import identify_self
-from ralph.stores.runs import NewRun, RunOwner, RunStore
-from ralph.stores.sqlite import open_database
+from support.stores import connect
 
 LOOP = """
 import sys, time
 from ralph.model.board import Cancelled, IterationBegun
 from ralph.process.identity import identify_self
-from ralph.stores.runs import RunOwner, NewRun, RunStore
-from ralph.stores.sqlite import open_database
-from ralph.stores.tasks import TaskStore
-database = open_database(sys.argv[1])
+from ralph.model.runs import NewRun, RunOwner
+from ralph.stores.sqlite.stores import connect_stores
+stores = connect_stores(sys.argv[1])
 me = identify_self()
 owner = RunOwner(pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=0, guardian_ticks=0)
 run = dict(id="run-1", kind="execute", folder="", agent="claude", request=b"", owner=owner, started_at=time.time())
-RunStore(database).begin(NewRun(**run))
-tasks = TaskStore(database)
+stores.runs.begin(NewRun(**run))
+tasks = stores.tasks
 tasks.claim("run-1", among=["TASK-001"])
 for number in (1, 2, 3):
     stage = dict(task="TASK-001", stage="coder", completion_promise="P", at=time.time() - 300)
@@ -87,9 +86,9 @@ def specflow(*words: str) -> int:
 def test_status_is_told_in_the_seeds_words(  # 000-17, 002-25
     loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
 ) -> None:
-    database, me = open_database(here.database), identify_self()
+    me = identify_self()
     keeper = RunOwner(pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=0, guardian_ticks=0)
-    RunStore(database).begin(
+    connect(here.database).runs.begin(
         NewRun(id="run-2", kind="execute", folder="", agent="claude", request=b"", owner=keeper, started_at=time.time())
     )
     with open_board(here) as tasks:

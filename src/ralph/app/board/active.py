@@ -1,6 +1,5 @@
 """Use cases of running loops: which tasks are worked on, and how to end the work on one."""
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -8,17 +7,17 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from ralph.app.board.tasks import open_board
+from ralph.app.board.tasks import open_stores_with_task
 from ralph.app.paths import Paths
 from ralph.app.runs.recovery import is_run_alive
+from ralph.app.stores import open_existing_stores, open_stores
 from ralph.core.tasks.task_rules import CANCELLED_RUN_GONE, LOOP_KEY, format_status, suggest_command
-from ralph.model.board import Cancelled, Entry, NoSuchTask, TaskCard
+from ralph.model.board import Cancelled, Entry, TaskCard
 from ralph.model.errors import RalphError
+from ralph.model.runs import RunRecord
 from ralph.model.spec import AGENT_DEFAULTS, Role
+from ralph.model.store_ports import RunStore, TaskStore
 from ralph.process.lock import find_lock_holder
-from ralph.stores.runs import RunRecord, RunStore
-from ralph.stores.sqlite import open_database
-from ralph.stores.tasks import TaskStore
 
 TASK_CANCEL_TIMEOUT_SECONDS = 2.0
 _POLL_SECONDS = 0.02
@@ -52,33 +51,35 @@ class RunNotResponding(RalphError):
 
 def list_active_tasks(places: Paths) -> list[ActiveTask]:
     """All tasks in progress, the most urgent first. Looking creates nothing."""
-    if not os.path.exists(places.database):
-        return []
-    with open_board(places) as tasks:
-        active = [card.id for card in tasks.list_cards() if card.status == "in_progress"]
-        entries = [tasks.get(id_) for id_ in active]
-        alive = _find_living_workers(places, {entry.worker for entry in entries})
+    with open_existing_stores(places) as stores:
+        if stores is None:
+            return []
+        active = [card.id for card in stores.tasks.list_cards() if card.status == "in_progress"]
+        entries = [stores.tasks.get(id_) for id_ in active]
+        alive = _find_living_workers(places, stores.runs, {entry.worker for entry in entries})
         return [build_active_task(entry, alive[entry.worker]) for entry in entries]
 
 
 def find_orphaned_tasks(places: Paths, cards: Iterable[TaskCard]) -> frozenset[str]:
     """Those in progress whose run is gone."""
     working = [card for card in cards if card.status == "in_progress"]
-    alive = _find_living_workers(places, {card.worker for card in working}) if working else {}
+    if not working:
+        return frozenset()
+    with open_stores(places) as stores:
+        alive = _find_living_workers(places, stores.runs, {card.worker for card in working})
     return frozenset(card.id for card in working if not alive[card.worker])
 
 
 def cancel_task(places: Paths, id_: str, patience: float = TASK_CANCEL_TIMEOUT_SECONDS) -> ActiveTask:
     """End the work on a task and see that it ends: a wish for the run that works on it. Its work stays."""
-    if not os.path.exists(places.database):
-        raise NoSuchTask(f"no task {id_!r}: there are none here yet", "make one with `ralph task create`")
-    with open_board(places) as tasks:
+    with open_stores_with_task(places, id_) as stores:
+        tasks = stores.tasks
         entry = tasks.get(id_)
         if entry.task.status != "in_progress":
             raise TaskNotRunning(
                 f"no Ralph loop runs for {id_} (it is {format_status(entry.task.status)})", suggest_command(entry.task)
             )
-        loop = build_active_task(entry, _find_living_workers(places, {entry.worker})[entry.worker])
+        loop = build_active_task(entry, _find_living_workers(places, stores.runs, {entry.worker})[entry.worker])
         if not loop.alive:
             tasks.apply([Cancelled(id_, CANCELLED_RUN_GONE)], f"cancel:{uuid4()}", entry.worker)
             return loop
@@ -98,8 +99,7 @@ def _await_end(tasks: TaskStore, loop: ActiveTask, patience: float) -> ActiveTas
     raise RunNotResponding(what, f"the wish stays; or end the whole run: `ralph cancel {loop.worker}`")
 
 
-def _find_living_workers(places: Paths, workers: set[str]) -> Mapping[str, bool]:
-    runs = RunStore(open_database(places.database))
+def _find_living_workers(places: Paths, runs: RunStore, workers: set[str]) -> Mapping[str, bool]:
     return {worker: _is_working(places, worker, runs.find_record(worker)) for worker in workers}
 
 

@@ -1,6 +1,5 @@
 """Use cases of tasks: make, change, look at and delete them."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.paths import Paths
+from ralph.app.stores import has_stores, open_existing_stores, open_stores
 from ralph.config.schema import Settings
 from ralph.core.tasks.criteria import ApplicableCriteria
 from ralph.core.tasks.task_reading import MappingReader
@@ -23,14 +23,13 @@ from ralph.model.board import (
     NoSuchTask,
     Problem,
     Reopened,
+    Spending,
     TaskCard,
     TaskMove,
 )
 from ralph.model.errors import UsageError
 from ralph.model.spec import ROLES, Role, Task, TaskStatus, VerificationAttempt
-from ralph.stores import sqlite
-from ralph.stores.task_history import Spending
-from ralph.stores.tasks import TaskStore
+from ralph.model.store_ports import Stores, TaskStore
 
 if TYPE_CHECKING:
     from ralph.app.pipeline.stages import IterationLimit
@@ -65,23 +64,29 @@ class TaskEdit(Struct, frozen=True, kw_only=True):
 @contextmanager
 def open_board(places: Paths) -> Iterator[TaskStore]:
     """The tasks of this repository."""
-    with sqlite.translate_errors(places.database):
-        yield TaskStore(sqlite.open_database(places.database))
+    with open_stores(places) as stores:
+        yield stores.tasks
+
+
+@contextmanager
+def open_stores_with_task(places: Paths, task: str) -> Iterator[Stores]:
+    """For what is done with a task that must be there; looking for what cannot be there creates nothing."""
+    if not has_stores(places):
+        raise NoSuchTask(f"no task {task!r}: there are none here yet", "make one with `ralph task create`")
+    with open_stores(places) as stores:
+        yield stores
 
 
 def list_cards(places: Paths) -> list[TaskCard]:
     """Every task, the most urgent first. Looking creates nothing."""
-    if not os.path.exists(places.database):
-        return []
-    with open_board(places) as tasks:
-        return tasks.list_cards()
+    with open_existing_stores(places) as stores:
+        return [] if stores is None else stores.tasks.list_cards()
 
 
 def load_task_details(places: Paths, id_: str, settings: Settings = DEFAULT_SETTINGS) -> TaskDetails:
     """One task with everything; criteria and limits are those that will hold."""
-    _require_database(places, id_)
-    with open_board(places) as tasks:
-        return collect_task_details(tasks, id_, settings)
+    with open_stores_with_task(places, id_) as stores:
+        return collect_task_details(stores.tasks, id_, settings)
 
 
 def collect_task_details(tasks: TaskStore, id_: str, settings: Settings) -> TaskDetails:
@@ -111,8 +116,9 @@ def create_task(places: Paths, raw: Mapping[str, object], parent: str = "", wait
     task = read.task
     with open_board(places) as tasks:
         if parent:
-            needs = (*task.depends_on, *((tasks.get(parent).task.id,) if waits else ()))
-            metadata = {**task.metadata, "followup_of": tasks.get(parent).task.id}
+            followed = tasks.get(parent).task.id
+            needs = (*task.depends_on, *((followed,) if waits else ()))
+            metadata = {**task.metadata, "followup_of": followed}
             task = replace(task, depends_on=tuple(dict.fromkeys(needs)), metadata=metadata)
         tasks.add_new([task])
     return task
@@ -120,8 +126,8 @@ def create_task(places: Paths, raw: Mapping[str, object], parent: str = "", wait
 
 def edit_task(places: Paths, id_: str, wanted: TaskEdit) -> Entry:
     """Change what is asked for, or its status; all of it or nothing."""
-    _require_database(places, id_)
-    with open_board(places) as tasks:
+    with open_stores_with_task(places, id_) as stores:
+        tasks = stores.tasks
         changes = [*_editing_changes(tasks.get(id_).task, wanted), *_status_changes(tasks.get(id_).task, wanted)]
         if not changes:
             raise UsageError(f"nothing to change in task {id_!r}", "see `ralph task edit --help`")
@@ -131,8 +137,8 @@ def edit_task(places: Paths, id_: str, wanted: TaskEdit) -> Entry:
 
 def delete_task(places: Paths, id_: str, with_history: bool) -> Entry:
     """Gone, with its history; where there is some, only when that is meant. What it was."""
-    _require_database(places, id_)
-    with open_board(places) as tasks:
+    with open_stores_with_task(places, id_) as stores:
+        tasks = stores.tasks
         entry, tries = tasks.get(id_), tasks.history.list_attempts(id_)
         if tries and not with_history:
             what = f"task {id_!r} has {len(tries)} verification attempts on record"
@@ -177,9 +183,3 @@ def _status_changes(task: Task, wanted: TaskEdit) -> list[TaskMove]:
             raise UsageError(f"task {task.id!r} is in progress", suggest_command(task))
         case status:
             raise UsageError(f"only the pipeline makes a task {status}", f"`ralph execute {task.id}`")
-
-
-def _require_database(places: Paths, id_: str) -> None:
-    """Looking for what cannot be there creates nothing."""
-    if not os.path.exists(places.database):
-        raise NoSuchTask(f"no task {id_!r}: there are none here yet", "make one with `ralph task create`")

@@ -10,7 +10,7 @@ from uuid import uuid4
 from msgspec import Struct
 
 from ralph.app import registry
-from ralph.app.board.tasks import open_board
+from ralph.app.board.tasks import open_stores_with_task
 from ralph.app.paths import Paths
 from ralph.app.pipeline import stages
 from ralph.app.pipeline.stages import AgentContext
@@ -22,7 +22,7 @@ from ralph.config.schema import Settings
 from ralph.core.environment import build_gate_env, without_git_vars
 from ralph.core.tasks.task_rules import format_iso_time
 from ralph.engine.inbox import SignalInbox
-from ralph.model.board import Attempted, Entry, NoSuchTask
+from ralph.model.board import Attempted, Entry
 from ralph.model.spec import CompletionCriteria, Role, VerificationMethod
 from ralph.model.verdict import Claim, ClaimVerifier, Verdict
 from ralph.process.shell import find_program
@@ -68,9 +68,8 @@ def verify_task(
     message: str = "",
 ) -> list[StageFinding]:
     """Verify each stage as if its agent had just made its promise; every verdict is recorded as an attempt."""
-    if not os.path.exists(paths.database):
-        raise NoSuchTask(f"no task {task!r}: there are none here yet", "make one with `ralph task create`")
-    with open_board(paths) as tasks:
+    with open_stores_with_task(paths, task) as stores:
+        tasks = stores.tasks
         entry = tasks.get(task)
         if any(stages.is_judged(entry.task, role, settings) for role in roles):
             stages.require_judge(settings, paths.folder, variables)

@@ -8,8 +8,8 @@ from msgspec import Struct
 from ralph.app.board.active import ActiveTask
 from ralph.core.tasks.graph import find_blocked
 from ralph.model.board import TaskCard
+from ralph.model.runs import RunRecord
 from ralph.model.spec import ROLES, TaskStatus
-from ralph.stores.runs import RunRecord
 
 TODO_LANE, DONE_LANE = "todo", "done"
 LANES = (TODO_LANE, *ROLES, DONE_LANE)

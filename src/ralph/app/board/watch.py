@@ -1,9 +1,9 @@
 """Use case: watch the board. A look at one that has not changed costs next to nothing."""
 
 import os
-import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
@@ -13,11 +13,12 @@ from ralph.app.board.tasks import TaskDetails, collect_task_details
 from ralph.app.board.view import BoardState, BoardView, build_view
 from ralph.app.paths import Paths, read_branch
 from ralph.app.runs.recovery import is_run_alive
+from ralph.app.stores import friendly_errors, watch_changes
 from ralph.config.schema import Settings
 from ralph.model.board import NoSuchTask
-from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, RunStore
-from ralph.stores.tasks import TaskStore
+from ralph.model.errors import StateBusy
+from ralph.model.runs import RunRecord
+from ralph.model.store_ports import RunStore, Stores
 
 READ_PAUSE_FACTOR = 9  # a look at ten thousand tasks is followed by a pause so many times as long
 
@@ -41,8 +42,8 @@ class BoardReader:
     def __init__(self, places: Paths, spec: str = "") -> None:
         self._paths = places
         self._spec = spec
-        self._database: sqlite3.Connection | None = None
-        self._file_identity: tuple[int, int] | None = None
+        self._changes = watch_changes(places)
+        self._stores: Stores | None = None
         self._version = -1
         self._next_read_at = 0.0  # on the monotonic clock
         self._state = BoardState()
@@ -51,12 +52,8 @@ class BoardReader:
 
     def read_view(self) -> BoardView:
         """The very same view, unless something changed. A database that is busy is asked again the next time."""
-        try:
+        with suppress(StateBusy), friendly_errors(self._paths):
             self._refresh()
-        except sqlite3.DatabaseError as error:
-            if not sqlite.is_busy(error):
-                with sqlite.translate_errors(self._paths.database):
-                    raise
         alive = frozenset(
             run.id for run in self._state.runs if is_run_alive(run)
         )  # a killed one says no word of its end
@@ -67,50 +64,37 @@ class BoardReader:
 
     def load_task(self, id_: str, settings: Settings) -> TaskDetails:
         """All there is to tell about one."""
-        with sqlite.translate_errors(self._paths.database):
-            if self._database is None:
+        with friendly_errors(self._paths):
+            if self._stores is None:
                 raise NoSuchTask(f"no task {id_!r}: there are none here", "make one with `ralph task create`")
-            return collect_task_details(TaskStore(self._database), id_, settings)
+            return collect_task_details(self._stores.tasks, id_, settings)
 
     def close(self) -> None:
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        self._changes.close()
+        self._stores = None
 
     def _describe_place(self) -> str:
         branch = read_branch(self._paths)
         return os.path.basename(self._paths.root) + (f":{branch}" if branch else "")
 
     def _refresh(self) -> None:
-        if self._detect_replaced_file():
-            self.close()
+        before, self._stores = self._stores, None  # where this fails, what was open before is closed
+        stores = self._stores = self._changes.find_stores()
+        if stores is not before:
             self._state, self._version, self._next_read_at = BoardState(), -1, 0.0
-            self._database = sqlite.open_read_only(self._paths.database)
-        if self._database is None or time.monotonic() < self._next_read_at:
+        if stores is None or time.monotonic() < self._next_read_at:
             return
-        version = self._database.execute("PRAGMA data_version").fetchone()[0]
+        version = self._changes.read_version()
         if version != self._version:
             began = time.monotonic()
-            self._state = _read_state(self._database, self._spec)
+            self._state = _read_state(stores, self._spec)
             self._version = version
             self._next_read_at = began + (time.monotonic() - began) * (1 + READ_PAUSE_FACTOR)
 
-    def _detect_replaced_file(self) -> bool:
-        """Whether the file is another one than before, or was not there, or is not there any more."""
-        try:
-            found = os.stat(self._paths.database)
-            file = (found.st_dev, found.st_ino)
-        except OSError:
-            file = None
-        changed = file != self._file_identity or (file is not None and self._database is None)
-        self._file_identity = file
-        return changed
 
-
-def _read_state(database: sqlite3.Connection, spec: str) -> BoardState:
-    tasks, runs = TaskStore(database), RunStore(database)
-    database.execute("BEGIN")  # one state of the whole, whatever is written meanwhile
-    try:
+def _read_state(stores: Stores, spec: str) -> BoardState:
+    tasks, runs = stores.tasks, stores.runs
+    with stores.read_consistently():
         cards = [card for card in tasks.list_cards() if not spec or card.spec_id == spec]
         loops = [task_loops.build_active_task(tasks.get(card.id), alive=True) for card in cards if card.worker]
         active = runs.list_unfinished()
@@ -125,8 +109,6 @@ def _read_state(database: sqlite3.Connection, spec: str) -> BoardState:
             spent_usd=spent,
             began=began,
         )
-    finally:
-        database.execute("COMMIT")
 
 
 def _jobs_by_pid(runs: RunStore, active: Sequence[RunRecord]) -> Mapping[int, int]:

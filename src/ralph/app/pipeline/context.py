@@ -13,6 +13,7 @@ from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.session import Session
+from ralph.app.stores import friendly_errors, open_stores
 from ralph.config.schema import Settings
 from ralph.engine.event_log import EventLog
 from ralph.engine.inbox import SignalInbox
@@ -20,10 +21,7 @@ from ralph.model.board import Entry
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes, Watcher
 from ralph.model.spec import ROLES, Role, Task
-from ralph.stores import sqlite
-from ralph.stores.attempts import AttemptStore
-from ralph.stores.runs import RunStore
-from ralph.stores.tasks import TaskStore
+from ralph.model.store_ports import StateFile, TaskStore
 from ralph.workspaces.git import Git
 from ralph.workspaces.worktree import Worktrees, locate_worktree
 
@@ -60,7 +58,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     watchers_of: Callable[[str], Sequence[Watcher]]  # those of one task
     sibling_guardians: set[int]  # the guardians of all tasks
     landing_lock: threading.Lock  # one at a time: what is merged must have been verified merged
-    database_file: sqlite.DatabaseFile  # of the board
+    state_file: StateFile  # of the board
 
     def open_worktrees(self, processes: Processes) -> Worktrees:
         git_folder = os.path.dirname(self.paths.state)
@@ -95,47 +93,50 @@ class TaskContext(Struct, frozen=True, kw_only=True):
 def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskContext]:
     paths, task, run = pipeline.paths, entry.task.id, entry.worker
     os.makedirs(paths.run_dir(run), exist_ok=True)
-    database = sqlite.open_database(paths.database)
-    polled = sqlite.open_database(paths.database, shared=True)  # by every thread that verifies for the task
-    task_wishes, run_wishes = TaskStore(polled), RunStore(polled)
-    inbox = TaskInbox(
-        pipeline.signals, lambda: task_wishes.has_wish(task, "cancel") or run_wishes.has_wish(run, "cancel")
-    )
-    processes = TaskProcesses(inbox, pipeline.sibling_guardians)
-    event_log, tasks = EventLog(paths.run_dir(run)), TaskStore(database)
-    session = Session(
-        run=run,
-        kind=KIND,
-        agent_name=pipeline.request.settings.agent.command,
-        task=task,
-        paths=paths,
-        task_folder=locate_worktree(paths.root, task),
-        variables=pipeline.variables,
-        runs=RunStore(database),
-        attempts=AttemptStore(database),
-        inbox=inbox,
-        processes=processes,
-        watchers=(event_log, *pipeline.watchers_of(task)),
-    )
-    board = StoredTaskBoard(tasks, entry, budget=pipeline.budget, inbox=inbox)
-    try:
-        with pipeline.budget.join():
-            yield TaskContext(
-                pipeline=pipeline, entry=entry, board=board, tasks=tasks, session=session, processes=processes
-            )
-    finally:
-        processes.close()
-        inbox.close()
-        event_log.close()
-        database.close()
-        polled.close()
+    # `polled` is asked by every thread that verifies for the task.
+    with open_stores(paths) as stores, open_stores(paths, shared=True) as polled:
+        task_wishes, run_wishes = polled.tasks, polled.runs
+        inbox = TaskInbox(
+            pipeline.signals, lambda: task_wishes.has_wish(task, "cancel") or run_wishes.has_wish(run, "cancel")
+        )
+        processes = TaskProcesses(inbox, pipeline.sibling_guardians)
+        event_log = EventLog(paths.run_dir(run))
+        session = Session(
+            run=run,
+            kind=KIND,
+            agent_name=pipeline.request.settings.agent.command,
+            task=task,
+            paths=paths,
+            task_folder=locate_worktree(paths.root, task),
+            variables=pipeline.variables,
+            runs=stores.runs,
+            attempts=stores.attempts,
+            inbox=inbox,
+            processes=processes,
+            watchers=(event_log, *pipeline.watchers_of(task)),
+        )
+        board = StoredTaskBoard(stores.tasks, entry, budget=pipeline.budget, inbox=inbox)
+        try:
+            with pipeline.budget.join():
+                yield TaskContext(
+                    pipeline=pipeline,
+                    entry=entry,
+                    board=board,
+                    tasks=stores.tasks,
+                    session=session,
+                    processes=processes,
+                )
+        finally:
+            processes.close()
+            inbox.close()
+            event_log.close()
 
 
 @contextmanager
 def translate_disk_errors(paths: Paths) -> Iterator[None]:
     """A full or broken disk is the machine's fault: MachineError, not a failed task."""
     try:
-        with sqlite.translate_errors(paths.database):
+        with friendly_errors(paths):
             yield
     except OSError as error:
         raise MachineError(f"{error.strerror}: {error.filename or paths.state}", "see `ralph doctor`") from error

@@ -16,6 +16,7 @@ from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
 from ralph.app.pipeline.task_run import TaskEnding, run_task
 from ralph.app.session import Callbacks, lock_and_open, make_run_id
+from ralph.app.stores import open_stores
 from ralph.config.schema import Settings
 from ralph.core.environment import without_git_vars
 from ralph.engine.inbox import SignalInbox
@@ -23,11 +24,9 @@ from ralph.model import board
 from ralph.model.errors import MachineError
 from ralph.model.loop import Outcome
 from ralph.model.ports import Watcher
+from ralph.model.store_ports import Stores, TaskStore
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
-from ralph.stores import sqlite
-from ralph.stores.runs import RunStore
-from ralph.stores.tasks import TaskStore
 from ralph.workspaces.git import Git
 from ralph.workspaces.worktree import Worktree, Worktrees
 
@@ -72,12 +71,12 @@ def execute_tasks(
     if git_program is None or not paths.in_git:
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
     _require_agents(request, paths, variables)
-    with lock_and_open(paths, paths.execute_lock, KIND):
+    with lock_and_open(paths, paths.execute_lock, KIND) as stores:
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
         try:
             with _open_repository(git_program, paths, variables, signals) as git:
                 target = _resolve_target(request, git)
-                _remove_stale_worktrees(paths, git)
+                _remove_stale_worktrees(paths, git, stores.tasks)
             max_seconds = request.settings.max_time_seconds
             context = PipelineContext(
                 request=request,
@@ -91,9 +90,9 @@ def execute_tasks(
                 watchers_of=watchers_of,
                 sibling_guardians=set(),
                 landing_lock=threading.Lock(),
-                database_file=sqlite.identify_database(paths.database),
+                state_file=stores.file,
             )
-            return WorkerPool(context).run()
+            return WorkerPool(context).run(stores)
         finally:
             signals.close()
 
@@ -109,15 +108,13 @@ class WorkerPool:
         self._endings: list[TaskEnding] = []
         self._errors: list[BaseException] = []
 
-    def run(self) -> ExecuteReport:
+    def run(self, stores: Stores) -> ExecuteReport:
         """Until nothing can be claimed; an error of a worker is raised here, after all have ended."""
-        request = self._context.request
-        database = sqlite.open_database(self._context.paths.database)
-        tasks = TaskStore(database)
+        request, tasks = self._context.request, stores.tasks
         wanted = select_tasks(request, tasks)
         _require_judge(self._context, tasks, wanted)
         if request.resume:
-            reopen_tasks(wanted, tasks, RunStore(database))
+            reopen_tasks(wanted, tasks, stores.runs)
         workers = [
             threading.Thread(target=self._run_worker, args=(wanted,), name=f"worker-{n}")
             for n in range(min(request.jobs, max(1, len(wanted))))
@@ -134,13 +131,13 @@ class WorkerPool:
 
     def _run_worker(self, wanted: tuple[str, ...]) -> None:
         try:
-            tasks = TaskStore(sqlite.open_database(self._context.paths.database))
-            while (entry := self._claim_next(tasks, wanted)) is not None:
-                try:
-                    self._endings.append(run_task(self._context, entry))
-                finally:
-                    with self._lock:
-                        self._busy_count -= 1
+            with open_stores(self._context.paths) as stores:
+                while (entry := self._claim_next(stores.tasks, wanted)) is not None:
+                    try:
+                        self._endings.append(run_task(self._context, entry))
+                    finally:
+                        with self._lock:
+                            self._busy_count -= 1
         except BaseException as error:  # noqa: BLE001  # told by the main thread, which waits for all
             self._errors.append(error)
 
@@ -162,7 +159,7 @@ class WorkerPool:
     def _is_over(self) -> bool:
         left, deadline = self._context.budget.remaining_usd(), self._context.deadline
         late = deadline is not None and time.monotonic() >= deadline
-        return late or (left is not None and left <= 0) or self._context.database_file.is_gone
+        return late or (left is not None and left <= 0) or self._context.state_file.is_gone
 
 
 def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[str, str]) -> None:
@@ -208,10 +205,9 @@ def _resolve_target(request: ExecuteRequest, git: Git) -> str:
     return target
 
 
-def _remove_stale_worktrees(paths: Paths, git: Git) -> None:
+def _remove_stale_worktrees(paths: Paths, git: Git, tasks: TaskStore) -> None:
     """Remove work trees of done tasks whose run was killed before it could."""
     trees = Worktrees(git, paths.root, os.path.dirname(paths.state))
-    tasks = TaskStore(sqlite.open_database(paths.database))
     done = {card.id for card in tasks.list_cards() if card.status == "done"}
     for name in done.intersection(trees.list_tasks()):
         entry = tasks.get(name)

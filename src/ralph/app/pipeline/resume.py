@@ -27,8 +27,7 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
-from ralph.stores.runs import RunStore
-from ralph.stores.task_history import TaskHistory
+from ralph.model.store_ports import RunStore, TaskHistory
 
 # Not the work's own end. Only landing blocks: whoever opened it again wants that tried again. And what was complete
 # before it is begun again was cut off before the board heard of it.

@@ -11,8 +11,7 @@ from ralph.core.tasks.task_rules import is_only_work_cancelled
 from ralph.model import board
 from ralph.model.board import Change, NoSuchTask, TaskCard
 from ralph.model.spec import ROLES, Role, Task
-from ralph.stores.runs import RunStore
-from ralph.stores.tasks import TaskStore
+from ralph.model.store_ports import RunStore, TaskStore
 
 
 class UntouchedTask(Struct, frozen=True):

@@ -8,7 +8,7 @@ from ralph.core.tasks.stage_prompt import MAX_LISTED_ATTEMPTS
 from ralph.model.board import Change, Entry, Released
 from ralph.model.ports import Inbox
 from ralph.model.spec import Role, VerificationAttempt
-from ralph.stores.tasks import TaskStore
+from ralph.model.store_ports import TaskStore
 
 MAX_READ_ATTEMPTS = 10
 

@@ -22,6 +22,7 @@ from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
 from ralph.app.pipeline.verification import CriteriaVerifier
+from ralph.app.stores import open_stores
 from ralph.app.wiring import build_snapshots
 from ralph.core.policies.staged import MAX_ITERATIONS_REASON, PipelinePolicy, StagePlan
 from ralph.core.step import Rules
@@ -34,8 +35,6 @@ from ralph.model.errors import MachineError, RalphError
 from ralph.model.events import Noted, RunEnded, Warned
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.spec import ROLES
-from ralph.stores import sqlite
-from ralph.stores.tasks import TaskStore
 from ralph.workspaces.task_workspace import TaskWorkspace
 
 
@@ -198,12 +197,12 @@ def _abort(context: TaskContext, error: RalphError) -> TaskEnding:
 def _release(pipeline: PipelineContext, entry: Entry, error: MachineError) -> TaskEnding:
     """Give the task back from a fresh connection; where that fails too, the ending says how to resume."""
     task, why = entry.task.id, f"{error.message}. {error.hint}"
-    if pipeline.database_file.is_gone:  # to open it would be to make another
+    if pipeline.state_file.is_gone:  # to open it would be to make another
         return TaskEnding(task, Outcome.FAILED, why)
     try:
-        with translate_disk_errors(pipeline.paths):
-            tasks = TaskStore(sqlite.open_database(pipeline.paths.database))
-            StoredTaskBoard(tasks, entry, budget=pipeline.budget, inbox=pipeline.signals).release_if_held("let go")
+        with translate_disk_errors(pipeline.paths), open_stores(pipeline.paths) as stores:
+            held = StoredTaskBoard(stores.tasks, entry, budget=pipeline.budget, inbox=pipeline.signals)
+            held.release_if_held("let go")
     except MachineError:
         why += f". It is left in progress: `ralph execute --resume {task}` goes on"
     return TaskEnding(task, Outcome.UNUSABLE, why)

@@ -11,7 +11,7 @@ from ralph.core.prompt import compose_prompt
 from ralph.core.text.quantities import format_duration, pluralize
 from ralph.core.text.secrets import redact, redact_argv
 from ralph.model.loop import Brief
-from ralph.stores.runs import RunRecord
+from ralph.model.runs import RunRecord
 
 
 def describe_dry_run(

@@ -10,6 +10,7 @@ from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
+from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
 from ralph.core import environment
@@ -18,10 +19,10 @@ from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.scm import ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.loop import Began, Resumed, Stop
+from ralph.model.runs import RunRecord
+from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
-from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, RunStore
 
 KIND = "run"
 MAX_PROMPT_CHARS = 64 << 20  # characters; an agent may put anything in the place of its prompt
@@ -95,8 +96,8 @@ def load_resumable_run(
     name: str, overrides: Callable[[Settings], Settings], paths: Paths
 ) -> tuple[RunRecord, RunRequest]:
     """A run that can go on, and what with: as it began, under the limits it had last, but for these changes."""
-    with sqlite.translate_errors(paths.database):
-        runs = RunStore(sqlite.open_database(paths.database))
+    with open_stores(paths) as stores:
+        runs = stores.runs
         record = _choose_run_to_resume(runs, name)
         request = msgspec.json.decode(runs.read_request(record.id), type=RunRequest)
         last = read_last_limits(runs.list_transitions(record.id))

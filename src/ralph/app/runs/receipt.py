@@ -10,11 +10,11 @@ from ralph.app.paths import Paths
 from ralph.app.runs.journal_reader import Iteration, Remark, read_journal
 from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots
 from ralph.app.runs.status import find_run
+from ralph.app.stores import open_existing_stores
 from ralph.model.errors import NoSuchRun
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import Limits, Outcome
-from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, RunStore
+from ralph.model.runs import RunRecord
 
 START_SECOND, NEVER_SECOND = 0, 1 << 62  # seconds at which no run goes on
 
@@ -49,9 +49,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: float) -> Receipt:
     """Of a run by its id or the beginning of it; of the newest without a name."""
-    with sqlite.translate_errors(places.database):
-        record = find_run(places, name)
-        rows = _read_rows(places, record.id)
+    record = find_run(places, name)
+    rows = _read_rows(places, record.id)
     book = read_journal(rows)
     snapshots = list_snapshots(places, record.id, len(rows) + 1, variables)  # no row makes more than one
     before, *iterations = _attach_snapshots(book.iterations, snapshots)
@@ -87,13 +86,10 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
 
 
 def _read_rows(places: Paths, run: str) -> list[tuple[bytes, bytes]]:
-    database = sqlite.open_existing(places.database)
-    if database is None:
-        raise NoSuchRun(f"run {run!r} is gone", "see `ralph status`")
-    try:
-        return RunStore(database).list_transitions(run)
-    finally:
-        database.close()
+    with open_existing_stores(places) as stores:
+        if stores is None:
+            raise NoSuchRun(f"run {run!r} is gone", "see `ralph status`")
+        return stores.runs.list_transitions(run)
 
 
 def _exit_code(record: RunRecord) -> int | None:

@@ -1,22 +1,22 @@
 """Use cases: what runs, how to end it, where its words are."""
 
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from ralph.app.paths import Paths
 from ralph.app.runs.recovery import is_run_alive, mark_lost_runs
+from ralph.app.stores import open_existing_stores
 from ralph.model.errors import NoSuchRun
-from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, RunStore
+from ralph.model.runs import RunRecord
+from ralph.model.store_ports import RunStore
 
 RUN_CANCEL_TIMEOUT_SECONDS = 15.0
 
 
 def list_recent_runs(places: Paths, count: int) -> Sequence[RunRecord]:
     """The newest runs. One whose process is gone is marked as lost."""
-    with sqlite.translate_errors(places.database):
-        runs = _open_runs(places)
+    with _open_runs(places) as runs:
         return () if runs is None else runs.list_latest(count)
 
 
@@ -30,9 +30,8 @@ def cancel_run(places: Paths, name: str) -> RunRecord:
             f"no active run {name!r}" if name and not chosen else "no run is active" if not active else "more than one"
         )
         raise NoSuchRun(what, f"active: {known}" if known else "see `ralph status`")
-    runs = _open_runs(places)
-    assert runs is not None
-    with sqlite.translate_errors(places.database):
+    with _open_runs(places) as runs:
+        assert runs is not None
         runs.add_wish(chosen[0].id, "cancel", time.time())
         return _await_end(runs, chosen[0])
 
@@ -48,8 +47,8 @@ def _await_end(runs: RunStore, record: RunRecord) -> RunRecord:
 
 def find_run(places: Paths, name: str) -> RunRecord:
     """A run by its id or the beginning of it; the newest without a name."""
-    runs = _open_runs(places)
-    record = None if runs is None else runs.find_record(name) if name else next(iter(runs.list_latest(1)), None)
+    with _open_runs(places) as runs:
+        record = None if runs is None else runs.find_record(name) if name else next(iter(runs.list_latest(1)), None)
     if record is None:
         what = f"no run {name!r}, or more than one begins so" if name else "there is no run yet"
         raise NoSuchRun(what, "see `ralph status`")
@@ -57,12 +56,14 @@ def find_run(places: Paths, name: str) -> RunRecord:
 
 
 def is_run_active(places: Paths, run: str) -> bool:
-    runs = _open_runs(places)
-    record = None if runs is None else runs.find_record(run)
+    with _open_runs(places) as runs:
+        record = None if runs is None else runs.find_record(run)
     return record is not None and record.ended_at is None and is_run_alive(record)
 
 
-def _open_runs(places: Paths) -> RunStore | None:
-    if not os.path.exists(places.database):
-        return None
-    return mark_lost_runs(sqlite.open_database(places.database))
+@contextmanager
+def _open_runs(places: Paths) -> Iterator[RunStore | None]:
+    with open_existing_stores(places) as stores:
+        if stores is not None:
+            mark_lost_runs(stores)
+        yield None if stores is None else stores.runs

@@ -1,6 +1,5 @@
 """What earlier loops on a list of stories left in their journals: work nobody judged, and what it took."""
 
-import os
 import time
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
@@ -9,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.app.stores import open_existing_stores
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.model.loop import (
     Brief,
@@ -23,9 +23,9 @@ from ralph.model.loop import (
     Survey,
     Surveyed,
 )
+from ralph.model.runs import RunRecord
+from ralph.model.store_ports import RunStore
 from ralph.model.story import StoryRules
-from ralph.stores import sqlite
-from ralph.stores.runs import RunRecord, RunStore
 
 KIND = "story"
 LIST_CLOSED_MARK = "put_away"  # a note on the last loop of a list: what comes after it is another list
@@ -53,13 +53,11 @@ def list_current_loops(runs: RunStore, folder: str) -> list[RunRecord]:
 
 def close_story_list(places: Paths, folder: str) -> None:
     """The folder gets a new list: what the loops before did does not concern it."""
-    if not os.path.exists(places.database):
-        return
-    database = sqlite.open_database(places.database)
-    runs = RunStore(database)
-    for loop in _list_loops(runs, folder)[:1]:
-        runs.add_wish(loop.id, LIST_CLOSED_MARK, time.time())
-    database.close()
+    with open_existing_stores(places) as stores:
+        if stores is None:
+            return
+        for loop in _list_loops(stores.runs, folder)[:1]:
+            stores.runs.add_wish(loop.id, LIST_CLOSED_MARK, time.time())
 
 
 def find_unjudged_iteration(runs: RunStore, folder: str) -> Brief | None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ralph.app import registry, wiring
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
+from ralph.app.stores import open_existing_stores
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
 from ralph.config.schema import AgentSettings
 from ralph.core import environment
@@ -28,8 +29,6 @@ from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
-from ralph.stores import sqlite
-from ralph.stores.runs import RunStore
 
 DEFAULT_ITERATIONS_PER_STORY = 3  # a story: one to write, one to review, and a little more
 
@@ -167,8 +166,8 @@ def estimate_iterations(place: StoryPaths, paths: Paths, skip_review: bool, limi
 
 
 def _average_iterations(paths: Paths, skip_review: bool) -> float | None:
-    database = sqlite.open_existing(paths.database)
-    return None if database is None else average_iterations(RunStore(database), skip_review)
+    with open_existing_stores(paths) as stores:
+        return None if stores is None else average_iterations(stores.runs, skip_review)
 
 
 def _refuse_double_start(place: StoryPaths) -> None:

@@ -4,13 +4,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.paths import Paths
+from ralph.app.stores import open_existing_stores
 from ralph.app.story.history import StoryAgentRun, list_current_loops, read_agent_runs
 from ralph.core.stories.review import AUTO_APPROVED_MARK, Story, is_story_done, parse_story_file
 from ralph.model.errors import ConfigError
 from ralph.model.story import StoryPaths
 from ralph.process.atomic_file import read_regular_file
-from ralph.stores import sqlite
-from ralph.stores.runs import RunStore
 
 
 class StoryLine(Struct, frozen=True, kw_only=True):
@@ -78,12 +77,11 @@ def _add_agent_run(line: StoryLine, effort: StoryAgentRun) -> StoryLine:
 
 def _read_all_agent_runs(place: StoryPaths, places: Paths) -> list[StoryAgentRun]:
     """Every agent run on these stories."""
-    database = sqlite.open_existing(places.database)
-    if database is None:
-        return []
-    runs = RunStore(database)
-    return [
-        effort
-        for loop in list_current_loops(runs, place.folder)
-        for effort in read_agent_runs(runs.list_transitions(loop.id))
-    ]
+    with open_existing_stores(places) as stores:
+        if stores is None:
+            return []
+        return [
+            effort
+            for loop in list_current_loops(stores.runs, place.folder)
+            for effort in read_agent_runs(stores.runs.list_transitions(loop.id))
+        ]

@@ -74,7 +74,7 @@ class Context:
 
 
 class MessageSink(Protocol):
-    """Where the loop tells what it does; `ralph.stores.bus.Bus` is one."""
+    """Where the loop tells what it does; `ralph.stores.bus.FileMessageBus` is one."""
 
     def post(self, kind: str, body: str, *, project_id: str = "", task_id: str = "") -> object: ...
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph.app.messages import MessageOrigin, post_message, read_messages
 from ralph.core.policies.done_file import COMPLETED_REASON, WAIT_EXIT_CODE
 from ralph.model.errors import RalphError
 from ralph.model.events import AgentEnded, Event, RunEnded
 from ralph.model.message import PROJECT_BUS_FILE, TASK_BUS_FILE, WAIT_MESSAGE_TYPE
 from ralph.model.supervised import AttemptRecord, TaskPaths
-from ralph.stores.bus import FileMessageBus
 
 
 class BusWatcher:
@@ -16,8 +16,8 @@ class BusWatcher:
 
     def __init__(self, place: TaskPaths) -> None:
         self._place = place
-        self._bus = FileMessageBus(Path(place.path(TASK_BUS_FILE)))
-        self._project_bus = FileMessageBus(Path(place.folder).parent / PROJECT_BUS_FILE)
+        self._bus = Path(place.path(TASK_BUS_FILE))
+        self._project_bus = Path(place.folder).parent / PROJECT_BUS_FILE
         self._attempt_id = ""
         self._last_seen_id: str | None = None
 
@@ -47,7 +47,7 @@ class BusWatcher:
     def read_wait_request(self) -> str:
         """Whether an agent asked on the bus not to be restarted."""
         try:
-            messages = self._bus.read(since=self._last_seen_id)
+            messages = read_messages(self._bus, since=self._last_seen_id, last=None)
         except RalphError:
             return ""
         asked = [m.body for m in messages if m.type.lower() == WAIT_MESSAGE_TYPE]
@@ -67,11 +67,9 @@ class BusWatcher:
             case _:
                 self._post("ERROR", event.why)
 
-    def _post(self, kind: str, body: str, bus: FileMessageBus | None = None) -> str | None:
-        place = self._place
+    def _post(self, kind: str, body: str, bus: Path | None = None) -> str | None:
+        origin = MessageOrigin(self._place.project, self._place.task, self._attempt_id)
         try:
-            return (bus or self._bus).post(
-                kind, body, project_id=place.project, task_id=place.task, run_id=self._attempt_id
-            )
+            return post_message(bus or self._bus, kind, body, origin)
         except RalphError:
             return None

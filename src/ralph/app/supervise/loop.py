@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.paths import Paths, find_paths
+from ralph.app.runs.run_info import write_run_info
 from ralph.app.session import Callbacks, Session, find_parent_run, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
@@ -21,7 +22,6 @@ from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.supervised import TASK_FILE, AttemptRecord, TaskPaths
 from ralph.process.spawner import GuardianHandle
-from ralph.stores import attempts
 
 KIND = "supervise"
 
@@ -93,7 +93,7 @@ def _run_loop(
 
     def record(attempt: AttemptRecord) -> None:
         session.attempts.save(attempt)
-        attempts.write_run_info(attempt, place.task, command.adapter, parent)
+        write_run_info(attempt, place.task, command.adapter, parent)
 
     def begun(attempt: AttemptRecord) -> None:
         marks.agent_started_at = attempt.started_at

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ralph.app.run.loop import RunRequest
     from ralph.config.schema import Settings
     from ralph.model.loop import Stop
-    from ralph.stores.runs import RunRecord
+    from ralph.model.runs import RunRecord
 
 _SETTINGS_KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",

@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ralph.stores.runs import RunRecord
+    from ralph.model.runs import RunRecord
 
 MAX_OFFERED_RUNS = 20
 

@@ -13,7 +13,7 @@ from ralph.core.text.quantities import format_duration, format_money
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ralph.stores.runs import RunRecord
+    from ralph.model.runs import RunRecord
 
 _OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
 ACTIVITY_LABELS = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}

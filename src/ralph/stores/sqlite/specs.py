@@ -4,12 +4,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable
 
-from ralph.model.board import InvalidInput, NoSuchSpec, Problem, Spec
-from ralph.stores.sqlite import read_by_name
-from ralph.stores.task_rows import transaction
+from ralph.model.board import InvalidInput, Problem, Spec, build_unknown_spec_error
+from ralph.stores.sqlite.database import read_by_name
+from ralph.stores.sqlite.task_rows import transaction
 
 
-class SpecStore:
+class SqliteSpecStore:
     """All specs of one repository. Every change is one committed transaction."""
 
     def __init__(self, database: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
@@ -54,11 +54,3 @@ class SpecStore:
         now = self._clock()
         rows = [(spec.id, spec.title, spec.text, now, now) for spec in specs]
         return self._database.executemany("INSERT OR IGNORE INTO spec VALUES(?, ?, ?, ?, ?)", rows).rowcount
-
-
-def build_unknown_spec_error(id_: str) -> NoSuchSpec:
-    return NoSuchSpec(f"no spec {id_!r}", suggest_spec_fix(id_))
-
-
-def suggest_spec_fix(id_: str) -> str:
-    return f"make it with `ralph spec create {id_}`; see `ralph spec list`"

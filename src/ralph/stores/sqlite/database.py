@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ralph.core.text.write_error import explain_write_error
-from ralph.model.errors import CorruptState, MachineError, StateGone
+from ralph.model.errors import CorruptState, MachineError, StateBusy, StateGone
 
 BUSY_TIMEOUT_MS = 10_000
 LOOP_BUSY_TIMEOUT_MS = (
@@ -105,11 +105,6 @@ def open_read_only(path: str) -> sqlite3.Connection | None:
     return _connect_read_only(path)
 
 
-def is_busy(error: sqlite3.DatabaseError) -> bool:
-    """Whether the same may work a moment later."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
 def _read_inode(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
@@ -183,5 +178,10 @@ def _translate_error(error: sqlite3.DatabaseError, path: str) -> CorruptState | 
     if isinstance(error, sqlite3.OperationalError) and "full" in text:
         return MachineError(f"the disk is full: {path}", "free some space, then try again; a run goes on with --resume")
     if isinstance(error, sqlite3.OperationalError):
-        return MachineError(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
+        kind = StateBusy if _is_busy(error) else MachineError
+        return kind(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
     return CorruptState(f"{path} is not a ralph database: {text}", f"to start anew: mv {path} {path}.broken")
+
+
+def _is_busy(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -3,23 +3,13 @@
 import sqlite3
 
 import msgspec
-from msgspec import Struct
 
-from ralph.model.board import Attempted, CostRecorded, HistoryNote, IterationEnded
+from ralph.model.board import Attempted, CostRecorded, HistoryNote, IterationEnded, Spending
 from ralph.model.spec import VerificationAttempt
 
 
-class Spending(Struct, frozen=True):
-    """What went into something."""
-
-    cost_usd: float | None  # None: nobody said
-    input_tokens: int
-    output_tokens: int
-
-
-class TaskHistory:
-    """Records are added by `Tasks.apply` and never changed, but for an iteration's: what is said of it once its promise
-    was looked at takes the place of what was said before."""
+class SqliteTaskHistory:
+    """Added to inside the transactions of `SqliteTaskStore.apply`."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database

@@ -3,38 +3,11 @@
 import sqlite3
 from collections.abc import Iterator
 
-from msgspec import Struct
 from msgspec.structs import astuple
 
 from ralph.model.ports import JournalRow
-from ralph.stores import sqlite
-
-
-class RunRecord(Struct, frozen=True, kw_only=True):
-    """One run as the database knows it, with the last line of its journal."""
-
-    id: str
-    kind: str
-    folder: str
-    agent: str
-    pid: int
-    ticks: int
-    boot: str
-    guardian: int
-    guardian_ticks: int
-    parent: str | None
-    task: str
-    started_at: float
-    ended_at: float | None
-    outcome: str | None
-    why: str | None
-    iteration: int
-    limit: int
-    cost_usd: float | None
-    doing: str
-    elapsed: float
-    changed_at: float
-
+from ralph.model.runs import NewRun, RunOwner, RunRecord
+from ralph.stores.sqlite.database import DatabaseFile, identify_connection, read_by_name, wait_longer
 
 _RECORD_QUERY = """
 SELECT run.id AS id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
@@ -46,36 +19,12 @@ FROM run LEFT JOIN transition last ON last.run = run.id
 """
 
 
-class NewRun(Struct, frozen=True, kw_only=True):
-    """What is known of a run before it starts."""
-
-    id: str
-    kind: str
-    folder: str
-    agent: str
-    request: bytes
-    owner: "RunOwner"
-    started_at: float
-    parent: str | None = None
-    task: str = ""
-
-
-class RunOwner(Struct, frozen=True, kw_only=True):
-    """The processes that run it: harness and guardian, by pid and start time."""
-
-    pid: int
-    ticks: int
-    boot: str
-    guardian: int
-    guardian_ticks: int
-
-
-class RunStore:
+class SqliteRunStore:
     """All runs of one repository. Every change is one committed transaction."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._database_file: sqlite.DatabaseFile | None = None  # of a run of our own
+        self._database_file: DatabaseFile | None = None  # of a run of our own
 
     def begin(self, run: NewRun) -> None:
         """On disk before anything of it starts."""
@@ -90,7 +39,7 @@ class RunStore:
             ),
         )
 
-    def take_over(self, run: str, keeper: RunOwner) -> None:
+    def take_over(self, run: str, owner: RunOwner) -> None:
         """A run goes on in this process; wishes about its last life are void."""
         self._take_ownership()
         with self._database:
@@ -98,7 +47,7 @@ class RunStore:
             self._database.execute(
                 "UPDATE run SET pid=?, ticks=?, boot=?, guardian=?, guardian_ticks=?,"
                 " ended_at=NULL, outcome=NULL, why=NULL WHERE id=?",
-                (*astuple(keeper), run),
+                (*astuple(owner), run),
             )
             self._database.execute("DELETE FROM wish WHERE run=?", (run,))
 
@@ -177,8 +126,8 @@ class RunStore:
 
     def _take_ownership(self) -> None:
         """It is a run of this process from now on."""
-        self._database_file = sqlite.identify_connection(self._database)
-        sqlite.wait_longer(self._database)
+        self._database_file = identify_connection(self._database)
+        wait_longer(self._database)
 
     def _select_records(self, rest: str, *values: object) -> Iterator[RunRecord]:
-        return (RunRecord(**row) for row in sqlite.read_by_name(self._database.execute(_RECORD_QUERY + rest, values)))
+        return (RunRecord(**row) for row in read_by_name(self._database.execute(_RECORD_QUERY + rest, values)))

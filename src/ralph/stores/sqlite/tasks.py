@@ -23,12 +23,13 @@ from ralph.model.board import (
     Problem,
     Spec,
     TaskCard,
+    suggest_spec_fix,
 )
 from ralph.model.spec import Role, Task
-from ralph.stores import task_rows
-from ralph.stores.specs import SpecStore, suggest_spec_fix
-from ralph.stores.task_history import TaskHistory
-from ralph.stores.task_rows import transaction
+from ralph.stores.sqlite import task_rows
+from ralph.stores.sqlite.specs import SqliteSpecStore
+from ralph.stores.sqlite.task_history import SqliteTaskHistory
+from ralph.stores.sqlite.task_rows import transaction
 
 _SEE_LIST_HINT = "see `ralph task list`"
 _READY_QUERY = """
@@ -40,14 +41,14 @@ ORDER BY priority, number LIMIT 1
 """
 
 
-class TaskStore:
+class SqliteTaskStore:
     """All tasks of one repository. A connection belongs to one thread: each worker opens its own."""
 
     def __init__(self, database: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
-        self.specs = SpecStore(database, clock)
-        self.history = TaskHistory(database)
+        self.specs = SqliteSpecStore(database, clock)
+        self.history = SqliteTaskHistory(database)
 
     def list_cards(self) -> list[TaskCard]:
         """Every task, the most urgent first."""
