@@ -3,14 +3,17 @@
 from importlib.machinery import PathFinder
 
 import ralph.agents
+from ralph.agents._cards import load_builtin_cards
 
 GENERIC_ADAPTER = "command"
 
 
 def resolve_adapter_name(command: str) -> str:
-    """`/usr/local/bin/claude` and `claude.exe` are claude; what no adapter is named after is any command."""
+    """`/usr/local/bin/claude` and `claude.exe` are claude; a program that no card names is any command."""
     name = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return name if name.isidentifier() and not name.startswith("_") and _has_adapter(name) else GENERIC_ADAPTER
+    if name.isidentifier() and not name.startswith("_") and _has_adapter(name):
+        return name
+    return next((adapter for adapter, card in load_builtin_cards().items() if name in card.programs), GENERIC_ADAPTER)
 
 
 def _has_adapter(name: str) -> bool:

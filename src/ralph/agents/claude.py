@@ -27,6 +27,8 @@ CARD = AgentCard(
         "--allowed-tools",
         "--permission-prompt-tool",
     ),
+    story_flags=("--dangerously-skip-permissions",),
+    plugin_flag="--plugin-dir",
     cost=True,
     tokens=True,
     session=True,

@@ -5,6 +5,7 @@ import importlib.util
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from ralph.model.agent_card import AgentCard
 from ralph.model.errors import UnknownExtension
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ def load_extension(kind: str, name: str) -> ModuleType:
     raise UnknownExtension(
         f"no {kind} named {name!r}; known: {', '.join(list_extensions(kind))}", "check the spelling in settings"
     )
+
+
+def load_agent_card(adapter: str) -> AgentCard:
+    """As its file says; someone else's adapter need not have one."""
+    card: AgentCard = getattr(load_extension("agents", adapter), "CARD", AgentCard(title=adapter))
+    return card
 
 
 def list_extensions(kind: str) -> list[str]:

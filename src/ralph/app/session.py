@@ -15,7 +15,6 @@ from ralph.app.paths import Paths
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
-from ralph.core import environment
 from ralph.core.step import Rules
 from ralph.core.text.write_error import explain_write_error
 from ralph.engine import kernel
@@ -95,7 +94,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def gate_environment(self) -> dict[str, str]:
-        return environment.build_gate_env(self.variables, self.run_variables)
+        return wiring.build_gate_variables(self.variables, self.run_variables)
 
     def prepare_agent(
         self, command: wiring.AgentCommand, settings: AgentSettings, *, folder: str, keep: TreeKeeper | None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
 from ralph.app.paths import Paths
 from ralph.config.schema import AgentSettings, Settings, split_flags
@@ -196,7 +197,12 @@ def build_agent_runner(
     keep: TreeKeeper | None = None,
 ) -> AgentRunner:
     its = environment.build_agent_env(
-        variables, own, agent=crew.adapter, passed=settings.pass_environment, extra=settings.environment
+        variables,
+        own,
+        card=registry.load_agent_card(crew.adapter),
+        cards=load_builtin_cards().values(),
+        passed=settings.pass_environment,
+        extra=settings.environment,
     )
     return AgentRunner(
         made,
@@ -219,6 +225,11 @@ def build_snapshots(
     return Snapshots(
         Git(git, tree.root, environment=variables, processes=processes), run, os.path.join(records, "snapshot.index")
     )
+
+
+def build_gate_variables(variables: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """What a check, or any other child that is no agent, gets."""
+    return environment.build_gate_env(variables, own, load_builtin_cards().values())
 
 
 def build_run_variables(run: str, task_folder: str, state: str) -> dict[str, str]:

@@ -27,6 +27,8 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     model_aliases: tuple[str, ...] = ("-m",)  # other spellings of that flag
     folder_flag: str = ""  # gives it one more folder to write to; empty: it has none
     permission_flags: tuple[str, ...] = ()  # where the user wrote one of these, ralph adds no permission of its own
+    story_flags: tuple[str, ...] = ()  # a story loop adds them where the user wrote no permission flag
+    plugin_flag: str = ""  # loads our plugin's hooks from a folder; empty: it cannot
     can_commit: bool = True  # in its default sandbox; False: only with the git folder among AgentOptions.folders
     # -- what it reports, and how we know
     streaming: bool = True  # reports what it does while it does it

@@ -8,6 +8,7 @@ from ralph.app.agents.detect import (
     GITIGNORE_LINES,
     detect_agent,
     find_missing_ignores,
+    list_detectable_agents,
     suggest_guardrails,
 )
 
@@ -36,6 +37,19 @@ def test_what_cannot_be_started_is_no_agent(tmp_path: Path) -> None:
     program(tmp_path, "claude", mode=0o644)
     (tmp_path / "codex").mkdir()
     assert detect_agent({"PATH": str(tmp_path)}) is None
+
+
+def test_agents_are_looked_for_in_the_order_of_their_cards() -> None:
+    names = list_detectable_agents()
+    assert names[:5] == ("claude", "codex", "amp", "gemini", "opencode")
+    assert not {"command", "scripted"} & set(names)
+
+
+def test_what_is_found_brings_its_card(tmp_path: Path) -> None:
+    program(tmp_path, "claude")
+    found = detect_agent({"PATH": str(tmp_path)})
+    assert found is not None
+    assert found.card.title == "Claude Code"
 
 
 MAKEFILE = """\

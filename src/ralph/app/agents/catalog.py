@@ -1,7 +1,6 @@
 """Use case: which agents there are, which of them are here, and what is known of each."""
 
 from collections.abc import Mapping
-from types import ModuleType
 
 from msgspec import Struct
 
@@ -32,17 +31,17 @@ def list_agents(folder: str, variables: Mapping[str, str]) -> tuple[KnownAgent, 
         return tuple(_describe_agent(name, folder, variables, processes) for name in registry.list_extensions("agents"))
 
 
-def read_capabilities(name: str, adapter: ModuleType) -> AgentCard:
-    """As its file tells them; someone else's adapter need not."""
-    found: AgentCard = getattr(adapter, "CARD", AgentCard(title=name))
-    return found
-
-
 def _describe_agent(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> KnownAgent:
     adapter = registry.load_extension("agents", name)
-    told = KnownAgent(
-        name=name, traits=read_capabilities(name, adapter), checkable=hasattr(adapter, "configure_endpoint")
-    )
-    path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_program(name, variables, folder) or ""
+    card = registry.load_agent_card(name)
+    path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_agent_program(name, card, folder, variables)
     version = read_version((path, "--version"), folder, variables, processes) if path else ""
-    return KnownAgent(name=told.name, traits=told.traits, checkable=told.checkable, path=path, version=version)
+    return KnownAgent(
+        name=name, traits=card, checkable=hasattr(adapter, "configure_endpoint"), path=path, version=version
+    )
+
+
+def find_agent_program(adapter: str, card: AgentCard, folder: str, variables: Mapping[str, str]) -> str:
+    """Where it is; empty: not on PATH."""
+    found = (find_program(name, variables, folder) for name in card.programs or (adapter,))
+    return next((path for path in found if path), "")

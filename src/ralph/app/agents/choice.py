@@ -30,7 +30,7 @@ def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str])
     if found is None:
         raise MachineError(
             "no coding agent is configured, and none was found on PATH",
-            f"install one ({', '.join(detect.DETECTABLE_AGENTS)}) or run `ralph init`",
+            f"install one ({', '.join(detect.list_detectable_agents())}) or run `ralph init`",
         )
     agent = replace(settings.agent, command=found.name)
     shown = " ".join((found.name, *redact_argv(agent.flags)))

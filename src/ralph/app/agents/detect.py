@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
+from ralph.agents._cards import load_builtin_cards
+from ralph.model.agent_card import AgentCard
 from ralph.process.shell import find_program
 
-DETECTABLE_AGENTS = ("claude", "codex", "amp", "gemini", "opencode")
 # what a repository should not keep of us
 GITIGNORE_LINES = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
 _MAX_FILE_CHARS = 1_000_000  # characters of a build file worth reading
@@ -19,8 +20,9 @@ _NPM_PLACEHOLDER = "no test specified"  # npm's own script that always fails
 class DetectedAgent(Struct, frozen=True):
     """A coding agent on PATH."""
 
-    name: str
+    name: str  # of its program
     path: str
+    card: AgentCard
 
 
 class SuggestedGuardrail(Struct, frozen=True):
@@ -32,9 +34,30 @@ class SuggestedGuardrail(Struct, frozen=True):
 
 
 def detect_agent(environment: Mapping[str, str], folder: str = ".") -> DetectedAgent | None:
-    """The first of AGENTS that can be started."""
-    found = ((name, find_program(name, environment, folder)) for name in DETECTABLE_AGENTS)
-    return next((DetectedAgent(name, path) for name, path in found if path), None)
+    """The first that can be started, in the order of their cards."""
+    for program, card in _list_detectable():
+        if path := find_program(program, environment, folder):
+            return DetectedAgent(program, path, card)
+    return None
+
+
+def list_detectable_agents() -> tuple[str, ...]:
+    """The programs that are looked for, in this order."""
+    return tuple(program for program, _ in _list_detectable())
+
+
+def suggest_installation() -> str:
+    """The command that installs the first of them."""
+    return next((card.install for _, card in _list_detectable() if card.install), "")
+
+
+def _list_detectable() -> list[tuple[str, AgentCard]]:
+    found = [(card.detect_order, name, card) for name, card in load_builtin_cards().items() if card.detect_order]
+    return [
+        (program, card)
+        for _, name, card in sorted(found, key=lambda each: each[:2])
+        for program in card.programs or (name,)
+    ]
 
 
 def suggest_guardrails(folder: str) -> tuple[SuggestedGuardrail, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ralph.agents._script import ScriptRun
 from ralph.app import registry, wiring
-from ralph.app.agents.catalog import COMMAND_ADAPTER, read_capabilities
+from ralph.app.agents.catalog import COMMAND_ADAPTER
 from ralph.config.schema import AgentSettings
 from ralph.core.environment import without_git_vars
 from ralph.devtools.server import ModelServer
@@ -52,7 +52,7 @@ class AgentUnderTest(Struct, frozen=True):
 
     @property
     def traits(self) -> AgentCard:
-        return read_capabilities(self.command.adapter, self.adapter)
+        return registry.load_agent_card(self.command.adapter)
 
     @property
     def is_free(self) -> bool:

@@ -18,8 +18,9 @@ from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
 from ralph.app.pipeline.verification import CriteriaVerifier
 from ralph.app.session import Callbacks
+from ralph.app.wiring import build_gate_variables
 from ralph.config.schema import Settings
-from ralph.core.environment import build_gate_env, without_git_vars
+from ralph.core.environment import without_git_vars
 from ralph.core.tasks.task_rules import format_iso_time
 from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Attempted, Entry
@@ -128,7 +129,7 @@ def _verify_stage(
         promise=criteria.promise,
         output=message or f"<promise>{criteria.promise}</promise>",
         folder=context.folder,
-        environment=build_gate_env(context.variables, context.run_variables),
+        environment=build_gate_variables(context.variables, context.run_variables),
         agent=role,
         outcome=spec.outcome if spec else "",
         acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),

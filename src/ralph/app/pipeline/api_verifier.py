@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, overload
 
 from ralph.app.pipeline.verification import build_tools, verify_claim
+from ralph.app.wiring import build_gate_variables
 from ralph.core.claims import extract_promise_loosely
-from ralph.core.environment import build_gate_env
 from ralph.core.tasks.contradictions import check_promise
 from ralph.core.tasks.criteria import is_promise_made, list_accepted_promises
 from ralph.model.ports import Processes
@@ -83,7 +83,7 @@ class PromiseVerifier:
             promise=criteria.promise,
             output=output,
             folder=os.path.abspath(worktree_path),
-            environment=build_gate_env(os.environ, {}),
+            environment=build_gate_variables(os.environ, {}),
             agent=str(context.get("agent", "")),
             outcome=str(context.get("outcome", "")),
             acceptance_criteria=tuple(map(str, wanted)) if isinstance(wanted, list | tuple) else (),

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.app.agents.detect import SuggestedGuardrail
-from ralph.core.environment import build_gate_env
+from ralph.app.wiring import build_gate_variables
 from ralph.core.text.check_output import find_why_it_cannot_run, summarize_output
 from ralph.model.command import Command
 from ralph.model.ports import Processes
@@ -34,7 +34,7 @@ class CheckTrial(Struct, frozen=True, kw_only=True):
 def try_check(command: str, folder: str, *, variables: Mapping[str, str], processes: Processes) -> CheckTrial:
     """As a guardrail would run it; what it left running is ended."""
     output = Excerpt(OUTPUT_BYTES, OUTPUT_BYTES)
-    environment = build_gate_env(variables, {})
+    environment = build_gate_variables(variables, {})
     argv = build_shell_argv(command, environment)
     asked = Command(argv=argv, environment=environment, cwd=folder, merged=True, timeout=TRIAL_SECONDS)
     exited = processes.run(asked, output.write, output.write)
@@ -57,7 +57,7 @@ def has_module(python: str, module: str, *, folder: str, variables: Mapping[str,
         return True
     code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module.split('.')[0]!r}) is None)"
     asked = Command(
-        argv=(program, "-c", code), environment=build_gate_env(variables, {}), cwd=folder, timeout=MODULE_SECONDS
+        argv=(program, "-c", code), environment=build_gate_variables(variables, {}), cwd=folder, timeout=MODULE_SECONDS
     )
     exited = processes.run(asked, len, len)
     return not (exited.ending == "exited" and exited.code == 1)

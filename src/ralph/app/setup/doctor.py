@@ -113,10 +113,8 @@ def _check_agent(patient: DoctorContext, settings: Settings) -> DoctorFinding:
     if not command:
         found = detect.detect_agent(patient.environment, patient.folder)
         if found is None:
-            known = ", ".join(detect.DETECTABLE_AGENTS)
-            return DoctorFinding(
-                "FAIL", f"no agent on PATH: none of {known}", "npm install -g @anthropic-ai/claude-code"
-            )
+            known = ", ".join(detect.list_detectable_agents())
+            return DoctorFinding("FAIL", f"no agent on PATH: none of {known}", detect.suggest_installation())
         command = found.name
     program = _find_program(command, patient) or _find_program(split_flags([command])[0], patient)
     if program is None:

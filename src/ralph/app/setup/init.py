@@ -44,7 +44,7 @@ def detect_settings(
     agent = detect.detect_agent(environment, folder)
     if agent is None:
         raise MachineError(
-            f"no agent on PATH: looked for {', '.join(detect.DETECTABLE_AGENTS)}",
+            f"no agent on PATH: looked for {', '.join(detect.list_detectable_agents())}",
             "install one, or name yours in an interview: ralph init",
         )
     wanted = [found.command for found in detect.suggest_guardrails(folder)] if checks is None else checks

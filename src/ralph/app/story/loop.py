@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.agents._names import resolve_adapter_name
 from ralph.app import registry, wiring
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
@@ -177,11 +178,11 @@ def _refuse_double_start(place: StoryPaths) -> None:
 
 
 def add_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSettings:
-    """Claude runs unattended and with our hooks; every agent that takes a model takes it as --model."""
+    """What its card says a story loop needs: to run unattended, our hooks, the model."""
+    card = registry.load_agent_card(settings.adapter or resolve_adapter_name(settings.command))
     flags = settings.flags
-    if settings.command.rpartition("/")[2] == "claude":
-        if not any("permission" in flag for flag in flags):
-            flags = (*flags, "--dangerously-skip-permissions")
-        if plugin and not any("--plugin-dir" in flag for flag in flags):
-            flags = (*flags, "--plugin-dir", shlex.quote(plugin))
+    if not any("permission" in flag for flag in flags):
+        flags = (*flags, *card.story_flags)
+    if plugin and card.plugin_flag and not any(card.plugin_flag in flag for flag in flags):
+        flags = (*flags, card.plugin_flag, shlex.quote(plugin))
     return replace(settings, flags=(*flags, "--model", shlex.quote(model)) if model else flags)

@@ -78,7 +78,7 @@ def _complete_resumable(context: click.Context, parameter: click.Parameter, inco
 )
 @click.option("--max-time", type=DurationParam(), help="Start no agent after so long: 90s, 15m, 8h.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
-@click.option("--agent", metavar="COMMAND", help="claude, codex, amp, gemini, opencode or any command.")
+@click.option("--agent", metavar="COMMAND", help="An agent of `ralph agents`, or any command.")
 @click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
 @click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")

@@ -1,0 +1,194 @@
+"""What `permissions`, `allow`, `folders` and `model` become for each CLI."""
+
+import importlib
+import json
+import tomllib
+
+import pytest
+
+from ralph.agents import amp, claude, codex, command, gemini, opencode
+from ralph.agents._cards import load_builtin_cards
+from ralph.agents._permissions import list_simple_commands, to_prefix
+from ralph.model.agent_card import GIT_COMMANDS, Grant
+from ralph.model.ports import Agent, AgentOptions
+
+CARDS = load_builtin_cards()
+ALLOW = ("make test", "uv run *")
+
+
+def options(line: str, *flags: str, **more: object) -> AgentOptions:
+    return AgentOptions(command=tuple(line.split()), flags=flags, **more)  # type: ignore[arg-type]  # by name
+
+
+def granted(name: str, *flags: str, **more: object) -> Grant:
+    found: Grant = importlib.import_module(f"ralph.agents.{name}").grant_permissions(options(name, *flags, **more))
+    return found
+
+
+def argv(name: str, *flags: str, **more: object) -> tuple[str, ...]:
+    agent: Agent = importlib.import_module(f"ralph.agents.{name}").build(options(name, *flags, **more))
+    return agent.invocation("do it", "stream", None).argv
+
+
+# -- commands in plain words -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("make test", ["make test"]),
+        ("cd app && npm test", ["cd app", "npm test"]),
+        ("make lint; make test || true", ["make lint", "make test", "true"]),
+        ("make test 2>&1 | tail -5 > log", ["make test", "tail -5"]),
+        ("grep -q 'a && b; c' file", ["grep -q 'a && b; c' file"]),
+        ('echo "a | b" \\; x', ['echo "a | b" \\; x']),
+        ("CI=1 FOO=x  make test", ["CI=1 FOO=x make test", "make test"]),
+        ("  ", []),
+    ],
+)
+def test_a_compound_command_is_its_parts(line: str, expected: list[str]) -> None:
+    assert list(list_simple_commands([line])) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "prefix"),
+    [("uv run *", "uv run"), ("make test", "make test"), ("npm run test*", None), ("make * test", None), ("*", None)],
+)
+def test_a_star_as_the_last_word_is_a_prefix(pattern: str, prefix: str | None) -> None:
+    assert to_prefix(pattern) == prefix
+
+
+# -- all agents --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "flag"), [(name, flag) for name, card in CARDS.items() for flag in card.permission_flags]
+)
+@pytest.mark.parametrize("permissions", ["checks", "edits", "all", None])
+def test_a_permission_flag_of_the_users_own_wins(name: str, flag: str, permissions: str | None) -> None:  # issue 12
+    words = ("-c", f"{flag}=x") if not flag.startswith("-") else (flag, "x")
+    assert granted(name, *words, permissions=permissions, allow=ALLOW) == Grant()
+    in_command = options(f"{name} {' '.join(words)}", permissions=permissions, allow=ALLOW)
+    assert importlib.import_module(f"ralph.agents.{name}").grant_permissions(in_command) == Grant()
+
+
+@pytest.mark.parametrize("name", [name for name, card in CARDS.items() if card.folder_flag])
+def test_a_folder_is_given_whoever_decides_on_permissions(name: str) -> None:  # issue 12
+    card = CARDS[name]
+    for flags in ((), (card.permission_flags[0],)):
+        words = argv(name, *flags, folders=("/task one", "/two"))
+        places = [words[at + 1] for at, word in enumerate(words) if word == card.folder_flag]
+        assert places == ["/task one", "/two"]
+
+
+@pytest.mark.parametrize("name", [name for name, card in CARDS.items() if card.model_flag])
+def test_the_chosen_model_takes_the_place_of_the_flags(name: str) -> None:  # issue 12
+    card = CARDS[name]
+    for flags in (
+        (),
+        ("--model", "old", "--keep"),
+        ("--model=old",),
+        *((alias, "old") for alias in card.model_aliases),
+    ):
+        words = argv(name, *flags, model="new")
+        assert words[words.index(card.model_flag) + 1] == "new"
+        assert "old" not in " ".join(words)
+        assert ("--keep" in words) == ("--keep" in flags)
+
+
+@pytest.mark.parametrize("module", [amp, command])
+def test_who_takes_no_model_says_so(module: object) -> None:
+    grant: Grant = module.grant_permissions(options("x", model="opus"))  # type: ignore[attr-defined]  # both have it
+    assert "takes no model: 'opus' is ignored" in " ".join(grant.limits)
+
+
+# -- claude ------------------------------------------------------------------------------------------
+def test_claude_with_checks_may_edit_and_run_them() -> None:  # issue 12
+    expected = (
+        *("claude", "-p", "--output-format", "stream-json", "--verbose"),
+        *("--permission-mode", "acceptEdits", "--allowedTools"),
+        *("Bash(make test)", "Bash(make test:*)", "Bash(uv run *)", "Bash(git add *)"),
+    )
+    assert argv("claude", permissions="checks", allow=(*ALLOW, GIT_COMMANDS[0])) == expected
+
+
+def test_claudes_list_of_tools_cannot_swallow_the_prompt() -> None:
+    call = claude.build(options("claude", permissions="checks", allow=ALLOW)).invocation("do it", "text", None)
+    assert call.argv[-1] == "Bash(uv run *)"
+    assert call.stdin == "do it"
+
+
+def test_claude_with_edits_or_all() -> None:
+    assert granted("claude", permissions="edits", allow=ALLOW).argv == ("--permission-mode", "acceptEdits")
+    assert granted("claude", permissions="all", allow=ALLOW).argv == ("--dangerously-skip-permissions",)
+    assert granted("claude", permissions="checks").argv == ("--permission-mode", "acceptEdits")
+
+
+# -- codex -------------------------------------------------------------------------------------------
+def test_codex_says_that_it_has_a_sandbox_and_no_list() -> None:  # issue 12
+    grant = granted("codex", permissions="checks", allow=ALLOW, folders=("/repo/.git",))
+    assert grant.argv == ("-s", "workspace-write", "--add-dir", "/repo/.git")
+    assert grant.limits == ("Codex cannot allow single commands: it may run any command inside its own sandbox.",)
+    assert not CARDS["codex"].can_commit
+
+
+def test_codex_with_all_has_no_sandbox() -> None:
+    assert granted("codex", permissions="all").argv == ("--dangerously-bypass-approvals-and-sandbox",)
+
+
+@pytest.mark.parametrize("flag", ["-sread-only", "--config=sandbox_mode=read-only"])
+def test_the_users_sandbox_is_seen_however_it_is_spelt(flag: str) -> None:
+    assert granted("codex", flag, permissions="all").argv == ()
+
+
+def test_an_old_codex_takes_no_folders() -> None:
+    grant = codex.grant_permissions(options("codex", permissions="checks", folders=("/x",), version="0.42.0"))
+    assert grant.argv == ("--full-auto",)
+    assert "takes no more folders: /x may not be writable" in grant.limits[1]
+
+
+# -- gemini, opencode, amp, any command --------------------------------------------------------------
+def test_gemini_gets_a_policy_file() -> None:
+    agent = gemini.build(options("gemini", permissions="checks", allow=(*ALLOW, "npm run test*")))
+    call = agent.invocation("do it", "stream", None)
+    words = " ".join(call.argv)
+    assert "--approval-mode auto_edit --policy {policy.toml} --skip-trust -p do it" in words
+    assert "--yolo" not in words
+    (rule,) = tomllib.loads(call.files["{policy.toml}"])["rule"]
+    assert rule["commandPrefix"][:2] == ["make test", "uv run"]
+    assert "tail" in rule["commandPrefix"]
+    assert (rule["toolName"], rule["decision"]) == ("run_shell_command", "allow")
+
+
+def test_gemini_says_which_pattern_it_cannot_allow() -> None:
+    limits = granted("gemini", permissions="checks", allow=("npm run test*",)).limits
+    assert limits == ("Gemini CLI cannot allow `npm run test*`: `*` must be its last word.",)
+
+
+def test_gemini_with_edits_or_all() -> None:
+    assert granted("gemini", permissions="edits", allow=ALLOW) == Grant(argv=("--approval-mode", "auto_edit"))
+    assert granted("gemini", permissions="all") == Grant(argv=("--yolo",))
+
+
+def test_opencode_gets_rules_in_a_variable_and_none_that_asks() -> None:
+    agent = opencode.build(options("opencode", permissions="checks", allow=ALLOW, folders=("/task/",)))
+    call = agent.invocation("do it", "stream", None)
+    assert "--auto" not in call.argv
+    rules = json.loads(call.environment["OPENCODE_PERMISSION"])
+    assert list(rules["bash"].items())[:3] == [("*", "deny"), ("make test", "allow"), ("make test *", "allow")]
+    assert rules["bash"]["uv run"] == rules["bash"]["uv run *"] == rules["bash"]["tail *"] == "allow"
+    assert rules["external_directory"] == {"*": "deny", "/task/*": "allow"}
+    assert "ask" not in call.environment["OPENCODE_PERMISSION"].replace("/task", "")
+
+
+def test_opencode_with_edits_or_all() -> None:
+    rules = json.loads(granted("opencode", permissions="edits", allow=ALLOW).environment["OPENCODE_PERMISSION"])
+    assert (rules["edit"], rules["bash"]) == ("allow", "deny")
+    assert granted("opencode", permissions="all") == Grant(argv=("--auto",))
+
+
+def test_amp_says_that_it_has_all_permissions() -> None:
+    grant = granted("amp", permissions="checks", allow=ALLOW)
+    assert grant.argv == ("--dangerously-allow-all",)
+    assert "Amp runs with all permissions" in grant.limits[0]
+    assert granted("amp", permissions="all").limits == ()
+
+
+def test_any_command_is_called_as_it_is() -> None:
+    assert argv("command", permissions="checks", allow=ALLOW) == ("command",)
