@@ -48,6 +48,12 @@ def test_text_becomes_what_the_setting_is() -> None:
     assert (given.display.glyphs, given.display.timestamps) == ("ascii", True)
 
 
+def test_guardrails_are_a_list_or_one_command() -> None:
+    assert settings(RALPH_GUARDRAILS="make test").guardrails == (Guardrail(command="make test"),)
+    listed = settings(RALPH_GUARDRAILS='["make test", {"kind": "moon", "phase": "full"}]').guardrails
+    assert listed == (Guardrail(command="make test"), Guardrail(kind="moon", options={"phase": "full"}))
+
+
 def test_flags_are_split_once_like_all_flags() -> None:  # C19
     from ralph.config.schema import split_flags
 
@@ -63,8 +69,7 @@ def test_flags_are_split_once_like_all_flags() -> None:  # C19
         ("RALPH_BUDGET_USD", "inf", 'budgetUsd: expected a number > 0 and ≤ 1,000,000,000, got "inf"'),
         ("RALPH_BUDGET_USD", "nan", 'budgetUsd: expected a number > 0, got "nan"'),
         ("RALPH_STREAM_AGENT_OUTPUT", "perhaps", 'streamAgentOutput: expected true or false, got "perhaps"'),
-        ("RALPH_GUARDRAILS", "[{", 'guardrails: expected a list of objects, got "[{"'),
-        ("RALPH_GUARDRAILS", "make", 'guardrails[0]: expected an object, got "make"'),
+        ("RALPH_GUARDRAILS", "[{", 'guardrails: expected a list of commands or objects, got "[{"'),
         ("RALPH_AGENT_ENVIRONMENT", "A=b", 'agent.environment: expected an object, got "A=b"'),
         ("RALPH_SCM_TASKS", "'commit", 'scm.tasks: expected a list of non-blank strings, got "\'commit"'),
     ],

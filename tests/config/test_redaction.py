@@ -34,6 +34,22 @@ def test_flags_and_commands_too() -> None:  # 001-26
     assert "make test" in text
 
 
+def test_a_guardrail_is_shown_as_a_file_would_have_it() -> None:
+    moon = Guardrail(kind="moon", hint="wait", options={"phase": "full", "API_KEY": "s3"})
+    plain = Guardrail(command="make test")
+    assert redact_settings(Settings(guardrails=(moon, plain)))["guardrails"] == [
+        {
+            "kind": "moon",
+            "failAction": "APPEND",
+            "hint": "wait",
+            "timeoutSeconds": None,
+            "phase": "full",
+            "API_KEY": "***",
+        },
+        {"kind": "shell", "command": "make test", "failAction": "APPEND", "hint": "", "timeoutSeconds": None},
+    ]
+
+
 def test_nothing_else_is_touched() -> None:
     raw = {"maximumIterations": 3, "agent": {"command": "claude", "flags": ["-x"]}, "scm": None}
     assert redact_mapping(raw) == raw

@@ -28,9 +28,22 @@ def test_the_schema_says_what_is_checked() -> None:
         "default": 10,
     }
     assert "$schema" in keys
-    assert all(definition["additionalProperties"] is False for definition in schema["$defs"].values())
-    assert schema["$defs"]["Guardrail"]["required"] == ["command"]
+    closed = {name for name, definition in schema["$defs"].items() if definition.get("additionalProperties") is False}
+    assert closed == set(schema["$defs"]) - {"Guardrail"}
     msgspec.json.encode(schema)
+
+
+def test_only_a_guardrail_of_another_kind_has_keys_of_its_own() -> None:
+    guardrail = build_json_schema()["$defs"]["Guardrail"]
+    assert guardrail["if"] == {"properties": {"kind": {"const": "shell"}}}
+    assert guardrail["then"]["required"] == ["command"]
+    assert set(guardrail["then"]["propertyNames"]["enum"]) == set(guardrail["properties"])
+
+
+def test_what_may_be_written_short_is_in_the_schema() -> None:
+    keys = build_json_schema()["$defs"]["Settings"]["properties"]
+    for node in (keys["agent"], keys["guardrails"]["items"]):
+        assert [option.get("type", "object") for option in node["anyOf"]] == ["string", "object"]
 
 
 def test_environment_variables_stay_free() -> None:

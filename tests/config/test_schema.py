@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.config.schema import Layer, Scm, Settings, check_layer, convert_settings, find_unknown_keys, split_flags
+from ralph.config.schema import (
+    AgentSettings,
+    Guardrail,
+    Layer,
+    Scm,
+    Settings,
+    check_layer,
+    convert_settings,
+    expand_shorthand,
+    find_unknown_keys,
+    split_flags,
+)
 from ralph.model.errors import ConfigError
 from ralph.model.loop import Limits, Patience
 
@@ -56,6 +67,28 @@ def test_a_fail_action_may_be_written_in_any_case(action: str) -> None:  # 001-1
     )
 
 
+def test_an_agent_may_be_only_named_and_a_guardrail_only_a_command() -> None:
+    read = convert_settings({"agent": "claude", "guardrails": ["make test", {"command": "make lint"}]})
+    assert read.agent == AgentSettings(command="claude")
+    assert read.guardrails == (Guardrail(command="make test"), Guardrail(command="make lint"))
+    assert read.guardrails[0].fail_action == "APPEND"
+
+
+def test_further_keys_of_a_guardrail_are_its_kinds_options() -> None:
+    raw = {"kind": "moon", "hint": "wait", "phase": "full", "failAction": "prepend"}
+    written = expand_shorthand({"guardrails": [raw]})
+    moon = Guardrail(kind="moon", fail_action="PREPEND", hint="wait", options={"phase": "full"})
+    assert convert_settings(written).guardrails == (moon,)
+    assert expand_shorthand(written) == written
+    assert not list(find_unknown_keys(written))
+    assert (moon.label, Guardrail(kind="moon", command="x").label) == ("moon", "moon x")
+
+
+def test_a_run_on_record_keeps_its_guardrails() -> None:
+    kept = Settings(guardrails=(Guardrail(kind="moon", options={"phase": ["full", 1]}), Guardrail(command="make")))
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=Settings) == kept
+
+
 @pytest.mark.parametrize(  # ralph-cli note 7: wrong types are never ignored
     ("text", "said"),
     [
@@ -67,7 +100,8 @@ def test_a_fail_action_may_be_written_in_any_case(action: str) -> None:  # 001-1
         ('{"completionResponse": "  "}', ':1: completionResponse: expected a non-blank string, got "  "'),
         ('{"outputTruncateChars": -1}', ":1: outputTruncateChars: expected an integer ≥ 0, got -1"),
         ('{"streamAgentOutput": "yes"}', ':1: streamAgentOutput: expected true or false, got "yes"'),
-        ('{"agent": "claude"}', ':1: agent: expected an object, got "claude"'),
+        ('{"agent": 5}', ":1: agent: expected a program's name or an object, got 5"),
+        ('{\n"agent": " "}', ':2: agent.command: expected a program\'s name, got " "'),
         ('{"agent": {\n"command": 5}}', ":2: agent.command: expected a program's name, got 5"),
         ('{"agent": {"command": " "}}', ':1: agent.command: expected a program\'s name, got " "'),
         ('{"agent": {"flags": "--verbose"}}', ':1: agent.flags: expected a list of strings, got "--verbose"'),
@@ -78,8 +112,10 @@ def test_a_fail_action_may_be_written_in_any_case(action: str) -> None:  # 001-1
             '{"agent": {"environment": {"A=B": ""}}}',
             ':1: agent.environment: expected the name of an environment variable, got "A=B"',
         ),
-        ('{"guardrails": {}}', ":1: guardrails: expected a list of objects, got an object"),
-        ('{"guardrails": ["make"]}', ':1: guardrails[0]: expected an object, got "make"'),
+        ('{"guardrails": {}}', ":1: guardrails: expected a list of commands or objects, got an object"),
+        ('{"guardrails": [5]}', ":1: guardrails[0]: expected a command or an object, got 5"),
+        ('{"guardrails": ["make",\n" "]}', ':2: guardrails[1].command: expected a non-blank string, got " "'),
+        ('{"guardrails": [{"kind": ""}]}', ':1: guardrails[0].kind: expected a non-blank string, got ""'),
         ('{"guardrails": [\n{}]}', ":2: guardrails[0].command: expected a non-blank string, got nothing"),
         (
             '{"guardrails": [{"command": "a"},\n{"command": "b",\n"failAction": "IGNORE"}]}',

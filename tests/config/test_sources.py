@@ -41,6 +41,16 @@ def test_nothing_at_all_gives_the_defaults(folder: Path) -> None:
     assert (loaded.origins, loaded.warnings, loaded.files) == ({}, (), ())
 
 
+def test_an_agent_that_is_only_named_keeps_what_other_layers_say_of_it(folder: Path) -> None:
+    write(folder, ".ralph/settings.json", '{"agent": "claude", "guardrails": ["make test"]}')
+    write(folder, ".ralph/settings.local.json", '{"agent": {"flags": ["-v"]}}')
+    loaded = load_in(folder)
+    assert (loaded.settings.agent.command, loaded.settings.agent.flags) == ("claude", ("-v",))
+    assert loaded.origins["agent.command"] == ".ralph/settings.json"
+    write(folder, ".ralph/settings.local.json", '{"agent": "codex"}')
+    assert load_in(folder).settings.agent.command == "codex"
+
+
 def test_each_layer_overrides_those_below(folder: Path) -> None:  # 001-06, C9
     layers = [
         ("~/.config/ralph/settings.json", "home/.config/ralph/settings.json", 1),

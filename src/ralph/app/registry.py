@@ -6,12 +6,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ralph.model.agent_card import AgentCard
-from ralph.model.errors import UnknownExtension
+from ralph.model.errors import BrokenExtension, UnknownExtension
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 OLD_GROUPS = {"verifiers": ("ralph.gates",)}  # what packages of 0.1 register by; still heard
+_KIND_WORDS = {"agents": "agent adapter", "guardrails": "guardrail kind", "verifiers": "verification method"}
 
 
 def load_extension(kind: str, name: str) -> ModuleType:
@@ -20,10 +21,10 @@ def load_extension(kind: str, name: str) -> ModuleType:
         return importlib.import_module(f"ralph.{kind}.{name}")
     for entry in _entry_points(kind):
         if entry.name == name:
-            found: ModuleType = entry.load()
-            return found
+            return _load_entry_point(kind, entry)
+    known = list_extensions(kind)
     raise UnknownExtension(
-        f"no {kind} named {name!r}; known: {', '.join(list_extensions(kind))}", "check the spelling in settings"
+        f"no {_KIND_WORDS[kind]} named {name!r}; known: {', '.join(known)}", _suggest_name(name, known)
     )
 
 
@@ -39,6 +40,25 @@ def list_extensions(kind: str) -> list[str]:
 
 def list_third_party_extensions(kind: str) -> list[str]:
     return sorted(_entry_point_names(kind) - _builtin_names(kind))
+
+
+def _load_entry_point(kind: str, entry: "EntryPoint") -> ModuleType:
+    try:
+        found: ModuleType = entry.load()
+    except Exception as error:  # whatever the package of somebody else does when it is imported
+        package = entry.dist.name if entry.dist else entry.module
+        raise BrokenExtension(
+            f"{_KIND_WORDS[kind]} {entry.name!r} of the package {package} cannot be loaded: {error}",
+            f"try it: python -c 'import {entry.module}'",
+        ) from error
+    return found
+
+
+def _suggest_name(name: str, known: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else "check the spelling, or install the package that brings it"
 
 
 def _builtin_names(kind: str) -> set[str]:

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
+from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths
 from ralph.config.schema import AgentSettings, Settings, split_flags
 from ralph.core import environment
-from ralph.core.guardrail import slugify_commands
 from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
 from ralph.engine.agent_run import AgentRunner
 from ralph.model.agent_card import GIT_COMMANDS, Permissions
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
-from ralph.model.ports import Agent, AgentOptions, Gate, GateOptions, OutputMode, Processes, TreeKeeper
+from ralph.model.ports import Agent, AgentOptions, OutputMode, Processes, TreeKeeper
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
@@ -136,33 +136,13 @@ def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str
 
 def build_rules(settings: Settings, *, baseline: bool) -> Rules[TaggedState]:
     policy = TagPolicy(
-        gates=slugify_commands([g.command for g in settings.guardrails]),
+        gates=name_gates(settings.guardrails),
         signals=settings.until,
         expected=settings.completion_response,
         saves=settings.scm is not None and bool(settings.scm.tasks),
         baseline=baseline,
     )
     return Rules(policy, settings.patience)
-
-
-def build_gates(settings: Settings, processes: Processes) -> dict[str, Gate]:
-    """One gate a guardrail, by the name of its log."""
-    build = registry.load_extension("guardrails", "shell").build
-    names = slugify_commands([g.command for g in settings.guardrails])
-    return {
-        name: build(
-            GateOptions(
-                command=g.command,
-                action=g.fail_action,
-                hint=g.hint,
-                timeout=g.timeout_seconds,
-                log_name=name,
-                output_limit=settings.output_truncate_chars,
-            ),
-            processes,
-        )
-        for name, g in zip(names, settings.guardrails, strict=True)
-    }
 
 
 def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, str]) -> None:

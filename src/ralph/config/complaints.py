@@ -29,6 +29,11 @@ _EXPECTED_WORDS = {
     "string": "a string",
     "null": "null",
 }
+_EXPECTED_AT = {  # keys that may be written short
+    ("agent",): "a program's name or an object",
+    ("guardrails",): "a list of commands or objects",
+    ("guardrails", 0): "a command or an object",
+}
 
 _TYPE_WORDS = {
     dict: "an object",
@@ -61,6 +66,12 @@ def build_quotation_error(layer: Layer, flags: Sequence[str], index: int) -> Con
         layer, path, key=path, got=_describe_value(redact_argv(flags)[index]), expected="quotation marks in pairs"
     )
     return ConfigError(error.message, "close the quotation, or put a backslash before a mark that is none")
+
+
+def build_missing_command_error(layer: Layer, index: int) -> ConfigError:
+    """The error for a shell guardrail that does not say what to run."""
+    path: KeyPath = ("guardrails", index)
+    return _build_error(layer, path, key=(*path, "command"), got="nothing")
 
 
 def build_syntax_error(name: str, text: str, offset: int, problem: str) -> ConfigError:
@@ -152,6 +163,8 @@ def _describe_value(value: object) -> str:
 
 def _describe_expected(path: KeyPath, *, beyond: bool = False) -> str:
     """What may stand there, in words, from the schema itself; the most of it only for who went beyond."""
+    if words := _EXPECTED_AT.get(tuple(0 if isinstance(step, int) else step for step in path)):
+        return words
     document = msgspec.json.schema(schema.Settings)
     node = _resolve_node(document, document)
     for step in path:

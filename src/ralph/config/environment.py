@@ -1,7 +1,7 @@
 """The RALPH_* variables: one for every setting, e.g. RALPH_AGENT_IDLE_TIMEOUT_SECONDS for agent.idleTimeoutSeconds.
 
-Numbers and true/false are written as in JSON; a list is a JSON list or words as in a shell; guardrails and
-agent.environment are JSON. An empty variable counts as unset.
+Numbers and true/false are written as in JSON; a list is a JSON list or words as in a shell; guardrails are
+a JSON list or one command; agent.environment is JSON. An empty variable counts as unset.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def _parse_value(text: str, path: tuple[str, ...], default: object) -> object:
             return text
     if isinstance(default, dict):
         return text
-    if path in (("agent", "flags"), ("agent", "allow")):  # flags are split where all flags are: once
+    if path in (("agent", "flags"), ("agent", "allow"), ("guardrails",)):  # flags are split where all are: once
         return [text]
     import shlex
 

@@ -13,9 +13,11 @@ _NO_KEY = "\0"  # inside an object, before its next key
 
 
 def find_line(text: str, path: KeyPath) -> int | None:
-    """The line of this key; in YAML only when no other line has a key of that name."""
+    """The line of this key, or of what it would be in; in YAML only when no other line has a key of that name."""
     if text.lstrip().startswith("{"):
-        return next((_count_line(text, offset) for place, offset in _iterate_keys(text) if place == path), None)
+        offsets = dict(_iterate_keys(text))
+        known = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in offsets), None)
+        return None if known is None else _count_line(text, offsets[known])
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     key = re.compile(rf"""[\s{{-]*["']?{re.escape(name)}["']?\s*:""")
     found = [number for number, line in enumerate(text.splitlines(), 1) if key.match(line)]

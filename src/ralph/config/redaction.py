@@ -4,15 +4,26 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ralph.config.schema import RawSettings, Settings
+from ralph.config.schema import Guardrail, RawSettings, Settings
 from ralph.core.text.secrets import REDACTED, is_secret_name, redact, redact_argv
 
 
 def redact_settings(settings: Settings) -> dict[str, object]:
-    """All settings as JSON would have them, secrets hidden."""
+    """All settings as a file would have them, secrets hidden."""
     raw: dict[str, object] = msgspec.to_builtins(settings)
     del raw["$schema"]
+    raw["guardrails"] = [_write_guardrail(guardrail) for guardrail in settings.guardrails]
     return redact_mapping(raw)
+
+
+def _write_guardrail(guardrail: Guardrail) -> dict[str, object]:
+    """Its kind's own keys beside the others, and none that it has no use for."""
+    raw: dict[str, object] = msgspec.to_builtins(guardrail)
+    del raw["options"]
+    if guardrail.command is None:
+        del raw["command"]
+    shown = {key: REDACTED if is_secret_name(key) else value for key, value in guardrail.options.items()}
+    return {**raw, **shown}
 
 
 def redact_mapping(raw: RawSettings) -> dict[str, object]:

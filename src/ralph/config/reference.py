@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from ralph.config.schema import Settings
+from ralph.config.schema import NON_BLANK_PATTERN, SHELL_KIND, Settings
 
 SCHEMA_FILE = ".ralph/settings.schema.json"
 SCHEMA_REFERENCE = "./settings.schema.json"  # as settings.json, beside it, says it
@@ -17,8 +17,8 @@ SETTING_DESCRIPTIONS = {
         "outputTruncateChars": "How much of a failed guardrail's output goes into the next prompt; 0: all of it.",
         "streamAgentOutput": "Show what the agent does while it does it.",
         "includeIterationCountInPrompt": 'Begin each prompt with "Iteration X of Y, Z remaining."',
-        "agent": "The coding agent and how it is called. Without it, whichever is found on PATH.",
-        "guardrails": "Commands that must all succeed before work counts as done, run in this order.",
+        "agent": "The coding agent and how it is called, or only its command. Without it, whichever is found on PATH.",
+        "guardrails": "Checks that must all pass before work counts as done, run in this order.",
         "scm": "What is done with work that passed all guardrails.",
         "until": "How completion may be claimed: response, promise, file:PATH. Any one of them is enough.",
         "maxTimeSeconds": "No agent run is started after this many seconds.",
@@ -42,10 +42,12 @@ SETTING_DESCRIPTIONS = {
         "passEnvironment": "Names of variables it keeps although they look like another agent's.",
     },
     "Guardrail": {
+        "kind": "What kind of check it is: shell, or another that docs/extending.md and `ralph doctor` name.",
         "command": "A shell command; exit code 0 means passed.",
         "failAction": "Where its failure goes in the next prompt: after it, before it, or in its place.",
         "hint": "Advice to the agent when it fails.",
         "timeoutSeconds": "Counts as failed after this long.",
+        "options": "What its kind understands; further keys of the guardrail mean the same.",
     },
     "Scm": {
         "command": "The program, e.g. git.",
@@ -103,4 +105,16 @@ def build_json_schema() -> dict[str, Any]:
         sentences = SETTING_DESCRIPTIONS["Stage" if name in _STAGE_NAMES else name]
         for key, node in definition["properties"].items():
             definition["properties"][key] = {"description": sentences[key], **node}
+    _allow_shorthand(document["$defs"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of ralph", **document}
+
+
+def _allow_shorthand(definitions: dict[str, Any]) -> None:
+    """What may be written short, and the keys that only a guardrail's kind knows."""
+    settings, guardrail = definitions["Settings"]["properties"], definitions["Guardrail"]
+    text = {"type": "string", "pattern": NON_BLANK_PATTERN}
+    settings["agent"]["anyOf"] = [text, {"$ref": settings["agent"].pop("$ref")}]
+    settings["guardrails"]["items"] = {"anyOf": [text, settings["guardrails"]["items"]]}
+    del guardrail["additionalProperties"]
+    guardrail["if"] = {"properties": {"kind": {"const": SHELL_KIND}}}
+    guardrail["then"] = {"required": ["command"], "propertyNames": {"enum": sorted(guardrail["properties"])}}

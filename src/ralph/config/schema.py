@@ -1,7 +1,7 @@
 """The one validation layer: what settings are, what they may be, and which words they stand for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ Signal = Annotated[str, Meta(pattern=SIGNAL_PATTERN)]
 Variable = Annotated[str, Meta(pattern=VARIABLE_PATTERN)]
 Verification = Literal["string_match", "semantic", "external", "multi_stage"]
 
+SHELL_KIND = "shell"  # what a guardrail is when it does not say
 
 RawSettings = Mapping[str, object]  # settings as a file has them, before they are checked
 
@@ -46,12 +47,20 @@ class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Guardrail(Struct, frozen=True, rename="camel", kw_only=True):
-    """A command that must succeed before work counts as done."""
+    """A check that must pass before work counts as done; unless its kind says otherwise, a shell command."""
 
-    command: NonBlankText
+    kind: NonBlankText = SHELL_KIND
+    command: NonBlankText | None = None  # None: its kind needs none
     fail_action: FailAction = "APPEND"
     hint: str = ""
     timeout_seconds: Seconds | None = None
+    options: dict[str, Any] = {}  # its further keys, which its kind understands
+
+    @property
+    def label(self) -> str:
+        """What it is called before its kind is asked."""
+        words = (self.command,) if self.kind == SHELL_KIND else (self.kind, self.command)
+        return " ".join(word for word in words if word)
 
 
 class Scm(Struct, frozen=True, rename="camel"):
@@ -223,6 +232,11 @@ def check_layer(layer: Layer) -> Settings:
         from ralph.config.complaints import build_rejection_error
 
         raise build_rejection_error(str(error), layer) from None
+    for index, guardrail in enumerate(found.guardrails):
+        if guardrail.kind == SHELL_KIND and guardrail.command is None:
+            from ralph.config.complaints import build_missing_command_error
+
+            raise build_missing_command_error(layer, index)
     for index, flag in enumerate(found.agent.flags):
         if _split_flag(flag) is None:
             from ralph.config.complaints import build_quotation_error
@@ -232,21 +246,33 @@ def check_layer(layer: Layer) -> Settings:
 
 
 def convert_settings(raw: RawSettings, *, strict: bool = True) -> Settings:
-    """Raw settings, typed. A failAction may be written in any case."""
-    return convert(_normalise_guardrails(raw), Settings, strict=strict)
+    """Raw settings, typed."""
+    return convert(expand_shorthand(raw), Settings, strict=strict)
 
 
-def _normalise_guardrails(raw: RawSettings) -> RawSettings:
-    rails = raw.get("guardrails")
-    if not isinstance(rails, (list, tuple)):
+def expand_shorthand(raw: RawSettings) -> RawSettings:
+    """The same, written out: an agent that is only named, a guardrail that is only a command, a failAction in any
+    case, a guardrail kind's own keys. What is written out already stays as it is."""
+    written = dict(raw)
+    if isinstance(agent := raw.get("agent"), str):
+        written["agent"] = {"command": agent}
+    if isinstance(guardrails := raw.get("guardrails"), (list, tuple)):
+        written["guardrails"] = [_expand_guardrail(guardrail) for guardrail in guardrails]
+    return written
+
+
+def _expand_guardrail(raw: object) -> object:
+    if isinstance(raw, str):
+        return {"command": raw}
+    if not isinstance(raw, dict):
         return raw
-    return {**raw, "guardrails": [_normalise_fail_action(rail) for rail in rails]}
-
-
-def _normalise_fail_action(rail: object) -> object:
-    if not isinstance(rail, dict) or not isinstance(rail.get("failAction"), str):
-        return rail
-    return {**rail, "failAction": rail["failAction"].strip().upper()}
+    written = dict(raw)
+    if isinstance(action := raw.get("failAction"), str):
+        written["failAction"] = action.strip().upper()
+    further = [key for key in raw if key not in Guardrail.__struct_encode_fields__]
+    if raw.get("kind", SHELL_KIND) != SHELL_KIND and further and isinstance(given := raw.get("options", {}), dict):
+        written["options"] = {**given, **{key: written.pop(key) for key in further}}
+    return written
 
 
 def find_unknown_keys(

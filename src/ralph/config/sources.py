@@ -13,6 +13,7 @@ from ralph.config.schema import (
     Settings,
     check_layer,
     convert_settings,
+    expand_shorthand,
     find_unknown_keys,
     split_flags,
 )
@@ -113,7 +114,7 @@ def _read_user_file(environment: Mapping[str, str]) -> Layer | None:
 
 def _read_json_layer(name: str, path: str) -> Layer | None:
     text = _read_text(name, path)
-    return None if text is None else Layer(name=name, raw=_decode_json(name, text), text=text)
+    return None if text is None else Layer(name=name, raw=expand_shorthand(_decode_json(name, text)), text=text)
 
 
 def _read_specflow_layer(path: str) -> Layer | None:

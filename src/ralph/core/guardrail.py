@@ -5,8 +5,11 @@ from collections.abc import Sequence
 
 from ralph.core.prompt import truncate_text
 from ralph.core.text.secrets import redact
+from ralph.model.loop import Feedback, GateResult
+from ralph.model.ports import GateOptions
 
 MAX_LOG_SLUG_CHARS = 50
+MAX_REASON_CHARS = 500
 _NON_WORD = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -43,3 +46,19 @@ def render_failure(command: str, exit_code: int, *, hint: str, log: str, output:
         lines.append(f"Output file: {log}")
     lines += ["Output (truncated):", truncate_text(output, limit)]
     return "\n".join(lines)
+
+
+def build_gate_result(title: str, problems: Sequence[str], options: GateOptions) -> GateResult:
+    """What a check that runs no command found: it passed when there is no problem."""
+    if not problems:
+        return GateResult(gate=title, passed=True)
+    message = render_failure(
+        title, 1, hint=options.hint, log="", output="\n".join(problems), limit=options.output_limit
+    )
+    return GateResult(
+        gate=title,
+        passed=False,
+        exit_code=1,
+        reason="; ".join(problems)[:MAX_REASON_CHARS],
+        feedback=Feedback(message, options.action),
+    )

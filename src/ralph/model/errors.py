@@ -41,6 +41,12 @@ class UnknownExtension(RalphError):
     code = "unknown_extension"
 
 
+class BrokenExtension(ConfigError):
+    """An agent, guardrail or verifier of an installed package that does not do its part."""
+
+    code = "broken_extension"
+
+
 class Busy(RalphError):
     """Another run holds this repository."""
 

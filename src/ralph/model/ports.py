@@ -101,12 +101,17 @@ class Evidence(Struct, frozen=True):
 class GateOptions(Struct, frozen=True, kw_only=True):
     """What settings say about one gate."""
 
-    command: str
+    command: str = ""  # empty: its kind needs none
     action: FailAction = "APPEND"
     hint: str = ""
     timeout: float | None = None
     log_name: str = ""  # below `.ralph/`, without the iteration
     output_limit: int = 5000  # characters of output in the next prompt
+    options: Mapping[str, object] = {}  # the keys only its kind understands, not yet checked
+    folder: str = ""  # where it will look; empty: it is built only to see whether its options make sense
+    run_dir: str = (
+        ""  # where it may remember things from one check to the next, also across a resume; empty as `folder`
+    )
 
 
 class Gate(Protocol):

@@ -125,6 +125,20 @@ def test_no_agent_at_all(home: Path) -> None:
     assert what.startswith("no agent on PATH: none of claude, codex")
 
 
+def test_a_guardrail_of_an_unknown_kind_fails_and_names_the_nearest(home: Path) -> None:
+    (home / "repo/.ralph/settings.json").write_text('{"agent": "claude", "guardrails": [{"kind": "files_changed"}]}')
+    (found,) = bad(home)
+    known = "no guardrail kind named 'files_changed'; known: files_unchanged, shell"
+    assert found == ("FAIL", f"guardrail 'files_changed': {known}", "did you mean 'files_unchanged'?")
+
+
+def test_a_guardrail_of_another_kind_is_named(home: Path) -> None:
+    rail = '{"kind": "files_unchanged", "paths": ["tests"]}'
+    (home / "repo/.ralph/settings.json").write_text(f'{{"agent": "claude", "guardrails": ["make test", {rail}]}}')
+    assert bad(home) == []
+    assert "guardrail files_unchanged tests" in [finding.what for finding in look(home)]
+
+
 def test_a_guardrail_that_could_never_pass_fails(home: Path) -> None:
     (home / "bin/make").unlink()
     ((verdict, what, advice),) = bad(home)

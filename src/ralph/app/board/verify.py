@@ -24,6 +24,7 @@ from ralph.core.environment import without_git_vars
 from ralph.core.tasks.task_rules import format_iso_time
 from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Attempted, Entry
+from ralph.model.errors import BrokenExtension
 from ralph.model.spec import CompletionCriteria, Role, VerificationMethod
 from ralph.model.verdict import Claim, ClaimVerifier, Verdict
 from ralph.process.shell import find_program
@@ -109,8 +110,8 @@ def _load_template(name: str) -> Template | None:
     """None: a gate of another kind."""
     try:
         does = getattr(registry.load_extension("verifiers", name), "VERIFIES", "")
-    except (ImportError, AttributeError, SyntaxError) as error:
-        does = f"cannot be loaded: {error}"
+    except BrokenExtension as error:
+        does = f"cannot be loaded: {error.__cause__}"
     return Template(description=does, method=name) if does else None
 
 

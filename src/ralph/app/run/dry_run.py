@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 
 from ralph.app import wiring
+from ralph.app.guardrails import check_guardrails
 from ralph.app.paths import Paths
 from ralph.app.run.loop import RunRequest, list_permitted_checks, read_prompt
 from ralph.config.schema import Settings
@@ -22,6 +23,7 @@ def describe_dry_run(
     checks = list_permitted_checks(settings, places.folder)
     crew = wiring.resolve_agent(settings.agent, places.folder, variables, checks=checks)
     wiring.refuse_missing_scm(settings, places.folder, variables)
+    titles = check_guardrails(settings.guardrails)
     done = earlier.iteration if earlier else 0
     brief = Brief(iteration=done + 1, limit=settings.maximum_iterations, budget_usd=settings.budget_usd)
     prompt = compose_prompt(read_prompt(request), brief, count_iterations=settings.include_iteration_count_in_prompt)
@@ -35,7 +37,10 @@ def describe_dry_run(
         f"Done when:   {_describe_signals(settings)} and every guardrail passes",
     ]
     when = "before the first agent and after each" if request.baseline else "after each agent"
-    lines += [f"Guardrail:   {redact(g.command)}  ({when}; on failure {g.fail_action})" for g in settings.guardrails]
+    lines += [
+        f"Guardrail:   {redact(title)}  ({when}; on failure {guardrail.fail_action})"
+        for title, guardrail in zip(titles, settings.guardrails, strict=True)
+    ]
     if not settings.guardrails:
         lines.append("Guardrails:  none: the agent's word alone will end the run")
     if settings.scm and settings.scm.tasks:

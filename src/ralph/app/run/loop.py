@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
+from ralph.app.guardrails import build_gates, check_guardrails, list_commands
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
@@ -111,15 +112,15 @@ def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str
     command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks)
     wiring.refuse_unenforceable_budget(command, settings.budget_usd)
     wiring.refuse_missing_scm(settings, paths.folder, variables)
+    check_guardrails(settings.guardrails)
     return command
 
 
 def list_permitted_checks(settings: Settings, folder: str) -> list[str]:
     """The guardrails; where there are none, the checks the repository itself suggests: an agent that may not run the
     tests cannot fix them."""
-    if settings.guardrails:
-        return [guardrail.command for guardrail in settings.guardrails]
-    return [suggestion.command for suggestion in suggest_guardrails(folder)]
+    commands = list_commands(settings.guardrails)
+    return commands or [suggestion.command for suggestion in suggest_guardrails(folder)]
 
 
 def _build_effects(session: Session, request: RunRequest, command: AgentCommand) -> RunEffects:
@@ -139,7 +140,13 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         config,
         session.prepare_agent(command, settings.agent, folder=paths.folder, keep=keep),
         prompt=lambda: read_prompt(request),
-        gates=wiring.build_gates(settings, session.processes),
+        gates=build_gates(
+            settings.guardrails,
+            session.processes,
+            folder=paths.folder,
+            run_dir=session.run_dir,
+            output_limit=settings.output_truncate_chars,
+        ),
         inbox=session.inbox,
         watchers=session.watchers,
         scm=_build_scm(session, settings),

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from ralph.app import paths as places
 from ralph.app.agents import detect
+from ralph.app.guardrails import check_guardrail
 from ralph.app.setup.check_trial import CheckTrial, format_trial
-from ralph.config.schema import Settings, split_flags
+from ralph.config.schema import SHELL_KIND, Guardrail, Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
 from ralph.model.errors import ConfigError, RalphError
 from ralph.process.shell import SHELL_WORDS, find_program
@@ -149,14 +150,25 @@ def _check_guardrails(patient: DoctorContext, settings: Settings) -> Iterator[Do
     if not settings.guardrails:
         yield DoctorFinding("WARN", "no guardrails: nothing checks what the agent claims", "ralph init")
     for guardrail in settings.guardrails:
-        missing = find_missing_part(guardrail.command, patient)
-        if missing:
-            lost = f"guardrail {guardrail.command!r} can never pass: {missing} not found"
-            yield DoctorFinding("FAIL", lost, f"install {missing}, or change guardrails in .ralph/settings.json")
-        elif patient.try_check is None:
-            yield DoctorFinding("OK", f"guardrail {guardrail.command}")
-        else:
-            yield _judge_trial(patient.try_check(guardrail.command))
+        yield _check_guardrail(patient, guardrail)
+
+
+def _check_guardrail(patient: DoctorContext, guardrail: Guardrail) -> DoctorFinding:
+    try:
+        title = check_guardrail(guardrail)
+    except RalphError as error:
+        lost = f"guardrail {guardrail.label!r}: {error.message}"
+        return DoctorFinding("FAIL", lost, error.hint or "change guardrails in .ralph/settings.json")
+    if guardrail.kind != SHELL_KIND:
+        return DoctorFinding("OK", f"guardrail {title}")
+    if missing := find_missing_part(title, patient):
+        lost = f"guardrail {title!r} can never pass: {missing} not found"
+        return DoctorFinding("FAIL", lost, f"install {missing}, or change guardrails in .ralph/settings.json")
+    return (
+        DoctorFinding("OK", f"guardrail {title}")
+        if patient.try_check is None
+        else _judge_trial(patient.try_check(title))
+    )
 
 
 def _judge_trial(trial: CheckTrial) -> DoctorFinding:

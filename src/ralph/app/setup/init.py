@@ -80,5 +80,5 @@ def _append_lines(path: str, lines: Sequence[str]) -> None:
 
 
 def _encode_guardrail(guardrail: Guardrail) -> dict[str, str]:
-    raw = {"command": guardrail.command, "failAction": guardrail.fail_action}
+    raw = {"command": guardrail.command or "", "failAction": guardrail.fail_action}
     return {**raw, "hint": guardrail.hint} if guardrail.hint else raw

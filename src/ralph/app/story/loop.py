@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from ralph.agents._names import resolve_adapter_name
 from ralph.app import registry, wiring
+from ralph.app.guardrails import build_gates, check_guardrails, name_gates
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_existing_stores
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
-from ralph.config.schema import AgentSettings
+from ralph.config.schema import AgentSettings, Guardrail, Layer, check_layer
 from ralph.core import environment
-from ralph.core.guardrail import slugify_commands
 from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
@@ -25,7 +25,6 @@ from ralph.engine.loops.story import GitReader, StoryEffects
 from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.loop import Began, Limits, Patience, Stop
-from ralph.model.ports import Gate, GateOptions, Processes
 from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
@@ -77,9 +76,7 @@ def run_stories(
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
         commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
         session.record(request, place.folder)
-        policy = ReviewPolicy(
-            cap=rules.cap, skip_review=rules.skip_review, gates=slugify_commands(commands), earlier=earlier
-        )
+        policy = ReviewPolicy(cap=rules.cap, skip_review=rules.skip_review, gates=name_gates(commands), earlier=earlier)
         marker = MarkerFile(place, rules)
         effects = _build_effects(session, request, command=command, git=git, marker=marker, commands=commands)
         limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
@@ -96,7 +93,7 @@ def _build_effects(
     command: wiring.AgentCommand,
     git: str,
     marker: MarkerFile,
-    commands: tuple[str, ...],
+    commands: tuple[Guardrail, ...],
 ) -> StoryEffects:
     """All that `ralph story run` may touch."""
     place = request.place
@@ -109,19 +106,11 @@ def _build_effects(
         caller=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
         marker=marker,
         repository=repository,
-        gates=_build_gates(commands, session.processes),
+        gates=build_gates(commands, session.processes, folder=place.project, run_dir=session.run_dir),
         gate_environment=gate_environment,
         inbox=session.inbox,
         watchers=session.watchers,
     )
-
-
-def _build_gates(commands: tuple[str, ...], processes: Processes) -> dict[str, Gate]:
-    build = registry.load_extension("guardrails", "shell").build
-    return {
-        name: build(GateOptions(command=command, log_name=name), processes)
-        for name, command in zip(slugify_commands(commands), commands, strict=True)
-    }
 
 
 def locate_stories(project: str, ralph_dir: str) -> StoryPaths:
@@ -132,7 +121,7 @@ def locate_stories(project: str, ralph_dir: str) -> StoryPaths:
     return StoryPaths(project, os.path.realpath(os.path.join(project, ralph_dir)))
 
 
-def read_verify_commands(place: StoryPaths) -> tuple[str, ...]:
+def read_verify_commands(place: StoryPaths) -> tuple[Guardrail, ...]:
     """The project's own checks, as tasks.json names them before the loop begins."""
     try:
         return parse_verify_commands(place, read_regular_file(place.tasks))
@@ -140,12 +129,18 @@ def read_verify_commands(place: StoryPaths) -> tuple[str, ...]:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
 
 
-def parse_verify_commands(place: StoryPaths, text: str) -> tuple[str, ...]:
-    """The verifyCommands of such a list."""
+def parse_verify_commands(place: StoryPaths, text: str) -> tuple[Guardrail, ...]:
+    """The verifyCommands of such a list, each written as a guardrail of the settings is."""
     listed = parse_story_file(text).document.get("verifyCommands") or []
-    if not isinstance(listed, list) or not all(isinstance(command, str) for command in listed):
+    if not isinstance(listed, list) or not all(isinstance(each, (str, dict)) for each in listed):
         raise ConfigError(f"{place.tasks}: verifyCommands: expected a list of commands", 'for example ["make test"]')
-    return tuple(command for command in listed if command.strip())
+    wanted = [each for each in listed if not isinstance(each, str) or each.strip()]
+    try:
+        guardrails = check_layer(Layer(name=place.tasks, raw={"guardrails": wanted})).guardrails
+        check_guardrails(guardrails)
+    except ConfigError as error:
+        raise ConfigError(error.message.replace("guardrails[", "verifyCommands[", 1), error.hint) from error
+    return guardrails
 
 
 def estimate_iterations(place: StoryPaths, paths: Paths, skip_review: bool, limit: int) -> str:

@@ -16,6 +16,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_settings_command(origin: bool, as_json: bool) -> int:
     """Show every setting as it is in force here, secrets hidden."""
+    from ralph.app.guardrails import find_guardrail_problems
     from ralph.config.redaction import flatten_keys, redact_settings
     from ralph.config.sources import load_settings
     from ralph.config.writing import format_json
@@ -23,7 +24,7 @@ def show_settings_command(origin: bool, as_json: bool) -> int:
     loaded = load_settings(os.getcwd(), os.environ)
     values = redact_settings(loaded.settings)
     origins = _resolve_origins(flatten_keys(values), loaded.origins)
-    for warning in loaded.warnings:
+    for warning in (*loaded.warnings, *find_guardrail_problems(loaded.settings.guardrails)):
         click.echo(f"warning: {warning}", err=True)
     if as_json:
         click.echo(format_json({"settings": values, "origins": origins} if origin else values))
