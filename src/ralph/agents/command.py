@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.agents._argv import find_argv_problem
-from ralph.agents._permissions import find_missing_options
+from ralph.agents._permissions import choose_flags, find_missing_options
 from ralph.agents._plain import PlainParser
 from ralph.model.agent_card import ANY_KEY, AgentCard, Grant
 from ralph.model.command import PROMPT_FILE, Invocation
@@ -14,7 +14,6 @@ from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 CARD = AgentCard(
     title="any other command",
     env_keys=ANY_KEY,  # nobody knows which service it talks to
-    model_flag="",
     streaming=False,
     tools=False,
     verified="its text and exit code are all that is known",
@@ -42,7 +41,7 @@ class AnyCommand(Struct, frozen=True):
 
 def build(options: AgentOptions) -> Agent:
     """The adapter for these settings."""
-    return AnyCommand((*options.command, *options.flags))
+    return AnyCommand((*options.command, *choose_flags(options, CARD)))
 
 
 def grant_permissions(options: AgentOptions) -> Grant:

@@ -1,7 +1,6 @@
 """The parts of a task's pipeline, put together from settings: who works, by which criteria, and who judges."""
 
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -70,11 +69,12 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
     """Agent and criteria of each stage."""
     setups: dict[Role, StageSetup] = {}
     warnings: list[str] = []
+    checks = list_check_commands(task, settings)
     for role in roles:
         found = resolve_stage_criteria(task, role, settings)
         setups[role] = StageSetup(
             criteria=found.criteria,
-            runner=_build_stage_runner(role, settings, context),
+            runner=_build_stage_runner(role, settings, context, checks),
             loops=is_looping(role, settings),
             merged_tree_criteria=verification.select_file_criteria(found.criteria),
         )
@@ -129,16 +129,22 @@ def use_one_agent(settings: Settings) -> Settings:
     return replace(settings, specflow=replace(flow, **alike))
 
 
+def list_check_commands(task: Task, settings: Settings) -> list[str]:
+    """Every command that verifies a stage of this task, each once."""
+    criteria = [resolve_stage_criteria(task, role, settings).criteria for role in ROLES]
+    return [*dict.fromkeys(command for each in criteria for command in verification.list_commands(each))]
+
+
 def resolve_stage_agent(
-    role: str, settings: Settings, folder: str, variables: Mapping[str, str]
+    role: str, settings: Settings, folder: str, variables: Mapping[str, str], *, checks: Sequence[str] = ()
 ) -> wiring.AgentCommand:
     """Its own agent, or the one of `ralph run`, with the stage's model."""
     agent, stage = settings.agent, _stage_settings(role, settings)
     if stage.agent and stage.agent != agent.command:
-        agent = replace(agent, command=stage.agent, flags=(), adapter=None)
+        agent = replace(agent, command=stage.agent, flags=(), adapter=None, model="")
     if stage.model:
-        agent = replace(agent, flags=(*agent.flags, "--model", shlex.quote(stage.model)))
-    return wiring.resolve_agent(agent, folder, variables)
+        agent = replace(agent, model=stage.model)
+    return wiring.resolve_agent(agent, folder, variables, checks=checks)
 
 
 def require_judge(
@@ -185,12 +191,11 @@ def build_judge(settings: Settings, context: AgentContext, records: str) -> AskJ
 
 
 def _judge_agent_settings(settings: Settings, wanted: schema.Judge, model: str = "") -> AgentSettings:
-    flags = ("--model", shlex.quote(model or wanted.model))
-    return replace(settings.agent, command=wanted.agent, flags=flags, adapter=None)
+    return replace(settings.agent, command=wanted.agent, flags=(), adapter=None, model=model or wanted.model)
 
 
-def _build_stage_runner(role: str, settings: Settings, context: AgentContext) -> AgentRunner:
-    command = resolve_stage_agent(role, settings, context.folder, context.variables)
+def _build_stage_runner(role: str, settings: Settings, context: AgentContext, checks: Sequence[str]) -> AgentRunner:
+    command = resolve_stage_agent(role, settings, context.folder, context.variables, checks=checks)
     return _build_runner(command, settings.agent, context)
 
 

@@ -12,7 +12,7 @@ from ralph.model.errors import ConfigError, UnknownExtension
 from ralph.model.ports import Processes
 from ralph.model.spec import CompletionCriteria, VerificationMethod
 from ralph.model.verdict import AskJudge, Claim, Verdict, Verifier, VerifierConfig, VerifierTools
-from ralph.verifiers import contradictions, multi_stage, semantic, templates
+from ralph.verifiers import contradictions, external, multi_stage, semantic, templates
 from ralph.verifiers._memory import IterationMemory
 from ralph.verifiers._options import parse_options
 from ralph.verifiers.string_match import StringMatchVerifier
@@ -85,6 +85,18 @@ def is_judge_needed(criteria: CompletionCriteria) -> bool:
         multi_stage.MULTI_STAGE_METHOD, multi_stage.MultiStageOptions, criteria.verification_config
     ).stages
     return any(templates.apply_template(stage.method, stage.config)[0] == semantic.SEMANTIC_METHOD for stage in stages)
+
+
+def list_commands(criteria: CompletionCriteria) -> list[str]:
+    """The commands that will judge the work, in their order: its agents may run them, too."""
+    method, config = templates.apply_template(_method_name(criteria), criteria.verification_config)
+    if method == multi_stage.MULTI_STAGE_METHOD:
+        options = parse_options(method, multi_stage.MultiStageOptions, config)
+        applied = [templates.apply_template(stage.method, stage.config) for stage in options.stages]
+    else:
+        applied = [(method, config)]
+    found = [options.get("command") for name, options in applied if name == external.EXTERNAL_METHOD]
+    return [command for command in found if isinstance(command, str) and command.strip()]
 
 
 def find_criteria_problems(criteria: CompletionCriteria) -> tuple[str, ...]:

@@ -180,4 +180,4 @@ def add_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSe
         flags = (*flags, *card.story_flags)
     if plugin and card.plugin_flag and not any(card.plugin_flag in flag for flag in flags):
         flags = (*flags, card.plugin_flag, shlex.quote(plugin))
-    return replace(settings, flags=(*flags, "--model", shlex.quote(model)) if model else flags)
+    return replace(settings, flags=flags, model=model or settings.model)
