@@ -92,10 +92,14 @@ def test_the_chosen_model_takes_the_place_of_the_flags(name: str) -> None:  # is
         assert ("--keep" in words) == ("--keep" in flags)
 
 
-@pytest.mark.parametrize("module", [amp, command])
-def test_who_takes_no_model_says_so(module: object) -> None:
-    grant: Grant = module.grant_permissions(options("x", model="opus"))  # type: ignore[attr-defined]  # both have it
+def test_who_takes_no_model_says_so() -> None:
+    grant = amp.grant_permissions(options("x", model="opus"))
     assert "takes no model: 'opus' is ignored" in " ".join(grant.limits)
+
+
+def test_any_other_command_is_given_a_model_as_most_take_it() -> None:
+    call = command.build(options("x", model="opus")).invocation("p", "text", None)
+    assert call.argv[-2:] == ("--model", "opus")
 
 
 # -- claude ------------------------------------------------------------------------------------------
