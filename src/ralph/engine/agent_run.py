@@ -1,7 +1,8 @@
 """Runs an agent once: files and environment for it, its raw output kept, its events told, its end judged."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,9 +13,9 @@ from ralph.core.text.secrets import redact_argv
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, Invocation
-from ralph.model.errors import MachineError
+from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import Warned
-from ralph.model.loop import Reported
+from ralph.model.loop import Interrupted, Reported
 from ralph.model.ports import Agent, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
 from ralph.process.output import BoundedLog, Excerpt
 
@@ -24,26 +25,33 @@ LINGERED_WARNING = "the agent said its last word and did not end"
 
 
 class CallFiles(Struct, frozen=True, kw_only=True):
-    """Where one call's words are kept."""
+    """Where what one call reads and prints is kept."""
 
     stdout: str
     stderr: str  # written only when there is any
     prompt: str  # written only for an agent that reads it from there
     answer: str  # read and deleted, where the agent writes one
 
+    @classmethod
+    def in_dir(cls, folder: str, *, stdout: str, stderr: str, prompt: str, answer: str) -> Self:
+        """By their names in that folder; a prompt that is elsewhere has a path of its own."""
+        names = {"stdout": stdout, "stderr": stderr, "prompt": prompt, "answer": answer}
+        return cls(**{kind: os.path.join(folder, name) for kind, name in names.items()})
 
-def name_call_files(folder: str, number: int, prompts: str = "") -> CallFiles:
-    """Those of the so-many-eth call of a run."""
-    return CallFiles(
-        stdout=os.path.join(folder, f"agent_{number:03}.log"),
-        stderr=os.path.join(folder, f"agent_{number:03}.stderr.log"),
-        prompt=os.path.join(prompts or folder, f"prompt_{number:03}.txt"),
-        answer=os.path.join(folder, f"answer_{number:03}.txt"),
-    )
+    @classmethod
+    def numbered(cls, folder: str, number: int, prompt_folder: str = "") -> Self:
+        """Those of a run's so-many-eth call."""
+        return cls.in_dir(
+            folder,
+            stdout=f"agent_{number:03}.log",
+            stderr=f"agent_{number:03}.stderr.log",
+            prompt=os.path.join(prompt_folder, f"prompt_{number:03}.txt"),
+            answer=f"answer_{number:03}.txt",
+        )
 
 
 def count_calls(folder: str) -> int:
-    """How many have left papers there: a later life of a run goes on counting."""
+    """How many have left files there: a later life of a run goes on counting."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -64,7 +72,7 @@ class AgentRequest(Struct, frozen=True, kw_only=True):
 
 
 class AgentRunner:
-    """Knows the agent and where it works. Raises RalphError when the agent cannot be asked that way."""
+    """Knows the agent and where it works."""
 
     def __init__(
         self,
@@ -81,71 +89,83 @@ class AgentRunner:
         self._processes = processes
         self._folder = folder
         self._environment = environment
-        self._timeout, self._idle_timeout = timeout, idle_timeout
+        self.timeout, self.idle_timeout = timeout, idle_timeout
         self._tree_keeper = keep
 
-    def run(self, call: AgentRequest, watchers: Sequence[Watcher]) -> Reported | None:
-        """What the run was; None when it was cut short by an interruption."""
+    def call(self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher]) -> Reported | Interrupted:
+        """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built."""
+        try:
+            return self.run(build_request(), watchers)
+        except RalphError as error:
+            detail = f"{error.message}. {error.hint}".strip()
+            return Reported(outcome="unusable", detail=detail, lasting=isinstance(error, ConfigError))
+
+    def run(self, request: AgentRequest, watchers: Sequence[Watcher]) -> Reported | Interrupted:
+        """What the run was. Raises RalphError when the agent cannot be asked that way."""
         if not os.path.isdir(self._folder):
             lost = f"The folder agents work in is gone: {self._folder}. Bring it back first."
             return Reported(outcome="unusable", detail=lost)
-        papers = call.files
-        invocation = self._agent.invocation(call.prompt, call.mode, call.budget_usd)
-        argv = _fill_in_paths(invocation, call)
-        emit_debug(watchers, call.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
-        parser = self._agent.parser(call.mode)
-        conversation = OutputStream(
-            parser, BoundedLog(papers.stdout), watchers=watchers, iteration=call.iteration, budget_usd=call.budget_usd
+        files = request.files
+        invocation = self._agent.invocation(request.prompt, request.mode, request.budget_usd)
+        argv = _fill_in_paths(invocation, request)
+        emit_debug(watchers, request.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
+        parser = self._agent.parser(request.mode)
+        output = OutputStream(
+            parser,
+            BoundedLog(files.stdout),
+            watchers=watchers,
+            iteration=request.iteration,
+            budget_usd=request.budget_usd,
         )
         errors = Excerpt(STDERR_HEAD_BYTES, STDERR_TAIL_BYTES)
         command = Command(
             argv=argv,
-            environment={**invocation.environment, **self._environment, **call.environment},
+            environment={**invocation.environment, **self._environment, **request.environment},
             cwd=self._folder,
             stdin=invocation.stdin.encode("utf-8", "surrogateescape"),
-            timeout=self._timeout,
-            idle_timeout=self._idle_timeout,
+            timeout=self.timeout,
+            idle_timeout=self.idle_timeout,
             linger=MAX_LINGER_SECONDS,
         )
         if self._tree_keeper is not None:
-            _warn_unsaved(self._tree_keeper.save_initial_tree(), call, watchers)
-        exited = self._processes.run(command, conversation.feed, errors.write)
-        conversation.finish()
+            _warn_unsaved(self._tree_keeper.save_initial_tree(), request, watchers)
+        exited = self._processes.run(command, output.feed, errors.write)
+        output.finish()
         if stderr := errors.text():
-            _write_log(papers.stderr, stderr)
+            _write_log(files.stderr, stderr)
         if exited.ending == "stopped":
-            return None
+            return Interrupted(exited.stopped_by)
         if exited.ending == "lingered":
-            silence = format_duration(min(MAX_LINGER_SECONDS, self._idle_timeout or MAX_LINGER_SECONDS))
-            emit(watchers, call.iteration, Warned(f"{LINGERED_WARNING}: stopped after {silence} of silence"))
-        heard = parser.summarize_run()
-        if self._tree_keeper is not None and not _has_changed_nothing(heard):
-            _warn_unsaved(self._tree_keeper.save_tree_after(call.iteration), call, watchers)
+            silence = format_duration(min(MAX_LINGER_SECONDS, self.idle_timeout or MAX_LINGER_SECONDS))
+            emit(watchers, request.iteration, Warned(f"{LINGERED_WARNING}: stopped after {silence} of silence"))
+        parsed = parser.summarize_run()
+        if self._tree_keeper is not None and not _has_changed_nothing(parsed):
+            _warn_unsaved(self._tree_keeper.save_tree_after(request.iteration), request, watchers)
         if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
-            heard = _read_answer_file(heard, papers.answer)
-        return classify_run(heard, exited, stderr)
+            parsed = _read_answer_file(parsed, files.answer)
+        return classify_run(parsed, exited, stderr)
 
 
-def _has_changed_nothing(heard: ParsedRun) -> bool:
+def _has_changed_nothing(parsed: ParsedRun) -> bool:
     """Whether it spoke to its end and used no tool."""
-    return heard.closing in ("success", "error") and not heard.tools
+    return parsed.closing in ("success", "error") and not parsed.tools
 
 
-def _warn_unsaved(what: str, call: AgentRequest, watchers: Sequence[Watcher]) -> None:
+def _warn_unsaved(what: str, request: AgentRequest, watchers: Sequence[Watcher]) -> None:
     if what:
-        emit(watchers, call.iteration, Warned(f"not kept of the work tree: {what}"))
+        emit(watchers, request.iteration, Warned(f"not kept of the work tree: {what}"))
 
 
-def _fill_in_paths(invocation: Invocation, call: AgentRequest) -> tuple[str, ...]:
+def _fill_in_paths(invocation: Invocation, request: AgentRequest) -> tuple[str, ...]:
     """Put real paths where the agent asked for files."""
-    papers, argv = call.files, invocation.argv
+    files, argv = request.files, invocation.argv
     if any(PROMPT_FILE in word for word in argv):
-        _write_prompt_file(papers.prompt, call.prompt)
+        _write_prompt_file(files.prompt, request.prompt)
     for mark, text in invocation.files.items():
-        path = f"{os.path.splitext(papers.stdout)[0]}_{mark.strip('{}')}"  # beside its log, not in the work tree
+        path = f"{os.path.splitext(files.stdout)[0]}_{mark.strip('{}')}"  # beside its log, not in the work tree
         _write_prompt_file(path, text)
         argv = tuple(path if word == mark else word for word in argv)
-    return tuple(word.replace(PROMPT_FILE, papers.prompt).replace(ANSWER_FILE, papers.answer) for word in argv)
+    return tuple(word.replace(PROMPT_FILE, files.prompt).replace(ANSWER_FILE, files.answer) for word in argv)
 
 
 def _write_prompt_file(path: str, prompt: str) -> None:
@@ -158,15 +178,15 @@ def _write_prompt_file(path: str, prompt: str) -> None:
         raise MachineError(f"cannot write the prompt to {path}: {error.strerror}") from error
 
 
-def _read_answer_file(heard: ParsedRun, path: str) -> ParsedRun:
+def _read_answer_file(parsed: ParsedRun, path: str) -> ParsedRun:
     """What the agent wrote into its answer file counts as its text."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read(1 << 20)
         os.unlink(path)
     except OSError:
-        return heard  # it wrote none
-    return replace(heard, text=text)
+        return parsed  # it wrote none
+    return replace(parsed, text=text)
 
 
 def _write_log(path: str, text: str) -> None:

@@ -31,6 +31,7 @@ class CommandExit(Struct, frozen=True, kw_only=True):
     seconds: float
     ending: CommandEnding = "exited"
     error: str = ""  # why it could not be started
+    stopped_by: str = ""  # who wanted it to be stopped
     pipes_held: bool = False  # something it left behind kept its output open
 
 

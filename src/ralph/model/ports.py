@@ -150,8 +150,8 @@ class TreeKeeper(Protocol):
 class Inbox(Protocol):
     """Signals and `ralph cancel`, noticed within a second."""
 
-    def fileno(self) -> int:
-        """Readable when there may be news."""
+    def fileno(self) -> int | None:
+        """Readable when there may be news; None: only asking tells."""
         ...
 
     def poll_interruption(self) -> str:

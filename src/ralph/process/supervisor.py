@@ -67,7 +67,8 @@ class Supervisor:
         """Start the command, hand on what it prints, return once it and all it started are gone."""
         began = time.monotonic()
         if self._inbox.poll_stop_grace() is not None:  # what came before it was cut short: this need not begin
-            return CommandExit(code=-1, seconds=0.0, ending="stopped")
+            by = self._inbox.poll_interruption()
+            return CommandExit(code=-1, seconds=0.0, ending="stopped", stopped_by=by)
         try:
             out, err = self._spawn(command)
         except GuardianLost:  # between two commands: nothing of this one was lost
@@ -88,6 +89,7 @@ class Supervisor:
             seconds=time.monotonic() - began,
             ending=watch.ending,
             error=watch.error,
+            stopped_by=self._inbox.poll_interruption() if watch.ending == "stopped" else "",
             pipes_held=watch.held,
         )
 
@@ -107,7 +109,8 @@ class Supervisor:
         control, inbox = self._control.fileno(), self._inbox.fileno()
         poll = watch.poll
         poll.register(control, select.POLLIN)
-        poll.register(inbox, select.POLLIN)
+        if inbox is not None:
+            poll.register(inbox, select.POLLIN)
         self._adopt_orphans()
         while watch.sinks or not watch.empty:
             for fd, _ in poll.poll(watch.compute_poll_seconds() * 1000):

@@ -35,7 +35,6 @@ def inbox(wish: Wish, monkeypatch: pytest.MonkeyPatch) -> Iterator[TaskInbox]:
     signals = QuietInbox()
     made = TaskInbox(signals, wish)
     yield made
-    made.close()
     signals.close()
 
 

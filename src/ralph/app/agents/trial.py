@@ -23,7 +23,7 @@ from ralph.engine.inbox import SignalInbox
 from ralph.model.agent_card import AgentCard, EndpointConfig
 from ralph.model.command import Command, CommandExit
 from ralph.model.events import AgentEvent, Event
-from ralph.model.loop import Reported
+from ralph.model.loop import Interrupted, Reported
 from ralph.model.ports import OutputMode
 from ralph.process.supervisor import Supervisor
 
@@ -201,9 +201,9 @@ class TrialEnvironment:
             timeout=TRIAL_TIMEOUT_SECONDS,
             idle_timeout=None,
         )
-        papers = CallFiles(**{name: os.path.join(place, name) for name in ("stdout", "stderr", "prompt", "answer")})
+        files = CallFiles.in_dir(place, stdout="stdout", stderr="stderr", prompt="prompt", answer="answer")
         reported = caller.run(
-            AgentRequest(prompt=prompt, mode=mode, files=papers, iteration=1),
+            AgentRequest(prompt=prompt, mode=mode, files=files, iteration=1),
             [lambda at, number, told: events.extend(told)],
         )
         if self._stopper.user_interruption():
@@ -211,7 +211,11 @@ class TrialEnvironment:
         of_agent = tuple(event for event in events if isinstance(event, AgentEvent))
         asked = msgspec.json.encode([request["body"] for request in requests if request.get("tools")]).decode()
         return TrialResult(
-            reported=reported, events=of_agent, exited=self._processes.exited, model_requests=asked, folder=work
+            reported=None if isinstance(reported, Interrupted) else reported,
+            events=of_agent,
+            exited=self._processes.exited,
+            model_requests=asked,
+            folder=work,
         )
 
     def _isolated_variables(self, home: str, pointing: EndpointConfig) -> dict[str, str]:

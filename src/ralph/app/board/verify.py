@@ -163,7 +163,6 @@ def _open_tools(
         )
     finally:
         processes.close()
-        inbox.close()
         signals.close()
 
 

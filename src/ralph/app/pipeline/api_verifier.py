@@ -121,7 +121,6 @@ class PromiseVerifier:
         finally:
             supervisor.close()
             self._cancel_flags.discard(door)
-            door.close()
 
 
 class _CancelFlag:
@@ -129,11 +128,9 @@ class _CancelFlag:
 
     def __init__(self) -> None:
         self.is_stopped = False
-        self._pipe_read, self._pipe_write = os.pipe()
 
-    def fileno(self) -> int:
-        """Never readable: the supervisor asks often enough."""
-        return self._pipe_read
+    def fileno(self) -> None:
+        """The supervisor asks often enough."""
 
     def poll_interruption(self) -> str:
         return "stopped by its caller" if self.is_stopped else ""
@@ -142,10 +139,6 @@ class _CancelFlag:
         return VERIFIER_STOP_GRACE_SECONDS if self.is_stopped else None
 
     def wait(self, seconds: float) -> None: ...
-
-    def close(self) -> None:
-        os.close(self._pipe_read)
-        os.close(self._pipe_write)
 
 
 def _adapt_judge(judge: Callable[[str], str | None]) -> AskJudge:

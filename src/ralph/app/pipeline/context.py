@@ -128,7 +128,6 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
                 )
         finally:
             processes.close()
-            inbox.close()
             event_log.close()
 
 

@@ -1,6 +1,5 @@
 """The parts of a task's pipeline, put together from settings: who works, by which criteria, and who judges."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from ralph.core.tasks.criteria import ApplicableCriteria, drop_verification, res
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.loops.pipeline import StageSetup
 from ralph.model.errors import MachineError
+from ralph.model.loop import Interrupted
 from ralph.model.ports import Processes, TreeKeeper
 from ralph.model.spec import AGENT_DEFAULTS, ROLES, AgentDefaults, Role, Task, VerificationMethod
 from ralph.model.verdict import AskJudge, JudgeAnswer
@@ -175,14 +175,11 @@ def build_judge(settings: Settings, context: AgentContext, records: str) -> AskJ
         agent_settings = _judge_agent_settings(settings, wanted, model)
         command = wiring.resolve_agent(agent_settings, context.folder, context.variables)
         runner = _build_runner(command, agent_settings, replace(context, keep=None))
-        files = CallFiles(
-            stdout=os.path.join(records, "judge.log"),
-            stderr=os.path.join(records, "judge.stderr.log"),
-            prompt=os.path.join(records, "judge.prompt"),
-            answer=os.path.join(records, "judge.answer"),
+        files = CallFiles.in_dir(
+            records, stdout="judge.log", stderr="judge.stderr.log", prompt="judge.prompt", answer="judge.answer"
         )
         reported = runner.run(AgentRequest(prompt=prompt, mode="stream", files=files, iteration=0), ())
-        if reported is None:
+        if isinstance(reported, Interrupted):
             return None
         problem = "" if reported.outcome == "finished" else reported.detail
         return JudgeAnswer(reported.text, reported.cost_usd, problem)

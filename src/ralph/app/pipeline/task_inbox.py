@@ -1,6 +1,5 @@
 """What can end one task of many: its own cancel, its run's, or the user's signal."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,10 +22,9 @@ class TaskInbox:
         self._is_uninterruptible = False
         self._lock = threading.Lock()
         self._asked_at = time.monotonic()
-        self._pipe_read, self._pipe_write = os.pipe()  # signals arrive in the main thread; here time alone wakes us
 
-    def fileno(self) -> int:
-        return self._pipe_read
+    def fileno(self) -> None:
+        """Signals arrive in the main thread; here time alone wakes us."""
 
     def poll_interruption(self) -> str:
         self._poll_cancel()
@@ -53,10 +51,6 @@ class TaskInbox:
             yield
         finally:
             self._is_uninterruptible = False
-
-    def close(self) -> None:
-        os.close(self._pipe_read)
-        os.close(self._pipe_write)
 
     def _poll_cancel(self) -> None:
         with self._lock:

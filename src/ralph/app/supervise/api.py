@@ -11,7 +11,6 @@ from ralph.core.step import Rules
 from ralph.engine import kernel
 from ralph.engine.clock import Clock
 from ralph.engine.loops.supervise import SuperviseEffects
-from ralph.engine.loops.supervise_marks import TaskMarks
 from ralph.model.errors import RalphError
 from ralph.model.loop import (
     Began,
@@ -122,47 +121,26 @@ class RootAgentLoop:
 
     def run(self, ctx: Context | None = None) -> None:
         inbox = _ContextInbox(ctx or Context())
-        marks = TaskMarks(self._place, str, tuple)
-        failures: list[BaseException] = []
-        world = SuperviseEffects(
-            inbox,
-            lambda brief: self._run_attempt(inbox.context, brief, failures),
-            restarting=int,
-            look=marks.read_marks,
-            active_children=self._active_children,
-            unmet=tuple,
+        attempts = _RunnerAttempts(inbox.context, self._root_runner, self._post)
+        effects = SuperviseEffects(
+            self._place,
+            attempts,
+            _Children(self._active_children),
+            inbox=inbox,
             poll_interval=self._poll_interval,
         )
-        rules = Rules(self._policy, None)
         stop = kernel.run_loop(
-            rules,
+            Rules(self._policy, None),
             None,
             fact=Began(self._limits),
             look=Clock(inbox).observe,
-            perform=world.perform,
+            perform=effects.perform,
             wait=inbox.wait,
             journal=_keep_no_journal,
         )
-        self._conclude(stop, failures)
+        self._conclude(stop, attempts.failure)
 
-    def _run_attempt(self, ctx: Context, brief: Brief, failures: list[BaseException]) -> Fact:
-        number = brief.iteration - 1
-        self._post("INFO", f"starting root agent (restart #{number})")
-        failures.clear()
-        try:
-            self._root_runner(ctx, number)
-        except (FatalError, RalphError, PermissionError, FileNotFoundError) as error:
-            failures.append(error)
-            return Reported(outcome="unusable", detail=str(error))
-        except Exception as error:  # noqa: BLE001  # whatever a runner raises is a failed run
-            failures.append(error)
-            self._post("WARNING", f"agent failed on restart #{number}: {error}")
-            return (
-                Interrupted(by) if (by := ctx.error()) else Reported(outcome="crashed", detail=str(error), exit_code=1)
-            )
-        return Reported(outcome="finished")
-
-    def _conclude(self, stop: Stop, failures: list[BaseException]) -> None:
+    def _conclude(self, stop: Stop, failure: BaseException | None) -> None:
         match stop.outcome:
             case Outcome.COMPLETED:
                 self._post("INFO", "task completed (DONE marker present, no active children)")
@@ -173,8 +151,8 @@ class RootAgentLoop:
                 raise MaxRestartsExceeded(MAX_RESTARTS_REASON)
             case Outcome.INTERRUPTED:
                 raise Canceled(stop.why)
-            case Outcome.UNUSABLE if failures:
-                raise failures[0]
+            case Outcome.UNUSABLE if failure:
+                raise failure
             case Outcome.BLOCKED:
                 self._post("INFO", stop.why)
             case _:
@@ -184,14 +162,54 @@ class RootAgentLoop:
         self._bus.post(kind, body, project_id=self._place.project, task_id=self._place.task)
 
 
+class _RunnerAttempts:
+    """The caller's own function, as the engine starts agents."""
+
+    started_at = 0.0  # whatever lies there counts: only a runner of ours has a folder and a time of its own
+
+    def __init__(self, context: Context, root_runner: RootRunner, post: Callable[[str, str], None]) -> None:
+        self._context, self._root_runner, self._post = context, root_runner, post
+        self.failure: BaseException | None = None
+
+    def run(self, brief: Brief) -> Fact:
+        number = brief.iteration - 1
+        self._post("INFO", f"starting root agent (restart #{number})")
+        self.failure = None
+        try:
+            self._root_runner(self._context, number)
+        except (FatalError, RalphError, PermissionError, FileNotFoundError) as error:
+            self.failure = error
+            return Reported(outcome="unusable", detail=str(error))
+        except Exception as error:  # noqa: BLE001  # whatever a runner raises is a failed run
+            self.failure = error
+            self._post("WARNING", f"agent failed on restart #{number}: {error}")
+            by = self._context.error()
+            return Interrupted(by) if by else Reported(outcome="crashed", detail=str(error), exit_code=1)
+        return Reported(outcome="finished")
+
+    def announce_restart(self) -> None: ...
+
+
+class _Children:
+    """The runs a caller waits for; it knows no dependencies and reads no wishes on its bus."""
+
+    def __init__(self, active_children: Callable[[], Sequence[str]]) -> None:
+        self.list_active_children = active_children
+
+    def read_wait_request(self) -> str:
+        return ""
+
+    def list_unmet_dependencies(self) -> tuple[str, ...]:
+        return ()
+
+
 class _ContextInbox:
     """A context, as the engine asks for interruptions."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def fileno(self) -> int:
-        return -1
+    def fileno(self) -> None: ...
 
     def poll_interruption(self) -> str:
         return self.context.error()

@@ -15,9 +15,7 @@ from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_
 from ralph.config.schema import AgentSettings
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
-from ralph.engine.loops.supervise import SuperviseEffects
-from ralph.engine.loops.supervise_attempt import AttemptRunner
-from ralph.engine.loops.supervise_marks import TaskMarks
+from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.supervised import TASK_FILE, AttemptRecord, TaskPaths
@@ -69,7 +67,7 @@ def supervise_task(
         spares_children=True,
     ) as session:
         session.record(request)
-        return _run_loop(session, request, command=command, bus=bus, needs=needs)
+        return _run_loop(session, request, command, TaskLog(session, place, bus, needs))
 
 
 def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) -> wiring.AgentCommand:
@@ -79,53 +77,46 @@ def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) ->
     return wiring.resolve_agent(request.agent, here, variables, folders=[request.place.folder])
 
 
-def _run_loop(
-    session: Session,
-    request: SuperviseRequest,
-    *,
-    command: wiring.AgentCommand,
-    bus: BusWatcher,
-    needs: tuple[str, ...],
-) -> Stop:
-    place, agent, here = request.place, request.agent, os.getcwd()
-    marks = TaskMarks(place, bus.read_wait_request, lambda: find_unmet_dependencies(place, needs))
-    parent = find_parent_run(session.variables) or ""
+class TaskLog:
+    """A supervised task's agent runs on record, in its folder and on its bus; and those it waits for."""
 
-    def record(attempt: AttemptRecord) -> None:
-        session.attempts.save(attempt)
-        write_run_info(attempt, place.task, command.adapter, parent)
+    def __init__(self, session: Session, place: TaskPaths, bus: BusWatcher, needs: tuple[str, ...]) -> None:
+        self._session, self._place, self._bus, self._needs = session, place, bus, needs
+        self._parent = find_parent_run(session.variables) or ""
 
-    def begun(attempt: AttemptRecord) -> None:
-        marks.agent_started_at = attempt.started_at
-        bus.announce_attempt(attempt)
+    @property
+    def guardian_pid(self) -> int:
+        return self._session.processes.guardian_pid
 
+    def begin(self, attempt: AttemptRecord) -> None:
+        self.save(attempt)
+        self._bus.announce_attempt(attempt)
+
+    def save(self, attempt: AttemptRecord) -> None:
+        self._session.attempts.save(attempt)
+        write_run_info(attempt, self._place.task, self._session.agent_name, self._parent)
+
+    def read_wait_request(self) -> str:
+        return self._bus.read_wait_request()
+
+    def list_active_children(self) -> list[str]:
+        return [child.run for child in self._session.list_active_children()]
+
+    def list_unmet_dependencies(self) -> tuple[str, ...]:
+        return find_unmet_dependencies(self._place, self._needs)
+
+
+def _run_loop(session: Session, request: SuperviseRequest, command: wiring.AgentCommand, log: TaskLog) -> Stop:
+    place, here = request.place, os.getcwd()
     keep = session.keep_snapshots(request.snapshots, find_paths(here))
-    attempt = AttemptRunner(
-        session.run,
-        place,
-        caller=session.prepare_agent(command, agent, folder=here, keep=keep),
-        mode="stream",
-        inbox=session.inbox,
-        watchers=session.watchers,
-        record=record,
-        begun=begun,
-        guardian=lambda: session.processes.guardian_pid,
-        limits=(agent.timeout_seconds, agent.idle_timeout_seconds),
-    )
-    effects = SuperviseEffects(
-        session.inbox,
-        attempt,
-        restarting=attempt.announce_restart,
-        look=marks.read_marks,
-        active_children=lambda: [child.run for child in session.list_active_children()],
-        unmet=lambda: find_unmet_dependencies(place, needs),
-        poll_interval=request.poll_interval,
-    )
+    runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
+    attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
+    effects = SuperviseEffects(place, attempts, log, inbox=session.inbox, poll_interval=request.poll_interval)
     rules = Rules(DoneFilePolicy(request.restart_delay, request.wait_timeout), None)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
     stop = session.play(rules, effects, Began(limits))
-    if stop.outcome is Outcome.BLOCKED and (last := attempt.last):
-        record(replace(last, status="stopped", error=stop.why))
+    if stop.outcome is Outcome.BLOCKED and (last := attempts.last):
+        log.save(replace(last, status="stopped", error=stop.why))
     return stop
 
 

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from ralph.core.tasks import stage_records
 from ralph.core.tasks.stage_prompt import StageBrief, render_loop_prompt, render_single_pass_prompt
 from ralph.core.text.secrets import redact
-from ralph.engine.agent_run import AgentRequest, AgentRunner, name_call_files
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
 from ralph.model.board import Change, IterationEnded
-from ralph.model.errors import RalphError
 from ralph.model.events import GateEnded, GateStarted, Noted
 from ralph.model.loop import (
     Brief,
@@ -101,17 +100,14 @@ class PipelineEffects:
         request = AgentRequest(
             prompt=self._build_prompt(brief, role, setup) if brief.turns else _build_conflict_prompt(brief),
             mode="stream",
-            files=name_call_files(self._config.run_dir, self._calls),
+            files=CallFiles.numbered(self._config.run_dir, self._calls),
             iteration=brief.iteration,
             budget_usd=min((usd for usd in (brief.budget_usd, reserved_usd) if usd is not None), default=None),
             environment={"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": role, "RALPH_TASK": brief.story},
         )
-        try:
-            reported = setup.runner.run(request, self._watchers)
-        except RalphError as error:
-            reported = Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip())
-        if reported is None:
-            return Interrupted(self._inbox.poll_interruption())
+        reported = setup.runner.call(lambda: request, self._watchers)
+        if isinstance(reported, Interrupted):
+            return reported
         self._board.charge(reported.cost_usd)
         self.last_text = reported.text or self.last_text
         self._record_end(brief, role, reported)

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from ralph.core.prompt import compose_prompt
 from ralph.core.text.secrets import redact
-from ralph.engine.agent_run import AgentRequest, AgentRunner, count_calls, name_call_files
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.scm import AgentReply, ScmRunner
-from ralph.model.errors import ConfigError, RalphError
 from ralph.model.events import Debugged, GateEnded, GateStarted, Warned
 from ralph.model.loop import (
     Brief,
@@ -21,7 +20,6 @@ from ralph.model.loop import (
     Fact,
     GateResult,
     Interrupted,
-    Reported,
     RunAgent,
     Save,
     Saved,
@@ -82,44 +80,38 @@ class RunEffects:
     # -- the agent ------------------------------------------------------------------------------
     def _run_agent(self, brief: Brief) -> Fact:
         self._iteration = brief.iteration
-        try:
+
+        def build_request() -> AgentRequest:
             prompt = compose_prompt(self._read_prompt(), brief, count_iterations=self._config.count_iterations)
             self._emit_debug(f"Iteration {brief.iteration}/{brief.limit} starting", f"Prompt: {prompt[:200]}")
-            reported = self._call_agent(prompt, self._config.mode, brief.budget_usd, self._watchers)
-        except RalphError as error:
-            lasting = isinstance(error, ConfigError)
-            return Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip(), lasting=lasting)
-        if reported is None:
-            return Interrupted(self._inbox.poll_interruption())
+            return self._build_request(prompt, self._config.mode, brief.budget_usd)
+
+        reported = self._runner.call(build_request, self._watchers)
+        if isinstance(reported, Interrupted):
+            return reported
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
         return replace(reported, present=self._find_completion_files())
 
     def _ask_agent(self, question: str, budget: float | None) -> AgentReply:
         """A call outside the loop's count, not outside its budget: text mode tells no cost, so it is only used
         where there is none to keep."""
-        reported = self._call_agent(question, "text" if budget is None else "stream", budget, ())
-        if reported is None:
+        request = self._build_request(question, "text" if budget is None else "stream", budget)
+        reported = self._runner.call(lambda: request, ())
+        if isinstance(reported, Interrupted):
             return AgentReply(text="", problem="interrupted")
         answered = reported.outcome in ("finished", "refused", "empty")
         problem = "" if answered else f"commit message: {reported.detail}"
         return AgentReply(text=reported.text, problem=problem, cost_usd=reported.cost_usd, usage=reported.usage)
 
-    def _call_agent(
-        self, prompt: str, mode: OutputMode, budget: float | None, watchers: Sequence[Watcher]
-    ) -> Reported | None:
+    def _build_request(self, prompt: str, mode: OutputMode, budget: float | None) -> AgentRequest:
         self._calls += 1
-        variables = {"RALPH_ITERATION": str(self._iteration)}
-        papers = name_call_files(self._config.run_dir, self._calls, self._config.dot_ralph)
-        return self._runner.run(
-            AgentRequest(
-                prompt=prompt,
-                mode=mode,
-                files=papers,
-                iteration=self._iteration,
-                budget_usd=budget,
-                environment=variables,
-            ),
-            watchers,
+        return AgentRequest(
+            prompt=prompt,
+            mode=mode,
+            files=CallFiles.numbered(self._config.run_dir, self._calls, self._config.dot_ralph),
+            iteration=self._iteration,
+            budget_usd=budget,
+            environment={"RALPH_ITERATION": str(self._iteration)},
         )
 
     def _find_completion_files(self) -> tuple[str, ...]:

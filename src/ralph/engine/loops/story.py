@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from ralph.core.stories.story_prompt import render_story_prompt
-from ralph.engine.agent_run import AgentRequest, AgentRunner, name_call_files
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit_debug
 from ralph.engine.loops.run import run_gates
 from ralph.engine.marker import MarkerFile
@@ -16,8 +16,6 @@ from ralph.model.loop import (
     Check,
     Decision,
     Fact,
-    Interrupted,
-    Reported,
     Restore,
     Restored,
     RunAgent,
@@ -100,24 +98,23 @@ class StoryEffects:
 
     def _run_agent(self, brief: Brief) -> Fact:
         self._calls += 1
+        return self._runner.call(lambda: self._build_request(brief), self._watchers)
+
+    def _build_request(self, brief: Brief) -> AgentRequest:
+        prompt = render_story_prompt(_read_prompt(self._place.prompt), brief)
         try:
-            prompt = render_story_prompt(_read_prompt(self._place.prompt), brief)
             self._marker.write(brief)
-            emit_debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
-            call = AgentRequest(
-                prompt=prompt,
-                mode="stream",
-                files=name_call_files(self._run_dir, self._calls),
-                iteration=brief.iteration,
-                budget_usd=brief.budget_usd,
-                environment=_build_variables(brief),
-            )
-            reported = self._runner.run(call, self._watchers)
-        except RalphError as error:
-            return Reported(outcome="unusable", detail=f"{error.message}. {error.hint}".strip())
         except OSError as error:
-            return Reported(outcome="unusable", detail=f"cannot write {error.filename}: {error.strerror}.")
-        return Interrupted(self._inbox.poll_interruption()) if reported is None else reported
+            raise MachineError(f"cannot write {error.filename}: {error.strerror}") from error
+        emit_debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
+        return AgentRequest(
+            prompt=prompt,
+            mode="stream",
+            files=CallFiles.numbered(self._run_dir, self._calls),
+            iteration=brief.iteration,
+            budget_usd=brief.budget_usd,
+            environment=_build_variables(brief),
+        )
 
     def _survey(self) -> Surveyed:
         text, problem = _read_story_list(self._place.tasks)

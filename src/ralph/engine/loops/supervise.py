@@ -1,8 +1,18 @@
-"""The world of `ralph supervise`: an agent to start, marks to look at, others to wait for."""
+"""The effects of `ralph supervise`: an agent to start again and again, marks to look at, others to wait for."""
 
+import os
+import stat
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
+from msgspec.structs import replace
+
+from ralph.core.text.quantities import format_exact_duration
+from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
+from ralph.engine.emit import emit
+from ralph.model.errors import RalphError
+from ralph.model.events import Noted, Warned
 from ralph.model.loop import (
     Await,
     Awaited,
@@ -12,54 +22,245 @@ from ralph.model.loop import (
     Interrupted,
     Look,
     Looked,
+    Reported,
     RunAgent,
     Wait,
 )
-from ralph.model.ports import Inbox
+from ralph.model.ports import Inbox, Watcher
+from ralph.model.supervised import DONE_FILE, TASK_FILE, WAIT_FILE, AttemptRecord, TaskPaths
+from ralph.process.atomic_file import read_regular_file
+
+CONTINUE_PROMPT_PREFIX = "Continue working on the following:\n\n"
+COARSE_CLOCK_SECONDS = 1.0  # how much older than it is a file may look
+
+
+class Attempts(Protocol):
+    """The agent runs of a task, one after the other."""
+
+    started_at: float  # unix time when the last one started; a wish made before is not its own
+
+    def run(self, brief: Brief) -> Fact:
+        """The next one, to its end."""
+        ...
+
+    def announce_restart(self) -> None:
+        """The loop goes on without DONE: say so."""
+        ...
+
+
+class Neighbours(Protocol):
+    """Those a task may have to wait for, and what is said to it on its bus."""
+
+    def read_wait_request(self) -> str:
+        """How the last agent asked not to be restarted; empty: it did not."""
+        ...
+
+    def list_active_children(self) -> Sequence[str]: ...
+
+    def list_unmet_dependencies(self) -> Sequence[str]: ...
+
+
+class AttemptLog(Protocol):
+    """Where agent runs are on record, for people and for other processes."""
+
+    @property
+    def guardian_pid(self) -> int:
+        """Who holds the agent that starts now."""
+        ...
+
+    def begin(self, attempt: AttemptRecord) -> None:
+        """On record and announced before its agent starts."""
+        ...
+
+    def save(self, attempt: AttemptRecord) -> None: ...
 
 
 class SuperviseEffects:
     """Everything a restart loop may touch."""
 
     def __init__(
-        self,
-        inbox: Inbox,
-        attempt: Callable[[Brief], Fact],
-        *,
-        restarting: Callable[[], object],
-        look: Callable[[], Looked],
-        active_children: Callable[[], Sequence[str]],
-        unmet: Callable[[], Sequence[str]],
-        poll_interval: float,
+        self, place: TaskPaths, attempts: Attempts, neighbours: Neighbours, *, inbox: Inbox, poll_interval: float
     ) -> None:
-        self._inbox = inbox
-        self._run_agent = attempt
-        self._announce_restart = restarting
-        self._read_marks = look
-        self._others = {"children": active_children, "dependencies": unmet}
-        self._poll_interval = poll_interval
+        self._place, self._attempts, self._neighbours = place, attempts, neighbours
+        self._inbox, self._poll_interval = inbox, poll_interval
 
     def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
-                return self._run_agent(brief)
+                return self._attempts.run(brief)
             case Look():
                 return self._read_marks()
-            case Await(whom, seconds):
-                return self._await_others(self._others[whom], seconds)
+            case Await("children", seconds):
+                return self._await_others(self._neighbours.list_active_children, seconds)
+            case Await("dependencies", seconds):
+                return self._await_others(self._neighbours.list_unmet_dependencies, seconds)
             case Wait():
-                self._announce_restart()
+                self._attempts.announce_restart()
                 return None
             case _:
                 return None
 
-    def _await_others(self, others: Callable[[], Sequence[str]], seconds: float | None) -> Fact:
+    def _read_marks(self) -> Looked:
+        """As they are now. Presence is enough: nobody reads what DONE says."""
+        try:
+            found = os.stat(self._place.path(DONE_FILE))
+        except FileNotFoundError:
+            return Looked(waits=self._find_wait_wish(), needs=tuple(self._neighbours.list_unmet_dependencies()))
+        except OSError as error:
+            return Looked(problem=f"stat DONE: {error.strerror}")
+        return Looked(problem="DONE is a directory") if stat.S_ISDIR(found.st_mode) else Looked(done=True)
+
+    def _find_wait_wish(self) -> str:
+        since = self._attempts.started_at - COARSE_CLOCK_SECONDS
+        try:
+            marked = os.stat(self._place.path(WAIT_FILE)).st_mtime >= since
+        except OSError:
+            marked = False
+        return f"the file {WAIT_FILE} is there" if marked else self._neighbours.read_wait_request()
+
+    def _await_others(self, list_others: Callable[[], Sequence[str]], seconds: float | None) -> Fact:
         began = time.monotonic()
-        while left := others():
+        while left := list_others():
             if by := self._inbox.poll_interruption():
                 return Interrupted(by)
-            over = seconds is not None and time.monotonic() - began >= seconds
-            if over:
+            if seconds is not None and time.monotonic() - began >= seconds:
                 break
             self._inbox.wait(self._poll_interval)
         return Awaited(tuple(left))
+
+
+class AgentAttempts:
+    """Starts the agent on TASK.md, as often as asked. Each run is on record before it starts; its folder is a
+    projection of the record."""
+
+    def __init__(
+        self, run: str, place: TaskPaths, *, runner: AgentRunner, log: AttemptLog, watchers: Sequence[Watcher]
+    ) -> None:
+        self._run, self._place = run, place
+        self._runner, self._log, self._watchers = runner, log, watchers
+        self._count = 0
+        self._brief = Brief(iteration=0, limit=0)
+        self.started_at = 0.0
+        self.last: AttemptRecord | None = None
+
+    def run(self, brief: Brief) -> Fact:
+        attempt = self._open_attempt(brief)
+        self.started_at = attempt.started_at
+        self._log.begin(attempt)
+        reported = self._runner.call(lambda: self._build_request(attempt, brief), self._watchers)
+        if isinstance(reported, Interrupted):
+            self._record_end(replace(attempt, ended_at=time.time(), status="stopped", error=reported.by))
+            return reported
+        self._brief = brief
+        _write_file(attempt, "output.md", reported.text)
+        self._explain_end(reported)
+        well = reported.outcome in ("finished", "empty") and reported.exit_code == 0
+        self._record_end(
+            replace(
+                attempt,
+                ended_at=time.time(),
+                exit_code=reported.exit_code,
+                status="completed" if well else "failed",
+                error="" if well else reported.detail,
+            )
+        )
+        return reported
+
+    def announce_restart(self) -> None:
+        number, limit = self._brief.iteration, self._brief.limit
+        if self.last is None:
+            return
+        if number >= limit:
+            emit(self._watchers, number, Noted(f"Attempt {number}: Max restarts exceeded, stopping"))
+            return
+        code = self.last.exit_code
+        warning, note = (
+            ("ended without DONE", "ended (exit 0)")
+            if self.last.status == "completed"
+            else (f"failed with exit code {code}", f"failed (exit {code})")
+        )
+        emit(
+            self._watchers,
+            number,
+            Warned(f"Agent {warning}, restarting (attempt {number + 1}/{limit})"),
+            Noted(f"Attempt {number}: Agent {note}, restarting..."),
+        )
+
+    def _open_attempt(self, brief: Brief) -> AttemptRecord:
+        self._count += 1
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}0000-{os.getpid()}-{self._count}"
+        folder = self._place.path(f"runs/{name}")
+        os.makedirs(folder, exist_ok=True)
+        return AttemptRecord(
+            id=name,
+            run=self._run,
+            number=brief.iteration - 1,
+            previous=self.last.id if self.last else None,
+            project=self._place.project,
+            folder=folder,
+            pid=self._log.guardian_pid,
+            started_at=time.time(),
+        )
+
+    def _build_request(self, attempt: AttemptRecord, brief: Brief) -> AgentRequest:
+        return AgentRequest(
+            prompt=self._build_prompt(attempt, brief),
+            mode="stream",
+            files=CallFiles.in_dir(
+                attempt.folder,
+                stdout="agent-stdout.txt",
+                stderr="agent-stderr.txt",
+                prompt="prompt.md",
+                answer="answer.txt",
+            ),
+            iteration=brief.iteration,
+            budget_usd=brief.budget_usd,
+            environment=_build_variables(attempt, self._place),
+        )
+
+    def _build_prompt(self, attempt: AttemptRecord, brief: Brief) -> str:
+        path = self._place.path(TASK_FILE)
+        try:
+            text = read_regular_file(path, errors="surrogateescape")
+        except OSError as error:
+            raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
+        again = CONTINUE_PROMPT_PREFIX if brief.iteration > 1 else ""
+        prompt = f"TASK_FOLDER={self._place.folder}\nRUN_FOLDER={attempt.folder}\n\n{again}{text}"
+        _write_file(attempt, "prompt.md", prompt)
+        return prompt
+
+    def _record_end(self, attempt: AttemptRecord) -> None:
+        self.last = attempt
+        self._log.save(attempt)
+
+    def _explain_end(self, reported: Reported) -> None:
+        if reported.outcome == "timed_out":
+            why = f"Agent timeout after {format_exact_duration(self._runner.timeout or 0)}"
+        elif reported.outcome == "idle":
+            why = f"Agent silent for {format_exact_duration(self._runner.idle_timeout or 0)}"
+        else:
+            return
+        emit(
+            self._watchers,
+            self._brief.iteration,
+            Warned(f"{why}, killing process group"),
+            Noted("Process group killed, treating as failure"),
+        )
+
+
+def _write_file(attempt: AttemptRecord, name: str, text: str) -> None:
+    try:
+        with open(os.path.join(attempt.folder, name), "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError:
+        pass  # a full disk costs the file, never the run
+
+
+def _build_variables(attempt: AttemptRecord, place: TaskPaths) -> dict[str, str]:
+    return {
+        "RALPH_ITERATION": str(attempt.number + 1),
+        "RALPH_ATTEMPT_ID": attempt.id,
+        "RALPH_PROJECT": place.project,
+        "RALPH_TASK": place.task,
+        "RUN_FOLDER": attempt.folder,
+    }
