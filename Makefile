@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
-.PHONY: all build test lint fmt check clean install demo bench torture coverage
+.PHONY: all build test lint fmt check clean install demo bench torture coverage mutants
 .PHONY: clients clients-all test-clients test-clients-quick
 
 all: fmt lint test build
@@ -54,6 +54,11 @@ coverage: $(READY)
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+# Which small wrong changes do the tests not notice? Slow, for an idle machine: make mutants MODULES=src/ralph/core/step.py
+MODULES ?= src/ralph/core src/ralph/engine
+mutants: $(READY)
+	$(BIN)/python tools/mutants.py $(MODULES)
 
 torture: $(READY)
 	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture
