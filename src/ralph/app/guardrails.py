@@ -20,7 +20,7 @@ def name_gates(guardrails: Sequence[Guardrail]) -> tuple[str, ...]:
     return slugify_commands([guardrail.label for guardrail in guardrails])
 
 
-def list_commands(guardrails: Sequence[Guardrail]) -> list[str]:
+def list_guardrail_commands(guardrails: Sequence[Guardrail]) -> list[str]:
     """What an agent may run, too, to see whether its work passes."""
     return [guardrail.command for guardrail in guardrails if guardrail.command]
 

@@ -132,7 +132,7 @@ def use_one_agent(settings: Settings) -> Settings:
 def list_check_commands(task: Task, settings: Settings) -> list[str]:
     """Every command that verifies a stage of this task, each once."""
     criteria = [resolve_stage_criteria(task, role, settings).criteria for role in ROLES]
-    return [*dict.fromkeys(command for each in criteria for command in verification.list_commands(each))]
+    return [*dict.fromkeys(command for each in criteria for command in verification.list_criteria_commands(each))]
 
 
 def resolve_stage_agent(

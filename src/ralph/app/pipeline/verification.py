@@ -87,7 +87,7 @@ def is_judge_needed(criteria: CompletionCriteria) -> bool:
     return any(templates.apply_template(stage.method, stage.config)[0] == semantic.SEMANTIC_METHOD for stage in stages)
 
 
-def list_commands(criteria: CompletionCriteria) -> list[str]:
+def list_criteria_commands(criteria: CompletionCriteria) -> list[str]:
     """The commands that will judge the work, in their order: its agents may run them, too."""
     method, config = templates.apply_template(_method_name(criteria), criteria.verification_config)
     if method == multi_stage.MULTI_STAGE_METHOD:

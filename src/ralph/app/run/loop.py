@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
-from ralph.app.guardrails import build_gates, check_guardrails, list_commands
+from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
@@ -119,7 +119,7 @@ def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str
 def list_permitted_checks(settings: Settings, folder: str) -> list[str]:
     """The guardrails; where there are none, the checks the repository itself suggests: an agent that may not run the
     tests cannot fix them."""
-    commands = list_commands(settings.guardrails)
+    commands = list_guardrail_commands(settings.guardrails)
     return commands or [suggestion.command for suggestion in suggest_guardrails(folder)]
 
 
