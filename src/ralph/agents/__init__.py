@@ -1,1 +1,1 @@
-"""Coding agents, one a file: how to call it and how to understand it."""
+"""Coding agents, one a file: how to call it, how to understand it."""

@@ -1,1 +1,1 @@
-"""The composition root: what the doors may ask for."""
+"""Use cases: what the doors may ask for, wired together here and nowhere else."""

@@ -1,1 +1,1 @@
-"""Settings: one schema, many sources."""
+"""Settings: one schema, many sources, complaints with file and line."""

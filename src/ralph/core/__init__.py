@@ -1,1 +1,1 @@
-"""Verbs: pure functions over the nouns."""
+"""Pure functions: decisions, judgements, prompts, words. No clock, no files, no processes."""

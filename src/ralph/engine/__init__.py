@@ -1,1 +1,1 @@
-"""The imperative shell around the core."""
+"""The shell around the core: kernel, journal, agent runs, inbox."""

@@ -1,1 +1,1 @@
-"""Nouns: what the loop sees, decides and remembers. Frozen, and free of effects."""
+"""Frozen structs: what a loop sees, decides and remembers; and the Protocols between the rooms."""

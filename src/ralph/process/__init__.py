@@ -1,1 +1,1 @@
-"""Children: started, heard, bounded in time and size, and proven gone."""
+"""Child processes: started, listened to, bounded in time and size, and proven gone."""

@@ -1,1 +1,1 @@
-"""Where agents work: the user's own tree, or one made for a task."""
+"""Git: work trees of tasks, landing, snapshots."""

@@ -1,1 +1,1 @@
-"""What each loop may touch: it carries out decisions and tells what happened."""
+"""What each loop does to the world: decisions in, facts out."""

@@ -1,1 +1,1 @@
-"""The terminal board, by Textual: imported only when someone watches it."""
+"""The terminal board, by Textual: imported only when someone watches."""

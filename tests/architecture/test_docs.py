@@ -1,0 +1,53 @@
+"""What the pages for developers say of the code is so."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "ralph"
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+# A path of ours: beside the page, or below the root, the package or its tests.
+PATH = re.compile(r"`([\w./-]+\.(?:py|sql|svg))(?:::\w+)?`")
+HOMES = (ROOT, SOURCE, ROOT / "tests", ROOT / "docs", ROOT / ".ralph")
+CLASS = re.compile(r"`(?:\w+\.)*([A-Z][a-z]\w*)(?:[.(][^`]*)?`")
+
+
+def known_names() -> set[str]:
+    """Every name that is defined anywhere in the package or its tests."""
+    found: set[str] = set()
+    for path in [*SOURCE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.Name(id=name) | ast.alias(name=name):
+                    found.add(name)
+                case ast.Attribute(attr=name):
+                    found.add(name)
+                case _:
+                    pass
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_a_page_names_is_there(page: Path) -> None:
+    named = set(PATH.findall(page.read_text(encoding="utf-8")))
+    missing = [path for path in named if not any((home / path).exists() for home in (*HOMES, page.parent))]
+    assert sorted(path for path in missing if "NAME" not in path) == []
+
+
+def test_every_class_the_architecture_names_is_there() -> None:
+    known = known_names()
+    pages = [ROOT / "docs" / "ARCHITECTURE.md", *sorted((ROOT / "docs" / "adr").glob("*.md"))]
+    named = {(page.name, name) for page in pages for name in CLASS.findall(page.read_text(encoding="utf-8"))}
+    assert sorted((page, name) for page, name in named if name not in known) == []
+
+
+def test_the_picture_of_the_rooms_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import draw_rooms
+
+    assert draw_rooms.main(["--check"]) == 0, "run: python tools/draw_rooms.py"
+    sys.modules.pop("draw_rooms")
