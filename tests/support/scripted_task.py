@@ -1,0 +1,77 @@
+"""The board, the workspace and the verifier of one task, from a script; each remembers what it was told."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from ralph.core.tasks.task_rules import apply_change
+from ralph.model.board import Change, Entry
+from ralph.model.loop import Landed
+from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
+from ralph.model.verdict import Claim, Verdict
+
+
+class ScriptedBoard:
+    """Implements the port `TaskBoard` in memory, by the same rules as the real one."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+        self.records: list[tuple[Change, ...]] = []
+        self.attempts: dict[Role, Sequence[VerificationAttempt]] = {}
+        self.money: float | None = None
+        self.reserved = False
+        self.charges: list[float | None] = []
+
+    def entry(self) -> Entry:
+        return self._entry
+
+    def record(self, *changes: Change) -> None:
+        for change in changes:
+            self._entry = apply_change(self._entry, change)
+        self.records.append(changes)
+
+    def failed_attempts(self, role: Role) -> Sequence[VerificationAttempt]:
+        return self.attempts.get(role, ())
+
+    @contextmanager
+    def reserve(self) -> Iterator[float | None]:
+        self.reserved = True
+        yield self.money
+        self.reserved = False
+
+    def charge(self, cost_usd: float | None) -> None:
+        self.charges.append(cost_usd)
+
+
+class ScriptedWorkspace:
+    """Implements the port `Workspace`. `merged`: the folder of the merged tree; "": nobody comes to look at it."""
+
+    def __init__(self, folder: str, landed: Landed, merged: str = "") -> None:
+        self.folder = folder
+        self.hash = "tree-1"
+        self._landed, self._merged = landed, merged
+        self.landings = 0
+        self.found_wrong = ""
+
+    def diff(self) -> str:
+        return "the diff"
+
+    def tree(self) -> str:
+        return self.hash
+
+    def land(self, verify: Callable[[str], str]) -> Landed:
+        self.landings += 1
+        if self._merged:
+            self.found_wrong = verify(self._merged)
+        return self._landed
+
+
+class ScriptedVerifier:
+    """Implements the port `ClaimVerifier`: one verdict for everything."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.claims: list[tuple[Claim, CompletionCriteria]] = []
+
+    def verify(self, claim: Claim, criteria: CompletionCriteria) -> Verdict:
+        self.claims.append((claim, criteria))
+        return self.verdict
