@@ -172,7 +172,7 @@ def read_prompt(request: RunRequest) -> str:
     if request.prompt_file is None:
         return request.prompt or ""
     try:
-        text = read_regular_file(request.prompt_file, MAX_PROMPT_CHARS, "surrogateescape")
+        text = read_regular_file(request.prompt_file, MAX_PROMPT_CHARS, "surrogateescape").removeprefix("\ufeff")
     except OSError as error:
         raise UsageError(
             f"cannot read the prompt file {request.prompt_file!r}: {error.strerror}", "give a readable file with -f"

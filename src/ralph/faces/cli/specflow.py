@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Sequence
 
+from ralph.faces.cli.terminal.columns import align_columns
+
 SPECFLOW_COMMANDS = {
     "task-create": (("task", "create"), "Make a task that says what done means."),
     "task-followup": (("task", "followup"), "Make a task out of what came up in another."),
@@ -19,8 +21,7 @@ def translate_command(words: Sequence[str]) -> list[str] | None:
 
 
 def render_usage() -> str:
-    width = max(map(len, SPECFLOW_COMMANDS))
-    lines = [f"  {name:<{width}}  {told}" for name, (_, told) in SPECFLOW_COMMANDS.items()]
+    lines = align_columns([(f"  {name}", help_text) for name, (_, help_text) in SPECFLOW_COMMANDS.items()])
     return "\n".join(["Usage: specflow COMMAND [ARGS]…  (each also takes --help)", "", *lines])
 
 

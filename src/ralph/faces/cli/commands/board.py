@@ -5,48 +5,46 @@ import sys
 
 import click
 
+from ralph.app.board.specs import load_spec
+from ralph.app.board.watch import BoardReader
+from ralph.app.paths import find_paths
+from ralph.config.sources import load_settings
+from ralph.faces.cli.options.looks import add_json_option, add_look_options
+from ralph.faces.cli.pages.board import render_board_json, render_board_text
+from ralph.faces.cli.terminal.look import has_terminal, wants_color
+from ralph.faces.glyphs import resolve_glyphs
+
 
 @click.command()
 @click.option("--once", is_flag=True, help="Print the board once and leave; so it is without a terminal, too.")
 @click.option("--spec", default="", metavar="NAME", help="Only tasks of this spec.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]))
-@click.option("--glyphs", type=click.Choice(["auto", "emoji", "unicode", "ascii"]))
-@click.option("--json", "as_json", is_flag=True, help="Print the board once as JSON.")
+@add_look_options
+@add_json_option("Print the board once as JSON.")
 def command(once: bool, spec: str, color: str | None, glyphs: str | None, as_json: bool) -> int:
     """Watch tasks go through the lanes, and what every running agent does.
 
     Keys: arrows or h j k l move, Enter shows a task, / filters, x cancels, ? helps, q quits.
     """
-    from ralph.app import paths as places
-    from ralph.app.board import specs
-    from ralph.app.board.watch import BoardReader
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.pages.board import render_board_json, render_board_text
-    from ralph.faces.cli.terminal.look import wants_color
-    from ralph.faces.glyphs import resolve_glyphs
-
-    here = places.find_paths(os.getcwd())
+    paths = find_paths(os.getcwd())
     given = {"display.color": color, "display.glyphs": glyphs}
-    settings = load_settings(here.folder, os.environ, {key: value for key, value in given.items() if value}).settings
+    settings = load_settings(paths.folder, os.environ, given).settings
     if spec:
-        specs.load_spec(here, spec)  # one that is not there is told
-    signs = resolve_glyphs(settings.display.glyphs, os.environ, sys.stdout.encoding)
-    lookout = BoardReader(here, spec)
+        load_spec(paths, spec)  # one that is not there is told
+    glyph_set = resolve_glyphs(settings.display.glyphs, os.environ, sys.stdout.encoding)
+    reader = BoardReader(paths, spec)
     if as_json or once or not _has_screen():
-        view = lookout.read_view()
-        click.echo(render_board_json(view) if as_json else render_board_text(view, signs))
+        view = reader.read_view()
+        click.echo(render_board_json(view) if as_json else render_board_text(view, glyph_set))
         return 0
-    lookout.read_view()  # what is wrong with the database is told on a terminal that is still the user's
-    from ralph.faces.tui.app import run_board_app  # the one door from this face to that one
+    reader.read_view()  # what is wrong with the database is told on a terminal that is still the user's
+    from ralph.faces.tui.app import run_board_app  # Textual takes 0.3 s to import: only for who watches
 
     if not wants_color(settings.display.color, os.environ, is_tty=True):
         os.environ["NO_COLOR"] = "1"
-    return run_board_app(here, lookout, settings, signs)
+    return run_board_app(paths, reader, settings, glyph_set)
 
 
 def _has_screen() -> bool:
     """Whether there is someone who looks and types. The screen is drawn on stderr."""
-    from ralph.faces.cli.terminal.look import has_terminal
-
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return os.environ.get("TERM") not in (None, "dumb") and all(map(has_terminal, streams))

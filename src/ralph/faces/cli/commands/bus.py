@@ -1,34 +1,39 @@
 """`ralph bus`: what agents and people tell each other."""
 
 import os
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 import msgspec
 
-from ralph.app import messages as use_cases
+from ralph.app.messages import (
+    MessageOrigin,
+    detect_origin,
+    follow_messages,
+    post_message,
+    read_messages,
+    resolve_bus_path,
+)
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.durations import DurationParam
+from ralph.faces.cli.options.looks import CommandT, add_json_option
+from ralph.faces.cli.options.text_file import STDIN_NAME, TextFile, refuse_undecoded
 from ralph.model.errors import UsageError
 from ralph.model.message import MESSAGE_TYPES, Message
 
-_CommandT = TypeVar("_CommandT", bound=Callable[..., Any])  # click's own bound
+_JSON_HELP = "One JSON object a line."
 _PATH_TYPE = click.Path(path_type=Path)
 
 
-def _add_bus_options(command: _CommandT) -> _CommandT:
-    """The two options that say which bus is meant."""
+def _add_bus_options(command: CommandT) -> CommandT:
+    """Adds --bus and --task, which say which bus is meant."""
     command = click.option("--bus", type=_PATH_TYPE, metavar="FILE", help="The bus file.")(command)
     return click.option(
         "--task", type=_PATH_TYPE, metavar="DIR", help="The bus of this task folder. [default: $TASK_FOLDER]"
     )(command)
 
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 _since_option = click.option("--since", metavar="ID", help="Only what came after this message.")
 
 
@@ -43,7 +48,7 @@ def command() -> None:
 @click.option("--project", metavar="ID", help="Project id. [default: from the task folder]")
 @click.option("--task-id", metavar="ID", help="Task id. [default: from the task folder]")
 @click.option("--run", metavar="ID", help="Run id. [default: $RALPH_RUN_ID]")
-@_json_option
+@add_json_option(_JSON_HELP)
 @click.argument("body")
 def post_message_command(
     bus: Path | None,
@@ -56,10 +61,10 @@ def post_message_command(
     body: str,
 ) -> None:
     """Post BODY, or what comes on standard input for `-`, and print the message's id."""
-    path = use_cases.resolve_bus_path(bus, task, os.environ)
-    known = use_cases.detect_origin(path, os.environ)
-    by = use_cases.MessageOrigin(project or known.project_id, task_id or known.task_id, run or known.run_id)
-    msg_id = use_cases.post_message(path, kind, _read_body(body), by)
+    path = resolve_bus_path(bus, task, os.environ)
+    detected = detect_origin(path, os.environ)
+    origin = MessageOrigin(project or detected.project_id, task_id or detected.task_id, run or detected.run_id)
+    msg_id = post_message(path, kind, _read_body(body), origin)
     click.echo(msgspec.json.encode({"msg_id": msg_id}) if as_json else msg_id)
 
 
@@ -67,12 +72,12 @@ def post_message_command(
 @_add_bus_options
 @_since_option
 @click.option("--last", type=CountParam(), metavar="N", help="Only the newest N of them.")
-@_json_option
+@add_json_option(_JSON_HELP)
 def read_messages_command(
     bus: Path | None, task: Path | None, since: str | None, last: int | None, as_json: bool
 ) -> None:
     """Print messages, oldest first."""
-    for message in use_cases.read_messages(use_cases.resolve_bus_path(bus, task, os.environ), since, last):
+    for message in read_messages(resolve_bus_path(bus, task, os.environ), since, last):
         _print_message(message, as_json)
 
 
@@ -81,19 +86,19 @@ def read_messages_command(
 @_since_option
 @click.option("--last", type=CountParam(), metavar="N", help="Begin with the newest N. [default: all]")
 @click.option("--timeout", type=DurationParam(zero=True), metavar="SECONDS", help="Stop after that long.")
-@_json_option
+@add_json_option(_JSON_HELP)
 def follow_messages_command(
     bus: Path | None, task: Path | None, since: str | None, last: int | None, timeout: float | None, as_json: bool
 ) -> None:
     """Print messages, then new ones as they come, until Ctrl-C."""
     end = None if timeout is None else time.monotonic() + timeout
     stop = (lambda: False) if end is None else (lambda: time.monotonic() >= end)
-    for message in use_cases.follow_messages(use_cases.resolve_bus_path(bus, task, os.environ), since, last, stop):
+    for message in follow_messages(resolve_bus_path(bus, task, os.environ), since, last, stop):
         _print_message(message, as_json)
 
 
 @command.command("types")
-@_json_option
+@add_json_option(_JSON_HELP)
 def list_types_command(as_json: bool) -> None:
     """Print the types everybody knows, and what they mean."""
     for name, meaning in MESSAGE_TYPES.items():
@@ -101,8 +106,9 @@ def list_types_command(as_json: bool) -> None:
 
 
 def _read_body(body: str) -> str:
-    if body == "-":
-        body = sys.stdin.buffer.read().decode("utf-8", "replace").removesuffix("\n")
+    if body == STDIN_NAME:
+        body = TextFile(body).read_text().removesuffix("\n")
+    refuse_undecoded(body, "the message")
     if not body.strip():
         raise UsageError("an empty message", "say something, or `-` to read it from standard input")
     return body

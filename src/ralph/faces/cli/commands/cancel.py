@@ -4,18 +4,18 @@ import os
 
 import click
 
+from ralph.app.paths import find_paths
+from ralph.app.runs.status import cancel_run
+from ralph.faces.board_words import format_cancelled_run
+from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.run_names import complete_active_run
+from ralph.faces.cli.pages.runs import render_runs_json
 
 
 @click.command()
 @click.argument("run", default="", shell_complete=complete_active_run)
-@click.option("--json", "as_json", is_flag=True, help="Print the run's record as JSON.")
+@add_json_option("Print the run's record as JSON.")
 def command(run: str, as_json: bool) -> None:
     """End the active run RUN (or the only one) within two seconds. Its work stays, and it can be gone on with."""
-    from ralph.app import paths as places
-    from ralph.app.runs import status
-    from ralph.faces.board_words import format_cancelled_run
-    from ralph.faces.cli.pages.runs import render_runs_json
-
-    ended = status.cancel_run(places.find_paths(os.getcwd()), run)
-    click.echo(render_runs_json([ended]) if as_json else format_cancelled_run(ended))
+    record = cancel_run(find_paths(os.getcwd()), run)
+    click.echo(render_runs_json([record]) if as_json else format_cancelled_run(record))

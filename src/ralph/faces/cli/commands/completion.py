@@ -3,6 +3,7 @@
 import sys
 
 import click
+from click.shell_completion import ShellComplete, get_completion_class
 
 _INSTALL_HINTS = {
     "bash": "echo 'eval \"$(ralph completion bash)\"' >> ~/.bashrc",
@@ -29,9 +30,8 @@ def command(context: click.Context, shell: str) -> int:
 
 
 def build_completion_script(root: click.Command, shell: str) -> str:
-    """Click's own script; its check of bash's version would start a process, so it is passed over."""
-    from click.shell_completion import ShellComplete, get_completion_class
-
+    """Click's own script, with our fixes for zsh. Click's check of the bash version is skipped: it would start a
+    process."""
     kind = get_completion_class(shell)
     assert kind is not None
     text = ShellComplete.source(kind(root, {}, "ralph", "_RALPH_COMPLETE"))

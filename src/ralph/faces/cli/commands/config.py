@@ -4,6 +4,17 @@ import os
 from collections.abc import Mapping
 
 import click
+import msgspec
+
+from ralph.app.guardrails import find_guardrail_problems
+from ralph.config.redaction import flatten_keys, redact_settings
+from ralph.config.reference import build_json_schema
+from ralph.config.sources import DEFAULT_ORIGIN, load_settings
+from ralph.config.writing import format_json
+from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.terminal.columns import align_columns
+
+MAX_SETTING_CELLS = 60  # a longer value pushes its origin to the right, and no other
 
 
 @click.group()
@@ -13,14 +24,9 @@ def command() -> None:
 
 @command.command("show")
 @click.option("--origin", is_flag=True, help="Name the source of each value.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option()
 def show_settings_command(origin: bool, as_json: bool) -> int:
     """Show every setting as it is in force here, secrets hidden."""
-    from ralph.app.guardrails import find_guardrail_problems
-    from ralph.config.redaction import flatten_keys, redact_settings
-    from ralph.config.sources import load_settings
-    from ralph.config.writing import format_json
-
     loaded = load_settings(os.getcwd(), os.environ)
     values = redact_settings(loaded.settings)
     origins = _resolve_origins(flatten_keys(values), loaded.origins)
@@ -36,22 +42,17 @@ def show_settings_command(origin: bool, as_json: bool) -> int:
 @command.command("schema")
 def show_schema_command() -> int:
     """Print the JSON Schema of .ralph/settings.json."""
-    from ralph.config.reference import build_json_schema
-    from ralph.config.writing import format_json
-
     click.echo(format_json(build_json_schema()))
     return 0
 
 
 def _resolve_origins(values: dict[str, object], known: Mapping[str, str]) -> dict[str, str]:
-    from ralph.config.sources import DEFAULT_ORIGIN
-
     return {key: known.get(key, DEFAULT_ORIGIN) for key in values}
 
 
 def _format_settings(values: dict[str, object], origins: dict[str, str]) -> list[str]:
-    import msgspec
-
-    lines = {key: f"{key} = {msgspec.json.encode(value).decode()}" for key, value in values.items()}
-    width = max(min(len(line), 60) for line in lines.values())
-    return [f"{line:<{width}}  ({origins[key]})" if key in origins else line for key, line in lines.items()]
+    rows = [
+        (f"{key} = {msgspec.json.encode(value).decode()}", f"({origins[key]})" if key in origins else "")
+        for key, value in values.items()
+    ]
+    return align_columns(rows, widest=MAX_SETTING_CELLS)

@@ -1,10 +1,16 @@
 """`ralph demo`: the whole loop on a scratch repository, with a scripted agent and no key."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import click
+
+from ralph.app.setup.demo import isolate_variables, prepare_demo
+from ralph.faces.cli.commands.run import command as run_command
+from ralph.faces.cli.options.text_file import TextFile
 
 
 @click.command()
@@ -12,19 +18,13 @@ import click
 @click.pass_context
 def command(context: click.Context, /, keep: bool) -> int:
     """Watch the loop work: a failing test, a promise made too early and caught, a fix, a commit."""
-    import shutil
-    import tempfile
-
-    from ralph.app.setup.demo import isolate_variables, prepare_demo
-    from ralph.faces.cli.commands.run import command as run
-
     folder = tempfile.mkdtemp(prefix="ralph-demo-")
     try:
         with _run_inside(folder, isolate_variables(os.environ)):
             prepare_demo(folder, os.environ)
             click.echo(f"A scratch repository with a failing test: {folder}")
             click.echo("The agent is scripted: it will promise too early once. Watch the guardrail.\n")
-            code: int = context.invoke(run, prompt_file="PROMPT.md")
+            code: int = context.invoke(run_command, prompt_file=TextFile("PROMPT.md"))
         if keep:
             click.echo(f"\nKept: {folder}")
         else:
@@ -37,15 +37,15 @@ def command(context: click.Context, /, keep: bool) -> int:
 
 @contextmanager
 def _run_inside(folder: str, variables: Mapping[str, str]) -> Iterator[None]:
-    """Somewhere else, with another environment, for as long as the block lasts."""
-    before, theirs = os.getcwd(), dict(os.environ)
+    """Runs the block in `folder` with exactly `variables` as environment, then restores both."""
+    old_folder, old_variables = os.getcwd(), dict(os.environ)
     os.chdir(folder)
     _replace_environment(variables)
     try:
         yield
     finally:
-        _replace_environment(theirs)
-        os.chdir(before)
+        _replace_environment(old_variables)
+        os.chdir(old_folder)
 
 
 def _replace_environment(variables: Mapping[str, str]) -> None:

@@ -4,6 +4,8 @@ import json
 
 import click
 
+from ralph.devtools.llm import serve_script
+
 
 @click.group("dev", short_help="Tools for writing agent adapters.")
 def command() -> None:
@@ -20,6 +22,4 @@ def serve_llm_command(script: str, port: int, once: bool, log: str | None) -> No
 
     Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. Prints {"url": …} when it is ready.
     """
-    from ralph.devtools.llm import serve_script
-
     serve_script(script, port, once=once, log=log, ready=lambda url: click.echo(json.dumps({"url": url})))

@@ -14,11 +14,12 @@ from ralph.app.setup.check_trial import has_module, try_check
 from ralph.app.setup.doctor import DoctorContext, DoctorFinding, run_checks
 from ralph.config.writing import format_json
 from ralph.core.text.secrets import redact
+from ralph.faces.cli.options.looks import add_json_option
 
 
 @click.command("doctor")
 @click.option("--try", "try_checks", is_flag=True, help="Also run each guardrail once and show the result.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option()
 def command(try_checks: bool, as_json: bool) -> int:
     """Check that everything a run needs is there; exit code 2 when something is not."""
     folder, variables = os.getcwd(), os.environ

@@ -5,22 +5,34 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import click
+import msgspec
+from msgspec.structs import replace
 
+from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.paths import find_paths
+from ralph.app.pipeline.context import ExecuteRequest
+from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
+from ralph.app.pipeline.stages import use_one_agent
+from ralph.app.session import Callbacks
+from ralph.config.schema import Settings
+from ralph.config.sources import load_settings
+from ralph.core.text.plain import sanitize
+from ralph.faces.cli.live.json_lines import JsonDisplay
+from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.task_lines import TaskStatusLines
+from ralph.faces.cli.live.watching import announce_shutdown, build_display
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
-from ralph.faces.cli.options.durations import DurationParam
+from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
+from ralph.faces.clock import format_local_time
 from ralph.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from ralph.app.pipeline.execute import ExecuteReport
-    from ralph.model.events import Event
-    from ralph.model.ports import Watcher
-    from ralph.model.spec import Role
+from ralph.model.events import AgentEnded, Event, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
+from ralph.model.ports import Watcher
+from ralph.model.spec import ROLES, Role
 
 
 @click.command()
@@ -32,11 +44,11 @@ if TYPE_CHECKING:
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
 @click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")
-@click.option("--max-time", type=DurationParam(), help="Start no agent after so long.")
-@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
-@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
-@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+@max_time_option
+@timeout_option
+@idle_timeout_option
+@add_json_option(EVENTS_JSON_HELP)
+@add_verbose_option()
 def command(
     tasks: tuple[str, ...],
     jobs: int,
@@ -59,15 +71,7 @@ def command(
 
     Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
     """
-    from ralph.app import paths as places
-    from ralph.app.agents import choice
-    from ralph.app.pipeline import stages
-    from ralph.app.pipeline.context import ExecuteRequest
-    from ralph.app.pipeline.execute import execute_tasks
-    from ralph.app.session import Callbacks
-    from ralph.config.sources import load_settings
-
-    here = places.find_paths(os.getcwd())
+    paths = find_paths(os.getcwd())
     given = {
         "agent.timeoutSeconds": timeout,
         "agent.idleTimeoutSeconds": idle_timeout,
@@ -75,75 +79,63 @@ def command(
         "maxTimeSeconds": max_time,
         "specflow.task_budget_usd": task_budget,
     }
-    loaded = load_settings(here.folder, os.environ, {key: value for key, value in given.items() if value is not None})
-    chosen = stages.use_one_agent(choice.override_agent(loaded.settings, agent)) if agent else loaded.settings
-    settings, notice = choice.ensure_agent(chosen, here, os.environ)
+    loaded = load_settings(paths.folder, os.environ, given)
+    chosen = use_one_agent(override_agent(loaded.settings, agent)) if agent else loaded.settings
+    settings, notice = ensure_agent(chosen, paths, os.environ)
     request = ExecuteRequest(
         settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
     )
-    board = ExecuteDisplay(settings, jobs, as_json, verbose)
-    board.show_warnings((*loaded.warnings, *notice))
+    display = ExecuteDisplay(settings, jobs, as_json, verbose)
+    display.show_warnings((*loaded.warnings, *notice))
     try:
         report = execute_tasks(
             request,
-            here,
+            paths,
             variables=os.environ,
-            callbacks=Callbacks(on_signal=board.handle_signal),
-            watchers_of=board.make_watchers,
+            callbacks=Callbacks(on_signal=display.handle_signal),
+            watchers_of=display.make_watchers,
         )
     finally:
-        board.close()
+        display.close()
     Output.for_stream(sys.stdout)(
         f"{_render_report_json(report) if as_json else _render_report_text(report)}\n"
     )  # its loss changes nothing of the work
     return report.exit_code
 
 
-def _render_report_text(report: "ExecuteReport") -> str:
-    from ralph.core.text.plain import sanitize
-
+def _render_report_text(report: ExecuteReport) -> str:
     lines = [f"{e.task}  {e.outcome.value}  {e.why}" for e in sorted(report.endings, key=lambda e: e.task)]
     lines += [f"{left.task}  {left.why}" for left in report.left]
     return sanitize("\n".join(lines)) or "Nothing to do: every task is done."
 
 
-def _render_report_json(report: "ExecuteReport") -> str:
-    """The last line: what became of everything."""
-    import msgspec
-
+def _render_report_json(report: ExecuteReport) -> str:
+    """The last line of --json: the report on all tasks, and the exit code."""
     record = {"report": report, "exit_code": report.exit_code}
     return msgspec.json.encode(record, enc_hook=str).decode()
 
 
 class ExecuteDisplay:
-    """One display for one task at a time; with several, one line an event, each under its task's name, and on a
-    terminal a line for each task below them."""
+    """Shows several tasks. With --jobs 1 it is the usual display; with more, one line an event with the task's name,
+    and on a terminal a status line for each task below."""
 
-    def __init__(self, settings: object, jobs: int, as_json: bool, verbose: bool) -> None:
-        from msgspec.structs import replace
-
-        from ralph.config.schema import Settings
-        from ralph.faces.cli.live.watching import build_display
-
-        assert isinstance(settings, Settings)
+    def __init__(self, settings: Settings, jobs: int, as_json: bool, verbose: bool) -> None:
         self._lock = threading.Lock()
         shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
         self._make_display: Callable[[], Watcher] = lambda: build_display(shown, as_json=as_json, verbose=verbose)
         self._is_parallel, self._as_json = jobs > 1, as_json
         self._out = Output.for_stream(sys.stdout)
-        look = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
+        style = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
         self._task_lines: TaskStatusLines | None = None
-        if self._is_parallel and not as_json and look.progress:
-            self._task_lines = TaskStatusLines(look, self._out, self._lock, time.time)
+        if self._is_parallel and not as_json and style.progress:
+            self._task_lines = TaskStatusLines(style, self._out, self._lock, time.time)
 
-    def make_watchers(self, task: str) -> "Sequence[Watcher]":
+    def make_watchers(self, task: str) -> Sequence[Watcher]:
         if self._as_json:
             return (self._lock_watcher(self._make_json_watcher(task)),)
         return (self._lock_watcher(self._make_line_watcher(task) if self._is_parallel else self._make_display()),)
 
     def handle_signal(self) -> None:
-        from ralph.faces.cli.live.watching import announce_shutdown
-
         if self._task_lines is not None:
             self._task_lines.leave_lines()
         announce_shutdown()
@@ -154,24 +146,18 @@ class ExecuteDisplay:
             self._task_lines.close()
 
     def show_warnings(self, warnings: Sequence[str]) -> None:
-        from ralph.model.events import Warned
-
         if warnings:
             self._make_display()(time.time(), 0, [Warned(text) for text in warnings])
 
-    def _lock_watcher(self, watch: "Watcher") -> "Watcher":
-        def guarded(at: float, iteration: int, events: "Sequence[Event]") -> None:
+    def _lock_watcher(self, watch: Watcher) -> Watcher:
+        def guarded(at: float, iteration: int, events: Sequence[Event]) -> None:
             with self._lock:
                 watch(at, iteration, events)
 
         return guarded
 
-    def _make_json_watcher(self, task: str) -> "Watcher":
-        """Lines of JSON, each with the task it is about."""
-        import msgspec
-
-        from ralph.faces.cli.live.json_lines import JsonDisplay
-
+    def _make_json_watcher(self, task: str) -> Watcher:
+        """JSON lines, each with "task" as its first key."""
         out, head = Output.for_stream(sys.stdout), msgspec.json.encode({"task": task})[:-1] + b","
 
         def send(data: bytes) -> None:
@@ -179,16 +165,11 @@ class ExecuteDisplay:
 
         return JsonDisplay(resolve_style(sys.stdout, os.environ, progress=False), send)
 
-    def _make_line_watcher(self, task: str) -> "Watcher":
-        from ralph.core.text.plain import sanitize
-        from ralph.faces.cli.live.loop_lines import LoopEventRenderer
-        from ralph.faces.clock import format_local_time
-        from ralph.model.events import AgentEnded, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
-
+    def _make_line_watcher(self, task: str) -> Watcher:
         live, lines = self._task_lines, LoopEventRenderer(resolve_style(sys.stdout, os.environ, progress=False))
         put = self._out if live is None else live.write_above
 
-        def watch(at: float, iteration: int, events: "Sequence[Event]") -> None:
+        def watch(at: float, iteration: int, events: Sequence[Event]) -> None:
             if live is not None:
                 live.handle_events(task, at, events)
             for event in events:
@@ -215,9 +196,7 @@ class ExecuteDisplay:
         return watch
 
 
-def _parse_roles(text: str) -> "tuple[Role, ...]":
-    from ralph.model.spec import ROLES
-
+def _parse_roles(text: str) -> tuple[Role, ...]:
     wanted = [word.strip() for word in text.split(",") if word.strip()]
     if unknown := [word for word in wanted if word not in ROLES]:
         raise UsageError(f"no stage {unknown[0]!r}", f"known: {', '.join(ROLES)}")

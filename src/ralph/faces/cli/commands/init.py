@@ -5,15 +5,19 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import click
 
+from ralph.app.agents.detect import detect_agent, list_suggestions
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.setup.check_trial import CheckTrial, format_trial, try_suggestions
+from ralph.app.setup.init import detect_settings, ignore_logs, write_first_settings
+from ralph.config.redaction import redact_mapping
+from ralph.config.sources import LOCAL_SETTINGS_FILE, SETTINGS_FILE, load_project_settings
+from ralph.config.writing import format_json
+from ralph.faces.cli.commands.interview import Prompter, ask_for_settings
 from ralph.model.errors import ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from ralph.app.setup.check_trial import CheckTrial
-    from ralph.faces.cli.commands.interview import Prompter
 
 INTERRUPTED_EXIT_CODE = 130
 NEXT_COMMAND = 'Next: ralph run -p "Fix the failing tests"'
@@ -37,9 +41,6 @@ def init_interactively(
         raise UsageError(
             "ralph init asks questions, and stdin is not a terminal", "to write what is detected: ralph init --yes"
         )
-    from ralph.app.agents import detect
-    from ralph.faces.cli.commands.interview import Prompter, ask_for_settings
-
     terminal = Prompter(_tolerate_bad_bytes(console_in), console_out)
     try:
         with _interrupt_on_sigterm():
@@ -47,7 +48,7 @@ def init_interactively(
                 return 0
             terminal.print_line("")
             raw = ask_for_settings(
-                terminal, detect.detect_agent(environment, folder), try_suggested_checks(folder, environment)
+                terminal, detect_agent(environment, folder), try_suggested_checks(folder, environment)
             )
     except (KeyboardInterrupt, EOFError):
         terminal.print_line("\nInterrupted: nothing was written.")
@@ -59,10 +60,6 @@ def init_interactively(
 
 def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, str], *, force: bool = False) -> int:
     """Write what is detected, and say what that is."""
-    from ralph.app.setup.check_trial import format_trial
-    from ralph.app.setup.init import detect_settings
-    from ralph.config.sources import SETTINGS_FILE
-    from ralph.config.writing import format_json
 
     def say(text: str) -> None:
         console_out.write(f"{text}\n")
@@ -80,11 +77,7 @@ def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, 
     return 0
 
 
-def try_suggested_checks(folder: str, environment: Mapping[str, str]) -> "tuple[CheckTrial, ...]":
-    from ralph.app.agents.detect import list_suggestions
-    from ralph.app.processes import open_short_lived_processes
-    from ralph.app.setup.check_trial import try_suggestions
-
+def try_suggested_checks(folder: str, environment: Mapping[str, str]) -> tuple[CheckTrial, ...]:
     suggestions = list_suggestions(folder)
     if not suggestions:
         return ()
@@ -92,12 +85,8 @@ def try_suggested_checks(folder: str, environment: Mapping[str, str]) -> "tuple[
         return tuple(try_suggestions(suggestions, folder, variables=environment, processes=processes))
 
 
-def _may_overwrite(terminal: "Prompter", folder: str) -> bool:
-    """Show what exists and ask; yes where nothing does."""
-    from ralph.config.redaction import redact_mapping
-    from ralph.config.sources import LOCAL_SETTINGS_FILE, SETTINGS_FILE, load_project_settings
-    from ralph.config.writing import format_json
-
+def _may_overwrite(terminal: Prompter, folder: str) -> bool:
+    """True if there are no settings yet, or the user agrees after seeing them."""
     if not os.path.lexists(os.path.join(folder, SETTINGS_FILE)):
         return True
     try:
@@ -111,9 +100,6 @@ def _may_overwrite(terminal: "Prompter", folder: str) -> bool:
 
 
 def _write_settings(say: Callable[[str], None], folder: str, raw: Mapping[str, object]) -> None:
-    from ralph.app.setup.init import ignore_logs, write_first_settings
-    from ralph.config.sources import SETTINGS_FILE
-
     write_first_settings(folder, raw)
     if done := ignore_logs(folder):
         say(done)
@@ -122,7 +108,7 @@ def _write_settings(say: Callable[[str], None], folder: str, raw: Mapping[str, o
 
 
 def _tolerate_bad_bytes(console_in: TextIO) -> TextIO:
-    """Bytes that are no text in this terminal's encoding are asked about again; they are no crash."""
+    """Undecodable bytes become surrogates, which `Prompter.ask_line` asks about again, instead of an exception."""
     if hasattr(console_in, "reconfigure"):
         console_in.reconfigure(errors="surrogateescape")
     return console_in

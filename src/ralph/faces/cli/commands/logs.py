@@ -6,39 +6,38 @@ import time
 
 import click
 
+from ralph.app.paths import find_paths
+from ralph.app.runs.logs import follow_log, read_log
+from ralph.app.runs.status import find_run
+from ralph.config.sources import load_settings
+from ralph.faces.cli.live.json_lines import replay_events
+from ralph.faces.cli.live.watching import build_display
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_any_run
+from ralph.faces.cli.terminal.output import Output
+from ralph.model.errors import MachineError
 
 
 @click.command()
 @click.argument("run", default="", shell_complete=complete_any_run)
 @click.option("-f", "--follow", is_flag=True, help="Go on showing what comes, until the run has ended.")
-@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
+@add_json_option(EVENTS_JSON_HELP)
 @click.option("--path", "path_only", is_flag=True, help="Print only the folder with the raw output of the agents.")
-@click.option("-V", "--verbose", is_flag=True, help="Show everything, on stderr.")
+@add_verbose_option("Show everything, on stderr.")
 def command(run: str, follow: bool, as_json: bool, path_only: bool, verbose: bool) -> None:
     """Show what RUN (or the last run) said and did."""
-    from ralph.app import paths as places
-    from ralph.app.runs import logs as chronicles
-    from ralph.app.runs import status
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.live.json_lines import replay_events
-    from ralph.faces.cli.live.watching import build_display
-    from ralph.faces.cli.terminal.output import Output
-    from ralph.model.errors import MachineError
-
-    here = places.find_paths(os.getcwd())
+    paths = find_paths(os.getcwd())
     if path_only:
-        click.echo(here.run_dir(status.find_run(here, run).id))
+        click.echo(paths.run_dir(find_run(paths, run).id))
         return
-    blocks = chronicles.follow_log(here, run) if follow else chronicles.read_log(here, run)
+    blocks = follow_log(paths, run) if follow else read_log(paths, run)
     out = Output.for_stream(sys.stdout)
     if as_json:
         for block in blocks:
             out.write_bytes(block)
     else:
-        watcher = build_display(
-            load_settings(here.folder, os.environ).settings, as_json=False, verbose=verbose, out=out
-        )
+        settings = load_settings(paths.folder, os.environ).settings
+        watcher = build_display(settings, as_json=False, verbose=verbose, out=out)
         try:
             for block in blocks:
                 replay_events(block, watcher)

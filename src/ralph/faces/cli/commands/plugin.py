@@ -5,9 +5,20 @@ import os
 import click
 import msgspec
 
-from ralph.app.setup import plugin as use_cases
+from ralph.app.setup.plugin import (
+    MARKETPLACE_NAME,
+    PLUGIN_NAME,
+    find_plugin_folder,
+    find_project_folder,
+    find_user_folder,
+    install_plugin,
+    plan_installation,
+    plan_removal,
+    uninstall_plugin,
+)
+from ralph.faces.cli.options.looks import add_json_option
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+_JSON_HELP = "One JSON object."
 _scope_option = click.option(
     "--user/--project",
     "for_user",
@@ -22,27 +33,27 @@ def command() -> None:
 
 
 @command.command("path")
-@_json_option
+@add_json_option(_JSON_HELP)
 def show_plugin_path_command(as_json: bool) -> None:
     """Print the plugin's folder, for `claude --plugin-dir`."""
-    folder = use_cases.find_plugin_folder()
+    folder = find_plugin_folder()
     click.echo(msgspec.json.encode({"path": folder}) if as_json else folder)
 
 
 @command.command("install")
 @_scope_option
 @click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
-@_json_option
+@add_json_option(_JSON_HELP)
 def install_plugin_command(for_user: bool, dry_run: bool, as_json: bool) -> None:
     """Make Claude Code load the plugin in every session, and know /ralph-plan.
 
     In a project it loads the plugin once you have trusted the folder.
     """
-    folder = use_cases.find_plugin_folder()
-    plan = use_cases.plan_installation(_choose_folder(for_user), folder)
+    folder = find_plugin_folder()
+    plan = plan_installation(_choose_folder(for_user), folder)
     writes_skill = plan.skill.state in ("missing", "outdated")
     if not dry_run:
-        use_cases.install_plugin(plan)
+        install_plugin(plan)
     if as_json:
         changed = (plan.changes_settings or writes_skill) and not dry_run
         _print_json({"settings": plan.settings, "plugin": folder, "skill": plan.skill.path, "changed": changed})
@@ -50,7 +61,7 @@ def install_plugin_command(for_user: bool, dry_run: bool, as_json: bool) -> None
     if dry_run:
         click.echo(f"{plan.settings} would hold:\n{plan.text}", nl=False)
     elif plan.changes_settings:
-        click.echo(f"Enabled {use_cases.PLUGIN_NAME}@{use_cases.MARKETPLACE_NAME} in {plan.settings}.")
+        click.echo(f"Enabled {PLUGIN_NAME}@{MARKETPLACE_NAME} in {plan.settings}.")
         trusted = "" if for_user else " once you have trusted this folder"
         click.echo(f"New sessions will load it{trusted}; the first one may still be fetching it.")
     else:
@@ -60,11 +71,11 @@ def install_plugin_command(for_user: bool, dry_run: bool, as_json: bool) -> None
 
 @command.command("uninstall")
 @_scope_option
-@_json_option
+@add_json_option(_JSON_HELP)
 def uninstall_plugin_command(for_user: bool, as_json: bool) -> None:
     """Undo `install`: Claude Code no longer loads the plugin. What you changed yourself stays."""
-    plan = use_cases.plan_removal(_choose_folder(for_user), use_cases.find_plugin_folder())
-    use_cases.uninstall_plugin(plan)
+    plan = plan_removal(_choose_folder(for_user), find_plugin_folder())
+    uninstall_plugin(plan)
     removes_skill = plan.skill.state in ("current", "outdated")
     if as_json:
         _print_json(
@@ -79,7 +90,7 @@ def uninstall_plugin_command(for_user: bool, as_json: bool) -> None:
 
 
 def _choose_folder(for_user: bool) -> str:
-    return use_cases.find_user_folder(os.environ) if for_user else use_cases.find_project_folder(os.getcwd())
+    return find_user_folder(os.environ) if for_user else find_project_folder(os.getcwd())
 
 
 def _print_json(record: dict[str, object]) -> None:

@@ -7,18 +7,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+from msgspec.structs import replace
 
-from ralph.faces.cli.options.amounts import CountParam, DollarsParam
-from ralph.faces.cli.options.durations import DurationParam
+from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.paths import Paths, find_ignored_settings, find_paths
+from ralph.app.run.dry_run import describe_dry_run
+from ralph.app.run.loop import RunRequest, load_resumable_run, read_prompt, resume_run, start_run
+from ralph.config.redaction import redact_settings
+from ralph.config.schema import Settings
+from ralph.config.sources import load_settings
+from ralph.faces.cli.live.watching import watch_run
+from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
+from ralph.faces.cli.options.run_names import complete_resumable_run
+from ralph.faces.cli.options.text_file import TextFile, TextFileParam, refuse_undecoded
+from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import UsageError
+from ralph.model.loop import Stop
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from ralph.app.paths import Paths
-    from ralph.app.run.loop import RunRequest
-    from ralph.config.schema import Settings
-    from ralph.model.loop import Stop
     from ralph.model.runs import RunRecord
 
 _SETTINGS_KEYS = {  # flag → settings key
@@ -41,18 +50,12 @@ _RESUME_HINTS = {"exhausted": ", with a higher -m or --max-time", "over_budget":
 _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
 
 
-def _complete_resumable(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    from ralph.faces.cli.options.run_names import complete_resumable_run  # only a shell asks
-
-    return complete_resumable_run(context, parameter, incomplete)
-
-
 @click.command()
 @click.option("-p", "--prompt", help="What the agent shall do.")
 @click.option(
     "-f",
     "--prompt-file",
-    type=click.Path(),
+    type=TextFileParam(),
     metavar="FILE",
     help="A file with the prompt, read again each time; - for stdin.",
 )
@@ -76,11 +79,11 @@ def _complete_resumable(context: click.Context, parameter: click.Parameter, inco
 @click.option(
     "--stream-agent-output/--no-stream-agent-output", default=None, help="Show what the agent does.  [default: show]"
 )
-@click.option("--max-time", type=DurationParam(), help="Start no agent after so long: 90s, 15m, 8h.")
-@click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
+@max_time_option
+@budget_option
 @click.option("--agent", metavar="COMMAND", help="An agent of `ralph agents`, or any command.")
-@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
+@timeout_option
+@idle_timeout_option
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
 @click.option(
     "--resume",
@@ -88,20 +91,19 @@ def _complete_resumable(context: click.Context, parameter: click.Parameter, inco
     flag_value="",
     default=None,
     metavar="[RUN]",
-    shell_complete=_complete_resumable,
+    shell_complete=complete_resumable_run,
     help="Go on with a run that was stopped or killed; the last one without RUN.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]))
-@click.option("--glyphs", type=click.Choice(["auto", "emoji", "unicode", "ascii"]))
-@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+@add_json_option(EVENTS_JSON_HELP)
+@add_look_options
+@add_verbose_option()
 @click.pass_context
 def command(
     context: click.Context,
     /,
     prompt: str | None,
-    prompt_file: str | None,
+    prompt_file: TextFile | None,
     resume: str | None,
     until: tuple[str, ...],
     baseline: bool,
@@ -115,72 +117,58 @@ def command(
 
     Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 130 interrupted.
     """
-    from ralph.app import paths as places
-    from ralph.app.agents import choice
-    from ralph.app.run import loop as run
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.live.watching import watch_run
-
     given = {_SETTINGS_KEYS[name]: value for name, value in flags.items() if value is not None}
     if until:
         given["until"] = list(until)
-    here = places.find_paths(os.getcwd())
-    text = _read_prompt(prompt, prompt_file, resume)
-    loaded = load_settings(here.folder, os.environ, given)
+    paths = find_paths(os.getcwd())
+    text = _read_given_prompt(prompt, prompt_file, resume)
+    loaded = load_settings(paths.folder, os.environ, given)
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})}, agent)
         if dry_run:
-            record, request = run.load_resumable_run(resume, lambda old: _with_limits(old, given), here)
-            return _print_plan(request, here, loaded.warnings, record)
+            record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths)
+            return _print_plan(request, paths, loaded.warnings, record)
         with watch_run(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as callbacks:
-            stop = run.resume_run(
+            stop = resume_run(
                 resume,
                 lambda old: _with_limits(old, given),
-                paths=here,
+                paths=paths,
                 variables=os.environ,
                 guardian=context.obj,
                 callbacks=callbacks,
             )
-        return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
-    settings, notice = choice.ensure_agent(choice.override_agent(loaded.settings, agent), here, os.environ)
-    request = run.RunRequest(
-        settings=settings, prompt=text, prompt_file=None if text is not None else prompt_file, baseline=baseline
-    )
-    warnings = (*loaded.warnings, *places.find_ignored_settings(here), *notice)
+        return _report_end(stop, quiet=as_json or not os.path.exists(paths.database))
+    settings, notice = ensure_agent(override_agent(loaded.settings, agent), paths, os.environ)
+    reread = prompt_file.name if prompt_file and text is None else None
+    request = RunRequest(settings=settings, prompt=text, prompt_file=reread, baseline=baseline)
+    refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
+    warnings = (*loaded.warnings, *find_ignored_settings(paths), *notice)
     if dry_run:
-        return _print_plan(request, here, warnings)
+        return _print_plan(request, paths, warnings)
     notes = _describe_settings(settings, loaded.files) if verbose else ()
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
-        stop = run.start_run(request, here, variables=os.environ, guardian=context.obj, callbacks=callbacks)
-    return _report_end(stop, quiet=as_json or not os.path.exists(here.database))
+        stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
+    return _report_end(stop, quiet=as_json or not os.path.exists(paths.database))
 
 
-def _print_plan(
-    request: "RunRequest", here: "Paths", warnings: Sequence[str], earlier: "RunRecord | None" = None
-) -> int:
-    from msgspec.structs import replace
-
-    from ralph.app.run.dry_run import describe_dry_run
-
+def _print_plan(request: RunRequest, paths: Paths, warnings: Sequence[str], earlier: "RunRecord | None" = None) -> int:
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-    there = replace(here, folder=earlier.folder) if earlier else here
-    click.echo(describe_dry_run(request, there, os.environ, earlier))
+    run_paths = replace(paths, folder=earlier.folder) if earlier else paths
+    click.echo(describe_dry_run(request, run_paths, os.environ, earlier))
     return 0
 
 
-def _report_end(stop: "Stop", *, quiet: bool) -> int:
-    """Its exit code, and a word on how to go on, where that can help."""
-    from ralph.faces.cli.terminal.output import Output
-
+def _report_end(stop: Stop, *, quiet: bool) -> int:
+    """Returns the exit code; prints how to resume where that can help."""
     if stop.outcome.value != "completed" and not stop.lasting and not quiet:
         onward = _RESUME_HINTS.get(stop.outcome.value, "")
         Output.for_stream(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
     return stop.outcome.exit_code
 
 
-def _read_prompt(prompt: str | None, prompt_file: str | None, resume: str | None) -> str | None:
-    """The prompt's text; None when it is to be read from a file, or is known from an earlier life."""
+def _read_given_prompt(prompt: str | None, prompt_file: TextFile | None, resume: str | None) -> str | None:
+    """The prompt's text; None if each iteration reads the file, or if a resumed run has its own."""
     if resume is not None:
         if prompt is not None or prompt_file is not None:
             raise UsageError("--resume goes on with the prompt the run has", "leave out -p and -f")
@@ -189,16 +177,15 @@ def _read_prompt(prompt: str | None, prompt_file: str | None, resume: str | None
         raise UsageError(
             "give exactly one of --prompt (-p) and --prompt-file (-f)", 'for example: ralph run -p "Fix it"'
         )
-    if prompt_file is not None and prompt_file != "-":
-        if not _is_read_once(prompt_file):
-            return None
-        with open(prompt_file, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
+    if prompt_file is None:
+        text = prompt or ""
+    elif prompt_file.is_stdin or _is_read_once(prompt_file.name):
+        text = prompt_file.read_text()
     else:
-        text = prompt if prompt is not None else sys.stdin.read()
+        return None
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent shall do")
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
 
 
 def _is_read_once(path: str) -> bool:
@@ -218,16 +205,10 @@ def _refuse_changes(given: dict[str, object], agent: str | None) -> None:
         )
 
 
-def _with_limits(settings: "Settings", given: dict[str, object]) -> "Settings":
-    from msgspec.structs import replace
-
+def _with_limits(settings: Settings, given: dict[str, object]) -> Settings:
     return replace(settings, **{_LIMIT_FIELDS[key]: value for key, value in given.items() if key in _LIMIT_FIELDS})
 
 
-def _describe_settings(settings: "Settings", files: tuple[str, ...]) -> tuple[str, ...]:
-    import msgspec
-
-    from ralph.config.redaction import redact_settings
-
+def _describe_settings(settings: Settings, files: tuple[str, ...]) -> tuple[str, ...]:
     merged = msgspec.json.encode(redact_settings(settings)).decode()
     return (*(f"Loading settings from {name}" for name in files), f"Settings: {merged}")

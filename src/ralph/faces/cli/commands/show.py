@@ -5,33 +5,29 @@ import sys
 import time
 
 import click
+import msgspec
 
+from ralph.app.paths import find_paths
+from ralph.app.runs.receipt import build_receipt
+from ralph.config.sources import load_settings
+from ralph.faces.cli.options.looks import add_json_option, add_look_options
 from ralph.faces.cli.options.run_names import complete_any_run
+from ralph.faces.cli.pages.receipt import ReceiptPage
+from ralph.faces.cli.terminal.look import resolve_style
 
 
 @click.command()
 @click.argument("run", default="", shell_complete=complete_any_run)
-@click.option("--color", type=click.Choice(["auto", "always", "never"]))
-@click.option("--glyphs", type=click.Choice(["auto", "emoji", "unicode", "ascii"]))
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
+@add_look_options
+@add_json_option("Print it as one JSON object.")
 def command(run: str, color: str | None, glyphs: str | None, as_json: bool) -> None:
     """Show what RUN (or the last run) did, what was checked, what it cost, why it stopped, and what was kept."""
-    import msgspec
-
-    from ralph.app import paths as places
-    from ralph.app.runs import receipt
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.pages.receipt import ReceiptPage
-    from ralph.faces.cli.terminal.look import resolve_style
-
-    here = places.find_paths(os.getcwd())
-    found = receipt.build_receipt(here, run, os.environ, time.time())
+    paths = find_paths(os.getcwd())
+    receipt = build_receipt(paths, run, os.environ, time.time())
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        click.echo(msgspec.json.encode(receipt))
         return
     given = {"display.color": color, "display.glyphs": glyphs}
-    wanted = load_settings(
-        here.folder, os.environ, {key: value for key, value in given.items() if value}
-    ).settings.display
-    look = resolve_style(sys.stdout, os.environ, glyphs=wanted.glyphs, color=wanted.color)
-    click.echo(ReceiptPage(look, here.folder).render_receipt(found), color=look.color)
+    display = load_settings(paths.folder, os.environ, given).settings.display
+    style = resolve_style(sys.stdout, os.environ, glyphs=display.glyphs, color=display.color)
+    click.echo(ReceiptPage(style, paths.folder).render_receipt(receipt), color=style.color)

@@ -2,15 +2,22 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-if TYPE_CHECKING:
-    from ralph.model.board import Spec
+from ralph.app.board.specs import create_spec, edit_spec, list_specs, load_spec
+from ralph.app.paths import find_paths
+from ralph.core.text.plain import sanitize
+from ralph.core.text.quantities import pluralize
+from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.text_file import TextFile, TextFileParam
+from ralph.faces.cli.pages.task_list import fit_to_terminal
+from ralph.faces.cli.terminal.columns import align_columns
+from ralph.model.board import Spec
+from ralph.model.errors import UsageError
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_file_option = click.option("--file", metavar="SPEC.md", help="Its text; `-` for standard input.")
+_file_option = click.option("--file", type=TextFileParam(), metavar="SPEC.md", help="Its text; `-` for standard input.")
 _title_option = click.option("--title", metavar="TEXT", help="What to call it.  [default: its first heading, or NAME]")
 
 
@@ -23,49 +30,34 @@ def command() -> None:
 @click.argument("name")
 @_file_option
 @_title_option
-@_json_option
-def create_spec_command(name: str, file: str | None, title: str | None, as_json: bool) -> None:
+@add_json_option()
+def create_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
     """Make the spec NAME."""
-    from ralph.app import paths as places
-    from ralph.app.board import specs
-
-    made = specs.create_spec(places.find_paths(os.getcwd()), name, title or "", _read_file(file) if file else "")
-    click.echo(_encode_spec(made) if as_json else f"Created spec {name}")
+    spec = create_spec(find_paths(os.getcwd()), name, title or "", file.read_text() if file else "")
+    click.echo(_encode_spec(spec) if as_json else f"Created spec {name}")
 
 
 @command.command("list")
-@_json_option
+@add_json_option()
 def list_specs_command(as_json: bool) -> None:
     """Show all specs, with the number of their tasks."""
-    import msgspec
-
-    from ralph.app import paths as places
-    from ralph.app.board import specs
-    from ralph.core.text.quantities import pluralize
-    from ralph.faces.cli.pages.task_list import fit_to_terminal
-
-    found = specs.list_specs(places.find_paths(os.getcwd()))
+    found = list_specs(find_paths(os.getcwd()))
     if as_json:
         records = [{"id": spec.id, "title": spec.title, "tasks": count} for spec, count in found]
         click.echo(msgspec.json.encode({"specs": records}))
         return
-    width = max((len(spec.id) for spec, _ in found), default=0)
-    for spec, count in found:
-        click.echo(fit_to_terminal(f"{spec.id:<{width}}  {pluralize(count, 'task')}  {spec.title}"))
+    for line in align_columns([(spec.id, f"{pluralize(count, 'task')}  {spec.title}") for spec, count in found]):
+        click.echo(fit_to_terminal(line))
     if not found:
         click.echo("No specs here yet. Make one with `ralph spec create NAME --file SPEC.md`.")
 
 
 @command.command("show")
 @click.argument("name")
-@_json_option
+@add_json_option()
 def show_spec_command(name: str, as_json: bool) -> None:
     """Print the spec NAME."""
-    from ralph.app import paths as places
-    from ralph.app.board import specs
-    from ralph.core.text.plain import sanitize
-
-    spec = specs.load_spec(places.find_paths(os.getcwd()), name)
+    spec = load_spec(find_paths(os.getcwd()), name)
     click.echo(_encode_spec(spec) if as_json else sanitize(spec.text.rstrip() or f"{spec.title}\n(no text yet)"))
 
 
@@ -73,40 +65,21 @@ def show_spec_command(name: str, as_json: bool) -> None:
 @click.argument("name")
 @_file_option
 @click.option("--title", metavar="TEXT", help="What to call it.")
-@_json_option
-def edit_spec_command(name: str, file: str | None, title: str | None, as_json: bool) -> None:
+@add_json_option()
+def edit_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
     """Change the spec NAME: its title, its text from a file, or its text in $EDITOR."""
-    from ralph.app import paths as places
-    from ralph.app.board import specs
-
-    here = places.find_paths(os.getcwd())
-    text = _read_file(file) if file else None if title is not None else _edit_text(specs.load_spec(here, name).text)
-    changed = specs.edit_spec(here, name, title, text)
-    click.echo(_encode_spec(changed) if as_json else f"Changed spec {name}")
+    paths = find_paths(os.getcwd())
+    text = file.read_text() if file else None if title is not None else _edit_text(load_spec(paths, name).text)
+    spec = edit_spec(paths, name, title, text)
+    click.echo(_encode_spec(spec) if as_json else f"Changed spec {name}")
 
 
 def _edit_text(text: str) -> str:
-    from ralph.model.errors import UsageError
-
     if not sys.stdin.isatty():
         raise UsageError("there is no terminal for an editor here", "give the text with --file SPEC.md, or `-`")
     edited = click.edit(text, extension=".md", require_save=False)
     return text if edited is None else edited
 
 
-def _read_file(file: str) -> str:
-    from ralph.model.errors import UsageError
-
-    try:
-        if file == "-":
-            return sys.stdin.buffer.read().decode("utf-8", "replace")
-        with open(file, encoding="utf-8", errors="replace") as opened:
-            return opened.read()
-    except OSError as error:
-        raise UsageError(f"cannot read {file!r}: {error.strerror}", "name a text file, or `-`") from None
-
-
-def _encode_spec(spec: "Spec") -> bytes:
-    import msgspec
-
+def _encode_spec(spec: Spec) -> bytes:
     return msgspec.json.encode(spec)

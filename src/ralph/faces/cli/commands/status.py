@@ -3,13 +3,13 @@
 import click
 
 from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.pages.runs import render_status
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print records as JSON.")
+@add_json_option("Print records as JSON.")
 @click.option("-n", "--last", default=5, show_default=True, type=CountParam(), help="How many runs to show.")
 def command(as_json: bool, last: int) -> None:
     """Show what runs in this repository: iteration, elapsed time, cost, and how the last runs ended."""
-    from ralph.faces.cli.pages.runs import render_status
-
     click.echo(render_status(as_json, last))

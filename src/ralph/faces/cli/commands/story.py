@@ -1,26 +1,43 @@
 """`ralph story`: stories, each written by one context and approved by another."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
-from ralph.faces.cli.options.amounts import CountParam, DollarsParam
-from ralph.faces.cli.options.durations import DurationParam
+from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.paths import find_paths
+from ralph.app.setup.plugin import find_plugin_folder
+from ralph.app.story.files import archive_stories, check_story_file, create_story_files
+from ralph.app.story.loop import (
+    StoryRequest,
+    add_story_flags,
+    estimate_iterations,
+    locate_stories,
+    read_verify_commands,
+    run_stories,
+)
+from ralph.app.story.report import StoryReport, build_story_report
+from ralph.config.sources import load_settings
+from ralph.core.text.plain import truncate_cells
+from ralph.core.text.quantities import format_duration, format_money
+from ralph.faces.cli.live.watching import watch_run
+from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, CommandT, add_json_option, add_verbose_option
+from ralph.faces.cli.pages.story import render_story_page
+from ralph.faces.cli.terminal.columns import align_columns
+from ralph.model.errors import ConfigError, MachineError, UsageError
+from ralph.model.story import StoryRules
 
-if TYPE_CHECKING:
-    from ralph.app.story.report import StoryReport
-
-_CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 _DIR_OPTIONS = (
     click.option("-d", "--project-dir", default=".", help="The project.  [default: here]"),
     click.option("--ralph-dir", default="ralph", show_default=True, help="The folder with the loop's files."),
 )
 
 
-def _add_dir_options(function: _CommandT) -> _CommandT:
+def _add_dir_options(function: CommandT) -> CommandT:
     for option in reversed(_DIR_OPTIONS):
         function = option(function)
     return function
@@ -37,11 +54,8 @@ def command() -> None:
 @_add_dir_options
 def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
     """Lay out ralph/: prd.md, tasks.json, progress.txt and prompt.md."""
-    from ralph.app.story.files import create_story_files as lay_out
-    from ralph.app.story.loop import locate_stories
-
     place = locate_stories(project_dir, ralph_dir)
-    for line in lay_out(place, name, force=force):
+    for line in create_story_files(place, name, force=force):
         click.echo(line)
     click.echo("\nNext: write what is wanted into prd.md, list the stories in tasks.json (or let /ralph-plan do both),")
     click.echo("commit, then: ralph story run")
@@ -56,13 +70,13 @@ def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool)
 )
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")
 @click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Reviews a story at most.")
-@click.option("--max-time", type=DurationParam(), help="Start no agent after so long.")
-@click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
-@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
+@max_time_option
+@budget_option
+@timeout_option
+@idle_timeout_option
 @click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
-@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
-@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+@add_json_option(EVENTS_JSON_HELP)
+@add_verbose_option()
 @_add_dir_options
 @click.pass_context
 def run_stories_command(
@@ -88,25 +102,16 @@ def run_stories_command(
 
     Exit code: 0 all approved, 1 stopped before that, 2 bad usage or files, 3 every story waits, 130 interrupted.
     """
-    from ralph.app import paths as places
-    from ralph.app.agents import choice
-    from ralph.app.setup.plugin import find_plugin_folder
-    from ralph.app.story import loop as story
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.live.watching import watch_run
-    from ralph.model.errors import ConfigError, MachineError
-    from ralph.model.story import StoryRules
-
     if sandbox:
         raise MachineError("no sandbox is available on this machine", "run with --no-sandbox")
-    place = story.locate_stories(project_dir, ralph_dir)
+    place = locate_stories(project_dir, ralph_dir)
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
-    loaded = load_settings(place.project, os.environ, {key: value for key, value in given.items() if value is not None})
-    here = places.find_paths(place.project)
-    settings, notice = choice.ensure_agent(choice.override_agent(loaded.settings, agent), here, os.environ)
-    request = story.StoryRequest(
+    loaded = load_settings(place.project, os.environ, given)
+    paths = find_paths(place.project)
+    settings, notice = ensure_agent(override_agent(loaded.settings, agent), paths, os.environ)
+    request = StoryRequest(
         place=place,
-        agent=story.add_story_flags(settings.agent, model, find_plugin_folder()),
+        agent=add_story_flags(settings.agent, model, find_plugin_folder()),
         rules=StoryRules(review_cap, skip_review),
         max_iterations=max_iterations,
         max_time=max_time,
@@ -115,15 +120,13 @@ def run_stories_command(
         as_is=as_is,
         snapshots=settings.snapshots,
     )
-    estimate = story.estimate_iterations(place, here, skip_review, max_iterations)
+    estimate = estimate_iterations(place, paths, skip_review, max_iterations)
     warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
-        stop = story.run_stories(request, here, variables=os.environ, guardian=context.obj, callbacks=callbacks)
+        stop = run_stories(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     if not as_json:
-        from ralph.app.story.report import build_story_report
-
         with suppress(ConfigError):  # a list that cannot be read has been told of
-            click.echo(render_story_table(build_story_report(place, here)))
+            click.echo(render_story_table(build_story_report(place, paths)))
     return stop.outcome.exit_code
 
 
@@ -133,10 +136,7 @@ def run_stories_command(
 @_add_dir_options
 def check_stories_command(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
     """Check tasks.json: its form, its rules, its dependencies."""
-    from ralph.app.story.files import check_story_file as examine
-    from ralph.app.story.loop import locate_stories
-
-    problems, warnings = examine(locate_stories(project_dir, ralph_dir), review_cap, skip_review)
+    problems, warnings = check_story_file(locate_stories(project_dir, ralph_dir), review_cap, skip_review)
     for line in problems:
         click.echo(f"FAIL  {line}")
     for line in warnings:
@@ -151,51 +151,39 @@ def check_stories_command(project_dir: str, ralph_dir: str, skip_review: bool, r
 @_add_dir_options
 def archive_stories_command(project_dir: str, ralph_dir: str, label: str) -> int:
     """Put a finished loop into ralph-archive/, lay out fresh files, commit."""
-    from ralph.app.story.files import archive_stories as put_away
-    from ralph.app.story.loop import locate_stories
-
-    done = put_away(locate_stories(project_dir, ralph_dir), label, os.environ)
-    click.echo(f"Archived {done.done} of {done.total} stories in {done.folder}")
-    click.echo(f"Committed {done.commit}" if done.commit else f"Not committed: {done.problem}", err=not done.commit)
-    return 0 if done.commit else 1
+    archive = archive_stories(locate_stories(project_dir, ralph_dir), label, os.environ)
+    click.echo(f"Archived {archive.done} of {archive.total} stories in {archive.folder}")
+    if not archive.commit:
+        click.echo(f"Not committed: {archive.problem}", err=True)
+        return 1
+    click.echo(f"Committed {archive.commit}")
+    return 0
 
 
 @command.command("report")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@add_json_option()
 @click.option("--html", "html_file", metavar="FILE", help="Write a page that needs nothing else.")
 @_add_dir_options
 def report_stories_command(project_dir: str, ralph_dir: str, as_json: bool, html_file: str | None) -> None:
     """Show reviews, iterations, time and cost of each story."""
-    from ralph.app import paths as places
-    from ralph.app.story.loop import locate_stories, read_verify_commands
-    from ralph.app.story.report import build_story_report
-
     place = locate_stories(project_dir, ralph_dir)
     read_verify_commands(place)
-    found = build_story_report(place, places.find_paths(place.project))
+    report = build_story_report(place, find_paths(place.project))
     if html_file:
-        from ralph.faces.cli.pages.story import render_story_page
-        from ralph.model.errors import UsageError
-
         try:
             with open(html_file, "w", encoding="utf-8") as file:
-                file.write(render_story_page(found))
+                file.write(render_story_page(report))
         except OSError as error:
             raise UsageError(f"cannot write {html_file}: {error.strerror}", "give another place with --html") from error
         click.echo(f"Written to {html_file}")
     elif as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(found))
+        click.echo(msgspec.json.encode(report))
     else:
-        click.echo(render_story_table(found))
+        click.echo(render_story_table(report))
 
 
-def render_story_table(report: "StoryReport") -> str:
-    from ralph.core.text.plain import count_cells, truncate_cells
-    from ralph.core.text.quantities import format_duration, format_money
-
-    head = ("story", "title", "status", "reviews", "iterations", "time", "cost")
+def render_story_table(report: StoryReport) -> str:
+    headings = ("story", "title", "status", "reviews", "iterations", "time", "cost")
     rows = [
         (
             truncate_cells(line.id, 12, "…"),
@@ -208,8 +196,4 @@ def render_story_table(report: "StoryReport") -> str:
         )
         for line in report.stories
     ]
-    widths = [max(count_cells(row[at]) for row in (head, *rows)) for at in range(len(head))]
-    return "\n".join(
-        "  ".join(cell + " " * (width - count_cells(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *rows)
-    )
+    return "\n".join(align_columns([headings, *rows]))

@@ -4,8 +4,16 @@ import os
 
 import click
 
-from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.paths import find_paths
+from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
+from ralph.config.sources import load_settings
+from ralph.faces.cli.live.watching import watch_run
+from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.durations import DurationParam
+from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.model.errors import UsageError
 
 
 @click.command()
@@ -26,14 +34,14 @@ from ralph.faces.cli.options.durations import DurationParam
 @click.option(
     "--poll-interval", type=DurationParam(), default="1", show_default=True, help="How often others are looked at."
 )
-@click.option("--timeout", type=DurationParam(), help="End an agent that runs longer than this.")
-@click.option("--idle-timeout", type=DurationParam(), help="End an agent that prints nothing for so long.")
-@click.option("--max-time", type=DurationParam(), help="Start no agent after so long.")
-@click.option("--budget", type=DollarsParam(), metavar="USD", help="Start no agent once so much is spent.")
+@timeout_option
+@idle_timeout_option
+@max_time_option
+@budget_option
 @click.option("--project", default="", help="The project's name.  [default: the folder above the task]")
 @click.option("--task", default="", help="The task's name.  [default: the task's folder]")
-@click.option("--json", "as_json", is_flag=True, help="Print events as lines of JSON.")
-@click.option("-V", "--verbose", is_flag=True, help="Tell everything that is done, on stderr.")
+@add_json_option(EVENTS_JSON_HELP)
+@add_verbose_option()
 @click.pass_context
 def command(
     context: click.Context,
@@ -60,22 +68,15 @@ def command(
 
     Exit code: 0 done, 1 restarts used up, 2 bad usage or a fatal error, 3 waiting for a person, 130 interrupted.
     """
-    from ralph.app import paths as places
-    from ralph.app.agents import choice
-    from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.live.watching import watch_run
-    from ralph.model.errors import UsageError
-
     if agent and command_line:
         raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
     place = locate_task(task_dir, project, task)
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
-    loaded = load_settings(os.getcwd(), os.environ, {key: value for key, value in given.items() if value is not None})
+    loaded = load_settings(os.getcwd(), os.environ, given)
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
-        settings = choice.override_agent(settings, agent)
-        settings, notice = choice.ensure_agent(settings, places.find_paths(os.getcwd()), os.environ)
+        settings = override_agent(settings, agent)
+        settings, notice = ensure_agent(settings, find_paths(os.getcwd()), os.environ)
     request = SuperviseRequest(
         place=place,
         agent=settings.agent,
@@ -91,6 +92,6 @@ def command(
     warnings = (*loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = supervise_task(
-            request, places.find_paths(place.folder), variables=os.environ, guardian=context.obj, callbacks=callbacks
+            request, find_paths(place.folder), variables=os.environ, guardian=context.obj, callbacks=callbacks
         )
     return stop.outcome.exit_code

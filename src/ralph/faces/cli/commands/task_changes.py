@@ -1,16 +1,22 @@
 """`ralph task create, import, edit, followup, delete`: what changes the board."""
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import click
+import msgspec
 
+from ralph.app.board.git_leftovers import find_git_leftovers
+from ralph.app.board.tasks import TaskEdit, create_task, delete_task, edit_task
+from ralph.app.board.yaml_import import import_tasks
+from ralph.app.paths import find_paths
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
+from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.text_file import TextFile, TextFileParam
+from ralph.faces.task_page import task_to_dict
 from ralph.model.spec import TASK_STATUSES
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _description_option = click.option("--description", default="", metavar="TEXT", help="More about it, for the prompts.")
 _priority_option = click.option(
     "--priority", type=int, metavar="N", help="1 comes before 2. A new task has 2, a follow-up 3."
@@ -35,15 +41,11 @@ _depends_on_option = click.option(
 @_depends_on_option
 @_assignee_option
 @add_criteria_options
-@_json_option
+@add_json_option()
 def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
     """Make the task ID of SPEC. --outcome and at least one --acceptance are needed."""
-    from ralph.app import paths as places
-    from ralph.app.board import tasks
-
-    _print_created(
-        tasks.create_task(places.find_paths(os.getcwd()), _build_raw_task(task_id, spec, title, given)).id, as_json
-    )
+    raw = _build_raw_task(task_id, spec, title, given)
+    _print_created(create_task(find_paths(os.getcwd()), raw).id, as_json)
 
 
 @click.command("followup")
@@ -60,7 +62,7 @@ def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **gi
 @_depends_on_option
 @_assignee_option
 @add_criteria_options
-@_json_option
+@add_json_option()
 def create_followup_command(
     task_id: str,
     spec: str,
@@ -72,31 +74,21 @@ def create_followup_command(
     **given: object,
 ) -> None:
     """Make the task ID out of what came up while working on another. Options as for `create`."""
-    from ralph.app import paths as places
-    from ralph.app.board import tasks
-
     raw = _build_raw_task(
         task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]}
     )
     raw |= {"metadata": {"category": category}} if category else {}
-    _print_created(
-        tasks.create_task(places.find_paths(os.getcwd()), raw, parent or "", waits=not independent).id, as_json
-    )
+    _print_created(create_task(find_paths(os.getcwd()), raw, parent or "", waits=not independent).id, as_json)
 
 
 @click.command("import")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=TextFileParam())
 @click.option("--spec", default="", metavar="NAME", help="For tasks that name no spec.  [default: the file's name]")
-@_json_option
-def import_tasks_command(file: str, spec: str, as_json: bool) -> None:
+@add_json_option()
+def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
     """Make all tasks of a YAML FILE (`-`: standard input), or none of them."""
-    import msgspec
-
-    from ralph.app import paths as places
-    from ralph.app.board.yaml_import import import_tasks
-
-    stem = "" if file == "-" else os.path.splitext(os.path.basename(file))[0]
-    imported = import_tasks(places.find_paths(os.getcwd()), _read_file(file), name=file, spec=spec, or_else=stem)
+    stem = "" if file.is_stdin else os.path.splitext(os.path.basename(file.name))[0]
+    imported = import_tasks(find_paths(os.getcwd()), file.read_text(), name=file.name, spec=spec, or_else=stem)
     for warning in imported.warnings:
         click.echo(f"warning: {warning}", err=True)
     ids = [task.id for task in imported.tasks]
@@ -118,47 +110,35 @@ def import_tasks_command(file: str, spec: str, as_json: bool) -> None:
 @click.option("--status", type=click.Choice(TASK_STATUSES), help="todo opens it again; blocked and cancelled stop it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it is blocked or cancelled.")
 @add_criteria_options
-@_json_option
+@add_json_option()
 def edit_task_command(
     task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str, ...], **given: object
 ) -> None:
     """Change the task ID; what is not given stays. Nobody edits what is being worked on, or done."""
-    import msgspec
-
-    from ralph.app import paths as places
-    from ralph.app.board import tasks
-    from ralph.faces.task_page import task_to_dict
-
     fields: dict[str, Any] = {
         name: given[name] for name in ("title", "description", "priority", "assignee", "status", "reason")
     }
     needs = () if no_depends_on else _split_ids(depends_on) or None
-    wanted = tasks.TaskEdit(**fields, depends_on=needs, completion=build_completion(given))
-    entry = tasks.edit_task(places.find_paths(os.getcwd()), task_id, wanted)
+    wanted = TaskEdit(**fields, depends_on=needs, completion=build_completion(given))
+    entry = edit_task(find_paths(os.getcwd()), task_id, wanted)
     click.echo(msgspec.json.encode(task_to_dict(entry)) if as_json else f"Changed task {task_id}")
 
 
 @click.command("delete")
 @click.argument("task_id", metavar="ID")
 @click.option("--force", is_flag=True, help="Also one that has a history.")
-@_json_option
+@add_json_option()
 def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
     """Delete the task ID, and what is known of it. Its branch and its work tree stay."""
-    from msgspec import json, structs
-
-    from ralph.app import paths as places
-    from ralph.app.board import git_leftovers as task_remains
-    from ralph.app.board import tasks
-
-    here = places.find_paths(os.getcwd())
-    remains = task_remains.find_git_leftovers(tasks.delete_task(here, task_id, force), here, os.environ)
+    paths = find_paths(os.getcwd())
+    leftovers = find_git_leftovers(delete_task(paths, task_id, force), paths, os.environ)
     if as_json:
-        left = {name: value for name, value in structs.asdict(remains).items() if value}
-        click.echo(json.encode({"deleted": task_id, **left}))
+        present = {name: value for name, value in msgspec.structs.asdict(leftovers).items() if value}
+        click.echo(msgspec.json.encode({"deleted": task_id, **present}))
         return
     click.echo(f"Deleted task {task_id}")
-    if remains.removal_command:
-        click.echo(f"Its work stays in git. To remove that too: {remains.removal_command}")
+    if leftovers.removal_command:
+        click.echo(f"Its work stays in git. To remove that too: {leftovers.removal_command}")
 
 
 TASK_CHANGE_COMMANDS: Mapping[str, click.Command] = {
@@ -171,7 +151,7 @@ TASK_CHANGE_COMMANDS: Mapping[str, click.Command] = {
 
 
 def _build_raw_task(id_: str, spec: str, title: str, given: Mapping[str, Any]) -> dict[str, object]:
-    """The task as YAML would have it."""
+    """The task as a mapping, as the YAML import has it."""
     raw = {name: given[name] for name in ("description", "priority", "assignee") if given[name] not in (None, "")}
     needs = list(_split_ids(given["depends_on"]))
     return {
@@ -188,21 +168,5 @@ def _split_ids(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(id_ for part in given for word in part.split(",") if (id_ := word.strip()))
 
 
-def _read_file(file: str) -> str:
-    from ralph.model.errors import UsageError
-
-    try:
-        if file == "-":
-            return sys.stdin.buffer.read().decode()
-        with open(file, encoding="utf-8") as text:
-            return text.read()
-    except OSError as error:
-        raise UsageError(f"cannot read {file!r}: {error.strerror}", "name a YAML file") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{file!r} is not UTF-8 text", "save it as UTF-8") from None
-
-
 def _print_created(id_: str, as_json: bool) -> None:
-    import msgspec
-
     click.echo(msgspec.json.encode({"created": id_}) if as_json else f"Created task {id_}")

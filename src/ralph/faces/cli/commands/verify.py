@@ -1,25 +1,25 @@
 """`ralph verify`: a task's verification by hand, and the templates there are."""
 
 import os
-import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
+import msgspec
 
-from ralph.model.errors import UsageError
-from ralph.model.spec import ROLES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ralph.app.board.verify import StageFinding
-    from ralph.model.spec import Role
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from ralph.app.board.verify import StageFinding, is_verified, list_templates, verify_task
+from ralph.app.paths import find_paths
+from ralph.app.session import Callbacks
+from ralph.config.sources import load_settings
+from ralph.core.text.plain import sanitize
+from ralph.faces.cli.live.watching import announce_shutdown
+from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.text_file import TextFile, TextFileParam
+from ralph.faces.cli.terminal.columns import align_columns
+from ralph.model.spec import ROLES, Role
 
 
 class VerifyGroup(click.Group):
-    """What is none of its commands is a task."""
+    """Takes a first word that is no command for a task."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -37,62 +37,53 @@ def command() -> None:
 @command.command("task")
 @click.argument("task", metavar="TASK")
 @click.option("--agent", type=click.Choice(ROLES), help="Only this agent's.  [default: all of them]")
-@click.option("--message", metavar="FILE", help="An agent's final message to look at; `-` for standard input.")
-@_json_option
-def verify_task_command(task: str, agent: "Role | None", message: str | None, as_json: bool) -> int:
+@click.option(
+    "--message",
+    type=TextFileParam(),
+    metavar="FILE",
+    help="An agent's final message to look at; `-` for standard input.",
+)
+@add_json_option()
+def verify_task_command(task: str, agent: Role | None, message: TextFile | None, as_json: bool) -> int:
     """Verify TASK in its work tree (without one: here), as if its agents had promised just now.
 
     Every look is recorded: `ralph task show TASK`. Exit code: 0 verified, 1 not, 130 interrupted.
     """
-    from ralph.app import paths as places
-    from ralph.app.board.verify import is_verified, verify_task
-    from ralph.app.session import Callbacks
-    from ralph.config.sources import load_settings
-    from ralph.faces.cli.live.watching import announce_shutdown
-
-    here = places.find_paths(os.getcwd())
-    settings = load_settings(here.folder, os.environ, {}).settings
-    roles = (agent,) if agent else ROLES
-    said = _read_message(message) if message else ""
-    found = verify_task(
-        here,
-        settings,
+    paths = find_paths(os.getcwd())
+    findings = verify_task(
+        paths,
+        load_settings(paths.folder, os.environ).settings,
         variables=os.environ,
         callbacks=Callbacks(on_signal=announce_shutdown),
         task=task,
-        roles=roles,
-        message=said,
+        roles=(agent,) if agent else ROLES,
+        message=message.read_text() if message else "",
     )
-    click.echo(_render_findings_json(task, found) if as_json else _render_findings_text(found))
-    if any(finding.verdict and finding.verdict.interrupted for finding in found):
+    click.echo(_render_findings_json(task, findings) if as_json else _render_findings_text(findings))
+    if any(finding.verdict and finding.verdict.interrupted for finding in findings):
         return 130
-    return 0 if is_verified(found) else 1
+    return 0 if is_verified(findings) else 1
 
 
 @command.command("templates")
-@_json_option
+@add_json_option()
 def list_templates_command(as_json: bool) -> None:
     """Show the verifications that are ready made; a task names one where it names its method."""
-    from ralph.app.board.verify import list_templates
-
-    found = list_templates()
+    templates = list_templates()
     if as_json:
-        import msgspec
-
-        records = [{"name": name, **msgspec.structs.asdict(template)} for name, template in found.items()]
+        records = [{"name": name, **msgspec.structs.asdict(template)} for name, template in templates.items()]
         click.echo(msgspec.json.encode(records))
         return
-    width = max(map(len, found))
-    for name, template in found.items():
+    rows = []
+    for name, template in templates.items():
         needs = f" (needs {', '.join(template.needs)})" if template.needs else ""
-        click.echo(f"{name:<{width}}  {template.method:<14}  {template.description}{needs}")
+        rows.append((name, template.method, template.description + needs))
+    click.echo("\n".join(align_columns(rows)))
 
 
-def _render_findings_text(found: "Sequence[StageFinding]") -> str:
-    from ralph.core.text.plain import sanitize
-
+def _render_findings_text(findings: Sequence[StageFinding]) -> str:
     lines: list[str] = []
-    for finding in found:
+    for finding in findings:
         verdict = finding.verdict
         mark = "·" if verdict is None else "✓" if verdict.verified else "✗"
         lines.append(f"{mark} {finding.agent:<8}  {finding.method}: {finding.reason}")
@@ -102,11 +93,7 @@ def _render_findings_text(found: "Sequence[StageFinding]") -> str:
     return sanitize("\n".join(lines))
 
 
-def _render_findings_json(task: str, found: "Sequence[StageFinding]") -> str:
-    import msgspec
-
-    from ralph.app.board.verify import is_verified
-
+def _render_findings_json(task: str, findings: Sequence[StageFinding]) -> str:
     records = [
         {
             "agent": finding.agent,
@@ -115,16 +102,6 @@ def _render_findings_json(task: str, found: "Sequence[StageFinding]") -> str:
             "reason": finding.reason,
             "verdict": finding.verdict,
         }
-        for finding in found
+        for finding in findings
     ]
-    return msgspec.json.encode({"task": task, "verified": is_verified(found), "findings": records}).decode()
-
-
-def _read_message(file: str) -> str:
-    try:
-        if file == "-":
-            return sys.stdin.read()
-        with open(file, encoding="utf-8", errors="replace") as source:
-            return source.read()
-    except OSError as error:
-        raise UsageError(f"cannot read {file!r}: {error.strerror}", "give a readable file, or `-`") from error
+    return msgspec.json.encode({"task": task, "verified": is_verified(findings), "findings": records}).decode()

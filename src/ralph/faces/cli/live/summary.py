@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.text.plain import count_cells, one_line
+from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.faces.cli.terminal.columns import align_columns
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.model.events import AgentEnded, Committed, Event, GateEnded, GateStarted, IterationStarted, RunEnded
 
@@ -14,6 +15,7 @@ MAX_SUMMARY_ROWS = 20
 MAX_OUTCOME_CELLS = 15  # cells of it
 MAX_COMMIT_CELLS = 40  # cells of a message
 SUMMARY_HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
+_NUMBER_COLUMNS = (0, 4, 5)
 
 
 class IterationRow(Struct, frozen=True, kw_only=True):
@@ -79,8 +81,7 @@ def render_summary_table(rows: Sequence[IterationRow], look: TerminalStyle) -> s
     if not rows:
         return ""
     shown = [_format_row(row, look) for row in rows[-MAX_SUMMARY_ROWS:]]
-    widths = [max(map(count_cells, column)) for column in zip(SUMMARY_HEADINGS, *shown, strict=True)]
-    lines = [_align_row(texts, widths) for texts in (SUMMARY_HEADINGS, *shown)]
+    lines = align_columns([SUMMARY_HEADINGS, *shown], right=_NUMBER_COLUMNS)
     lines[0] = f"{look.palette.dim}{lines[0]}{look.palette.off}"
     if len(rows) > MAX_SUMMARY_ROWS:
         lines.insert(1, f"{look.glyphs.ellipsis} {pluralize(len(rows) - MAX_SUMMARY_ROWS, 'earlier iteration')}")
@@ -101,13 +102,4 @@ def _format_row(row: IterationRow, look: TerminalStyle) -> tuple[str, ...]:
         one_line(row.commit, max(room, 10), glyphs.ellipsis) or glyphs.unknown,
         format_duration(row.seconds),
         format_money(row.cost_usd, glyphs.unknown),
-    )
-
-
-def _align_row(texts: Sequence[str], widths: Sequence[int]) -> str:
-    number, *words, seconds, cost = (
-        (" " * (width - count_cells(text)), text) for text, width in zip(texts, widths, strict=True)
-    )
-    return "  ".join(
-        [number[0] + number[1], *(text + pad for pad, text in words), seconds[0] + seconds[1], cost[0] + cost[1]]
     )

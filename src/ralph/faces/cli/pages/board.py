@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ralph.core.text.plain import count_cells, sanitize
+from ralph.core.text.plain import sanitize
 from ralph.faces.board_words import (
     LANE_TITLES,
     NO_TASKS_MESSAGE,
@@ -14,6 +14,7 @@ from ralph.faces.board_words import (
     render_slot_lines,
 )
 from ralph.faces.cli.pages.task_list import fit_to_terminal
+from ralph.faces.cli.terminal.columns import align_columns
 from ralph.faces.glyphs import UNICODE_GLYPHS, Glyphs
 
 if TYPE_CHECKING:
@@ -63,10 +64,7 @@ def render_board_json(view: "BoardView") -> str:
 
 def _render_cards(cards: "Sequence[TaskCard]", view: "BoardView", glyphs: Glyphs) -> list[str]:
     shown = cards[:MAX_CARDS_PER_LANE]
-    width = max((count_cells(card.id) for card in shown), default=0)
-    lines = [
-        f"  {card.id}{' ' * (width - count_cells(card.id))}  {_describe_card(card, view, glyphs)}" for card in shown
-    ]
+    lines = align_columns([(f"  {card.id}", _describe_card(card, view, glyphs)) for card in shown])
     if len(shown) < len(cards):
         lines.append(f"  {glyphs.ellipsis} {len(cards) - len(shown)} more: `ralph task list --all`")
     return lines

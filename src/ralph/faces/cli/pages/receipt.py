@@ -1,7 +1,6 @@
 """The receipt of a run as text for people: a head, a row an agent run, and how to get at what was kept."""
 
 import shlex
-from collections.abc import Iterable, Sequence
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from ralph.core.text.plain import count_cells, one_line
 from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
 from ralph.faces.cli.pages.receipt_lines import COMMIT_HASH_CHARS, ReceiptLineRenderer, TextLines
 from ralph.faces.cli.pages.runs import ACTIVITY_LABELS
+from ralph.faces.cli.terminal.columns import COLUMN_GAP, align_columns
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_local_time
 
@@ -79,16 +79,16 @@ class ReceiptPage:
             return
         rows = [self._build_row(each, receipt) for each in shown]
         used = [any(column) for column in zip(*rows, strict=True)]
-        columns = [
-            (heading, max(map(count_cells, (heading, *column))))
-            for heading, *column in compress(zip(RECEIPT_HEADINGS, *rows, strict=True), used)
-        ]
+        table = [list(compress(row, used)) for row in (RECEIPT_HEADINGS, *rows)]
+        numbers = [at for at, heading in enumerate(table[0]) if heading in RIGHT_ALIGNED_HEADINGS]
+        headings, *lines = align_columns(table, right=numbers)
+        indent = max(count_cells(row[0]) for row in table) + len(COLUMN_GAP)
         paint = self._palette
-        yield f"{paint.dim}{_align_row([heading for heading, _ in columns], columns)}{paint.off}"
-        for each, row in zip(shown, rows, strict=True):
+        yield f"{paint.dim}{headings}{paint.off}"
+        for each, line in zip(shown, lines, strict=True):
             tint = self._choose_color(each, receipt)
-            yield f"{tint}{_align_row(compress(row, used), columns)}{paint.off if tint else ''}"
-            yield from self._line_renderer.render_aftermath(each, columns[0][1] + 2)
+            yield f"{tint}{line}{paint.off if tint else ''}"
+            yield from self._line_renderer.render_aftermath(each, indent)
 
     def _build_row(self, each: "Iteration", receipt: "Receipt") -> tuple[str, ...]:
         """In the order of the headings; a column in which nothing stands is not shown."""
@@ -162,13 +162,3 @@ def _format_outcome(each: "Iteration", receipt: "Receipt") -> str:
 
 def _is_at_work(each: "Iteration", receipt: "Receipt") -> bool:
     return receipt.active and each.outcome is None and each is receipt.iterations[-1]
-
-
-def _align_row(texts: Iterable[str], columns: Sequence[tuple[str, int]]) -> str:
-    padded = (
-        " " * (width - count_cells(text)) + text
-        if heading in RIGHT_ALIGNED_HEADINGS
-        else text + " " * (width - count_cells(text))
-        for text, (heading, width) in zip(texts, columns, strict=True)
-    )
-    return "  ".join(padded).rstrip()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ralph.app import paths as places
-from ralph.app.runs import status
+from ralph.app.paths import find_paths
+from ralph.app.runs.status import list_recent_runs
 from ralph.core.text.quantities import format_duration, format_money
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ ACTIVITY_LABELS = {"run_agent": "agent at work", "check": "guardrails", "save": 
 
 
 def render_status(as_json: bool, last: int = 5) -> str:
-    """The newest runs of this repository, the active one first."""
-    runs = status.list_recent_runs(places.find_paths(os.getcwd()), last)
+    """The newest `last` runs of this repository, active ones first; text or JSON."""
+    runs = list_recent_runs(find_paths(os.getcwd()), last)
     if as_json:
         return render_runs_json(runs)
     if not runs:

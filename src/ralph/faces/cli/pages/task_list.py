@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from ralph.core.tasks.graph import find_blocked
-from ralph.core.text.plain import count_cells, sanitize, truncate_cells
+from ralph.core.text.plain import sanitize, truncate_cells
 from ralph.core.text.quantities import pluralize
+from ralph.faces.cli.terminal.columns import align_columns
 from ralph.model.board import TaskCard
 
 STATUS_MARKS = {"in_progress": "●", "todo": "○", "blocked": "‖", "done": "✓", "cancelled": "✗"}
@@ -34,14 +35,16 @@ class TaskListing:
     def render_text(self, limit: int | None) -> str:
         """A line for each of the first `limit`, and what there is in all."""
         shown = self.chosen[:limit]
-        ids = max((count_cells(card.id) for card in shown), default=0)
-        states = [self._describe_state(card) for card in shown]
-        width = max(map(count_cells, states), default=0)
-        lines = [
-            f"{STATUS_MARKS[card.status]} {_pad_right(card.id, ids)}  {_pad_right(state, width)}  "
-            f"p{card.priority}  {card.title}"
-            for card, state in zip(shown, states, strict=True)
-        ]
+        lines = align_columns(
+            [
+                (
+                    f"{STATUS_MARKS[card.status]} {card.id}",
+                    self._describe_state(card),
+                    f"p{card.priority}  {card.title}",
+                )
+                for card in shown
+            ]
+        )
         if len(shown) < len(self.chosen):
             lines.append(f"… {len(self.chosen) - len(shown)} more: --limit N, --all")
         return "\n".join([*(fit_to_terminal(line) for line in lines), self._render_summary()])
@@ -76,7 +79,3 @@ def fit_to_terminal(line: str) -> str:
     """Plain text that fits a terminal's line; elsewhere only plain."""
     width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 10_000
     return truncate_cells(sanitize(line).replace("\n", " "), width)
-
-
-def _pad_right(text: str, width: int) -> str:
-    return text + " " * (width - count_cells(text))

@@ -1,0 +1,71 @@
+"""Text people give: a file, `-` for standard input, or the words themselves. It is UTF-8, or it is refused."""
+
+import io
+import sys
+
+import click
+from click.shell_completion import CompletionItem
+from msgspec import Struct
+
+from ralph.model.errors import UsageError
+
+STDIN_NAME = "-"
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class TextFile(Struct, frozen=True):
+    """A file, or standard input. It is read when its text is asked for."""
+
+    name: str
+
+    @property
+    def is_stdin(self) -> bool:
+        return self.name == STDIN_NAME
+
+    def read_text(self) -> str:
+        """The whole text, lines ended by `\\n`, without a byte order mark."""
+        label = "standard input" if self.is_stdin else repr(self.name)
+        try:
+            data = sys.stdin.buffer.read() if self.is_stdin else _read_bytes(self.name)
+        except OSError as error:
+            raise UsageError(f"cannot read {label}: {error.strerror}", "name a text file, or `-`") from None
+        return _decode_text(data, label)
+
+
+class TextFileParam(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
+    """The name of a file with text, or `-`."""
+
+    name = "file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> TextFile:
+        return value if isinstance(value, TextFile) else TextFile(str(value))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+def refuse_undecoded(text: str, name: str) -> None:
+    """Refuse text that holds bytes which are not UTF-8. Python keeps them as half characters (`surrogateescape`)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        start = error.start
+        line = text.count("\n", 0, start) + 1
+        before = text[text.rfind("\n", 0, start) + 1 : start].encode("utf-8", "surrogateescape")
+        value = f"0x{ord(text[start]) & 0xFF:02x}"
+        raise UsageError(
+            f"{name} is not UTF-8: line {line}, byte {len(before) + 1} is {value}",
+            "convert it to UTF-8, for example with `iconv -f latin1 -t utf-8`",
+        ) from None
+
+
+def _read_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _decode_text(data: bytes, name: str) -> str:
+    with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape") as lines:
+        text = lines.read().removeprefix(_BYTE_ORDER_MARK)
+    refuse_undecoded(text, name)
+    return text
