@@ -67,7 +67,7 @@ def test_without_the_package_its_kind_is_unknown(workshop: ProjectFixture) -> No
     assert "no guardrail kind named 'max_lines'" in workshop.ralph("run", "-p", "Count").stderr
 
 
-def test_a_task_is_verified_by_the_method_of_a_package(equipped: ProjectFixture) -> None:
+def test_a_task_is_verified_by_the_method_of_a_package(equipped: ProjectFixture) -> None:  # 002-26
     pipeline = PipelineFixture(equipped)
     pipeline.honest()
     tries = f"{pipeline.home}/tries"
@@ -93,3 +93,55 @@ def test_a_task_is_verified_by_the_method_of_a_package(equipped: ProjectFixture)
     assert "data.json: Expecting ',' delimiter" in reasons[0]
     assert len(reasons) == 2
     assert "valid_json" in equipped.ralph("verify", "templates").stdout
+
+
+PARROT = """#!/bin/sh
+[ "$1" = --version ] && { echo 'parrot 1.0'; exit; }
+printf '%s\\n' "$@" > {home}/parrot.argv
+env > {home}/parrot.env
+cat > {home}/parrot.prompt
+echo '{"say": "<response>DONE</response>"}'
+echo '{"squawk": 1}'
+echo '{"end": true}'
+"""
+
+
+@pytest.fixture
+def parrot(equipped: ProjectFixture) -> ProjectFixture:
+    program = equipped.home / "parrot"
+    program.write_text(PARROT.replace("{home}", str(equipped.home)))
+    program.chmod(0o755)
+    equipped.environment |= {"PARROT_API_KEY": "p", "ANTHROPIC_API_KEY": "a"}
+    return equipped
+
+
+@pytest.mark.parametrize("named", ["by flag", "in settings"])
+def test_a_run_uses_the_agent_of_a_package_by_its_name(parrot: ProjectFixture, named: str) -> None:
+    parrot.settings(agent="parrot" if named == "in settings" else "claude")
+    ended = parrot.ralph("run", "-p", "Say hello", *(("--agent", "parrot") if named == "by flag" else ()))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (parrot.home / "parrot.argv").read_text() == "--json\n"
+    assert "Say hello" in (parrot.home / "parrot.prompt").read_text()
+    assert parrot.calls == 0  # of claude
+    variables = (parrot.home / "parrot.env").read_text()
+    assert "PARROT_API_KEY=p" in variables
+    assert "ANTHROPIC_API_KEY" not in variables
+    assert parrot.status()["agent"] == "parrot"
+
+
+def test_agents_lists_the_agent_of_a_package_and_doctor_finds_it(parrot: ProjectFixture) -> None:
+    assert "parrot" in parrot.ralph("agents").stdout
+    parrot.settings(agent="parrot")
+    assert f"OK    agent {parrot.home}/parrot parrot 1.0" in parrot.ralph("doctor").stdout
+    (parrot.home / "claude").unlink()
+    (parrot.repo / ".ralph/settings.json").write_text("{}")
+    parrot.environment["PATH"] = f"{parrot.home}:/usr/bin:/bin"  # where no other agent is
+    assert f"OK    agent {parrot.home}/parrot" in parrot.ralph("doctor").stdout
+    assert parrot.ralph("run", "-p", "Say hello").returncode == 0
+
+
+def test_an_adapter_nobody_knows_is_told_by_doctor(parrot: ProjectFixture) -> None:
+    parrot.settings(agent={"command": "parrot", "adapter": "parot"})
+    told = parrot.ralph("doctor").stdout
+    assert "FAIL  no agent adapter named 'parot'; known: " in told
+    assert "did you mean 'parrot'?" in told

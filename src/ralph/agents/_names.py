@@ -10,10 +10,14 @@ GENERIC_ADAPTER = "command"
 
 def resolve_adapter_name(command: str) -> str:
     """`/usr/local/bin/claude` and `claude.exe` are claude; a program that no card names is any command."""
-    name = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    name = extract_program_name(command)
     if name.isidentifier() and not name.startswith("_") and _has_adapter(name):
         return name
     return next((adapter for adapter, card in load_builtin_cards().items() if name in card.programs), GENERIC_ADAPTER)
+
+
+def extract_program_name(command: str) -> str:
+    return command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 def _has_adapter(name: str) -> bool:

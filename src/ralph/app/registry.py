@@ -5,6 +5,8 @@ import importlib.util
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from ralph.agents._cards import load_builtin_cards
+from ralph.agents._names import GENERIC_ADAPTER, extract_program_name, resolve_adapter_name
 from ralph.model.agent_card import AgentCard
 from ralph.model.errors import BrokenExtension, UnknownExtension
 
@@ -32,6 +34,27 @@ def load_agent_card(adapter: str) -> AgentCard:
     """As its file says; someone else's adapter need not have one."""
     card: AgentCard = getattr(load_extension("agents", adapter), "CARD", AgentCard(title=adapter))
     return card
+
+
+def load_agent_cards() -> dict[str, AgentCard]:
+    """By the adapter's name: ours, and those of installed packages that can be loaded."""
+    cards = load_builtin_cards()
+    for name in list_third_party_extensions("agents"):
+        try:
+            cards[name] = load_agent_card(name)
+        except BrokenExtension:
+            pass  # whoever names it is told
+    return cards
+
+
+def resolve_adapter(command: str) -> str:
+    """The adapter a program's name stands for: ours, an installed package's, or the one for any command."""
+    if (ours := resolve_adapter_name(command)) != GENERIC_ADAPTER:
+        return ours
+    name = extract_program_name(command)
+    if name in list_third_party_extensions("agents"):
+        return name
+    return next((adapter for adapter, card in load_agent_cards().items() if name in card.programs), ours)
 
 
 def list_extensions(kind: str) -> list[str]:

@@ -62,13 +62,11 @@ def resolve_agent(
 ) -> AgentCommand:
     """The agent these settings name. `checks` are the commands that will judge its work: it may run them itself;
     `folders` are writable for it besides the one it works in."""
-    from ralph.agents._names import resolve_adapter_name
-
     words = _split_command(settings.command, folder, variables)
     located = locate_agent(
         words,
         split_flags(settings.flags),
-        adapter=settings.adapter or resolve_adapter_name(words[0]),
+        adapter=settings.adapter or registry.resolve_adapter(words[0]),
         folder=folder,
         variables=variables,
     )

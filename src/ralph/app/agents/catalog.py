@@ -8,6 +8,7 @@ from ralph.app import registry
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.wiring import read_version
 from ralph.model.agent_card import AgentCard
+from ralph.model.errors import BrokenExtension
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
 
@@ -32,8 +33,11 @@ def list_agents(folder: str, variables: Mapping[str, str]) -> tuple[KnownAgent, 
 
 
 def _describe_agent(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> KnownAgent:
-    adapter = registry.load_extension("agents", name)
-    card = registry.load_agent_card(name)
+    try:
+        adapter, card = registry.load_extension("agents", name), registry.load_agent_card(name)
+    except BrokenExtension as error:
+        lost = AgentCard(title=name, streaming=False, tools=False, verified=f"cannot be loaded: {error.__cause__}")
+        return KnownAgent(name=name, traits=lost, checkable=False)
     path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_agent_program(name, card, folder, variables)
     version = read_version((path, "--version"), folder, variables, processes) if path else ""
     return KnownAgent(

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from ralph.agents._names import resolve_adapter_name
 from ralph.app.agents import detect
 from ralph.app.paths import Paths
+from ralph.app.registry import resolve_adapter
 from ralph.config.schema import Settings
 from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import MachineError
@@ -17,7 +17,7 @@ def override_agent(settings: Settings, command: str | None) -> Settings:
     if command is None:
         return settings
     configured = settings.agent.command
-    same = bool(configured) and resolve_adapter_name(configured) == resolve_adapter_name(command)
+    same = bool(configured) and resolve_adapter(configured) == resolve_adapter(command)
     agent = settings.agent if same else replace(settings.agent, flags=(), adapter=None)
     return replace(settings, agent=replace(agent, command=command))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
-from ralph.agents._cards import load_builtin_cards
+from ralph.app import registry
 from ralph.model.agent_card import AgentCard
 from ralph.process.shell import find_program
 
@@ -52,7 +52,7 @@ def suggest_installation() -> str:
 
 
 def _list_detectable() -> list[tuple[str, AgentCard]]:
-    found = [(card.detect_order, name, card) for name, card in load_builtin_cards().items() if card.detect_order]
+    found = [(card.detect_order, name, card) for name, card in registry.load_agent_cards().items() if card.detect_order]
     return [
         (program, card)
         for _, name, card in sorted(found, key=lambda each: each[:2])

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.app import paths as places
+from ralph.app import registry
 from ralph.app.agents import detect
 from ralph.app.guardrails import check_guardrail
 from ralph.app.setup.check_trial import CheckTrial, format_trial
@@ -117,6 +118,10 @@ def _check_agent(patient: DoctorContext, settings: Settings) -> DoctorFinding:
             known = ", ".join(detect.list_detectable_agents())
             return DoctorFinding("FAIL", f"no agent on PATH: none of {known}", detect.suggest_installation())
         command = found.name
+    try:
+        registry.load_extension("agents", settings.agent.adapter or registry.resolve_adapter(split_flags([command])[0]))
+    except RalphError as error:
+        return DoctorFinding("FAIL", error.message, error.hint)
     program = _find_program(command, patient) or _find_program(split_flags([command])[0], patient)
     if program is None:
         return DoctorFinding("FAIL", f"agent {command} not found on PATH", "install it, or set another: ralph init")

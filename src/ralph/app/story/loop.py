@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.agents._names import resolve_adapter_name
 from ralph.app import registry, wiring
 from ralph.app.guardrails import build_gates, check_guardrails, name_gates
 from ralph.app.paths import Paths
@@ -174,7 +173,7 @@ def _refuse_double_start(place: StoryPaths) -> None:
 
 def add_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSettings:
     """What its card says a story loop needs: to run unattended, our hooks, the model."""
-    card = registry.load_agent_card(settings.adapter or resolve_adapter_name(settings.command))
+    card = registry.load_agent_card(settings.adapter or registry.resolve_adapter(settings.command))
     flags = settings.flags
     if not any("permission" in flag for flag in flags):
         flags = (*flags, *card.story_flags)
