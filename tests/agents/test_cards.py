@@ -104,3 +104,21 @@ def test_who_can_be_pointed_at_a_model_gets_its_address_and_no_real_key(name: st
 
 def test_amp_is_labelled_as_not_verified() -> None:  # issue 4
     assert read_card("amp").verified == "format per its documentation, not verified"
+
+
+def render_row(name: str, card: AgentCard) -> str:
+    keys = "any" if card.env_keys == ANY_KEY else ", ".join(f"`{key}`" for key in sorted(card.env_keys)) or "none"
+    cells = (
+        "any other command" if name == "command" else f"`{name}`",
+        f"`{card.install}`" if card.install else "",
+        keys,
+        f"`{card.model_flag}`" if card.model_flag else "",
+        f"`{card.folder_flag}`" if card.folder_flag else "",
+        "yes" if card.can_commit else "no",
+    )
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+@each_agent
+def test_the_table_of_keys_and_flags_is_true(name: str) -> None:  # issue 11
+    assert render_row(name, read_card(name)) in DOCS.read_text().splitlines()

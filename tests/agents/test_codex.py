@@ -135,7 +135,41 @@ def test_a_mere_warning_is_noted() -> None:
 
 def test_a_declined_command_was_refused() -> None:
     end = item("completed", "command_execution", command="rm", status="declined")
-    assert heard_of(end, said("x"), DONE).denials == ("Bash",)
+    heard = heard_of(end, said("x"), DONE)
+    assert (heard.denials, heard.refused_commands) == (("Bash",), ("rm",))
+
+
+# -- a Codex that cannot run anything ----------------------------------------------------------------
+PANIC = "thread 'main' panicked at linux-sandbox/src/launcher.rs"
+
+
+def ran(command: str, code: int, output: str, call: str = "c1") -> dict[str, Any]:
+    more = {"command": command, "exit_code": code, "aggregated_output": output, "status": "failed" if code else ""}
+    return item("completed", "command_execution", call, **more)
+
+
+@pytest.mark.parametrize("output", [PANIC, f"\n{PANIC}", "bwrap: Creating new namespace failed: no space left"])
+def test_a_sandbox_that_cannot_be_set_up_is_told(output: str) -> None:  # issue 12
+    broken = heard_of(ran("ls", 101, output), said("DONE"), DONE).broken
+    assert "Codex could not run a single command here" in broken
+    assert output.strip()[:30] in broken
+    assert "CODEX_HOME outside the temporary folder" in broken
+
+
+def test_missing_helper_programs_are_told() -> None:  # issue 12
+    parser = CodexParser()
+    parser.feed((TRANSCRIPTS / "codex_bare_ok.ndjson").read_bytes())
+    assert "Code Mode is unavailable" in parser.summarize_run().broken
+
+
+def test_one_command_that_ran_is_enough_to_be_well() -> None:
+    assert heard_of(ran("ls", 1, PANIC), ran("ls", 0, "x", "c2"), DONE).broken == ""
+    assert heard_of(ran("cat log", 1, "see: bwrap: failed"), DONE).broken == ""
+
+
+def test_a_retry_has_its_status() -> None:  # issue 12
+    words = "Reconnecting... 1/5 (unexpected status 401 Unauthorized: invalid api key)"
+    assert events_of({"type": "error", "message": words}) == [Noted(words, 401)]
 
 
 # -- the final text --------------------------------------------------------------------------------

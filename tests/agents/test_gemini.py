@@ -124,3 +124,11 @@ def test_an_empty_answer_is_a_success_without_a_word() -> None:  # 0.61.0 tells 
     words = "The model returned an empty response with no text or thoughts. This may be a transient API issue."
     heard = heard_of({"type": "error", "severity": "error", "message": words}, {**DONE, "status": "error"})
     assert (heard.closing, heard.text, heard.error) == ("success", "", "")
+
+
+def test_a_command_its_policy_denies_was_refused() -> None:  # issue 12
+    denied = {"type": "tool_result", "tool_id": "t1", "status": "error", "error": {"type": "policy_violation"}}
+    heard = heard_of(use("run_shell_command", command="make other"), denied, piece("x"), DONE)
+    assert (heard.denials, heard.refused_commands) == (("run_shell_command",), ("make other",))
+    failed = {**denied, "error": {"type": "shell_execute_error", "message": "no"}}
+    assert heard_of(use("run_shell_command", command="make other"), failed, piece("x"), DONE).denials == ()

@@ -65,6 +65,16 @@ def test_costs_and_tokens_of_steps_add_up() -> None:
     assert heard.usage == Usage(input_tokens=200, output_tokens=40, cache_read_tokens=6, cache_write_tokens=8)
 
 
+@pytest.mark.parametrize(("name", "text"), [("opencode_refused", "All good."), ("opencode_rejected", "")])
+def test_a_refused_command_is_named_whether_or_not_it_goes_on(name: str, text: str) -> None:  # issue 12
+    parser = OpencodeParser()
+    parser.feed((TRANSCRIPTS / f"{name}.ndjson").read_bytes())
+    heard = parser.summarize_run()
+    assert (heard.closing, heard.denials) == ("success", ("bash",))
+    assert heard.refused_commands == ("python3 -c 'print(1)'",)
+    assert heard.text.startswith(text)
+
+
 def test_a_step_for_its_tools_is_no_end() -> None:
     assert heard_of(START, said("DONE"), finish("tool-calls")).closing == "none"
 

@@ -267,7 +267,7 @@ def test_the_systems_small_talk_is_silent(subtype: str) -> None:
 )
 def test_a_retry_is_noted(status: int | None, error: str | None, expected: str) -> None:
     retry = {"attempt": 3, "max_retries": 10, "retry_delay_ms": 2352.2, "error_status": status, "error": error}
-    assert events_of({"type": "system", "subtype": "api_retry", **retry}) == [Noted(expected)]
+    assert events_of({"type": "system", "subtype": "api_retry", **retry}) == [Noted(expected, status)]
 
 
 def test_a_broken_plugin_is_noted_once() -> None:
@@ -417,6 +417,30 @@ def test_a_lack_of_permission_counts_even_where_the_tool_else_works() -> None:
         denied(("Bash", "t2")),
     )
     assert heard.denials == ("Bash",)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This Bash command contains multiple operations. The following part requires approval: python3 -c 1",
+        "A variable in this command can't be checked before it runs",  # 2.1.325
+        "Contains simple_expansion",  # 2.1.197
+    ],
+)
+def test_a_command_that_was_refused_is_named_once(words: str) -> None:  # issue 12
+    given = {"tool_name": "Bash", "tool_use_id": "t2", "tool_input": {"command": "make test; echo rc=$?"}}
+    heard = heard_of(
+        assistant(use("Bash", "t1"), use("Bash", "t2")),
+        user(answer("ok", "t1"), answer(words, "t2", is_error=True)),
+        result(permission_denials=[given, given]),
+    )
+    assert heard.denials == ("Bash", "Bash")
+    assert heard.refused_commands == ("make test; echo rc=$?",)
+
+
+def test_a_refused_edit_is_no_command() -> None:
+    given = {"tool_name": "Write", "tool_use_id": "t1", "tool_input": {"file_path": "/x", "content": "y"}}
+    assert heard_of(result(permission_denials=[given])).refused_commands == ()
 
 
 def test_a_hooks_veto_is_no_lack_of_permission() -> None:

@@ -16,6 +16,7 @@ from ralph.model.ports import AgentOptions, ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 DONE = "All done. <promise>COMPLETE</promise>"
+GOOD = "All good.\n\n<response>DONE</response>"
 SERVER = "This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference"
 
 # file, exit code → outcome, cost, tokens in/out, tools, tool errors, final text (or how it begins)
@@ -38,6 +39,9 @@ ROWS: list[tuple[str, int, RunOutcome, float | None, tuple[int, int], int, int, 
     ("claude_err_usage_limit_text", 0, "limited", 0.001, (100, 20), 0, 0, "Claude AI usage limit reached|1763230000"),
     ("claude_json", 0, "finished", 0.003, (300, 60), 0, 0, DONE),
     ("claude_maxturns", 1, "cut_short", 0.002, (200, 40), 2, 0, ""),
+    ("claude_newest_err_401", 1, "unusable", 0.0, (0, 0), 0, 0, "Invalid API key · Fix external AP"),
+    ("claude_newest_json", 0, "finished", 0.0024, (300, 60), 2, 1, GOOD),
+    ("claude_newest_refused", 0, "refused", 0.0024, (300, 60), 2, 1, GOOD),
     ("claude_nokey", 1, "unusable", 0.0, (0, 0), 0, 0, "Not logged in"),
     ("claude_partial", 0, "finished", 0.003, (300, 60), 2, 0, DONE),
     ("claude_plugin", 0, "finished", 0.007, (700, 140), 5, 2, DONE),
@@ -52,22 +56,50 @@ ROWS: list[tuple[str, int, RunOutcome, float | None, tuple[int, int], int, int, 
     ("claude_stop_tools", 0, "empty", 0.029, (2900, 580), 10, 0, ""),
     ("claude_stopfail", 1, "overloaded", 0.0, (0, 0), 0, 0, "API Error: 500 scripted."),
     ("claude_stream", 0, "finished", 0.003, (300, 60), 2, 0, DONE),
+    ("codex_bare_ok", 0, "unusable", None, (400, 80), 0, 0, GOOD),
     ("codex_err_401", 1, "unusable", None, (0, 0), 0, 0, ""),
+    ("codex_err_401_retries", 1, "unusable", None, (0, 0), 0, 0, ""),
     ("codex_err_429", 1, "limited", None, (0, 0), 0, 0, ""),
     ("codex_err_500", 1, "overloaded", None, (0, 0), 0, 0, ""),
     ("codex_err_empty", 0, "empty", None, (100, 20), 0, 0, ""),
     ("codex_hooks", 0, "finished", None, (500, 100), 2, 1, DONE),
     ("codex_hooks_untrusted", 0, "finished", None, (400, 80), 3, 1, "First stop"),
     ("codex_json", 0, "finished", None, (300, 60), 2, 1, DONE),
+    ("codex_nonamespaces", 0, "unusable", None, (400, 80), 3, 3, GOOD),
     ("codex_sig_SIGTERM", 143, "crashed", None, (0, 0), 1, 0, ""),
     ("codex_stdin", 0, "finished", None, (300, 60), 2, 1, DONE),
     ("codex_stdin_arg", 0, "finished", None, (300, 60), 2, 1, DONE),
+    ("copilot_err_400", 1, "unusable", None, (0, 0), 0, 0, ""),
+    ("copilot_err_401", 1, "unusable", None, (0, 0), 0, 0, ""),
+    ("copilot_err_403", 1, "unusable", None, (0, 0), 0, 0, ""),
+    ("copilot_err_429", 1, "limited", None, (0, 0), 0, 0, ""),
+    ("copilot_err_500", 1, "overloaded", None, (0, 0), 0, 0, ""),
+    ("copilot_err_529", 1, "overloaded", None, (0, 0), 0, 0, ""),
+    ("copilot_err_empty", 1, "empty", None, (0, 0), 0, 0, ""),
+    ("copilot_json", 0, "finished", None, (0, 0), 4, 1, GOOD),
+    ("copilot_refused", 0, "refused", None, (0, 0), 2, 1, GOOD),
+    ("copilot_sig_SIGTERM", -15, "crashed", None, (0, 0), 1, 0, ""),
     ("gemini_err_429", 1, "limited", None, (0, 0), 0, 0, ""),
     ("gemini_json", 0, "finished", None, (300, 60), 2, 0, DONE),
+    ("gemini_refused", 0, "refused", None, (300, 60), 2, 1, GOOD),
     ("gemini_sig_SIGTERM", 143, "crashed", None, (0, 0), 1, 0, ""),
     ("opencode_err_400", 1, "crashed", None, (0, 0), 0, 0, ""),
     ("opencode_json", 0, "finished", 0.0, (300, 60), 2, 1, DONE),
+    ("opencode_refused", 0, "refused", 0.6, (300, 60), 2, 1, GOOD),
+    ("opencode_rejected", 0, "refused", 0.4, (200, 40), 2, 1, ""),
     ("opencode_sig_SIGTERM", 143, "crashed", None, (0, 0), 0, 0, "go"),
+    ("qwen_err_400", 1, "unusable", None, (0, 0), 0, 0, "[API Error: 400 Your credit balan"),
+    ("qwen_err_401", 1, "unusable", None, (0, 0), 0, 0, "[API Error: 401 invalid api key]"),
+    ("qwen_err_403", 1, "unusable", None, (0, 0), 0, 0, "[API Error: 403 forbidden]"),
+    ("qwen_err_404", 1, "unusable", None, (0, 0), 0, 0, "[API Error: 404 no such model]"),
+    ("qwen_err_429", 1, "limited", None, (0, 0), 0, 0, "[API Error: 429 Rate limit reache"),
+    ("qwen_err_500", 1, "overloaded", None, (0, 0), 0, 0, "[API Error: 500 Internal server e"),
+    ("qwen_err_529", 1, "overloaded", None, (0, 0), 0, 0, "[API Error: 529 Overloaded]"),
+    ("qwen_err_empty", 1, "empty", None, (500, 100), 0, 0, ""),
+    ("qwen_json", 0, "finished", None, (7800, 300), 5, 1, GOOD),
+    ("qwen_nokey", 1, "unusable", None, (0, 0), 0, 0, ""),
+    ("qwen_refused", 0, "refused", None, (300, 60), 2, 1, GOOD),
+    ("qwen_sig_SIGTERM", -15, "crashed", None, (0, 0), 1, 0, ""),
 ]
 
 
@@ -124,6 +156,25 @@ def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) 
     )
 
 
+# -- what it may not, cannot, or need not try again --------------------------------------------------
+def test_refused_commands_are_reported() -> None:  # issue 12
+    heard = ParsedRun(closing="success", text="done", denials=("Bash",), refused_commands=("npm test",))
+    assert classify_run(heard, CommandExit(code=0, seconds=1.0), "").refused_commands == ("npm test",)
+
+
+def test_an_agent_that_can_do_nothing_here_is_unusable_whatever_it_claims() -> None:  # issue 12
+    heard = ParsedRun(closing="success", text="done", broken="It cannot start a command.")
+    reported = classify_run(heard, CommandExit(code=0, seconds=1.0), "")
+    assert (reported.outcome, reported.detail, reported.lasting) == ("unusable", "It cannot start a command.", True)
+
+
+@pytest.mark.parametrize(("status", "outcome"), [(401, "unusable"), (403, "unusable"), (None, "cut_short")])
+def test_who_was_stopped_for_its_key_has_spent_no_budget(status: int | None, outcome: RunOutcome) -> None:  # issue 12
+    heard = ParsedRun(closing="none", error="API retry 2/10", status=status)
+    exited = CommandExit(code=-15, seconds=1.0, ending="enough")
+    assert classify_run(heard, exited, "").outcome == outcome
+
+
 # -- runs that never came to a stream --------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "code", "says"),
@@ -131,6 +182,8 @@ def test_words_the_real_clis_were_heard_to_say(words: str, outcome: RunOutcome) 
         ("claude_root_refused", 1, "as root"),
         ("codex_fullauto", 2, "unexpected argument '--full-auto' found"),
         ("codex_nogit", 1, "Not inside a trusted directory"),
+        ("copilot_noaccount", 1, "No authentication information found"),
+        ("copilot_badtoken", 1, "Classic Personal Access Tokens (ghp_) are not supported"),
     ],
 )
 def test_a_program_that_refuses_to_start_is_unusable(name: str, code: int, says: str) -> None:

@@ -19,6 +19,9 @@ CALLING = {"type": "assistant", "message": {"content": [{"type": "tool_use", "id
 TASK = {"type": "system", "subtype": "task_updated"}  # of a background shell
 NOTICE = {"type": "system", "subtype": "notification", "text": "there is a new version"}
 NOVELTY = {"type": "novelty"}
+REJECTED = {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10, "error_status": 401}
+FORBIDDEN = {**REJECTED, "error_status": 403}
+OVERLOADED = {**REJECTED, "error_status": 529}
 
 
 @pytest.mark.parametrize(
@@ -32,10 +35,14 @@ NOVELTY = {"type": "novelty"}
         ([RESULT, CALLING], None),
         ([RESULT, SAYING, TASK], None),
         ([RESULT, CALLING, RESULT], FINAL_OUTPUT),
+        ([REJECTED], None),
+        ([REJECTED, NOTICE, FORBIDDEN], ENOUGH_OUTPUT),
+        ([REJECTED, SAYING, REJECTED], None),
+        ([OVERLOADED, OVERLOADED, OVERLOADED], None),
     ],
 )
 @pytest.mark.parametrize("at_once", [True, False])
-def test_the_last_word_is_a_closing_event_with_nothing_done_after_it(
+def test_the_end_is_a_closing_event_with_nothing_after_it_or_a_key_refused_twice(
     events: list[dict[str, object]], answer: str | None, at_once: bool, tmp_path: Path
 ) -> None:
     conversation = OutputStream(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ralph.agents._meter import Meter
+from ralph.agents._recent import BoundedDict
 from ralph.model.events import AgentEvent, Unparsed
 from ralph.model.ports import ParsedRun
 
@@ -19,6 +20,8 @@ class RunTotals:
         self._status: int | None = None
         self._cut_short = False
         self._denials: dict[str, None] = {}  # in order, each once
+        self._refused_commands = BoundedDict()
+        self._broken = ""
         self._tools = 0
         self._errors = 0
         self._unparsed = 0
@@ -35,8 +38,15 @@ class RunTotals:
             tools=self._tools,
             errors=self._errors,
             denials=tuple(self._denials),
+            refused_commands=tuple(self._refused_commands),
+            broken=self._broken,
             unparsed=self._unparsed,
         )
+
+    def _record_denial(self, tool: str, command: str) -> None:
+        self._denials[tool] = None
+        if command and command not in self._refused_commands:
+            self._refused_commands.remember(command)
 
     def _count_unparsed(self, line: Unparsed) -> Sequence[AgentEvent]:
         self._unparsed += line.count

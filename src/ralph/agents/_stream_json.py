@@ -1,4 +1,4 @@
-"""Claude's stream-json, which Amp and our scripted agent print too."""
+"""Claude's stream-json, which Amp, Qwen and our scripted agent print too."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +18,7 @@ from ralph.agents._stream_json_lines import (
     LeanUser,
     Line,
     PartialLine,
+    PermissionDenial,
     RateLimitLine,
     ResultLine,
     SystemLine,
@@ -27,14 +28,17 @@ from ralph.agents._stream_json_lines import (
     UserLine,
     WireUsage,
     decode_stream,
+    describe_delay,
     join_parts,
     read_tool_error,
 )
-from ralph.agents._tools import build_tool_ended, summarize_input
+from ralph.agents._tools import build_tool_ended, read_command, summarize_input
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolEnded, ToolStarted, Unparsed, Usage
 from ralph.model.ports import ParsedRun
 
-_PERMISSION_PATTERN = re.compile(r"permission|approv|granted", re.IGNORECASE)
+# The last two: a command Claude cannot look through, such as one with a variable in it.
+_PERMISSION_PATTERN = re.compile(r"permission|approv|granted|can't be checked|Contains \w+_", re.IGNORECASE)
+_STATUS_PATTERN = re.compile(r"API Error: (\d{3})\b")
 _STOP_HOOK_PREFIX = "Stop hook feedback:"
 _MAX_NOTE_CHARS = 400  # characters
 MAX_FLOOD_TEXT_CHARS = 120  # characters told of a text in a flood; a claim is looked for in all of it
@@ -87,6 +91,8 @@ class StreamJsonParser:
 
     def _apply_result(self, told: ParsedRun, result: ResultLine) -> ParsedRun:
         error = _describe_error(result)
+        denials = self._list_denials(result)
+        commands = (read_command(denial.tool_input) for denial in denials)
         if self._resets_at is not None:
             error = f"{error or 'rate limit rejected'}|{self._resets_at:.0f}"
         return replace(
@@ -95,15 +101,16 @@ class StreamJsonParser:
             # An empty result stays empty: the words before it are those a Stop hook sent back.
             text=result.result if _is_success(result) and result.result is not None else self._text,
             error=error,
-            status=result.api_error_status,
+            status=result.api_error_status or _find_status(error),
             cut_short=result.subtype.startswith("error_max_"),
-            denials=self._list_denials(result),
+            denials=tuple(denial.tool_name for denial in denials),
+            refused_commands=tuple(dict.fromkeys(filter(None, commands))),
         )
 
-    def _list_denials(self, result: ResultLine) -> tuple[str, ...]:
+    def _list_denials(self, result: ResultLine) -> tuple[PermissionDenial, ...]:
         """Refused for lack of permission. A hook's own words about a tool that else works are no such lack."""
         return tuple(
-            denial.tool_name
+            denial
             for denial in result.permission_denials or ()
             if denial.tool_name not in self._working_tools
             or _PERMISSION_PATTERN.search(self._failures.get(denial.tool_use_id, ""))
@@ -234,7 +241,9 @@ class StreamJsonParser:
             found.extend(map(Noted, broken))
         elif line.subtype == "api_retry":
             self._retry = line
-            found.append(Noted(_describe_retry(line)))
+            found.append(Noted(_describe_retry(line), line.error_status))
+        elif line.subtype == "retry":
+            found.append(Noted(describe_delay(line.data)))
         elif line.subtype == "notification" and line.text:
             found.append(Noted(line.text.partition(" · ctrl+")[0]))  # a key only its own screen has
 
@@ -290,8 +299,18 @@ def _is_success(result: ResultLine) -> bool:
 def _describe_error(result: ResultLine) -> str:
     if _is_success(result):
         return ""
-    told = [result.error] if result.error else result.errors or ()
+    told = [_find_words(result.error)] if result.error else result.errors or ()
     return "; ".join(map(str, told)) or result.result or result.subtype
+
+
+def _find_words(error: object) -> object:
+    """Qwen puts them into an object."""
+    return error.get("message") or error if isinstance(error, dict) else error
+
+
+def _find_status(error: str) -> int | None:
+    found = _STATUS_PATTERN.search(error)
+    return int(found[1]) if found else None
 
 
 def _to_usage(usage: WireUsage | None) -> Usage:

@@ -60,7 +60,14 @@ class SystemLine(Struct, tag="system", frozen=True, kw_only=True):
     error_status: int | None = None
     error: str | None = None
     text: str | None = None
+    data: Raw = NULL_JSON  # Qwen's
     plugin_errors: list[PluginError] | None = None
+
+
+class RetryDelay(Struct, frozen=True, gc=False):
+    attempt: int | None = None
+    maxRetries: int | None = None  # noqa: N815  as it stands on the wire
+    delayMs: float | None = None  # noqa: N815
 
 
 class WireUsage(Struct, frozen=True, gc=False, kw_only=True):
@@ -73,6 +80,7 @@ class WireUsage(Struct, frozen=True, gc=False, kw_only=True):
 class PermissionDenial(Struct, frozen=True, gc=False):
     tool_name: str = ""
     tool_use_id: str = ""
+    tool_input: Raw = NULL_JSON
 
 
 class ResultLine(Struct, tag="result", frozen=True, kw_only=True):
@@ -195,6 +203,7 @@ _LONG_DECODER: Decoder[LongAssistant | LongUser | SystemLine | ResultLine] = Dec
     LongAssistant | LongUser | SystemLine | ResultLine
 )
 _TEXT_DECODER = Decoder(str)
+_DELAY_DECODER = Decoder(RetryDelay)
 _CONTENT_DECODER: Decoder[str | list[TextPart] | None] = Decoder(str | list[TextPart] | None)
 
 
@@ -228,6 +237,14 @@ def _decode_long_line(line: memoryview) -> Line | Unparsed:
         return read
     except DECODE_ERRORS:
         return describe_unparsed(line)
+
+
+def describe_delay(data: Raw) -> str:
+    """Qwen's word about a request it tries again."""
+    retry = decode_line(data, _DELAY_DECODER)
+    if isinstance(retry, Unparsed) or retry.attempt is None:
+        return "API retry"
+    return f"API retry {retry.attempt}/{retry.maxRetries} in {(retry.delayMs or 0.0) / 1000:.1f}s"
 
 
 def read_tool_error(block: ToolResultBlock) -> str:

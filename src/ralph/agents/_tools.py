@@ -50,6 +50,22 @@ def summarize_input(tool: str, given: Raw) -> str:
     return ""
 
 
+class _ShellInput(Struct, frozen=True, gc=False):
+    command: Any = None
+
+
+_SHELL_INPUT_DECODER = Decoder(_ShellInput)
+
+
+def read_command(given: Raw) -> str:
+    """The shell command of a tool's input; empty where there is none."""
+    try:
+        command = _SHELL_INPUT_DECODER.decode(given).command
+    except DECODE_ERRORS:
+        return ""
+    return command[:MAX_TOOL_TEXT_CHARS] if isinstance(command, str) else ""
+
+
 def build_tool_ended(call: str, output: str, error: str | None = None, nested: bool = False) -> ToolEnded:
     """Cut for showing, counted in full."""
     lines = output.count("\n")

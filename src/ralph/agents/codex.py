@@ -57,6 +57,9 @@ VERSION_ARGV = ("--version",)
 FIRST_VERSION_WITHOUT_FULL_AUTO = (0, 126)
 _VERSION_PATTERN = re.compile(r"(\d+)\.(\d+)")
 _STATUS_PATTERN = re.compile(r"\bstatus:? (\d{3})\b")
+_MISSING_HELPER = "Code Mode is unavailable"
+_HELPER_FAILURES = ("bwrap: ", "thread 'main'")  # how the output of a command begins that was never started
+_MAX_REASON_CHARS = 200
 _FREE_COMMANDS = "Codex cannot allow single commands: it may run any command inside its own sandbox."
 
 
@@ -237,6 +240,8 @@ class CodexParser(RunTotals):
     def __init__(self) -> None:
         super().__init__()
         self._running = BoundedDict()
+        self._helper_failure = ""  # why its first command could not even be started
+        self._working_commands = 0
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
         found: list[AgentEvent] = []
@@ -246,8 +251,9 @@ class CodexParser(RunTotals):
 
     def summarize_run(self) -> ParsedRun:
         """What the last turn came to. A status is told in words only."""
-        status = _STATUS_PATTERN.search(self._error)
-        self._status = int(status[1]) if status else None
+        self._status = _find_status(self._error)
+        if self._helper_failure and not self._working_commands:
+            self._broken = _describe_broken(self._helper_failure)
         return super().summarize_run()
 
     def _convert_line(self, line: _Line | Unparsed) -> Sequence[AgentEvent]:
@@ -269,7 +275,7 @@ class CodexParser(RunTotals):
                 return self._fail_turn(problem.message if problem else "")
             case _Error(message):
                 self._error = message
-                return (Noted(message),)
+                return (Noted(message, _find_status(message)),)
             case Unparsed():
                 return self._count_unparsed(line)
 
@@ -292,6 +298,8 @@ class CodexParser(RunTotals):
             case "reasoning":
                 return (Said(item.text, thinking=True),) if item.text else ()
             case "error":
+                if _MISSING_HELPER in item.message:
+                    self._helper_failure = item.message
                 return (Noted(item.message),)
             case "todo_list":
                 return _build_plan(item)
@@ -305,9 +313,18 @@ class CodexParser(RunTotals):
         error = _find_failure(item)
         if error is not None:
             self._errors += 1
+        if item.type == "command_execution":
+            self._judge_command(item)
         if item.status == "declined":
-            self._denials[(_describe_tool(item) or ("",))[0]] = None
+            self._record_denial((_describe_tool(item) or ("",))[0], item.command)
         return build_tool_ended(item.id, item.aggregated_output, error)
+
+    def _judge_command(self, item: _Item) -> None:
+        """Whether it was run at all: where its sandbox cannot be set up, every command fails the same way."""
+        if item.exit_code and item.aggregated_output.lstrip().startswith(_HELPER_FAILURES):
+            self._helper_failure = self._helper_failure or item.aggregated_output.strip().partition("\n")[0]
+        else:
+            self._working_commands += 1
 
     def _finish_turn(self, usage: Usage) -> Sequence[AgentEvent]:
         self._closing, self._error = "success", ""
@@ -316,6 +333,19 @@ class CodexParser(RunTotals):
     def _fail_turn(self, message: str) -> Sequence[AgentEvent]:
         self._closing, self._error = "error", message or self._error or "turn failed"
         return (Finished(ok=False, error=self._error),)
+
+
+def _find_status(message: str) -> int | None:
+    found = _STATUS_PATTERN.search(message)
+    return int(found[1]) if found else None
+
+
+def _describe_broken(why: str) -> str:
+    return (
+        f"Codex could not run a single command here: {why[:_MAX_REASON_CHARS].rstrip('.')}. Its sandbox or its helper"
+        " programs do not work: install it as a whole (npm install -g @openai/codex), keep CODEX_HOME outside the"
+        " temporary folder, or, in a container, set agent.flags to -s danger-full-access."
+    )
 
 
 def _describe_tool(item: _Item) -> tuple[str, str] | None:

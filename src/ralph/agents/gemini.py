@@ -13,7 +13,7 @@ from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
 from ralph.agents._recent import BoundedDict
-from ralph.agents._tools import build_tool_ended, summarize_input
+from ralph.agents._tools import build_tool_ended, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
@@ -35,6 +35,7 @@ CARD = AgentCard(
 _POLICY_FILE = "{policy.toml}"
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 MAX_KEPT_TEXT_CHARS = 1 << 20  # characters of one text, the last ones
+_REFUSED = "policy_violation"
 _EMPTY_RESPONSE = "returned an empty response"  # it tells as an error what for others is a success without a word
 
 
@@ -166,6 +167,7 @@ class GeminiParser(RunTotals):
         super().__init__()
         self._plan = Plan()
         self._planning = BoundedDict()
+        self._running = BoundedDict()  # the tool's name and, in the next line, its command
         self._pieces: list[str] = []  # of the text so far
         self._is_flushed = True
         self._size = 0
@@ -238,6 +240,7 @@ class GeminiParser(RunTotals):
             planned = self._plan.apply_call(line.tool_name, line.parameters)
             return (planned,) if planned else ()
         self._tools += 1
+        self._running.remember(line.tool_id, f"{line.tool_name}\n{read_command(line.parameters)}")
         return (
             ToolStarted(id=line.tool_id, name=line.tool_name, summary=summarize_input(line.tool_name, line.parameters)),
         )
@@ -249,6 +252,9 @@ class GeminiParser(RunTotals):
         if line.status != "error":
             return (build_tool_ended(line.tool_id, output),)
         self._errors += 1
+        if line.error is not None and line.error.type == _REFUSED:
+            name, _, command = self._running.get(line.tool_id, "").partition("\n")
+            self._record_denial(name, command)
         return (build_tool_ended(line.tool_id, output, line.error.message if line.error else output or "failed"),)
 
     def _finish_run(self, line: _Result) -> Sequence[AgentEvent]:

@@ -12,7 +12,7 @@ from ralph.agents._permissions import READING_COMMANDS, choose_flags, list_simpl
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
-from ralph.agents._tools import build_tool_ended, describe_exit, summarize_input
+from ralph.agents._tools import build_tool_ended, describe_exit, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
@@ -36,6 +36,10 @@ CARD = AgentCard(
     session=True,
     verified="1.18.33, with the scripted model",
 )
+
+
+_DENIED = "The user has specified a rule which prevents"  # and it goes on
+_REJECTED = "The user rejected permission"  # a question that nobody answered: its run ends with this step
 
 
 class Opencode(Struct, frozen=True):
@@ -186,6 +190,7 @@ class OpencodeParser(RunTotals):
         super().__init__()
         self._plan = Plan()
         self._steps = 0
+        self._is_rejected = False
         self._answered = False  # the text so far is an answer that was closed
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
@@ -200,6 +205,7 @@ class OpencodeParser(RunTotals):
                 self._steps += 1
                 self._answered = self._closing != "none"
                 self._closing, self._error, self._status = "none", "", None
+                self._is_rejected = False
                 return (Noted(f"session: {session}"),) if session and self._steps == 1 else ()
             case _Text(part):
                 self._add_text(part.text)
@@ -230,6 +236,9 @@ class OpencodeParser(RunTotals):
         error = _find_failure(part.state)
         self._tools += 1
         self._errors += error is not None
+        if part.state.status == "error" and (part.state.error or "").startswith((_DENIED, _REJECTED)):
+            self._record_denial(part.tool, read_command(part.state.input))
+            self._is_rejected = (part.state.error or "").startswith(_REJECTED)
         return (
             ToolStarted(id=part.call, name=part.tool, summary=summarize_input(part.tool, part.state.input)),
             build_tool_ended(part.call, part.state.output, error),
@@ -246,9 +255,9 @@ class OpencodeParser(RunTotals):
                 cache_write_tokens=tokens.cache.write,
             ),
         )
-        if part.reason in ("tool-calls", "unknown"):
+        if part.reason in ("tool-calls", "unknown") and not self._is_rejected:
             return (spent,)
-        ok = part.reason == "stop"
+        ok = part.reason == "stop" or self._is_rejected
         self._closing = "success" if ok else "error"
         self._cut_short = part.reason == "length"
         self._error = "" if ok else f"the answer ended early: {part.reason}"

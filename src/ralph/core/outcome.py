@@ -36,6 +36,7 @@ class TroubleSign(Struct, frozen=True, kw_only=True):
     lasting: bool = False  # only other settings or another prompt can mend it
 
 
+REJECTED_STATUSES = (401, 403)  # a key that is not accepted, which no second try makes better
 ACCOUNT_LIMIT_SIGN = TroubleSign(
     outcome="limited",
     statuses=(429,),
@@ -54,9 +55,10 @@ TROUBLE_SIGNS = (
     ),
     TroubleSign(
         outcome="unusable",
-        statuses=(401, 403),
+        statuses=REJECTED_STATUSES,
         words=r"invalid (x-)?api[ _-]?key|not logged in|please run /login|authentication[_ ](failed|error)|unauthorized"
-        r"|api[ _]key (is )?(not (found|set)|missing)|OAuth token (has )?(expired|revoked)|set an auth method",
+        r"|api[ _]key (is )?(not (found|set)|missing)|OAuth token (has )?(expired|revoked)|set an auth method"
+        r"|no auth type is selected|no authentication information found|personal access tokens .{0,20}not supported",
         sentence="The agent is not logged in or its key is not accepted: {} Log in with the agent's own CLI, or"
         " check its key.",
     ),
@@ -157,6 +159,7 @@ def classify_run(heard: ParsedRun, exited: CommandExit, stderr: str) -> Reported
         errors=heard.errors,
         unparsed=heard.unparsed,
         lasting=verdict.lasting,
+        refused_commands=heard.refused_commands,
     )
 
 
@@ -166,11 +169,13 @@ def _classify(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classificat
         return Classification(
             outcome="unusable", detail=detail, lasting=bool(re.search(NEVER_STARTS_PATTERN, exited.error))
         )
+    if heard.broken:
+        return Classification(outcome="unusable", detail=heard.broken, lasting=True)
     if _is_success(heard, exited):
         return _classify_success(heard)
     if exited.ending == "stopped":
         return Classification(outcome="crashed", detail="The agent was stopped before it had finished.")
-    if exited.ending == "enough":
+    if exited.ending == "enough" and heard.status not in REJECTED_STATUSES:
         return Classification(
             outcome="cut_short", detail="The agent was stopped: it had spent what was left of the budget."
         )

@@ -4,11 +4,13 @@ import time
 from collections.abc import Sequence
 from math import inf
 
+from ralph.core.outcome import REJECTED_STATUSES
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
 from ralph.model.events import AgentEvent, Finished, Noted, Spent, Unparsed
 from ralph.model.ports import LineParser, Watcher
 from ralph.process.output import BoundedLog, LineSplitter
 
+MAX_REJECTIONS = 2  # times in a row that a key is not accepted; some agents go on trying for minutes
 BACKGROUND_EVENTS = (Noted, Spent, Unparsed)  # events that say nothing of whether the agent is at work
 
 
@@ -31,10 +33,11 @@ class OutputStream:
         self._budget_left = inf if budget_usd is None else budget_usd
         self._lines = LineSplitter()
         self._closed = False
+        self._rejections = 0
 
     def feed(self, data: bytes) -> str | None:
-        """Take a block as it comes. ENOUGH, once the agent told that it spent what it may; LAST_WORD, while its closing
-        event is the last it did."""
+        """Take a block as it comes. ENOUGH, once the agent told that it spent what it may or that its key is not
+        accepted; LAST_WORD, while its closing event is the last it did."""
         self._log.write(data)
         if block := self._lines.feed(data):
             self._emit(self._parser.feed(block))
@@ -43,7 +46,9 @@ class OutputStream:
                 self._lines.oversize_sizes.clear()
             if self._closed:  # what some begin anew with is no event
                 self._closed = self._parser.summarize_run().closing != "none"
-        return ENOUGH_OUTPUT if self._budget_left <= 0 else FINAL_OUTPUT if self._closed else None
+        if self._budget_left <= 0 or self._rejections >= MAX_REJECTIONS:
+            return ENOUGH_OUTPUT
+        return FINAL_OUTPUT if self._closed else None
 
     def finish(self) -> None:
         """The rest, even without its newline."""
@@ -57,9 +62,21 @@ class OutputStream:
             if self._budget_left != inf:
                 self._budget_left -= sum(event.cost_usd or 0.0 for event in events if isinstance(event, Spent))
             self._closed = _is_closed(events, self._closed)
+            self._rejections = _count_rejections(events, self._rejections)
             now = time.time()
             for watch in self._watchers:
                 watch(now, self._iteration, events)
+
+
+def _count_rejections(events: Sequence[AgentEvent], before: int) -> int:
+    """How often in a row the service did not accept the key, up to the last of these events."""
+    count = 0
+    for event in reversed(events):
+        if type(event) is Noted:
+            count += event.status in REJECTED_STATUSES
+        elif type(event) not in BACKGROUND_EVENTS:
+            return count
+    return before + count
 
 
 def _is_closed(events: Sequence[AgentEvent], before: bool) -> bool:

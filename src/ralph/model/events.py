@@ -77,10 +77,11 @@ class Spent(Struct, frozen=True, gc=False, tag="spent", omit_defaults=True):
     usage: Usage = NO_USAGE
 
 
-class Noted(Struct, frozen=True, gc=False, tag="noted"):
+class Noted(Struct, frozen=True, gc=False, tag="noted", omit_defaults=True):
     """A status line: session, retry, notice."""
 
     text: str
+    status: int | None = None  # the service's, when a request failed and is tried again
 
 
 class Finished(Struct, frozen=True, gc=False, tag="finished", omit_defaults=True, kw_only=True):

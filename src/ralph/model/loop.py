@@ -113,6 +113,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     unparsed: int = 0  # lines and events nobody understood
     tree: str = ""  # a sign that changes with the work tree, where someone looked
     lasting: bool = False  # only other settings can mend it
+    refused_commands: tuple[str, ...] = ()  # commands it was not permitted to run, each once
 
 
 class Checked(Struct, frozen=True, tag="checked"):
