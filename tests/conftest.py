@@ -8,6 +8,8 @@ import pytest
 from support.pipeline import PipelineFixture
 from support.workshop import ProjectFixture
 
+pytest.register_assert_rewrite("contracts")  # so that their failures are told as those of other tests
+
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> ProjectFixture:
