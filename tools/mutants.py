@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from mutations import Mutant, mutate
@@ -36,12 +36,12 @@ class Score:
     module: str
     tests: Sequence[str]
     killed: int = 0
-    survivors: list[Mutant] = field(default_factory=list)
+    survivors: int = 0
     problem: str = ""
 
     @property
     def total(self) -> int:
-        return self.killed + len(self.survivors)
+        return self.killed + self.survivors
 
 
 def main(arguments: list[str]) -> int:
@@ -49,13 +49,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", help="modules, or folders of modules")
     parser.add_argument("--tests", nargs="*", help="judge by these instead of those that mirror the module")
+    parser.add_argument("--nice", type=int, default=10, help="how far to step back for others (10)")
     options = parser.parse_args(arguments)
-    os.nice(10)
+    os.nice(options.nice)
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         copy = copied(Path(scratch))
         scores = []
         for module in modules(options.modules):
-            score = judged(copy, module, options.tests or mirrored(module))
+            score = judged(copy, module, options.tests or mirrored(module), survived)
             print(report(score), flush=True)
             scores.append(score)
     killed, total = sum(each.killed for each in scores), sum(each.total for each in scores)
@@ -93,7 +94,12 @@ def mirrored(module: str) -> list[str]:
     return [str(each.relative_to(ROOT)) for each in own] or [str(folder)]
 
 
-def judged(copy: Path, module: str, tests: Sequence[str]) -> Score:
+def survived(module: str, mutant: Mutant) -> None:
+    print(f"  {module}:{mutant.line}: {mutant.change}", flush=True)
+
+
+def judged(copy: Path, module: str, tests: Sequence[str], tell: Callable[[str, Mutant], object]) -> Score:
+    """Every mutant of a module; `tell` hears of each that survives, for it takes long."""
     score = Score(module=module, tests=tests)
     path = copy / module
     source = path.read_text(encoding="utf-8")
@@ -108,7 +114,8 @@ def judged(copy: Path, module: str, tests: Sequence[str]) -> Score:
         for mutant in mutate(source):
             path.write_text(mutant.source, encoding="utf-8")
             if passed(copy, tests, limit):
-                score.survivors.append(mutant)
+                score.survivors += 1
+                tell(module, mutant)
             else:
                 score.killed += 1
     finally:
@@ -157,10 +164,7 @@ def in_child(copy: Path, tests: Sequence[str], run: Callable[[list[str]], int]) 
 
 def report(score: Score) -> str:
     share = f"{score.killed}/{score.total} ({percent(score.killed, score.total)})"
-    head = f"{score.module}: {share} by {' '.join(score.tests)}"
-    if score.problem:
-        return f"{score.module}: {score.problem} ({' '.join(score.tests)})"
-    return "\n".join([head, *(f"  {score.module}:{each.line}: {each.change}" for each in score.survivors)])
+    return f"{score.module}: {score.problem or share} by {' '.join(score.tests)}"
 
 
 def percent(part: int, whole: int) -> str:

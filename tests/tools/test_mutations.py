@@ -58,17 +58,18 @@ def test_what_tests_do_not_notice_survives_with_its_line(tmp_path: Path) -> None
     (copy / tests).write_text(
         "from ralph.small import grown\ndef test() -> None:\n    assert grown(18) and not grown(17)\n"
     )
-    score = judged(copy, module, [tests])
-    said = report(score)
-    assert said.splitlines()[0].startswith(f"{module}: {score.killed}/{score.total} ")
-    assert f"{module}:2: n < 200  →  n <= 200" in said
-    assert "n >= 18  →  n > 18" not in said
+    survivors = []
+    score = judged(copy, module, [tests], lambda _, mutant: survivors.append((mutant.line, mutant.change)))
+    assert report(score).startswith(f"{module}: {score.killed}/{score.total} ")
+    assert score.total - score.killed == len(survivors)
+    assert (2, "n < 200  →  n <= 200") in survivors
+    assert (2, "n >= 18  →  n > 18") not in survivors
 
 
 def test_tests_that_fail_as_it_is_judge_nothing(tmp_path: Path) -> None:
     copy = copied(tmp_path)
     (copy / "src/ralph/small.py").write_text("X = 1\n")
     (copy / "tests/test_small.py").write_text("def test() -> None:\n    assert False\n")
-    score = judged(copy, "src/ralph/small.py", ["tests/test_small.py"])
+    score = judged(copy, "src/ralph/small.py", ["tests/test_small.py"], print)
     assert score.total == 0
     assert "do not pass" in report(score)
