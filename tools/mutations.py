@@ -21,6 +21,7 @@ COMPARISONS: Swap = {
     ast.IsNot: ast.Is,
 }
 OPERATORS: Swap = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+MAX_NUMBER = 10  # larger ones are sizes and times: one more or less is all the same
 ALIKE = (ast.Name, ast.Attribute, ast.Constant)  # two of one of these may well be of one type
 
 
@@ -51,12 +52,14 @@ def mutate(source: str) -> Iterator[Mutant]:
 
 
 def _untold(tree: ast.AST) -> Iterator[ast.AST]:
-    """What no test can see: annotations, decorators, patterns' classes, docstrings, f-string formats."""
+    """What no test can see: annotations, decorators, settings of classes, aliases of types."""
     for node in ast.walk(tree):
         hidden: list[ast.AST | None] = []
         match node:
             case ast.FunctionDef(returns=returns, decorator_list=decorators):
                 hidden = [returns, *decorators]
+            case ast.ClassDef(keywords=keywords):
+                hidden = [*keywords]
             case ast.arg(annotation=annotation) | ast.AnnAssign(annotation=annotation):
                 hidden = [annotation]
             case ast.Assign(value=ast.Subscript() as alias):  # Name = Literal[…]
@@ -98,7 +101,7 @@ def _changes(node: Node) -> Iterator[ast.AST]:
             yield inner
         case ast.Constant(value=bool(value)):
             yield ast.Constant(value=not value)
-        case ast.Constant(value=int(value) | float(value)):
+        case ast.Constant(value=int(value) | float(value)) if value <= MAX_NUMBER:
             yield ast.Constant(value=value + 1)
             if value:
                 yield ast.Constant(value=value - 1)

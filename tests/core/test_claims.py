@@ -2,7 +2,13 @@
 
 import pytest
 
-from ralph.core.claims import extract_promise, extract_promise_loosely, extract_response, find_completion_signal
+from ralph.core.claims import (
+    extract_promise,
+    extract_promise_loosely,
+    extract_response,
+    find_completion_signal,
+    has_misplaced_promise,
+)
 from ralph.model.loop import Reported
 
 
@@ -53,17 +59,39 @@ def test_a_promise_stands_alone_on_the_last_line(text: str, found: str | None) -
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("<promise>\n X \n</promise>", "X"), ("so: <PROMISE>Done</PROMISE> ok", "Done"), ("nothing", None)],
+    [
+        ("<promise>\n X \n</promise>", "X"),
+        ("so: <PROMISE>Done</PROMISE> ok", "Done"),
+        ("<promise>X</promise>", "X"),
+        ("<promise></promise>X</promise>", "</promise>X"),  # nothing is no promise
+        ("nothing", None),
+    ],
 )
 def test_the_loose_rule_takes_the_first_promise_anywhere(text: str, found: str | None) -> None:  # 002-19
     assert extract_promise_loosely(text) == found
 
 
 @pytest.mark.parametrize(
+    ("text", "misplaced"),
+    [
+        ("I say <promise>X</promise> here.", True),
+        ("<promise>X</promise>\nand more", True),
+        ("<promise>X</promise>", False),
+        ("nothing", False),
+    ],
+)
+def test_a_promise_in_the_wrong_place_is_seen(text: str, misplaced: bool) -> None:
+    assert has_misplaced_promise(text) is misplaced
+
+
+@pytest.mark.parametrize(
     ("signals", "reported", "which"),
     [
         (("response",), Reported(outcome="finished", text="<response>done</response>"), "<response>DONE</response>"),
+        (("response",), Reported(outcome="finished", text="<response>NOT DONE</response>"), ""),
         (("response",), Reported(outcome="finished", text="<promise>DONE</promise>"), ""),
+        (("promise",), Reported(outcome="finished", text="<response>DONE</response>"), ""),
+        (("promise",), Reported(outcome="finished", text="", present=("se",)), ""),  # only a file: names a file
         (("promise",), Reported(outcome="finished", text="<promise>DONE</promise>"), "<promise>DONE</promise>"),
         (("promise",), Reported(outcome="finished", text="<promise>done</promise>"), ""),  # its text is case-sensitive
         (("file:DONE",), Reported(outcome="finished", text="", present=("DONE",)), "file DONE"),

@@ -31,8 +31,15 @@ def test_an_old_claim_does_not_count_for_a_later_green_run() -> None:
 
 
 def test_a_claim_with_green_guardrails_completes() -> None:  # 001-04
-    stop, _, _ = play_loop(Rules(TagPolicy(gates=("lint", "test"))), ScriptedEffects([AgentTurn(reported=DONE)]))
+    world = ScriptedEffects([AgentTurn(reported=DONE)])
+    stop, _, _ = play_loop(Rules(TagPolicy(gates=("lint", "test"))), world)
     assert stop == Stop(Outcome.COMPLETED, "agent claimed <response>DONE</response>, 2 guardrails passed")
+    assert world.saves == 0  # nobody asked for SCM tasks
+
+
+def test_one_guardrail_is_told_as_one() -> None:
+    stop, _, _ = play_loop(Rules(TagPolicy(gates=("test",))), ScriptedEffects([AgentTurn(reported=DONE)]))
+    assert stop.why == "agent claimed <response>DONE</response>, 1 guardrail passed"
 
 
 def test_the_order_is_agent_gates_scm_completion() -> None:  # 001-16, 001-24
@@ -61,6 +68,12 @@ def test_a_baseline_is_checked_before_the_first_agent_and_saves_nothing() -> Non
     _, log, _ = play_loop(Rules(TagPolicy(gates=("test",), saves=True, baseline=True)), world)
     assert [type(d) for _, d in log] == [Check, RunAgent, Check, Save, Stop]
     assert world.checks == [0, 1]
+
+
+def test_without_guardrails_there_is_no_baseline() -> None:
+    world = ScriptedEffects([AgentTurn(reported=DONE)])
+    _, log, _ = play_loop(Rules(TagPolicy(baseline=True)), world)
+    assert [type(d) for _, d in log] == [RunAgent, Stop]
 
 
 def test_a_red_baseline_is_feedback_for_the_first_agent() -> None:

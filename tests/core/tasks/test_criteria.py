@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ralph.core.tasks.criteria import (
     drop_verification,
     expand_acceptance_criteria,
+    has_promise,
     is_promise_made,
     list_accepted_promises,
     resolve_criteria,
@@ -128,6 +129,19 @@ def test_unverified_promises_are_believed() -> None:  # 000-08
 )
 def test_the_first_versions_promises_count_too(promise: str, said: str, is_made: bool) -> None:  # C1, C3
     assert is_promise_made(promise, f"Done.\n<promise>{said}</promise>") is is_made
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "loose"),
+    [
+        ("<promise>ANY</promise>", True, True),
+        ("It is <promise>ANY</promise>, I think.", False, True),
+        ("<promise></promise>", False, False),
+        ("nothing", False, False),
+    ],
+)
+def test_a_message_promises_something_by_either_rule(text: str, strict: bool, loose: bool) -> None:
+    assert (has_promise(text, loose=False), has_promise(text, loose=True)) == (strict, loose)
 
 
 def test_an_empty_promise_is_not_made_by_silence() -> None:
