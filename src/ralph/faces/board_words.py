@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import format_money, format_spaced_duration, pluralize
+from ralph.core.text.quantities import format_exact_duration, format_money, pluralize
 from ralph.faces.glyphs import Glyphs
 from ralph.model.board import TaskCard
 
@@ -68,7 +68,7 @@ def render_slot_lines(slot: "WorkerSlot", now: float) -> list[str]:
         f"Slot {slot.number}: {slot.role}",
         f"  Task: {slot.task}" if slot.task else f"  Run: {slot.run}",
         f"  Ralph: iteration {slot.iteration}/{slot.max_iterations or '?'}",
-        f"  Running: {format_spaced_duration(now - slot.started_at)}",
+        f"  Running: {_format_clock(now - slot.started_at)}",
     ]
 
 
@@ -81,7 +81,7 @@ def format_headline_parts(view: "BoardView", now: float) -> list[str]:
         f"{running} running" if running else "nothing runs",
         f"{view.count_status('done')}/{pluralize(len(view.cards) - cancelled, 'task')} done",
         *([] if view.spent_usd is None else [format_money(view.spent_usd)]),
-        *([] if view.since is None else [format_spaced_duration(now - view.since)]),
+        *([] if view.since is None else [_format_clock(now - view.since)]),
         *([f"{blocked} blocked"] if blocked else []),
         *([f"{cancelled} cancelled"] if cancelled else []),
     ]
@@ -95,3 +95,8 @@ def format_cancelled_loop(loop: "ActiveTask") -> str:
 def format_cancelled_run(run: "RunRecord") -> str:
     """The same of a run without a task."""
     return f"Cancelled run {run.id} at iteration {run.iteration}/{run.limit}"
+
+
+def _format_clock(seconds: float) -> str:
+    """5m 23s"""
+    return format_exact_duration(int(seconds), gap=" ")

@@ -7,7 +7,7 @@ import msgspec
 
 from ralph.core.tasks.task_rules import FAILURE_KEY, SEND_BACKS_KEY
 from ralph.core.text.plain import sanitize
-from ralph.core.text.quantities import format_money, format_timing, pluralize
+from ralph.core.text.quantities import format_duration, format_money, pluralize
 from ralph.model.board import Entry
 from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
 
@@ -149,7 +149,7 @@ def _format_iteration(record: Mapping[str, object]) -> str:
     parts = [
         f"{record['stage']}{turn}  {record['outcome'] or 'ended'}",
         reason or ("promised" if record["promise_found"] else "no promise"),
-        format_timing(took / 1000 if isinstance(took, int) else 0.0),
+        format_duration(took / 1000 if isinstance(took, int) else 0.0, tenths=True),
         *([format_money(cost)] if isinstance(cost, float) else []),
     ]
     return f"  {' · '.join(parts)}"

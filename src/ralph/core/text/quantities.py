@@ -9,34 +9,22 @@ def format_tokens(count: int) -> str:
     return f"{(count + 500) // 1000}K" if count >= 1000 else str(count)
 
 
-def format_duration(seconds: float) -> str:
-    """59s, 1m, 6m7s, 1h1m1s: whole seconds, without the parts that are nought."""
+def format_duration(seconds: float, *, tenths: bool = False) -> str:
+    """59s, 1m, 6m7s, 1h1m1s: whole seconds, without the parts that are nought; below a minute on demand with tenths."""
+    if tenths and seconds < 59.95:
+        return f"{max(0.0, seconds):.1f}s"
     whole = max(0, int(seconds + 0.5))
     parts = ((whole // 3600, "h"), (whole // 60 % 60, "m"), (whole % 60, "s"))
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
-def format_spaced_duration(seconds: float) -> str:
-    """42s, 5m 23s, 1h 0m 7s: a clock that runs, so no part below the largest is left out."""
-    whole = max(0, int(seconds))
-    parts = [f"{whole // 3600}h"] if whole >= 3600 else []
-    parts += [f"{whole // 60 % 60}m"] if whole >= 60 else []
-    return " ".join([*parts, f"{whole % 60}s"])
-
-
-def format_exact_duration(seconds: float) -> str:
-    """300 → 5m0s, 90 → 1m30s, 1.5 → 1.5s: no part is left out below the largest."""
+def format_exact_duration(seconds: float, gap: str = "") -> str:
+    """300 → 5m0s, 90 → 1m30s, 1.5 → 1.5s: no part below the largest is left out, as on a clock that runs."""
     minutes, rest = divmod(max(0.0, seconds), 60)
     hours, minutes = divmod(int(minutes), 60)
-    text = f"{rest:g}s"
-    if hours or minutes:
-        text = f"{minutes}m{text}"
-    return f"{hours}h{text}" if hours else text
-
-
-def format_timing(seconds: float) -> str:
-    """As `duration`, but with tenths below a minute: how long a check took."""
-    return f"{max(0.0, seconds):.1f}s" if seconds < 59.95 else format_duration(seconds)
+    parts = [f"{hours}h"] if hours else []
+    parts += [f"{minutes}m"] if hours or minutes else []
+    return gap.join([*parts, f"{rest:g}s"])
 
 
 def format_money(usd: float | None, unknown: str = "—") -> str:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ralph.app.board.live_log import LiveEvent
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import format_duration, format_money, format_timing
+from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.glyphs import Glyphs
 from ralph.model.events import (
     AgentEnded,
@@ -101,7 +101,7 @@ class LogFormatter:
             case AgentEnded(outcome=outcome, detail=detail):
                 return "bad", f"{glyphs.bad} {detail or outcome}"
             case GateEnded(gate=gate, passed=True, seconds=seconds):
-                return "good", f"{glyphs.ok} {gate} passed ({format_timing(seconds)})"
+                return "good", f"{glyphs.ok} {gate} passed ({format_duration(seconds, tenths=True)})"
             case GateEnded(gate=gate, detail=detail, exit_code=code):
                 return "bad", f"{glyphs.bad} {gate} failed: {detail or f'exit code {code}'}"
             case Committed(done, message, problems):

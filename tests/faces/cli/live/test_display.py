@@ -86,7 +86,6 @@ def shown(look: TerminalStyle, *events: Event) -> list[str]:
     return screen.text.splitlines()
 
 
-COMPLETE = "Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)"
 FINISHED = AgentEnded(
     iteration=1,
     outcome="finished",
@@ -125,75 +124,39 @@ ENDED = RunEnded(
     usage=Usage(input_tokens=184_000, output_tokens=9_000),
 )
 
-LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
+LINES: dict[str, tuple[tuple[Event, ...], list[str]]] = {  # {g.…}: a glyph of the set in use
     "a tool and its result": (
         READ,
-        {
-            "emoji": [
-                "⏺ Read(path)",
-                "✅ Result ← Read (45 lines, 1234 chars)",
-                "  ⎿  package main",
-                "     … 44 more lines",
-            ],
-            "unicode": [
-                "● Read(path)",
-                "✓ Result ← Read (45 lines, 1234 chars)",
-                "  └ package main",
-                "    … 44 more lines",
-            ],
-            "ascii": [
-                "* Read(path)",
-                "[OK] Result <- Read (45 lines, 1234 chars)",
-                "  `- package main",
-                "     ... 44 more lines",
-            ],
-        },
+        [
+            "{g.tool} Read(path)",
+            "{g.ok} Result {g.left_arrow} Read (45 lines, 1234 chars)",
+            "{g.branch}package main",
+            "{blank}{g.ellipsis} 44 more lines",
+        ],
     ),
     "a tool's error": (
         (ToolStarted(id="1", name="Bash"), ToolEnded(id="1", output="", error="exit code 1: no", lines=1, chars=15)),
-        {
-            "emoji": ["⏺ Bash", "❌ Error ← Bash (1 line, 15 chars)", "  ⎿  exit code 1: no"],
-            "unicode": ["● Bash", "✗ Error ← Bash (1 line, 15 chars)", "  └ exit code 1: no"],
-            "ascii": ["* Bash", "[ERR] Error <- Bash (1 line, 15 chars)", "  `- exit code 1: no"],
-        },
+        ["{g.tool} Bash", "{g.bad} Error {g.left_arrow} Bash (1 line, 15 chars)", "{g.branch}exit code 1: no"],
     ),
     "todos": (
         (TODOS,),
-        {
-            "emoji": [
-                "📋 Todo List",
-                "  ✅ Read the file",
-                "  🔄 Edit the code ← ACTIVE",
-                "  ⏸️ Run tests",
-                "  📊 Progress: 1/3 (33%)",
-            ],
-            "unicode": [
-                "▸ Todo List",
-                "  ☑ Read the file",
-                "  ▸ Edit the code ← ACTIVE",
-                "  ☐ Run tests",
-                "  Progress: 1/3 (33%)",
-            ],
-            "ascii": [
-                "Todo List",
-                "  [x] Read the file",
-                "  [>] Edit the code <- ACTIVE",
-                "  [ ] Run tests",
-                "  Progress: 1/3 (33%)",
-            ],
-        },
+        [
+            "{g.plan}Todo List",
+            "  {g.done} Read the file",
+            "  {g.active} Edit the code {g.left_arrow} ACTIVE",
+            "  {g.pending} Run tests",
+            "  {g.progress}Progress: 1/3 (33%)",
+        ],
     ),
     "an agent that finished": (
         (FINISHED,),
-        {"emoji": [f"✅ {COMPLETE}"], "unicode": [f"✓ {COMPLETE}"], "ascii": [f"[OK] {COMPLETE}"]},
+        [
+            "{g.ok} Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)",
+        ],
     ),
     "an agent that did not": (
         (AgentEnded(iteration=1, outcome="timed_out", detail="No end after 60s.", seconds=60.0, cost_usd=0.1),),
-        {
-            "emoji": ["❌ No end after 60s. · 1m · $0.10"],
-            "unicode": ["✗ No end after 60s. · 1m · $0.10"],
-            "ascii": ["[ERR] No end after 60s. - 1m - $0.10"],
-        },
+        ["{g.bad} No end after 60s. {g.dot} 1m {g.dot} $0.10"],
     ),
     "guardrails": (
         (
@@ -202,84 +165,61 @@ LOOKS: dict[str, tuple[tuple[Event, ...], dict[str, list[str]]]] = {
             GATE,
             VERIFICATION,
         ),
-        {
-            "emoji": [
-                '🔍 Guardrail "make lint" started',
-                '✅ Guardrail "make lint" passed with exit code 0 (0.3s)',
-                '❌ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND',
-                "  ⎿  2 failed",
-                "     .ralph/guardrail_001_make_test.log",
-                '❌ Guardrail "coder: external" failed (0.1s)',
-                "  ⎿  Command exited with 2, expected 0",
-            ],
-            "unicode": [
-                '▸ Guardrail "make lint" started',
-                '✓ Guardrail "make lint" passed with exit code 0 (0.3s)',
-                '✗ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND',
-                "  └ 2 failed",
-                "    .ralph/guardrail_001_make_test.log",
-                '✗ Guardrail "coder: external" failed (0.1s)',
-                "  └ Command exited with 2, expected 0",
-            ],
-            "ascii": [
-                '> Guardrail "make lint" started',
-                '[OK] Guardrail "make lint" passed with exit code 0 (0.3s)',
-                '[ERR] Guardrail "make test" failed with exit code 2 (1.2s) -> APPEND',
-                "  `- 2 failed",
-                "     .ralph/guardrail_001_make_test.log",
-                '[ERR] Guardrail "coder: external" failed (0.1s)',
-                "  `- Command exited with 2, expected 0",
-            ],
-        },
+        [
+            '{g.check} Guardrail "make lint" started',
+            '{g.ok} Guardrail "make lint" passed with exit code 0 (0.3s)',
+            '{g.bad} Guardrail "make test" failed with exit code 2 (1.2s) {g.right_arrow} APPEND',
+            "{g.branch}2 failed",
+            "{blank}.ralph/guardrail_001_make_test.log",
+            '{g.bad} Guardrail "coder: external" failed (0.1s)',
+            "{g.branch}Command exited with 2, expected 0",
+        ],
     ),
     "a run's beginning and an iteration's": (
         (RunStarted(run="r1", agent="claude", limit=10), IterationStarted(3, 10)),
-        {
-            "emoji": ["run r1 · claude · up to 10 iterations", "", "━━ Iteration 3/10 " + "━" * 42],
-            "unicode": ["run r1 · claude · up to 10 iterations", "", "━━ Iteration 3/10 " + "━" * 42],
-            "ascii": ["run r1 - claude - up to 10 iterations", "", "== Iteration 3/10 " + "=" * 42],
-        },
+        ["run r1 {g.dot} claude {g.dot} up to 10 iterations", "", "{g.rule}{g.rule} Iteration 3/10 {rest_of_rule}"],
     ),
     "a commit": (
         (Committed(("commit", "push"), "Add it", ("push: no remote",)),),
-        {
-            "emoji": ["✅ Committed: Add it (commit, push)", "⚠️ push: no remote"],
-            "unicode": ["✓ Committed: Add it (commit, push)", "! push: no remote"],
-            "ascii": ["[OK] Committed: Add it (commit, push)", "[WARN] push: no remote"],
-        },
+        ["{g.ok} Committed: Add it (commit, push)", "{g.warn} push: no remote"],
     ),
-    "waiting": (
-        (Waiting(300, "Usage limit."),),
-        {
-            "emoji": ["⏳ Waiting 5m, until 12:05: Usage limit."],
-            "unicode": ["▸ Waiting 5m, until 12:05: Usage limit."],
-            "ascii": ["> Waiting 5m, until 12:05: Usage limit."],
-        },
-    ),
+    "waiting": ((Waiting(300, "Usage limit."),), ["{g.wait} Waiting 5m, until 12:05: Usage limit."]),
     "a warning and a note": (
         (Warned("Baseline is red"), Noted("session: abc123")),
-        {
-            "emoji": ["⚠️ Baseline is red", "· session: abc123"],
-            "unicode": ["! Baseline is red", "· session: abc123"],
-            "ascii": ["[WARN] Baseline is red", "- session: abc123"],
-        },
+        ["{g.warn} Baseline is red", "{g.dot} session: abc123"],
     ),
     "a run's end": (
         (ENDED,),
-        {
-            "emoji": ["✅ Completed: agent claimed DONE · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"],
-            "unicode": ["✓ Completed: agent claimed DONE · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"],
-            "ascii": ["[OK] Completed: agent claimed DONE - 3 iterations - 6m7s - $0.71 - 184K in / 9K out"],
-        },
+        [
+            (
+                "{g.ok} Completed: agent claimed DONE {g.dot} 3 iterations"
+                " {g.dot} 6m7s {g.dot} $0.71 {g.dot} 184K in / 9K out"
+            )
+        ],
     ),
 }
 
 
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("what", LOOKS)
-def test_each_glyph_set_has_its_lines(what: str, name: str) -> None:  # 001-28, 001-29
-    events, lines = LOOKS[what]
-    assert shown(TerminalStyle(glyphs=SETS[name]), *events) == lines[name]
+@pytest.mark.parametrize("glyphs", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("what", LINES)
+def test_every_event_has_its_lines(what: str, glyphs: Glyphs) -> None:  # 001-28, 001-29
+    events, lines = LINES[what]
+    blank = " " * count_cells(glyphs.branch)
+    expected = [line.format(g=glyphs, blank=blank, rest_of_rule=glyphs.rule * 42) for line in lines]
+    assert shown(TerminalStyle(glyphs=glyphs), *events) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "signs"),
+    [
+        ("emoji", "⏺ ✅ ❌ ⎿ ← → 📋 ✅ 🔄 🔄 ⏸️ 📊 🔍 ⏳ ⚠️ ━ · … —"),
+        ("unicode", "● ✓ ✗ └ ← → ▸ ☑ ▸ ↻ ☐ ▸ ▸ ! ━ · … —"),
+        ("ascii", "* [OK] [ERR] `- <- -> [x] [>] [>] [ ] > > [WARN] = - ... -"),
+    ],
+)
+def test_each_glyph_set_has_its_signs(name: str, signs: str) -> None:  # 001-29
+    drawn = msgspec.structs.astuple(SETS[name])
+    assert " ".join(sign.strip() for sign in drawn if sign) == signs
 
 
 def test_every_event_there_is_can_be_shown() -> None:

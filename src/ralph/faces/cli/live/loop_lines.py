@@ -1,7 +1,7 @@
 """The loop's own events as text for people."""
 
 from ralph.core.text.plain import count_cells, one_line
-from ralph.core.text.quantities import format_duration, format_money, format_timing, format_usage, pluralize
+from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_end_time
 from ralph.model.events import (
@@ -67,7 +67,7 @@ class LoopEventRenderer:
         verdict = "passed" if event.passed else "failed"
         name = self._clean_text(event.gate)
         code = "" if event.exit_code is None else f" with exit code {event.exit_code}"
-        line = f'Guardrail "{name}" {verdict}{code} ({format_timing(event.seconds)})'
+        line = f'Guardrail "{name}" {verdict}{code} ({format_duration(event.seconds, tenths=True)})'
         if event.passed:
             return self._mark_ok(line)
         if event.action:
@@ -87,7 +87,7 @@ class LoopEventRenderer:
     def render_waiting(self, event: Waiting, at: float) -> str:
         """▸ Waiting 5m, until 14:05: why"""
         why = f": {self._clean_text(event.why)}" if event.why else ""
-        long = format_duration(event.seconds) if event.seconds >= 1 else format_timing(event.seconds)
+        long = format_duration(event.seconds, tenths=event.seconds < 1)
         text = f"Waiting {long}, until {format_end_time(at, event.seconds)}{why}"
         return f"{self._palette.yellow}{self._glyphs.wait} {text}{self._palette.off}"
 

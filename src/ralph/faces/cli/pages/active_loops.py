@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ralph.core.text.quantities import format_duration
+from ralph.faces.clock import SECONDS_PER_DAY
+
 if TYPE_CHECKING:
     from ralph.app.board.active import ActiveTask
 
@@ -35,15 +38,8 @@ def render_loops_json(loops: "Sequence[ActiveTask]") -> str:
 
 
 def format_age(seconds: float) -> str:
-    """42s, 5m, 1h5m, 2d3h: no more than one wants to know."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m"
-    large, small = ((whole // 3600, "h"), (whole // 60 % 60, "m")) if whole < 86400 else _split_days(whole)
-    return "".join(f"{amount}{unit}" for amount, unit in (large, small) if amount)
-
-
-def _split_days(whole: int) -> tuple[tuple[int, str], tuple[int, str]]:
-    return (whole // 86400, "d"), (whole // 3600 % 24, "h")
+    """Two units at most: 42s, 5m, 1h5m, 2d3h."""
+    days, rest = divmod(max(0, int(seconds)), SECONDS_PER_DAY)
+    unit = 3600 if days else 60 if rest >= 60 else 1
+    below = rest - rest % unit
+    return f"{days}d{format_duration(below) if below else ''}" if days else format_duration(below)

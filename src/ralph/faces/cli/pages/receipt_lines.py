@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from ralph.core.text.plain import count_cells, one_line, wrap_text
-from ralph.core.text.quantities import format_duration, format_money, format_timing, pluralize
+from ralph.core.text.quantities import format_duration, format_money, pluralize
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_local_time
 
@@ -69,7 +69,7 @@ class ReceiptLineRenderer:
         """✗ make test, exit code 2 (1.2s), and where its output is"""
         code = "" if check.exit_code is None else f", exit code {check.exit_code}"
         reason = f": {check.reason}" if check.reason else ""
-        amounts = f" ({format_timing(check.seconds)}{_format_price(check.cost_usd)})"
+        amounts = f" ({format_duration(check.seconds, tenths=True)}{_format_price(check.cost_usd)})"
         yield from self.render_item("ok" if check.passed else "bad", check.name + code + reason + amounts, indent)
         if check.log and not check.passed:
             paint = self._palette

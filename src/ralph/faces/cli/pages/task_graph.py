@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from ralph.core.text.plain import one_line
+from ralph.faces.board_words import NO_TASKS_MESSAGE
 from ralph.faces.cli.pages.task_list import STATUS_MARKS
 from ralph.model.board import NoSuchTask, TaskCard
 
@@ -31,9 +32,7 @@ class TaskGraph:
 
     def render_text(self) -> str:
         """Below each task those that wait for it; one that waits for several is drawn out only once."""
-        return (
-            "\n".join(self._render_lines()) if self._cards else "No tasks here yet. Make one with `ralph task create`."
-        )
+        return "\n".join(self._render_lines()) if self._cards else NO_TASKS_MESSAGE
 
     def render_dot(self) -> str:
         nodes = [f"  {_quote_dot(c.id)} [label={_quote_dot(f'{c.id} {c.title}')}];" for c in self._cards.values()]
