@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph.app.agents.detect import (
-    GITIGNORE_LINES,
     detect_agent,
-    find_missing_ignores,
     list_detectable_agents,
     suggest_guardrails,
 )
@@ -110,20 +108,3 @@ def test_a_build_file_that_is_no_text_suggests_nothing(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_bytes(b"\xff\xfe\x00" * 1000)
     (tmp_path / "package.json").mkdir()
     assert suggest_guardrails(str(tmp_path)) == ()
-
-
-@pytest.mark.parametrize(  # 001-33
-    ("text", "missing"),
-    [
-        (None, GITIGNORE_LINES),
-        ("*.pyc\n", GITIGNORE_LINES),
-        (".ralph/*.log\n", GITIGNORE_LINES[1:]),
-        ("\r\n".join(f" /{line} " for line in GITIGNORE_LINES), ()),
-        (".ralph/\n", ()),
-        ("# .ralph/\n", GITIGNORE_LINES),
-    ],
-)
-def test_what_gitignore_lacks(tmp_path: Path, text: str | None, missing: tuple[str, ...]) -> None:
-    if text is not None:
-        (tmp_path / ".gitignore").write_bytes(text.encode())
-    assert find_missing_ignores(str(tmp_path)) == missing

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ralph.app.agents.detect import GITIGNORE_LINES
 from ralph.app.setup.doctor import DoctorContext, DoctorFinding, extract_program, find_missing_part, run_checks
+from ralph.app.setup.gitignore import GITIGNORE_LINES
 from ralph.model.errors import CorruptState
 
 SETTINGS = '{"agent": {"command": "claude"}, "guardrails": [{"command": "make test"}]}'

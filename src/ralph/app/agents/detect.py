@@ -11,8 +11,6 @@ from ralph.app import registry
 from ralph.model.agent_card import AgentCard
 from ralph.process.shell import find_program
 
-# what a repository should not keep of us
-GITIGNORE_LINES = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
 _MAX_FILE_CHARS = 1_000_000  # characters of a build file worth reading
 _NPM_PLACEHOLDER = "no test specified"  # npm's own script that always fails
 
@@ -72,16 +70,6 @@ def list_suggestions(folder: str) -> tuple[SuggestedGuardrail, ...]:
     """Lint commands, then test commands; the repository's own words before a language's habits."""
     found = [*_iter_suggestions(folder)]
     return tuple(suggestion for purpose in ("lint", "test") for suggestion in found if suggestion.purpose == purpose)
-
-
-def find_missing_ignores(folder: str) -> tuple[str, ...]:
-    """The lines `.gitignore` lacks."""
-    lines = {line.strip().lstrip("/") for line in _read_text(os.path.join(folder, ".gitignore")).splitlines()}
-    return (
-        ()
-        if lines & {".ralph", ".ralph/", ".ralph/*", ".ralph/**"}
-        else tuple(i for i in GITIGNORE_LINES if i not in lines)
-    )
 
 
 def _iter_suggestions(folder: str) -> Iterator[SuggestedGuardrail]:

@@ -15,6 +15,7 @@ from ralph.app import registry
 from ralph.app.agents import detect
 from ralph.app.guardrails import check_guardrail
 from ralph.app.setup.check_trial import CheckTrial, format_trial
+from ralph.app.setup.gitignore import find_missing_ignores
 from ralph.config.schema import SHELL_KIND, Guardrail, Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
 from ralph.model.errors import ConfigError, RalphError
@@ -249,7 +250,7 @@ def _check_disk_space(patient: DoctorContext) -> DoctorFinding:
 def _check_gitignore(patient: DoctorContext) -> Iterator[DoctorFinding]:
     if not places.find_paths(patient.folder).in_git:
         return
-    if missing := detect.find_missing_ignores(patient.folder):
+    if missing := find_missing_ignores(patient.folder):
         lines = " ".join(f"'{line}'" for line in missing)
         yield DoctorFinding(
             "WARN", f".gitignore lacks {' and '.join(missing)}", f"printf '%s\\n' {lines} >> .gitignore"

@@ -1,9 +1,7 @@
 """Use case: give a repository its first settings, and keep our logs out of git."""
 
-import os
 from collections.abc import Mapping, Sequence
 
-from ralph.app import paths as places
 from ralph.app.agents import detect
 from ralph.config.reference import SCHEMA_REFERENCE
 from ralph.config.schema import Guardrail, Layer, RawSettings, Scm, check_layer
@@ -56,27 +54,6 @@ def write_first_settings(folder: str, raw: RawSettings) -> None:
     """Check, then write: a settings file we write is one we can read."""
     check_layer(Layer(name=SETTINGS_FILE, raw=raw))
     write_settings(folder, raw)
-
-
-def ignore_logs(folder: str) -> str:
-    """Add what `.gitignore` lacks, in a git repository; what was done, in a sentence."""
-    missing = detect.find_missing_ignores(folder) if places.find_paths(folder).in_git else ()
-    if not missing:
-        return ""
-    try:
-        _append_lines(os.path.join(folder, ".gitignore"), missing)
-    except OSError as error:
-        return f"Could not add {' and '.join(missing)} to .gitignore: {error.strerror}"
-    return f"Added {' and '.join(missing)} to .gitignore"
-
-
-def _append_lines(path: str, lines: Sequence[str]) -> None:
-    with open(path, "a+b") as file:
-        file.seek(0)
-        before = file.read()
-        end = b"\r\n" if b"\r\n" in before else b"\n"
-        start = end if before and not before.endswith(b"\n") else b""
-        file.write(start + b"".join(line.encode() + end for line in lines))
 
 
 def _encode_guardrail(guardrail: Guardrail) -> dict[str, str]:

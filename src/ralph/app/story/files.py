@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ralph.app import paths as places
 from ralph.app.processes import open_short_lived_processes
-from ralph.app.setup.init import ignore_logs
+from ralph.app.setup.gitignore import ignore_lines, ignore_logs
 from ralph.app.setup.plugin import find_plugin_folder
 from ralph.app.story.history import close_story_list
 from ralph.core.stories.review import is_story_done, parse_story_file
@@ -50,9 +50,8 @@ def create_story_files(place: StoryPaths, name: str, *, force: bool) -> list[str
         _write_template(place, file, name)
     if "tasks.json" in wanted:
         close_story_list(places.find_paths(place.project), place.folder)
-    ignored = _ignore_marker(place.project)
     made = [f"Made {os.path.join(place.folder, file)}" for file in wanted]
-    told = (f"Added {MARKER_NAME} to .gitignore" if ignored else "", ignore_logs(place.project))
+    told = (ignore_lines(place.project, [MARKER_NAME]), ignore_logs(place.project))
     return [*made, *filter(None, told)]
 
 
@@ -108,20 +107,6 @@ def _write_template(place: StoryPaths, file: str, name: str) -> None:
             document["branchName"] = f"ralph/{'-'.join(name.split())}"  # git takes no blanks
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     write_atomic(os.path.join(place.folder, file), text)
-
-
-def _ignore_marker(project: str) -> bool:
-    path = os.path.join(project, ".gitignore")
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
-    except FileNotFoundError:
-        text = ""
-    if MARKER_NAME in (line.strip().lstrip("/") for line in text.splitlines()):
-        return False
-    gap = "" if not text or text.endswith("\n") else "\n"
-    write_atomic(path, f"{text}{gap}{MARKER_NAME}\n")
-    return True
 
 
 def _render_summary(place: StoryPaths, document: Mapping[str, object], done: int, total: int) -> str:

@@ -12,7 +12,8 @@ import click
 from ralph.app.agents.detect import detect_agent, list_suggestions
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.setup.check_trial import CheckTrial, format_trial, try_suggestions
-from ralph.app.setup.init import detect_settings, ignore_logs, write_first_settings
+from ralph.app.setup.gitignore import ignore_logs
+from ralph.app.setup.init import detect_settings, write_first_settings
 from ralph.config.redaction import redact_mapping
 from ralph.config.sources import LOCAL_SETTINGS_FILE, SETTINGS_FILE, load_project_settings
 from ralph.config.writing import format_json
