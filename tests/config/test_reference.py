@@ -3,11 +3,12 @@
 import msgspec
 
 from ralph.config.reference import SETTING_DESCRIPTIONS, build_json_schema
-from ralph.config.schema import SETTINGS_PARTS, Settings
+from ralph.config.schema import SETTINGS_PARTS, OwnAgentSettings, Settings
 
 
 def test_every_key_is_explained_and_nothing_else_is() -> None:
     kinds: dict[str, type[msgspec.Struct]] = {"Settings": Settings, "Stage": SETTINGS_PARTS["coder"]}
+    kinds["OwnAgentSettings"] = OwnAgentSettings  # the values of `agents`
     kinds |= {
         kind.__name__: kind for key, kind in SETTINGS_PARTS.items() if key not in ("coder", "reviewer", "tester", "qa")
     }

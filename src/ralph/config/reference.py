@@ -24,6 +24,7 @@ SETTING_DESCRIPTIONS = {
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
         "snapshots": "Keep the work tree around every agent run as a commit below refs/ralph, for 30 days.",
+        "agents": "What holds for one agent whenever it runs, by its name: flags, permissions, allow, model.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "display": "How a run looks on a terminal.",
         "specflow": "The same keys as `ralph:` in .specflow/config.yaml, stronger than those.",
@@ -48,6 +49,12 @@ SETTING_DESCRIPTIONS = {
         "hint": "Advice to the agent when it fails.",
         "timeoutSeconds": "Counts as failed after this long.",
         "options": "What its kind understands; further keys of the guardrail mean the same.",
+    },
+    "OwnAgentSettings": {
+        "flags": "Given to this agent, before those of `agent`.",
+        "permissions": "As agent.permissions, for this agent.",
+        "allow": "As agent.allow, for this agent.",
+        "model": "Its model, unless agent.model names one.",
     },
     "Scm": {
         "command": "The program, e.g. git.",

@@ -63,6 +63,15 @@ class Guardrail(Struct, frozen=True, rename="camel", kw_only=True):
         return " ".join(word for word in words if word)
 
 
+class OwnAgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
+    """What holds for one agent whenever it is the one that runs."""
+
+    flags: tuple[Word, ...] = ()
+    permissions: Permissions | None = None
+    allow: tuple[NonBlankText, ...] = ()
+    model: str = ""
+
+
 class Scm(Struct, frozen=True, rename="camel"):
     """What is done with work that passed."""
 
@@ -169,6 +178,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     max_time_seconds: Seconds | None = None
     budget_usd: PositiveDollars | None = None
     snapshots: bool = True
+    agents: dict[str, OwnAgentSettings] = {}  # by name: claude, codex, …
     retry: Retry = Retry()
     display: Display = Display()
     specflow: Specflow = Specflow()

@@ -7,31 +7,59 @@ from msgspec.structs import replace
 from ralph.app.agents import detect
 from ralph.app.paths import Paths
 from ralph.app.registry import resolve_adapter
-from ralph.config.schema import Settings
+from ralph.config.schema import Settings, split_flags
 from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import MachineError
 
+FLAGS_VARIABLE = "RALPH_AGENT_FLAGS"
 
-def override_agent(settings: Settings, command: str | None) -> Settings:
-    """Another agent than the configured one has none of its flags."""
+
+def override_agent(settings: Settings, command: str | None, variables: Mapping[str, str]) -> Settings:
+    """Another agent than the configured one has neither its flags nor its model, but the flags that this very call was
+    given by environment."""
     if command is None:
         return settings
     configured = settings.agent.command
-    same = bool(configured) and resolve_adapter(configured) == resolve_adapter(command)
-    agent = settings.agent if same else replace(settings.agent, flags=(), adapter=None)
-    return replace(settings, agent=replace(agent, command=command))
+    if configured and _name_program(configured) == _name_program(command):
+        return replace(settings, agent=replace(settings.agent, command=command))
+    given = variables.get(FLAGS_VARIABLE, "").strip()
+    agent = replace(settings.agent, command=command, flags=(given,) if given else (), adapter=None, model="")
+    return replace(settings, agent=agent)
 
 
 def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """Settings that name an agent: the configured one, else the first that is found, and a word about that."""
     if settings.agent.command:
-        return settings, ()
+        return _apply_own_settings(settings), ()
     found = detect.detect_agent(variables, paths.folder)
     if found is None:
         raise MachineError(
             "no coding agent is configured, and none was found on PATH",
             f"install one ({', '.join(detect.list_detectable_agents())}) or run `ralph init`",
         )
-    agent = replace(settings.agent, command=found.name)
-    shown = " ".join((found.name, *redact_argv(agent.flags)))
-    return replace(settings, agent=agent), (f"no agent configured: using {shown!r} ({found.path})",)
+    settings = _apply_own_settings(replace(settings, agent=replace(settings.agent, command=found.name)))
+    shown = " ".join((found.name, *redact_argv(settings.agent.flags)))
+    return settings, (f"no agent configured: using {shown!r} ({found.path})",)
+
+
+def _apply_own_settings(settings: Settings) -> Settings:
+    """What `agents` says of the chosen one; what is set for it elsewhere is stronger."""
+    agent, own = settings.agent, settings.agents.get(_name_program(settings.agent.command))
+    if own is None:
+        return settings
+    return replace(
+        settings,
+        agent=replace(
+            agent,
+            flags=(*own.flags, *agent.flags),
+            permissions=agent.permissions or own.permissions,
+            allow=(*own.allow, *agent.allow),
+            model=agent.model or own.model,
+        ),
+    )
+
+
+def _name_program(command: str) -> str:
+    """`claude` of `/usr/bin/claude --debug`; words after the program belong to it."""
+    words = split_flags([command])
+    return resolve_adapter(words[0]) if words else ""

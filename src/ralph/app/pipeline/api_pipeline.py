@@ -83,7 +83,7 @@ class ExecutionPipeline:
     def _load_settings(self, here: places.Paths) -> Settings:
         settings = load_settings(here.folder, self._environment, {}).settings
         if self.agent:
-            settings = stages.use_one_agent(choice.override_agent(settings, self.agent))
+            settings = stages.use_one_agent(choice.override_agent(settings, self.agent, os.environ))
         if self.budget_usd is not None:
             settings = replace(settings, budget_usd=self.budget_usd)
         return choice.ensure_agent(settings, here, self._environment)[0]

@@ -10,15 +10,18 @@ from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths
+from ralph.app.run.resume import describe_differences, take_todays_agent
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
 from ralph.core import environment
+from ralph.engine.emit import emit
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.scm import ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
+from ralph.model.events import Noted
 from ralph.model.loop import Began, Resumed, Stop
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
@@ -67,14 +70,17 @@ def resume_run(
     name: str,
     overrides: Callable[[Settings], Settings],
     *,
+    today: Settings,
     paths: Paths,
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
     callbacks: Callbacks,
 ) -> Stop:
-    """Go on where the journal of a run ends; only its limits may be changed."""
+    """Go on where the journal of a run ends: with today's agent, under the limits `overrides` gives."""
     record, request = load_resumable_run(name, overrides, paths)
-    settings, paths = request.settings, replace(paths, folder=record.folder)
+    began, paths = request.settings, replace(paths, folder=record.folder)
+    request = resume_with(request, today)
+    settings = request.settings
     command = _require_tools(settings, paths, variables)
     with open_session(
         paths,
@@ -86,11 +92,17 @@ def resume_run(
         guardian=guardian,
         callbacks=callbacks,
     ) as session:
+        replayed = session.take_over(wiring.build_rules(began, baseline=request.baseline))
+        emit(session.watchers, 0, *map(Noted, describe_differences(began, today)))
         rules = wiring.build_rules(settings, baseline=request.baseline)
-        replayed = session.take_over(rules)
         effects = _build_effects(session, request, command)
         fact = Resumed(settings.limits) if replayed.state else Began(settings.limits)
         return session.play(rules, effects, fact, replayed=replayed)
+
+
+def resume_with(request: RunRequest, today: Settings) -> RunRequest:
+    """The run's own request, with today's agent."""
+    return replace(request, settings=take_todays_agent(request.settings, today))
 
 
 def load_resumable_run(

@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import find_paths
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
@@ -23,6 +23,7 @@ from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.task_lines import TaskStatusLines
 from ralph.faces.cli.live.watching import announce_shutdown, build_display
+from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
@@ -38,7 +39,7 @@ from ralph.model.spec import ROLES, Role
 @click.command()
 @click.argument("tasks", nargs=-1)
 @click.option("-j", "--jobs", type=CountParam(), default=1, show_default=True, help="Tasks at once.")
-@click.option("--agent", metavar="COMMAND", help="One agent for all stages.")
+@agent_options()
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
 @click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
@@ -53,6 +54,8 @@ def command(
     tasks: tuple[str, ...],
     jobs: int,
     agent: str | None,
+    model: str | None,
+    allow: tuple[str, ...],
     wanted: str,
     target: str,
     resume: bool,
@@ -80,7 +83,8 @@ def command(
         "specflow.task_budget_usd": task_budget,
     }
     loaded = load_settings(paths.folder, os.environ, given)
-    chosen = use_one_agent(override_agent(loaded.settings, agent)) if agent else loaded.settings
+    chosen = apply_agent_options(loaded.settings, agent=agent, model=model, allow=allow)
+    chosen = use_one_agent(chosen) if agent or model else chosen
     settings, notice = ensure_agent(chosen, paths, os.environ)
     request = ExecuteRequest(
         settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target

@@ -10,14 +10,15 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import Paths, find_ignored_settings, find_paths
 from ralph.app.run.dry_run import describe_dry_run
-from ralph.app.run.loop import RunRequest, load_resumable_run, read_prompt, resume_run, start_run
+from ralph.app.run.loop import RunRequest, load_resumable_run, read_prompt, resume_run, resume_with, start_run
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
 from ralph.faces.cli.live.watching import watch_run
+from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
@@ -81,7 +82,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
 )
 @max_time_option
 @budget_option
-@click.option("--agent", metavar="COMMAND", help="An agent of `ralph agents`, or any command.")
+@agent_options()
 @timeout_option
 @idle_timeout_option
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
@@ -111,6 +112,8 @@ def command(
     as_json: bool,
     verbose: bool,
     agent: str | None,
+    model: str | None,
+    allow: tuple[str, ...],
     **flags: object,
 ) -> int:
     """Run an agent on a prompt, each time with fresh context, until it says it is done and every guardrail passes.
@@ -123,22 +126,25 @@ def command(
     paths = find_paths(os.getcwd())
     text = _read_given_prompt(prompt, prompt_file, resume)
     loaded = load_settings(paths.folder, os.environ, given)
+    wanted = apply_agent_options(loaded.settings, agent=agent, model=model, allow=allow)
+    settings, notice = ensure_agent(wanted, paths, os.environ)
     if resume is not None:
-        _refuse_changes({**given, **({"--baseline": True} if baseline else {})}, agent)
+        _refuse_changes({**given, **({"--baseline": True} if baseline else {})})
+        warnings = (*loaded.warnings, *notice)
         if dry_run:
             record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths)
-            return _print_plan(request, paths, loaded.warnings, record)
-        with watch_run(loaded.settings, as_json=as_json, verbose=verbose, warnings=loaded.warnings) as callbacks:
+            return _print_plan(resume_with(request, settings), paths, warnings, record)
+        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
             stop = resume_run(
                 resume,
                 lambda old: _with_limits(old, given),
+                today=settings,
                 paths=paths,
                 variables=os.environ,
                 guardian=context.obj,
                 callbacks=callbacks,
             )
         return _report_end(stop, quiet=as_json or not os.path.exists(paths.database))
-    settings, notice = ensure_agent(override_agent(loaded.settings, agent), paths, os.environ)
     reread = prompt_file.name if prompt_file and text is None else None
     request = RunRequest(settings=settings, prompt=text, prompt_file=reread, baseline=baseline)
     refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
@@ -196,12 +202,12 @@ def _is_read_once(path: str) -> bool:
         return False
 
 
-def _refuse_changes(given: dict[str, object], agent: str | None) -> None:
-    other = [key for key in given if key not in _LIMIT_FIELDS and key not in _DISPLAY_KEYS]
-    if other := [*other, *(["agent"] if agent else [])]:
+def _refuse_changes(given: dict[str, object]) -> None:
+    kept = (*_LIMIT_FIELDS, *_DISPLAY_KEYS)
+    if other := [key for key in given if key not in kept and not key.startswith("agent.")]:
         raise UsageError(
-            f"--resume goes on with the run's own settings; {', '.join(other)} cannot be changed",
-            "only the limits can: -m, --max-time, --budget",
+            f"--resume keeps the run's prompt and guardrails; {', '.join(other)} cannot be changed",
+            "limits (-m, --max-time, --budget) and the agent (--agent, --model, --allow, --timeout) can",
         )
 
 

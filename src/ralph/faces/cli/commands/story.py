@@ -6,7 +6,7 @@ from contextlib import suppress
 import click
 import msgspec
 
-from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import find_paths
 from ralph.app.setup.plugin import find_plugin_folder
 from ralph.app.story.files import archive_stories, check_story_file, create_story_files
@@ -23,6 +23,7 @@ from ralph.config.sources import load_settings
 from ralph.core.text.plain import truncate_cells
 from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.cli.live.watching import watch_run
+from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, CommandT, add_json_option, add_verbose_option
@@ -64,7 +65,7 @@ def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool)
 @command.command("run")
 @click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
-@click.option("--agent", metavar="COMMAND", help="The agent to run; the configured or detected one without it.")
+@agent_options(model=False)
 @click.option(
     "--sandbox/--no-sandbox", default=None, help="Run the agent in a sandbox, or directly.  [default: directly]"
 )
@@ -87,6 +88,7 @@ def run_stories_command(
     max_iterations: int,
     model: str,
     agent: str | None,
+    allow: tuple[str, ...],
     sandbox: bool | None,
     skip_review: bool,
     review_cap: int,
@@ -108,7 +110,8 @@ def run_stories_command(
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
     loaded = load_settings(place.project, os.environ, given)
     paths = find_paths(place.project)
-    settings, notice = ensure_agent(override_agent(loaded.settings, agent), paths, os.environ)
+    wanted = apply_agent_options(loaded.settings, agent=agent, model=None, allow=allow)
+    settings, notice = ensure_agent(wanted, paths, os.environ)
     request = StoryRequest(
         place=place,
         agent=add_story_flags(settings.agent, model, find_plugin_folder()),

@@ -4,11 +4,12 @@ import os
 
 import click
 
-from ralph.app.agents.choice import ensure_agent, override_agent
+from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import find_paths
 from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
 from ralph.config.sources import load_settings
 from ralph.faces.cli.live.watching import watch_run
+from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
@@ -19,7 +20,7 @@ from ralph.model.errors import UsageError
 @click.command()
 @click.argument("task_dir")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
-@click.option("--agent", metavar="NAME", help="The agent to run; the configured or detected one without it.")
+@agent_options()
 @click.option("--max-restarts", type=CountParam(0), default=100, show_default=True)
 @click.option(
     "--restart-delay", type=DurationParam(zero=True), default="1", show_default=True, help="Between two runs."
@@ -49,6 +50,8 @@ def command(
     task_dir: str,
     command_line: tuple[str, ...],
     agent: str | None,
+    model: str | None,
+    allow: tuple[str, ...],
     max_restarts: int,
     restart_delay: float,
     wait_timeout: float,
@@ -75,7 +78,7 @@ def command(
     loaded = load_settings(os.getcwd(), os.environ, given)
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
-        settings = override_agent(settings, agent)
+        settings = apply_agent_options(settings, agent=agent, model=model, allow=allow)
         settings, notice = ensure_agent(settings, find_paths(os.getcwd()), os.environ)
     request = SuperviseRequest(
         place=place,
