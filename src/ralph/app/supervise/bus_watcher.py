@@ -57,7 +57,7 @@ class BusWatcher:
         match event.outcome:
             case "completed":
                 self._post("INFO", COMPLETED_REASON)
-                if event.why != COMPLETED_REASON:
+                if not event.why.startswith(COMPLETED_REASON):
                     self._post("WARNING", event.why)
                 self._post("FACT", f"task {self._place.task} completed", self._project_bus)
             case "blocked":

@@ -18,7 +18,8 @@ from ralph.core.step import Rules
 from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
-from ralph.model.supervised import TASK_FILE, AttemptRecord, TaskPaths
+from ralph.model.supervised import DONE_FILE, TASK_FILE, AttemptRecord, TaskPaths
+from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
 
 KIND = "supervise"
@@ -49,8 +50,7 @@ def supervise_task(
 ) -> Stop:
     """Until DONE, the last restart, a wait, a fatal error or an interruption. `paths` are the task's own."""
     place = request.place
-    if not os.path.isfile(place.path(TASK_FILE)) and not os.path.exists(place.path("DONE")):
-        raise UsageError(f"there is no {TASK_FILE} in {place.folder}", "write the task into it")
+    _refuse_missing_task(place)
     needs = read_task_dependencies(place)
     command = _resolve_command(request, variables)
     wiring.refuse_unenforceable_budget(command, request.budget_usd)
@@ -68,6 +68,21 @@ def supervise_task(
     ) as session:
         session.record(request)
         return _run_loop(session, request, command, TaskLog(session, place, bus, needs))
+
+
+def _refuse_missing_task(place: TaskPaths) -> None:
+    """Nobody pays for an agent that has nothing to do; a task that is done already needs no text."""
+    path = place.path(TASK_FILE)
+    if os.path.exists(place.path(DONE_FILE)):
+        return
+    if not os.path.isfile(path):
+        raise UsageError(f"there is no {TASK_FILE} in {place.folder}", "write the task into it")
+    try:
+        blank = not read_regular_file(path, errors="replace").strip()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", "make it readable") from error
+    if blank:
+        raise UsageError(f"{path} is empty", "write the task into it")
 
 
 def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) -> wiring.AgentCommand:

@@ -21,6 +21,7 @@ from ralph.model.loop import (
 
 WAIT_EXIT_CODE = 42  # the exit code that says: do not restart me
 COMPLETED_REASON = "task completed (DONE marker present, no active children)"
+NO_AGENT_REASON = "DONE was there already; no agent was run"
 MAX_RESTARTS_REASON = "max restarts exceeded"
 
 
@@ -51,7 +52,7 @@ class DoneFilePolicy(Struct, frozen=True):
             case Reported(exit_code=code):
                 return DoneFileState(ran=True, waits=code == WAIT_EXIT_CODE), Look()
             case Awaited(left) if state.done:
-                return state, Stop(Outcome.COMPLETED, _describe_completion(left))
+                return state, Stop(Outcome.COMPLETED, _describe_completion(left, ran=tally.iterations > 0))
             case _:
                 return DoneFileState(), Look()
 
@@ -73,7 +74,7 @@ class DoneFilePolicy(Struct, frozen=True):
         return RunAgent(Brief(iteration=0, limit=0))
 
 
-def _describe_completion(left: tuple[str, ...]) -> str:
+def _describe_completion(left: tuple[str, ...], *, ran: bool) -> str:
     if not left:
-        return COMPLETED_REASON
+        return COMPLETED_REASON if ran else f"{COMPLETED_REASON}; {NO_AGENT_REASON}"
     return f"task completed (DONE marker present; still active after the wait: {', '.join(left)})"

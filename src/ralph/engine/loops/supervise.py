@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from ralph.core.supervised.task_prompt import compose_task_prompt
 from ralph.core.text.quantities import format_exact_duration
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
@@ -30,7 +31,6 @@ from ralph.model.ports import Inbox, Watcher
 from ralph.model.supervised import DONE_FILE, TASK_FILE, WAIT_FILE, AttemptRecord, TaskPaths
 from ralph.process.atomic_file import read_regular_file
 
-CONTINUE_PROMPT_PREFIX = "Continue working on the following:\n\n"
 COARSE_CLOCK_SECONDS = 1.0  # how much older than it is a file may look
 
 
@@ -224,8 +224,9 @@ class AgentAttempts:
             text = read_regular_file(path, errors="surrogateescape")
         except OSError as error:
             raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
-        again = CONTINUE_PROMPT_PREFIX if brief.iteration > 1 else ""
-        prompt = f"TASK_FOLDER={self._place.folder}\nRUN_FOLDER={attempt.folder}\n\n{again}{text}"
+        prompt = compose_task_prompt(
+            text, task_folder=self._place.folder, run_folder=attempt.folder, again=brief.iteration > 1
+        )
         _write_file(attempt, "prompt.md", prompt)
         return prompt
 

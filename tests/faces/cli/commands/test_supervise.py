@@ -306,3 +306,31 @@ def test_what_an_agent_posts_carries_its_own_run(workshop: ProjectFixture, task:
     fact = next(m for m in FileMessageBus(task / "TASK-MESSAGE-BUS.md").read() if m.type == "FACT")
     assert (fact.project_id, fact.task_id) == ("proj", "task-1")
     assert fact.run_id == next((task / "runs").iterdir()).name
+
+
+def test_the_prompt_says_how_to_finish_and_how_to_wait(
+    workshop: ProjectFixture, task: Path
+) -> None:  # 003-08
+    workshop.agent(f"touch {task}/DONE")
+    assert workshop.ralph("supervise", str(task), "--agent", "claude").returncode == 0
+    prompt = workshop.prompt(1)
+    assert f"create the file {task.resolve()}/DONE" in prompt
+    assert f"{task.resolve()}/WAIT_WITHOUT_RESTART" in prompt
+    assert "ralph bus post" in prompt
+    assert "exit with code 42" in prompt
+    assert "ralph supervise FOLDER" in prompt
+
+
+def test_a_blank_task_is_refused_before_anything_is_paid(workshop: ProjectFixture, task: Path) -> None:  # issue 12
+    (task / "TASK.md").write_text(" \n\n")
+    done = workshop.ralph("supervise", str(task), "--agent", "claude")
+    assert done.returncode == 2
+    assert "TASK.md is empty" in done.stderr
+    assert workshop.calls == 0
+
+
+def test_a_task_that_was_done_before_says_that_no_agent_was_run(workshop: ProjectFixture, task: Path) -> None:  # 003-04
+    (task / "DONE").write_text("")
+    done = workshop.ralph("supervise", str(task), "--agent", "claude")
+    assert done.returncode == 0
+    assert "DONE was there already; no agent was run" in done.stdout.splitlines()[-1]

@@ -1,0 +1,22 @@
+"""The prompt of a supervised task: its text, and what its agent must know about the loop it runs in."""
+
+CONTINUE_PROMPT_PREFIX = "Continue working on the following:\n\n"
+_LOOP_GUIDE = """
+
+## How this loop works
+
+You run in a loop that starts you again until the task is done.
+- When everything is done, create the file {done}. Only that ends the loop; your exit code does not.
+- Tell others what they should know: `ralph bus post --type PROGRESS "…"` (or FACT, DECISION, QUESTION, ERROR).
+- When only a person or an event can help, create {wait} with the reason in it, or exit with code 42: you are not
+  started again until somebody starts the loop again.
+- To hand a part to another agent, write its task into a folder of its own and start it in the background:
+  `ralph supervise FOLDER &`. The loop waits for it before it ends.
+"""
+
+
+def compose_task_prompt(text: str, *, task_folder: str, run_folder: str, again: bool) -> str:
+    """As conductor-loop's own agents get it: where the task lies, the task, how to finish."""
+    guide = _LOOP_GUIDE.format(done=f"{task_folder}/DONE", wait=f"{task_folder}/WAIT_WITHOUT_RESTART")
+    lead = CONTINUE_PROMPT_PREFIX if again else ""
+    return f"TASK_FOLDER={task_folder}\nRUN_FOLDER={run_folder}\n\n{lead}{text.rstrip()}{guide}"
