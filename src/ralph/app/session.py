@@ -21,11 +21,12 @@ from ralph.engine import kernel
 from ralph.engine.agent_run import AgentRunner
 from ralph.engine.clock import Clock
 from ralph.engine.event_log import EventLog
+from ralph.engine.gate_run import GateRunner
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
 from ralph.model.errors import Busy, MachineError
 from ralph.model.loop import Decision, Fact, LoopState, Stop
-from ralph.model.ports import Inbox, Processes, TreeKeeper, Watcher
+from ralph.model.ports import Gate, Inbox, Processes, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
@@ -109,6 +110,11 @@ class Session(Struct, frozen=True, kw_only=True):
             own=self.run_variables,
             processes=self.processes,
             keep=keep,
+        )
+
+    def prepare_gates(self, gates: Mapping[str, Gate], folder: str) -> GateRunner:
+        return GateRunner(
+            gates, folder=folder, environment=self.gate_environment, inbox=self.inbox, watchers=self.watchers
         )
 
     def keep_snapshots(self, wanted: bool, tree: Paths) -> Snapshots | None:

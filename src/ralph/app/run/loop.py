@@ -139,26 +139,26 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
     """All that `ralph run` may touch."""
     settings, paths = request.settings, session.paths
     keep = session.keep_snapshots(settings.snapshots, paths)
+    gates = build_gates(
+        settings.guardrails,
+        session.processes,
+        folder=paths.folder,
+        run_dir=session.run_dir,
+        output_limit=settings.output_truncate_chars,
+    )
     config = RunConfig(
         folder=paths.folder,
         dot_ralph=paths.dot_ralph,
         run_dir=session.run_dir,
-        gate_environment=session.gate_environment,
         signals=settings.until,
         count_iterations=settings.include_iteration_count_in_prompt,
         mode=wiring.choose_output_mode(settings),
     )
     return RunEffects(
         config,
-        session.prepare_agent(command, settings.agent, folder=paths.folder, keep=keep),
-        prompt=lambda: read_prompt(request),
-        gates=build_gates(
-            settings.guardrails,
-            session.processes,
-            folder=paths.folder,
-            run_dir=session.run_dir,
-            output_limit=settings.output_truncate_chars,
-        ),
+        read_prompt=lambda: read_prompt(request),
+        runner=session.prepare_agent(command, settings.agent, folder=paths.folder, keep=keep),
+        gates=session.prepare_gates(gates, paths.folder),
         inbox=session.inbox,
         watchers=session.watchers,
         scm=_build_scm(session, settings),

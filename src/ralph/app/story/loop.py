@@ -97,17 +97,15 @@ def _build_effects(
     """All that `ralph story run` may touch."""
     place = request.place
     keep = session.keep_snapshots(request.snapshots, session.paths)
-    gate_environment = session.gate_environment
-    repository = GitReader(git, place.project, environment.without_git_vars(gate_environment), session.processes)
+    gates = build_gates(commands, session.processes, folder=place.project, run_dir=session.run_dir)
+    git_environment = environment.without_git_vars(session.gate_environment)
     return StoryEffects(
         place,
         session.run_dir,
-        caller=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
+        runner=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
+        gates=session.prepare_gates(gates, place.project),
         marker=marker,
-        repository=repository,
-        gates=build_gates(commands, session.processes, folder=place.project, run_dir=session.run_dir),
-        gate_environment=gate_environment,
-        inbox=session.inbox,
+        repository=GitReader(git, place.project, git_environment, session.processes),
         watchers=session.watchers,
     )
 

@@ -1,30 +1,27 @@
-"""The world of `ralph run`: carries out a decision through ports and returns what happened."""
+"""The effects of `ralph run`: carries out a decision through ports and returns what happened."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.prompt import compose_prompt
-from ralph.core.text.secrets import redact
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
-from ralph.engine.emit import emit, emit_debug
+from ralph.engine.emit import emit_debug
+from ralph.engine.gate_run import GateRunner
 from ralph.engine.scm import AgentReply, ScmRunner
-from ralph.model.events import Debugged, GateEnded, GateStarted, Warned
 from ralph.model.loop import (
     Brief,
     Check,
-    Checked,
     Decision,
     Fact,
-    GateResult,
     Interrupted,
     RunAgent,
     Save,
     Saved,
 )
-from ralph.model.ports import Evidence, Gate, Inbox, OutputMode, Watcher
+from ralph.model.ports import Inbox, OutputMode, Watcher
 
 
 class RunConfig(Struct, frozen=True, kw_only=True):
@@ -33,7 +30,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     folder: str  # where agents and gates work
     dot_ralph: str  # `.ralph`: prompts and guardrail logs
     run_dir: str  # the run's own folder: raw output and events
-    gate_environment: Mapping[str, str]
     signals: tuple[str, ...]
     count_iterations: bool
     mode: OutputMode
@@ -44,23 +40,23 @@ class RunEffects:
 
     def __init__(
         self,
-        around: RunConfig,
-        caller: AgentRunner,
+        config: RunConfig,
         *,
-        prompt: Callable[[], str],
-        gates: Mapping[str, Gate],
+        read_prompt: Callable[[], str],
+        runner: AgentRunner,
+        gates: GateRunner,
         inbox: Inbox,
         watchers: Sequence[Watcher],
         scm: ScmRunner | None = None,
     ) -> None:
-        self._config = around
-        self._runner = caller
-        self._read_prompt = prompt
+        self._config = config
+        self._read_prompt = read_prompt
+        self._runner = runner
         self._gates = gates
         self._inbox = inbox
         self._watchers = watchers
         self._scm = scm
-        self._calls = count_calls(around.run_dir)
+        self._calls = count_calls(config.run_dir)
         self._iteration = 0
 
     def perform(self, decision: Decision) -> Fact | None:
@@ -68,16 +64,12 @@ class RunEffects:
             case RunAgent(brief):
                 return self._run_agent(brief)
             case Check(gates, iteration):
-                return self._check_gates(gates, iteration)
+                return self._gates.check(gates, iteration)
             case Save(budget_usd=budget):
-                saved = self._scm.save(lambda question: self._ask_agent(question, budget)) if self._scm else Saved()
-                return (
-                    Interrupted(self._inbox.poll_interruption()) if self._inbox.poll_stop_grace() is not None else saved
-                )
+                return self._save(budget)
             case _:
                 return None
 
-    # -- the agent ------------------------------------------------------------------------------
     def _run_agent(self, brief: Brief) -> Fact:
         self._iteration = brief.iteration
 
@@ -91,6 +83,10 @@ class RunEffects:
             return reported
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
         return replace(reported, present=self._find_completion_files())
+
+    def _save(self, budget: float | None) -> Fact:
+        saved = self._scm.save(lambda question: self._ask_agent(question, budget)) if self._scm else Saved()
+        return Interrupted(self._inbox.poll_interruption()) if self._inbox.poll_stop_grace() is not None else saved
 
     def _ask_agent(self, question: str, budget: float | None) -> AgentReply:
         """A call outside the loop's count, not outside its budget: text mode tells no cost, so it is only used
@@ -118,42 +114,5 @@ class RunEffects:
         names = (signal[5:] for signal in self._config.signals if signal.startswith("file:"))
         return tuple(name for name in names if os.path.isfile(os.path.join(self._config.folder, name)))
 
-    def _check_gates(self, names: tuple[str, ...], iteration: int) -> Fact:
-        evidence = Evidence(iteration, self._config.folder, self._config.gate_environment)
-        return run_gates([self._gates[name] for name in names], evidence, self._inbox, self._watchers)
-
     def _emit_debug(self, *texts: str) -> None:
         emit_debug(self._watchers, self._iteration, *texts)
-
-
-def run_gates(gates: Sequence[Gate], evidence: Evidence, inbox: Inbox, watchers: Sequence[Watcher]) -> Fact:
-    """All gates in order; an interruption starts no other, and one that must not wait judges none."""
-    results: list[GateResult] = []
-    number = evidence.iteration
-    for gate in gates:
-        title = redact(gate.title)
-        emit(watchers, number, GateStarted(title, len(gates)), Debugged(f"Running guardrail: {title}"))
-        result = gate.check(evidence)
-        if inbox.poll_stop_grace() is not None:
-            return Interrupted(inbox.poll_interruption())
-        action = "" if result.feedback is None else result.feedback.action
-        emit(
-            watchers,
-            number,
-            GateEnded(
-                gate=title,
-                passed=result.passed,
-                exit_code=result.exit_code,
-                seconds=result.seconds,
-                action=action,
-                log=result.log,
-                detail=result.reason,
-            ),
-            Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
-        )
-        if result.trouble:
-            emit(watchers, number, Warned(result.trouble))
-        results.append(result)
-        if len(results) < len(gates) and (by := inbox.poll_interruption()):
-            return Interrupted(by)
-    return Checked(tuple(results))

@@ -1,4 +1,4 @@
-"""The world of `ralph story run`: the story list, the repository, an agent and the commands that verify."""
+"""The effects of `ralph story run`: the story list, the repository, an agent and the commands that verify."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ralph.core.stories.story_prompt import render_story_prompt
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit_debug
-from ralph.engine.loops.run import run_gates
+from ralph.engine.gate_run import GateRunner
 from ralph.engine.marker import MarkerFile
 from ralph.engine.protected_files import ProtectedFiles
 from ralph.model.command import Command
@@ -22,7 +22,7 @@ from ralph.model.loop import (
     Survey,
     Surveyed,
 )
-from ralph.model.ports import Evidence, Gate, Inbox, Processes, Watcher
+from ralph.model.ports import Processes, Watcher
 from ralph.model.story import MARKER_NAME, StoryPaths
 from ralph.process.atomic_file import read_regular_file, write_atomic
 from ralph.process.output import Excerpt
@@ -64,20 +64,18 @@ class StoryEffects:
     def __init__(
         self,
         place: StoryPaths,
-        records: str,
+        run_dir: str,
         *,
-        caller: AgentRunner,
+        runner: AgentRunner,
+        gates: GateRunner,
         marker: MarkerFile,
         repository: GitReader,
-        gates: Mapping[str, Gate],
-        gate_environment: Mapping[str, str],
-        inbox: Inbox,
         watchers: Sequence[Watcher],
     ) -> None:
-        self._place, self._run_dir = place, records
-        self._runner, self._marker, self._repository = caller, marker, repository
-        self._gates, self._gate_environment = gates, gate_environment
-        self._inbox, self._watchers = inbox, watchers
+        self._place, self._run_dir = place, run_dir
+        self._runner, self._gates = runner, gates
+        self._marker, self._repository = marker, repository
+        self._watchers = watchers
         self._files = ProtectedFiles(place.folder)
         self._calls = 0
 
@@ -90,9 +88,7 @@ class StoryEffects:
             case Restore(text, files=files):
                 return self._restore(text, files)
             case Check(gates, iteration):
-                chosen = [self._gates[name] for name in gates]
-                evidence = Evidence(iteration, self._place.project, self._gate_environment)
-                return run_gates(chosen, evidence, self._inbox, self._watchers)
+                return self._gates.check(gates, iteration)
             case _:
                 return None
 

@@ -1,0 +1,64 @@
+"""Runs gates in order: each is told when it starts and how it ended, an interruption starts no other."""
+
+from collections.abc import Mapping, Sequence
+
+from ralph.core.text.secrets import redact
+from ralph.engine.emit import emit
+from ralph.model.events import Debugged, GateEnded, GateStarted, Warned
+from ralph.model.loop import Checked, GateResult, Interrupted
+from ralph.model.ports import Evidence, Gate, Inbox, Watcher
+
+
+class GateRunner:
+    """Knows the gates of a run by name, and where they work."""
+
+    def __init__(
+        self,
+        gates: Mapping[str, Gate],
+        *,
+        folder: str,
+        environment: Mapping[str, str],
+        inbox: Inbox,
+        watchers: Sequence[Watcher],
+    ) -> None:
+        self._gates = gates
+        self._folder, self._environment = folder, environment
+        self._inbox, self._watchers = inbox, watchers
+
+    def check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
+        """All of these; a stop that must not wait judges none."""
+        evidence = Evidence(iteration, self._folder, self._environment)
+        results: list[GateResult] = []
+        for name in names:
+            result = self._check_gate(self._gates[name], evidence, len(names))
+            if result is None:
+                return Interrupted(self._inbox.poll_interruption())
+            results.append(result)
+            if len(results) < len(names) and (by := self._inbox.poll_interruption()):
+                return Interrupted(by)
+        return Checked(tuple(results))
+
+    def _check_gate(self, gate: Gate, evidence: Evidence, count: int) -> GateResult | None:
+        """None: it was cut short, so nobody knows."""
+        title, number = redact(gate.title), evidence.iteration
+        emit(self._watchers, number, GateStarted(title, count), Debugged(f"Running guardrail: {title}"))
+        result = gate.check(evidence)
+        if self._inbox.poll_stop_grace() is not None:
+            return None
+        emit(
+            self._watchers,
+            number,
+            GateEnded(
+                gate=title,
+                passed=result.passed,
+                exit_code=result.exit_code,
+                seconds=result.seconds,
+                action="" if result.feedback is None else result.feedback.action,
+                log=result.log,
+                detail=result.reason,
+            ),
+            Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
+        )
+        if result.trouble:
+            emit(self._watchers, number, Warned(result.trouble))
+        return result
