@@ -1,0 +1,175 @@
+"""One call of an agent: what it is started with, what is kept of it, what it comes to."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph.engine.agent_run import LINGERED_WARNING, AgentRequest, CallFiles, count_calls
+from ralph.model.command import Command, CommandExit
+from ralph.model.errors import ConfigError, MachineError, RalphError
+from ralph.model.events import Finished, Warned
+from ralph.model.loop import Interrupted, Reported
+from support.scripted_processes import (
+    AnsweringAgent,
+    AskedAgent,
+    Listener,
+    Ran,
+    ScriptedProcesses,
+    make_runner,
+    say,
+    stopped,
+)
+
+
+class Keeper:
+    """Keeps a tree, or says what it could not."""
+
+    def __init__(self, trouble: str = "") -> None:
+        self.saved: list[str] = []
+        self._trouble = trouble
+
+    def save_initial_tree(self) -> str:
+        self.saved.append("initial")
+        return self._trouble
+
+    def save_tree_after(self, iteration: int) -> str:
+        self.saved.append(f"after {iteration}")
+        return ""
+
+
+def make_request(folder: Path, *, prompt: str = "Fix it", budget_usd: float | None = None) -> AgentRequest:
+    return AgentRequest(
+        prompt=prompt,
+        mode="stream",
+        files=CallFiles.numbered(str(folder), 3),
+        iteration=2,
+        budget_usd=budget_usd,
+        environment={"RALPH_ITERATION": "2"},
+    )
+
+
+def test_the_files_of_a_call_are_known_by_its_number() -> None:
+    assert CallFiles.numbered("/run", 7, "/dot") == CallFiles(
+        stdout="/run/agent_007.log",
+        stderr="/run/agent_007.stderr.log",
+        prompt="/dot/prompt_007.txt",
+        answer="/run/answer_007.txt",
+    )
+    assert CallFiles.numbered("/run", 7).prompt == "/run/prompt_007.txt"
+
+
+def test_the_files_of_a_call_may_have_names_of_their_own() -> None:
+    assert CallFiles.in_dir("/run", stdout="o", stderr="e", prompt="p", answer="a") == CallFiles(
+        stdout="/run/o", stderr="/run/e", prompt="/run/p", answer="/run/a"
+    )
+
+
+def test_calls_are_counted_by_the_last_of_their_logs(tmp_path: Path) -> None:
+    for name in ("agent_002.log", "agent_011.stderr.log", "agent_x.log", "answer_020.txt"):
+        (tmp_path / name).touch()
+    assert count_calls(str(tmp_path)) == 11
+    assert count_calls(str(tmp_path / "nowhere")) == 0
+
+
+def test_an_agent_is_started_where_it_works_with_all_it_is_to_know(tmp_path: Path) -> None:
+    agent, processes = AskedAgent(), ScriptedProcesses(say("done"))
+    runner = make_runner(agent, processes, tmp_path, environment={"PATH": "/bin", "RALPH_ITERATION": "old"})
+    runner.call(lambda: make_request(tmp_path, budget_usd=0.25), ())
+    assert agent.asked == [("Fix it", "stream", 0.25)]
+    assert processes.commands == [
+        Command(
+            argv=("agent", f"{tmp_path}/prompt_003.txt"),
+            environment={"FROM": "its adapter", "PATH": "/bin", "RALPH_ITERATION": "2"},
+            cwd=str(tmp_path),
+            timeout=60.0,
+            idle_timeout=7.0,
+            linger=600.0,
+        )
+    ]
+    assert (tmp_path / "prompt_003.txt").read_text() == "Fix it"
+
+
+def test_what_it_prints_is_kept_and_told(tmp_path: Path, listener: Listener) -> None:
+    ran = Ran(stdout=say("done", 0.5).stdout, stderr=b"careful\n", exited=CommandExit(code=0, seconds=2.5))
+    reported = make_runner(AskedAgent(), ScriptedProcesses(ran), tmp_path).call(
+        lambda: make_request(tmp_path), [listener]
+    )
+    assert isinstance(reported, Reported)
+    assert (reported.outcome, reported.text, reported.cost_usd, reported.seconds) == ("finished", "done", 0.5, 2.5)
+    assert (tmp_path / "agent_003.log").read_bytes() == ran.stdout
+    assert (tmp_path / "agent_003.stderr.log").read_text() == "careful\n"
+    assert [iteration for iteration, _ in listener.of(Finished)] == [2]
+
+
+def test_who_says_nothing_on_stderr_leaves_no_log_of_it(tmp_path: Path) -> None:
+    make_runner(AskedAgent(), ScriptedProcesses(say("done")), tmp_path).call(lambda: make_request(tmp_path), ())
+    assert not (tmp_path / "agent_003.stderr.log").exists()
+
+
+def test_what_an_agent_wrote_as_its_answer_is_its_text(tmp_path: Path) -> None:
+    answer = tmp_path / "answer_003.txt"
+    ran = Ran(stdout=say("on stdout").stdout, act=lambda: answer.write_text("in the file"))
+    reported = make_runner(AnsweringAgent(), ScriptedProcesses(ran), tmp_path).call(lambda: make_request(tmp_path), ())
+    assert isinstance(reported, Reported)
+    assert reported.text == "in the file"
+    assert not answer.exists()
+
+
+def test_who_stopped_it_is_known(tmp_path: Path) -> None:
+    keeper = Keeper()
+    runner = make_runner(AskedAgent(), ScriptedProcesses(stopped("received SIGTERM")), tmp_path, keep=keeper)
+    assert runner.call(lambda: make_request(tmp_path), ()) == Interrupted("received SIGTERM")
+    assert keeper.saved == ["initial"]
+
+
+@pytest.mark.parametrize(
+    ("error", "lasting"),
+    [(ConfigError("too long", "Use a file."), True), (MachineError("no space", "Make room."), False)],
+)
+def test_an_agent_that_cannot_be_asked_is_unusable(error: RalphError, lasting: bool, tmp_path: Path) -> None:
+    processes = ScriptedProcesses()
+    reported = make_runner(AskedAgent(error), processes, tmp_path).call(lambda: make_request(tmp_path), ())
+    assert reported == Reported(outcome="unusable", detail=f"{error.message}. {error.hint}", lasting=lasting)
+    assert processes.commands == []
+
+
+def test_a_request_that_cannot_be_built_makes_it_unusable_too(tmp_path: Path) -> None:
+    def build() -> AgentRequest:
+        raise RalphError("cannot read TASK.md: No such file")
+
+    reported = make_runner(AskedAgent(), ScriptedProcesses(), tmp_path).call(build, ())
+    assert reported == Reported(outcome="unusable", detail="cannot read TASK.md: No such file.")
+
+
+def test_run_leaves_such_an_error_to_its_caller(tmp_path: Path) -> None:
+    runner = make_runner(AskedAgent(ConfigError("too long")), ScriptedProcesses(), tmp_path)
+    with pytest.raises(ConfigError, match="too long"):
+        runner.run(make_request(tmp_path), ())
+
+
+def test_nothing_is_started_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    reported = make_runner(AskedAgent(), ScriptedProcesses(), gone).call(lambda: make_request(tmp_path), ())
+    assert isinstance(reported, Reported)
+    assert (reported.outcome, str(gone) in reported.detail) == ("unusable", True)
+
+
+def test_the_tree_is_kept_before_an_agent_and_after_one_that_may_have_changed_it(
+    tmp_path: Path, listener: Listener
+) -> None:
+    keeper = Keeper("a file that cannot be read")
+    silent = Ran(exited=CommandExit(code=1, seconds=1.0))  # it crashed: who knows what it did
+    runner = make_runner(AskedAgent(), ScriptedProcesses(say("only words"), silent), tmp_path, keep=keeper)
+    runner.call(lambda: make_request(tmp_path), [listener])
+    assert keeper.saved == ["initial"]
+    runner.call(lambda: make_request(tmp_path), [listener])
+    assert keeper.saved == ["initial", "initial", "after 2"]
+    assert (2, Warned("not kept of the work tree: a file that cannot be read")) in listener.told
+
+
+def test_one_that_did_not_end_after_its_last_word_is_told_with_the_silence_it_was_given(
+    tmp_path: Path, listener: Listener
+) -> None:
+    ran = Ran(stdout=say("done").stdout, exited=CommandExit(code=-15, seconds=9.0, ending="lingered"))
+    make_runner(AskedAgent(), ScriptedProcesses(ran), tmp_path).call(lambda: make_request(tmp_path), [listener])
+    assert listener.of(Warned) == [(2, Warned(f"{LINGERED_WARNING}: stopped after 7s of silence"))]
