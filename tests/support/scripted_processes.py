@@ -26,7 +26,10 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 def say(text: str, cost_usd: float | None = None, exit_code: int = 0) -> Ran:
     """An agent that answers and ends."""
-    closing = {"type": "result", "subtype": "success", "is_error": False, "result": text, "total_cost_usd": cost_usd}
+    usage = {"input_tokens": 30, "output_tokens": 4}
+    closing = {"type": "result", "subtype": "success", "is_error": False, "result": text, "usage": usage}
+    if cost_usd is not None:
+        closing["total_cost_usd"] = cost_usd
     return Ran(stdout=json.dumps(closing).encode() + b"\n", exited=CommandExit(code=exit_code, seconds=1.5))
 
 

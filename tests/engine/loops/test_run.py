@@ -10,7 +10,7 @@ from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, ScmRunner
 from ralph.model.command import CommandExit
 from ralph.model.errors import UsageError
-from ralph.model.events import Debugged
+from ralph.model.events import NO_USAGE, Debugged, Usage
 from ralph.model.loop import (
     Brief,
     Check,
@@ -131,8 +131,8 @@ def test_what_the_agent_said_is_the_fact_and_verbose_hears_about_it(place: Workp
     assert isinstance(reported, Reported)
     assert (reported.outcome, reported.text, reported.cost_usd) == ("finished", "<response>DONE</response>", 0.5)
     told = place.listener.of(Debugged)
-    assert (2, Debugged("Iteration 2/5 starting")) in told
-    assert (2, Debugged("Agent finished after 1.5s, exit code 0")) in told
+    assert told[:2] == [(2, Debugged("Iteration 2/5 starting")), (2, Debugged("Prompt: Fix it"))]
+    assert told[-1] == (2, Debugged("Agent finished after 1.5s, exit code 0"))
 
 
 def test_completion_files_that_are_there_come_with_the_fact(place: Workplace) -> None:
@@ -196,7 +196,8 @@ def test_the_agent_is_asked_for_a_commit_message_within_the_budget(
     before = len(place.listener.told)
     saved = effects.perform(Save(iteration=2, budget_usd=budget))
     assert place.agent.asked[1] == (COMMIT_MESSAGE_PROMPT, mode, budget)
-    assert saved == Saved(done=("commit",), message="Mend the parser", cost_usd=0.01 if budget else None)
+    spent = Usage(input_tokens=30, output_tokens=4) if budget else NO_USAGE  # plain text tells neither
+    assert saved == Saved(done=("commit",), message="Mend the parser", cost_usd=0.01 if budget else None, usage=spent)
     assert place.processes.commands[2].argv[1:] == ("commit", "-am", "Mend the parser")
     assert place.processes.commands[1].environment["RALPH_ITERATION"] == "2"
     assert (place.run_dir / "agent_002.log").exists()

@@ -13,7 +13,16 @@ from ralph.model.events import Noted, Warned
 from ralph.model.loop import Await, Awaited, Brief, Check, Interrupted, Look, Looked, Reported, RunAgent, Wait
 from ralph.model.supervised import AttemptRecord, TaskPaths
 from support.quiet_inbox import QuietInbox
-from support.scripted_processes import AskedAgent, Listener, Ran, ScriptedProcesses, make_runner, say, stopped
+from support.scripted_processes import (
+    AnsweringAgent,
+    AskedAgent,
+    Listener,
+    Ran,
+    ScriptedProcesses,
+    make_runner,
+    say,
+    stopped,
+)
 
 POLL_SECONDS = 0.03
 FIRST = RunAgent(Brief(iteration=1, limit=3, budget_usd=0.25))
@@ -154,6 +163,7 @@ def test_an_attempt_is_on_record_before_its_agent_starts(task: Task) -> None:
 
 
 def test_its_words_are_kept_in_its_folder(task: Task) -> None:
+    task.agent = AnsweringAgent()  # one that reads its prompt on stdin
     task.make_effects(Ran(stdout=say("All done.").stdout, stderr=b"careful\n")).perform(FIRST)
     folder = Path(task.around.records[0].folder)
     assert (folder / "prompt.md").read_text() == task.agent.asked[0][0]
