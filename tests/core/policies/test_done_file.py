@@ -1,6 +1,6 @@
 """The order of the restart loop, step by step."""
 
-from ralph.core.policies.done_file import COMPLETED_REASON, DoneFilePolicy, DoneFileState
+from ralph.core.policies.done_file import COMPLETED_REASON, NO_AGENT_REASON, DoneFilePolicy, DoneFileState
 from ralph.core.step import Rules, step
 from ralph.model.loop import (
     Await,
@@ -43,7 +43,9 @@ def kinds(decisions: list[Decision]) -> list[type]:
 
 
 def test_done_before_the_first_run_runs_nothing() -> None:  # 003-02, 003-04
-    assert decided(DONE, Awaited()) == [Look(), Await("children", 30.0), Stop(Outcome.COMPLETED, COMPLETED_REASON)]
+    *before, last = decided(DONE, Awaited())
+    assert before == [Look(), Await("children", 30.0)]
+    assert last == Stop(Outcome.COMPLETED, f"{COMPLETED_REASON}; {NO_AGENT_REASON}")
 
 
 def test_the_order_is_done_run_done_delay_and_again() -> None:  # 003-02, 003-03

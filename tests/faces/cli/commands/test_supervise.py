@@ -122,8 +122,8 @@ def test_the_prompt_is_the_task_and_names_its_folder(workshop: ProjectFixture, t
     supervise(workshop, task, COUNT + "cat > $TASK_FOLDER/prompt.$n; [ $n -lt 2 ] || touch $TASK_FOLDER/DONE")
     first, second = (task / "prompt.1").read_text(), (task / "prompt.2").read_text()
     assert first.startswith(f"TASK_FOLDER={task.resolve()}\n")
-    assert first.endswith("\n\nDo the thing.\n")
-    assert second.endswith("\n\nContinue working on the following:\n\nDo the thing.\n")
+    assert "\n\nDo the thing.\n\n## How this loop works\n" in first
+    assert "\n\nContinue working on the following:\n\nDo the thing.\n\n## How this loop works\n" in second
 
 
 def test_every_run_has_its_folder(workshop: ProjectFixture, task: Path) -> None:
@@ -308,9 +308,7 @@ def test_what_an_agent_posts_carries_its_own_run(workshop: ProjectFixture, task:
     assert fact.run_id == next((task / "runs").iterdir()).name
 
 
-def test_the_prompt_says_how_to_finish_and_how_to_wait(
-    workshop: ProjectFixture, task: Path
-) -> None:  # 003-08
+def test_the_prompt_says_how_to_finish_and_how_to_wait(workshop: ProjectFixture, task: Path) -> None:  # 003-08
     workshop.agent(f"touch {task}/DONE")
     assert workshop.ralph("supervise", str(task), "--agent", "claude").returncode == 0
     prompt = workshop.prompt(1)
