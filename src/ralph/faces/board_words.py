@@ -23,7 +23,7 @@ MAX_PLACE_CELLS = 60
 
 
 class CardState(Struct, frozen=True, kw_only=True):
-    """How a task stands, in a few words."""
+    """A card's state for a face: the tone picks its colour, the text is shown beside its id."""
 
     tone: CardTone
     text: str
@@ -32,7 +32,8 @@ class CardState(Struct, frozen=True, kw_only=True):
 
 
 def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> CardState:
-    """🔄 Coder (3/15), after TASK-001, blocked …"""
+    """The card's status in words, such as "🔄 Coder (3/15)", "after TASK-001" or "blocked", with the reason where
+    there is one."""
     why = one_line(view.reasons.get(card.id, ""), MAX_REASON_CELLS, glyphs.ellipsis)
     match card.status:
         case "in_progress" if card.id in view.orphaned:
@@ -56,7 +57,7 @@ def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> Ca
 
 
 def format_stage_progress(card: TaskCard) -> str:
-    """Coder (3/15)"""
+    """Stage and iteration: "Coder (3/15)"."""
     return f"{LANE_TITLES[card.stage or 'coder']} ({card.iteration}/{card.max_iterations or '?'})"
 
 
@@ -73,7 +74,8 @@ def render_slot_lines(slot: "WorkerSlot", now: float) -> list[str]:
 
 
 def format_headline_parts(view: "BoardView", now: float) -> list[str]:
-    """Where, what runs, how much is done, what it cost, how long."""
+    """Always the place, what runs and how much is done, in this order; then cost, time, blocked and cancelled as
+    far as known."""
     running = len(view.running_slots)
     blocked, cancelled = view.count_status("blocked"), view.count_status("cancelled")
     return [
@@ -93,7 +95,7 @@ def format_cancelled_loop(loop: "ActiveTask") -> str:
 
 
 def format_cancelled_run(run: "RunRecord") -> str:
-    """The same of a run without a task."""
+    """Cancelled run 20261115-… at iteration 3/10: of a run that has no task."""
     return f"Cancelled run {run.id} at iteration {run.iteration}/{run.limit}"
 
 

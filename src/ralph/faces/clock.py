@@ -14,5 +14,5 @@ def format_local_time(form: str, at: float) -> str:
 
 
 def format_end_time(at: float, seconds: float) -> str:
-    """The hour so many seconds from then; with the day, where that is not soon."""
+    """The time of day so many seconds after `at`; with the date where that is a day or more away."""
     return format_local_time("%H:%M" if seconds < SECONDS_PER_DAY else "%Y-%m-%d %H:%M", at + seconds)

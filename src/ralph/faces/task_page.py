@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def task_to_dict(entry: Entry) -> dict[str, object]:
-    """A task for programs, with the seeds' names."""
+    """One task as a dict for JSON; its keys are those of the specifications."""
     task = entry.task
     spec = task.completion_spec
     return {
@@ -117,7 +117,7 @@ def _render_config(config: Mapping[str, object]) -> list[str]:
 
 
 def _render_history(metadata: Mapping[str, object]) -> list[str]:
-    """What happened to it, as far as its metadata tells."""
+    """Failures, changes sent back, and why it is blocked or cancelled, as far as its metadata holds them."""
     lines: list[str] = []
     if isinstance(failure := metadata.get(FAILURE_KEY), dict):
         used = f"{failure.get('stage')}, {pluralize(failure.get('iterations_used', 0), 'iteration')}"
@@ -136,9 +136,9 @@ def _render_history(metadata: Mapping[str, object]) -> list[str]:
 def _render_attempt(attempt: VerificationAttempt) -> list[str]:
     mark = "✓" if attempt.verified else "✗" if attempt.promise_found else "·"
     who = f"{attempt.agent} {attempt.iteration or 'by hand'}"
-    told = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
+    line = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
     digest = f"  (output {attempt.digest[:12]})" if attempt.digest else ""
-    return [told + digest, *(f"      {note}" for note in attempt.notes)]
+    return [line + digest, *(f"      {note}" for note in attempt.notes)]
 
 
 def _format_iteration(record: Mapping[str, object]) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app import paths as places
 from ralph.app.board.tasks import open_board
+from ralph.app.paths import Paths, find_paths
 from ralph.faces.cli import main
 from ralph.faces.cli.pages.active_loops import format_age, render_loops_text
 from ralph.faces.cli.specflow import SPECFLOW_COMMANDS, render_usage, translate_command
@@ -44,10 +44,10 @@ tasks.apply([Cancelled("TASK-001", "ralph-cancel")], "run-1:end", "run-1")
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> places.Paths:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     """A folder with two tasks."""
     monkeypatch.chdir(tmp_path)
-    found = places.find_paths(str(tmp_path))
+    found = find_paths(str(tmp_path))
     with open_board(found) as tasks:
         tasks.add_new(
             [Task("TASK-001", "auth", "One"), Task("TASK-002", "auth", "Two")], [Spec(id="auth", title="Auth")]
@@ -56,18 +56,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> places.Paths:
 
 
 @pytest.fixture
-def loop(here: places.Paths) -> Iterator[subprocess.Popen[str]]:
+def loop(here: Paths) -> Iterator[subprocess.Popen[str]]:
     """A process that works on TASK-001 and listens."""
     yield from running(here, "listening")
 
 
 @pytest.fixture
-def deaf(here: places.Paths) -> Iterator[subprocess.Popen[str]]:
+def deaf(here: Paths) -> Iterator[subprocess.Popen[str]]:
     """One that does not."""
     yield from running(here, "deaf")
 
 
-def running(here: places.Paths, manner: str) -> Iterator[subprocess.Popen[str]]:
+def running(here: Paths, manner: str) -> Iterator[subprocess.Popen[str]]:
     child = subprocess.Popen([sys.executable, "-c", LOOP, here.database, manner], stdout=subprocess.PIPE, text=True)
     assert child.stdout
     assert child.stdout.readline() == "ready\n"
@@ -84,7 +84,7 @@ def specflow(*words: str) -> int:
 
 
 def test_status_is_told_in_the_seeds_words(  # 000-17, 002-25
-    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
+    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: Paths
 ) -> None:
     me = identify_self()
     keeper = RunOwner(pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=0, guardian_ticks=0)
@@ -129,7 +129,7 @@ def test_without_loops_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:  
 
 
 def test_cancel_stops_the_loop_in_time_and_tells_where_it_was(  # 000-18
-    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
+    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: Paths
 ) -> None:
     began = time.monotonic()
     assert specflow("ralph-cancel", "TASK-001") == 0
@@ -152,7 +152,7 @@ def test_a_loop_that_does_not_answer_is_told_after_two_seconds(  # 000-18
 
 
 def test_what_a_dead_run_left_is_no_active_loop_and_is_cancelled_at_once(  # §3-10
-    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: places.Paths
+    loop: subprocess.Popen[str], capsys: pytest.CaptureFixture[str], here: Paths
 ) -> None:
     loop.kill()
     loop.wait()
@@ -177,7 +177,7 @@ def test_only_a_running_loop_is_cancelled(id_: str, told: str, capsys: pytest.Ca
     assert told in capsys.readouterr().err
 
 
-def test_a_task_that_was_just_claimed_has_a_line_too(capsys: pytest.CaptureFixture[str], here: places.Paths) -> None:
+def test_a_task_that_was_just_claimed_has_a_line_too(capsys: pytest.CaptureFixture[str], here: Paths) -> None:
     with open_board(here) as tasks:
         tasks.claim("nobody", stage=lambda task: "qa")
         tasks.apply([StagePassed("TASK-001", "qa")], "k")

@@ -12,7 +12,6 @@ import pytest
 from textual import _wait
 from textual.pilot import Pilot
 
-from ralph.app.board import watch as board
 from ralph.app.board.watch import BoardReader
 from ralph.config.schema import Settings
 from ralph.core.text.plain import count_cells
@@ -49,7 +48,7 @@ WIDE, NARROW = (150, 36), (80, 24)
 
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoardFixture]:
-    monkeypatch.setattr(board, "READ_PAUSE_FACTOR", 0)
+    monkeypatch.setattr("ralph.app.board.watch.READ_PAUSE_FACTOR", 0)
     monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", 0.004)  # how long a pilot sees that nothing happens, at each key
     room = BoardFixture(tmp_path)
     yield room

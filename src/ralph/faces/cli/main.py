@@ -137,7 +137,7 @@ def main(arguments: Sequence[str], guardian: "GuardianHandle | None" = None) -> 
 
 
 def print_error(error: RalphError, as_json: bool, code: str = "") -> None:
-    """On stderr, as far as that takes it: what, which, and what to do next."""
+    """On stderr: the message and the hint, secrets hidden. A closed stderr is no error."""
     from ralph.core.text.secrets import redact
 
     message, hint = redact(error.message), redact(error.hint)
@@ -177,7 +177,7 @@ def _wrap_bug(error: Exception) -> RalphError:
 
 
 def _replace_unencodable() -> None:
-    """A terminal that cannot show a character must not end the run."""
+    """Characters the terminal cannot encode are replaced, so that printing never ends a run."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -15,7 +15,7 @@ SPECFLOW_COMMANDS = {
 
 
 def translate_command(words: Sequence[str]) -> list[str] | None:
-    """The same for ralph; None for what SpecFlow does not know."""
+    """The words of a SpecFlow command as those of ralph; None if SpecFlow has no such command."""
     known = SPECFLOW_COMMANDS.get(words[0]) if words else None
     return [*known[0], *words[1:]] if known else None
 
@@ -34,10 +34,10 @@ def entry() -> None:
     if ours is None and words[0] not in ("--version", "-v"):
         sys.stderr.write(f"specflow: no command {words[0]!r}\n  → known: {', '.join(SPECFLOW_COMMANDS)}\n")
         sys.exit(2)
-    from ralph.__main__ import entry as ralph
+    from ralph.__main__ import entry as ralph_entry
 
     sys.argv[1:] = words if ours is None else ours
-    ralph()
+    ralph_entry()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ MAX_SHUTDOWN_SECONDS = 2.0  # a terminal that is gone cannot be given back
 
 
 class BoardApp(App[None]):
-    """One screen, and what stands before it for a while."""
+    """The Textual application: one `BoardScreen`, with dialogs in front of it."""
 
     CSS = BOARD_CSS
     TITLE = "ralph"
@@ -31,11 +31,11 @@ class BoardApp(App[None]):
         Binding("ctrl+z", "suspend_process", show=False),
     ]
 
-    def __init__(self, places: Paths, lookout: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
+    def __init__(self, paths: Paths, reader: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
         super().__init__()
         self.animation_level = "none"
         self.set_class(glyphs.rule.isascii(), "-ascii")
-        self.board_screen = BoardScreen(places, lookout, settings, glyphs)
+        self.board_screen = BoardScreen(paths, reader, settings, glyphs)
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -50,8 +50,8 @@ class BoardApp(App[None]):
         self.exit(return_code=SIGNAL_EXIT_CODE)
 
 
-def run_board_app(places: Paths, lookout: BoardReader, settings: Settings, glyphs: Glyphs) -> int:
-    """Until someone quits; the exit code."""
-    app = BoardApp(places, lookout, settings, glyphs)
+def run_board_app(paths: Paths, reader: BoardReader, settings: Settings, glyphs: Glyphs) -> int:
+    """Show the board until the user quits or a signal comes; returns the exit code."""
+    app = BoardApp(paths, reader, settings, glyphs)
     app.run()
     return app.return_code or 0

@@ -40,7 +40,7 @@ SURFACE_STYLE = Style(bgcolor="#1a1f28")
 
 
 def get_lane_color(role: str) -> str:
-    """Of a lane, a stage or another kind of loop."""
+    """The colour of a lane, a stage, or another kind of loop, which all share one."""
     return LANE_COLORS.get(role, _OTHER_LOOP_COLOR)
 
 

@@ -64,7 +64,7 @@ class TaskDialog(ModalScreen[None]):
 
 
 class ConfirmDialog(ModalScreen[bool]):
-    """Yes or no; no is what nothing else means."""
+    """Asks yes or no; Esc and q mean no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "dismiss(True)", show=False),
@@ -113,7 +113,7 @@ def render_key_hints() -> Text:
 
 
 def highlight_page(page: str) -> Text:
-    """Headings stand at the margin, what belongs to them is indented."""
+    """Styles a task's page: lines at the margin are headings, indented ones go by their first mark (✓ ✗ ·)."""
     text = Text()
     for line in page.split("\n"):
         mark = _MARK_TONES.get(line.lstrip()[:1]) if line.startswith(" ") else None

@@ -18,7 +18,7 @@ MAX_CARD_TEXT_CELLS = 200  # cells of either that are looked at
 
 
 class Lane(ItemList):
-    """A card is its id, its title and a rule; below that stands what goes on, or what is wrong."""
+    """One lane. A card shows its id, title and a rule; below them what its agent does, or what is wrong."""
 
     def __init__(self, name: str, glyphs: Glyphs) -> None:
         super().__init__(f"lane-{name}")
@@ -41,8 +41,8 @@ class Lane(ItemList):
     def show_cards(self, cards: Sequence[TaskCard], view: BoardView) -> None:
         """Only what changed is drawn again."""
         before, self._view = self._view, view
-        told = (view.waits_for, view.reasons, view.orphaned)
-        if cards != self._cards or told != (before.waits_for, before.reasons, before.orphaned):
+        details = (view.waits_for, view.reasons, view.orphaned)
+        if cards != self._cards or details != (before.waits_for, before.reasons, before.orphaned):
             self._cards = cards
             self._update_border_title()
             self._set_cards()
@@ -53,7 +53,7 @@ class Lane(ItemList):
         super().on_resize()
 
     def render_item_line(self, index: int, part: int, width: int) -> StyledParts:
-        """Id and state, title, rule, what goes on, and a gap."""
+        """Lines of a card, from the top: id and state, title, rule, status or reason, gap."""
         card, room = self._cards[index], max(0, width - 2)
         state = describe_card_state(card, self._view, self._glyphs)
         title, below = self._wrap_text(card.title, room), self._wrap_status(state, room)

@@ -89,17 +89,17 @@ class LogPanel(ScrollView, can_focus=True):
             self.scroll_end(animate=False, force=True)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Some of the lines; the style below them is worked out once."""
+        """Works out the background style once for all lines."""
         self._base_style = self.rich_style
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """The line at that place of the screen."""
+        """The line at `y` of the visible part."""
         width, base = self.scrollable_content_region.width, self._base_style
         row = y + self.scroll_offset.y
         if not self._lines and y == 0:
-            told = one_line(NOTHING_RUNS_MESSAGE, max(0, width - 2), self._glyphs.ellipsis)
-            return Strip(fit_segments([(" ", base), (told, base + FAINT_STYLE)], width), width)
+            text = one_line(NOTHING_RUNS_MESSAGE, max(0, width - 2), self._glyphs.ellipsis)
+            return Strip(fit_segments([(" ", base), (text, base + FAINT_STYLE)], width), width)
         if row >= len(self._lines):
             return Strip.blank(width, base)
         line = self._lines[row]

@@ -41,19 +41,19 @@ class LogLine(Struct, frozen=True, gc=False, kw_only=True):  # a thousand of the
 
 
 class LogFormatter:
-    """Every word of an agent is cleaned and cut."""
+    """Makes one line of an event. Text of agents is sanitized and cut to MAX_LOG_LINE_CELLS."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         self._glyphs = glyphs
 
-    def format_line(self, heard: LiveEvent) -> LogLine | None:
+    def format_line(self, live: LiveEvent) -> LogLine | None:
         """None for what is not worth a line."""
-        tone, text = self._describe_event(heard.event)
+        tone, text = self._describe_event(live.event)
         short = one_line(text, MAX_LOG_LINE_CELLS, self._glyphs.ellipsis)
-        return LogLine(at=heard.at, who=heard.label, role=heard.role, tone=tone, text=short) if short else None
+        return LogLine(at=live.at, who=live.label, role=live.role, tone=tone, text=short) if short else None
 
     def format_activity(self, event: Event) -> str | None:
-        """What its agent does from now on; None: as before."""
+        """What the agent does from this event on; "" for nothing, None if the event does not change it."""
         match event:
             case ToolStarted(name=name, summary=summary):
                 return self._shorten_text(f"{self._glyphs.tool} {name} {summary}")

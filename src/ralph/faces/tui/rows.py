@@ -45,7 +45,7 @@ class ItemList(ScrollView, can_focus=True):
 
     @property
     def selected_key(self) -> str:
-        """Of the item under the cursor; empty without one."""
+        """The key of the item under the cursor; empty if the list is."""
         return self._keys[self.cursor] if self._keys else ""
 
     def set_items(self, keys: Sequence[str], heights: Sequence[int]) -> None:
@@ -58,20 +58,20 @@ class ItemList(ScrollView, can_focus=True):
         self.refresh()
 
     def get_key_at(self, index: int) -> str:
-        """Of one item; empty where there is none."""
+        """The key of one item; empty where there is none."""
         return self._keys[index] if 0 <= index < len(self._keys) else ""
 
     def render_item_line(self, index: int, part: int, width: int) -> StyledParts:
-        """One line of one item: texts of `width` cells at most, each in its style; nothing for a gap."""
+        """One line of one item, for subclasses: styled texts of at most `width` cells; nothing for a gap."""
         return []
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Some of the lines; the style below them is worked out once."""
+        """Works out the background style once for all lines."""
         self._base_style = self.rich_style
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """The line at that place of the screen."""
+        """The line at `y` of the visible part."""
         width, row = self.scrollable_content_region.width, y + self.scroll_offset.y
         if row >= self._row_starts[-1]:
             return Strip.blank(width, self._base_style)
@@ -101,7 +101,7 @@ class ItemList(ScrollView, can_focus=True):
         self.select_item(self.cursor + by)
 
     def action_page(self, by: int) -> None:
-        """So far that the next ones are seen."""
+        """A screenful up or down, by one item at least."""
         line = self._row_starts[self.cursor // self.column_count] + by * max(1, self.size.height - 1)
         there = self._find_index_at(max(0, min(line, self._row_starts[-1] - 1)), 0)
         self.select_item(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))

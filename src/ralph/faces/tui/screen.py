@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from ralph.app.board import active as task_loops
+from ralph.app.board.active import cancel_task
 from ralph.app.board.live_log import LiveLog
 from ralph.app.board.view import LANES, BoardView, group_by_lane
 from ralph.app.board.watch import BoardReader
@@ -39,7 +39,7 @@ MIN_WIDE_COLUMNS, MIN_SHORT_LINES, MIN_TALL_LINES = 110, 14, 32
 
 
 class BoardScreen(Screen[None]):
-    """Watches the database and the runs; of its own accord it changes nothing."""
+    """Reads the database and the live logs. It only ever writes when the user cancels something."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (MIN_WIDE_COLUMNS, "-wide")]  # noqa: RUF012  # as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (MIN_SHORT_LINES, "-short"), (MIN_TALL_LINES, "-tall")]  # noqa: RUF012
@@ -60,16 +60,16 @@ class BoardScreen(Screen[None]):
     ]
 
     class Told(Message):
-        """How something ended that took its time."""
+        """The result of a cancellation that ran in its own thread."""
 
         def __init__(self, text: str, error: RalphError | None = None) -> None:
             super().__init__()
             self.text, self.error = text, error
 
-    def __init__(self, places: Paths, lookout: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
+    def __init__(self, paths: Paths, reader: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
         super().__init__()
-        self._places, self._lookout, self._settings, self._glyphs = places, lookout, settings, glyphs
-        self._live = LiveLog(places)
+        self._paths, self._reader, self._settings, self._glyphs = paths, reader, settings, glyphs
+        self._live = LiveLog(paths)
         self._log_formatter = LogFormatter(glyphs)
         self._activities: dict[str, str] = {}
         self._view = BoardView()
@@ -94,7 +94,7 @@ class BoardScreen(Screen[None]):
         yield Static(render_key_hints(), id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """The first look, then one every now and then."""
+        """Draw at once, then every BOARD_REFRESH_SECONDS."""
         self._log.add_class("front")
         self.update_board()
         self._set_current_lane(self._find_busiest_lane())
@@ -103,13 +103,13 @@ class BoardScreen(Screen[None]):
 
     def on_unmount(self) -> None:
         self._live.close()
-        self._lookout.close()
+        self._reader.close()
 
     def update_board(self) -> None:
-        """Look, listen, and draw what changed."""
+        """Read the board and new events, and draw what changed; a database error becomes a word in the headline."""
         problem = ""
         try:
-            view = self._lookout.read_view()
+            view = self._reader.read_view()
         except RalphError as error:
             view, problem = self._view, error.message
         changed = view is not self._view
@@ -153,7 +153,7 @@ class BoardScreen(Screen[None]):
         self._focus_lane(self.current_lane)
 
     def action_follow(self) -> None:
-        """The log's end, or what is read now."""
+        """Switch between following the log's end and standing still."""
         self._log.action_follow(not self._log.is_following)
 
     def action_cancelled(self) -> None:
@@ -181,7 +181,7 @@ class BoardScreen(Screen[None]):
             self.notify(f"{card.id}: nobody works on it ({state.text})", markup=False)
 
     def on_board_screen_told(self, event: Told) -> None:
-        """Someone carried out what was asked for, or could not."""
+        """Tell the user how the cancellation ended."""
         if event.error:
             self._notify_error(event.error)
         else:
@@ -220,7 +220,7 @@ class BoardScreen(Screen[None]):
         self._tabs.show_counts({name: each.card_count for name, each in self._lanes.items()}, lane)
 
     def _find_busiest_lane(self) -> str:
-        """Where there is something to see."""
+        """The first stage with cards; without any, Todo if it has some, else Done."""
         at_work = (name for name in LANES[1:-1] if self._lanes[name].card_count)
         return next(at_work, LANES[0] if self._lanes[LANES[0]].card_count else LANES[-1])
 
@@ -234,12 +234,12 @@ class BoardScreen(Screen[None]):
         self._tabs.show_counts({name: lane.card_count for name, lane in self._lanes.items()}, self.current_lane)
 
     def _read_live_events(self) -> None:
-        heard = self._live.read_events(self._view.running_slots)
-        for each in heard:
+        events = self._live.read_events(self._view.running_slots)
+        for each in events:
             doing = self._log_formatter.format_activity(each.event)
             if doing is not None:
                 self._activities[each.run] = doing
-        self._log.add_lines(line for each in heard if (line := self._log_formatter.format_line(each)))
+        self._log.add_lines(line for each in events if (line := self._log_formatter.format_line(each)))
         if len(self._activities) > len(self._view.slots):
             self._activities = {slot.run: self._activities.get(slot.run, "") for slot in self._view.running_slots}
 
@@ -251,7 +251,7 @@ class BoardScreen(Screen[None]):
         return card.id if card else ""
 
     def _render_task_page(self, task: str) -> str:
-        return render_task_text(self._lookout.load_task(task, self._settings))
+        return render_task_text(self._reader.load_task(task, self._settings))
 
     def _update_task_dialog(self) -> None:
         top = self.app.screen
@@ -275,10 +275,10 @@ class BoardScreen(Screen[None]):
             self.post_message(self.Told("", error))
 
     def _cancel_task(self, task: str) -> str:
-        return format_cancelled_loop(task_loops.cancel_task(self._places, task))
+        return format_cancelled_loop(cancel_task(self._paths, task))
 
     def _cancel_run(self, run: str) -> str:
-        return format_cancelled_run(status.cancel_run(self._places, run))
+        return format_cancelled_run(status.cancel_run(self._paths, run))
 
     def _notify_error(self, error: RalphError) -> None:
         self.notify(f"{error.message}\n{error.hint}".strip(), severity="error", timeout=10, markup=False)

@@ -30,12 +30,12 @@ class SlotPanel(ItemList):
 
     @property
     def selected_slot(self) -> WorkerSlot | None:
-        """Under the cursor; None for an idle one, too."""
+        """The slot under the cursor; None if it is idle."""
         slot = self._slots[self.cursor] if self._slots else None
         return slot if slot and slot.run else None
 
     def show_slots(self, slots: Sequence[WorkerSlot], doing: Mapping[str, str]) -> None:
-        """Only what changed is drawn again; time goes by, too."""
+        """Draws again only if something changed; running times change every second."""
         at_work = {slot.run: doing.get(slot.run, "") for slot in slots if slot.run}
         columns = 2 if len(slots) > MAX_SINGLE_COLUMN_SLOTS and self.size.width >= MIN_TWO_COLUMN_CELLS else 1
         drawn = (slots, at_work, columns, int(time.time()) if at_work else 0)

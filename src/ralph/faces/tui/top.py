@@ -16,7 +16,7 @@ PROGRESS_BAR_CELLS = 20  # cells
 
 
 class Headline(Static):
-    """Where, what runs, how much is done, what it cost, how long."""
+    """The top line: place, what runs, how much is done, cost and time."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(id="headline", markup=False)
@@ -26,10 +26,10 @@ class Headline(Static):
     def show_view(self, view: BoardView, now: float, problem: str) -> None:
         """Drawn again when a word of it changed."""
         place, running, done, *more = format_headline_parts(view, now)
-        told = (place, running, done, *more, problem, self.size.width)
-        if told == self._last_drawn:
+        shown = (place, running, done, *more, problem, self.size.width)
+        if shown == self._last_drawn:
             return
-        self._last_drawn = told
+        self._last_drawn = shown
         text = Text(no_wrap=True, overflow="ellipsis", end="")
         text.append("ralph", "bold").append("  ")
         dot = "*" if self._glyphs.rule.isascii() else "●"
@@ -70,10 +70,10 @@ class LaneTabs(Static):
 
     def show_counts(self, counts: Mapping[str, int], current: str) -> None:
         """Drawn again when a count or the lane changed."""
-        told = (dict(counts), current, self.size.width)
-        if told == self._last_drawn:
+        shown = (dict(counts), current, self.size.width)
+        if shown == self._last_drawn:
             return
-        self._last_drawn = told
+        self._last_drawn = shown
         labels = {lane: f" {LANE_TITLES[lane]} {counts[lane]} " for lane in LANES}
         if sum(map(len, labels.values())) > self.size.width:  # no room for all: the one that is seen
             labels = {current: f" {LANE_TITLES[current]} {counts[current]} ({LANES.index(current) + 1}/{len(LANES)}) "}

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ralph.app import paths as places
-from ralph.app.board import tasks as use_cases
-from ralph.app.board.tasks import open_board
+from ralph.app.board.tasks import create_task, open_board
+from ralph.app.paths import find_paths
 from ralph.core.policies.staged import NO_PROMISE_REASON
 from ralph.faces.cli.commands.task import command
 from ralph.faces.cli.pages.task_graph import MAX_GRAPH_DEPTH, TaskGraph
@@ -43,7 +42,7 @@ DONE = ("--outcome", "It works", "--acceptance", "a")
 def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with a spec `auth`."""
     monkeypatch.chdir(tmp_path)
-    with open_board(places.find_paths(str(tmp_path))) as tasks:
+    with open_board(find_paths(str(tmp_path))) as tasks:
         tasks.specs.add_new(Spec(id="auth", title="Auth"))
     return tmp_path
 
@@ -162,7 +161,7 @@ def test_criteria_are_demanded_and_checked_at_creation(words: list[str], told: s
 
 def test_no_way_of_making_a_task_goes_without_criteria(repo: Path) -> None:  # C15
     with pytest.raises(InvalidInput, match="needs an outcome"):
-        use_cases.create_task(places.find_paths(str(repo)), {"id": "T-1", "spec_id": "auth", "title": "Do it"})
+        create_task(find_paths(str(repo)), {"id": "T-1", "spec_id": "auth", "title": "Do it"})
 
 
 def test_an_unknown_spec_is_refused_by_name_with_the_way_out() -> None:  # §3-16
@@ -198,7 +197,7 @@ def test_a_followup_waits_for_its_parent(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def lived(id_: str) -> None:
     """A task with a past: tried, verified, sent back, given up."""
-    with open_board(places.find_paths(os.getcwd())) as tasks:
+    with open_board(find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1", among=[id_])
         no = VerificationAttempt(
             iteration=1,
@@ -282,7 +281,7 @@ def test_show_tells_what_was_verified_otherwise_or_by_hand() -> None:  # 002-24,
         method="semantic",
         notes=(note,),
     )
-    with open_board(places.find_paths(os.getcwd())) as tasks:
+    with open_board(find_paths(os.getcwd())) as tasks:
         tasks.apply([Attempted("T-1", found)], "found")
     shown = ralph_task("show", "T-1").output.splitlines()
     at = shown.index("  ✓ qa by hand  now  semantic: Promise found in output")
@@ -356,13 +355,13 @@ def test_status_changes_go_through_the_rules() -> None:  # §3-15
     with pytest.raises(UsageError, match="nothing to change"):
         ralph_task("edit", "T-1")
     ralph_task("edit", "T-1", "--status", "todo")
-    with open_board(places.find_paths(os.getcwd())) as tasks:
+    with open_board(find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1")
     with pytest.raises(IllegalMove, match="in progress: it cannot be edited"):
         ralph_task("edit", "T-1", "--title", "x")
     with pytest.raises(UsageError, match="in progress"):
         ralph_task("edit", "T-1", "--status", "cancelled")
-    with open_board(places.find_paths(os.getcwd())) as tasks:
+    with open_board(find_paths(os.getcwd())) as tasks:
         tasks.apply([StagePassed("T-1", "coder"), TaskLanded("T-1")], "done")
     with pytest.raises(IllegalMove, match="is done: it cannot be edited") as refused:
         ralph_task("edit", "T-1", "--outcome", "more")
@@ -396,7 +395,7 @@ def test_list_shows_work_first_then_what_is_ready_then_what_waits() -> None:
     create("T-low", "--priority", 3)
     create("T-work", "--priority", 1)
     ralph_task("edit", "T-wait", "--depends-on", "T-low", "--depends-on", "T-blocked")
-    with open_board(places.find_paths(os.getcwd())) as tasks:
+    with open_board(find_paths(os.getcwd())) as tasks:
         tasks.claim("run-1", among=["T-work"])
         tasks.apply(
             [

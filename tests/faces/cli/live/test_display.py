@@ -21,7 +21,6 @@ from ralph.core.text.plain import count_cells
 from ralph.faces.cli.live.display import TextDisplay
 from ralph.faces.cli.live.json_lines import JsonDisplay, replay_events
 from ralph.faces.cli.live.summary import IterationRow, render_summary_table
-from ralph.faces.cli.terminal import output as writer
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.cli.terminal.output import Output
 from ralph.faces.glyphs import ASCII_GLYPHS, EMOJI_GLYPHS, UNICODE_GLYPHS, Glyphs
@@ -767,7 +766,7 @@ def test_a_non_blocking_stdout_gets_all_of_it() -> None:
 
 
 def test_a_reader_that_is_stuck_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "MAX_WRITE_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("ralph.faces.cli.terminal.output.MAX_WRITE_WAIT_SECONDS", 0.05)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     out = Output(writing)

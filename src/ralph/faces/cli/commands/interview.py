@@ -31,7 +31,7 @@ class Prompter:
         self._out.flush()
 
     def ask_line(self, prompt: str) -> str:
-        """The answer, trimmed; only text will do."""
+        """One trimmed line; asks again if it holds control characters."""
         while True:
             self._out.write(prompt)
             self._out.flush()
@@ -44,7 +44,7 @@ class Prompter:
             self.print_line("  Please type plain text: arrow and control keys are not understood here.")
 
     def ask_with_default(self, prompt: str, default: str) -> str:
-        """The same, with a default in brackets that Enter takes and `-` leaves out."""
+        """Shows the default in brackets: Enter takes it, `-` gives the empty string."""
         if not default:
             return self.ask_line(f"{prompt}: ")
         answer = self.ask_line(f"{prompt} [{default}]: ")
@@ -63,7 +63,7 @@ class Prompter:
 def ask_for_settings(
     terminal: Prompter, agent: DetectedAgent | None, trials: Sequence[CheckTrial]
 ) -> dict[str, object]:
-    """Ask for everything; the settings file that follows from the answers."""
+    """Asks all questions; returns the content of the settings file."""
     if agent:
         terminal.print_line(
             f"Found {agent.name} ({agent.path}). Press Enter to accept the default, {DECLINE_ANSWER} to skip."

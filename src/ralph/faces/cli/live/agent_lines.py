@@ -16,15 +16,16 @@ EventRenderer = Callable[[Any], str]  # of the one event type it is filed under;
 
 
 class AgentEventRenderer:
-    """Each method gives the lines of one event. It remembers the names of open tool calls, and what it hinted at."""
+    """One method for each type of agent event; each returns lines. Keeps the names of open tool calls and which
+    hints were given."""
 
-    def __init__(self, look: TerminalStyle) -> None:
-        self._style = look
-        self._palette = look.palette
-        self._glyphs = look.glyphs
-        self._branch = f"{look.palette.dim}{look.glyphs.branch}{look.palette.off}"
-        self._blank = " " * count_cells(look.glyphs.branch)
-        self.set_width(look.width)
+    def __init__(self, style: TerminalStyle) -> None:
+        self._style = style
+        self._palette = style.palette
+        self._glyphs = style.glyphs
+        self._branch = f"{style.palette.dim}{style.glyphs.branch}{style.palette.off}"
+        self._blank = " " * count_cells(style.glyphs.branch)
+        self.set_width(style.width)
         self._open_call_names: dict[str, str] = {}
         self._hints_given: set[bool] = set()
         self._cached_short_name = lru_cache(maxsize=200)(
@@ -48,14 +49,15 @@ class AgentEventRenderer:
         self._limit = min(limit, width - len(self._blank) - 2) if width else limit
 
     def reset_hints(self) -> None:
+        """Each hint is given once a run."""
         self._hints_given.clear()
 
     def forget_open_calls(self) -> None:
-        """A fresh agent answers none of the last one's calls."""
+        """Call ids of the last agent mean nothing to a fresh one."""
         self._open_call_names.clear()
 
     def render_said(self, event: Said) -> str:
-        """Its text, whole; of its thoughts a line."""
+        """Text in full; of thinking one dimmed line."""
         indent = "  " if event.nested else ""
         if event.thinking:
             return self._render_dimmed(event.text.lstrip(), indent)
@@ -127,7 +129,8 @@ class AgentEventRenderer:
         return self._render_dimmed(f"1 line of output that is no event: {event.sample}".rstrip(": "))
 
     def render_first_lines(self, text: str, total: int, tint: str, indent: str = "") -> str:
-        """Below a heading: a newline, a branch and the first lines, each cut; and how many of all there are more."""
+        """The first lines of an output, each cut to the width, and how many more of `total` there are. Starts with
+        a newline."""
         if self._limit < 1:
             return ""
         off, ellipsis = self._palette.off, self._glyphs.ellipsis

@@ -28,30 +28,30 @@ DEBUG_PREFIX = "[ralph] "
 
 
 class TextDisplay:
-    """A Watcher. `out` and `err` take text and never raise; `columns` tells a terminal's width of the moment."""
+    """A Watcher that writes text. `out` and `err` never raise; `columns` gives the terminal's current width."""
 
     def __init__(
         self,
-        look: TerminalStyle,
+        style: TerminalStyle,
         out: Callable[[str], object],
         err: Callable[[str], object],
         columns: Callable[[], int] | None = None,
     ) -> None:
-        self._style = look
+        self._style = style
         self._out = out
         self._err = err
         self._columns = columns
-        self._agent = AgentEventRenderer(look)
-        self._loop = LoopEventRenderer(look)
+        self._agent = AgentEventRenderer(style)
+        self._loop = LoopEventRenderer(style)
         self._rows = IterationRows()
-        self._progress = StatusLine(look) if look.progress else None
+        self._progress = StatusLine(style) if style.progress else None
         self._at = 0.0
         self._second = -1
         self._stamp = ""
         self._pending_texts: list[str] = []
         silent = dict.fromkeys(self._agent.renderers, _render_nothing)
         self._renderers: dict[type, Callable[[Any], str]] = {
-            **(self._agent.renderers if look.stream_agent_output else silent),
+            **(self._agent.renderers if style.stream_agent_output else silent),
             RunStarted: self._render_run_started,
             IterationStarted: self._render_iteration_started,
             AgentEnded: self._keep_and_render(self._loop.render_agent_ended),
@@ -65,7 +65,7 @@ class TextDisplay:
         }
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
-        """Show what became known at one time."""
+        """Show the events of one moment in one write."""
         self._at = at
         for event in events:
             if text := self._renderers[type(event)](event):
@@ -75,13 +75,13 @@ class TextDisplay:
         self._flush()
 
     def tick(self, now: float) -> None:
-        """Time goes by: called as often as one likes, the bottom line is renewed four times a second."""
+        """Renews the status line; may be called often, it draws four times a second at most."""
         if self._progress is not None and self._progress.is_due(now):
             self._at = now
             self._out(self._progress.render_erasure() + self._render_progress(self._progress))
 
     def close(self) -> None:
-        """Leave nothing at the bottom of the terminal."""
+        """Erase the status line."""
         if self._progress is not None:
             self._out(self._progress.render_erasure())
             self._progress = None

@@ -14,15 +14,15 @@ _AGENT_EVENT_TYPES = frozenset(get_args(AgentEvent))
 
 
 class JsonDisplay:
-    """A Watcher: one Moment a line, one write a call. `send` takes bytes and never raises."""
+    """A Watcher that writes an EventRecord a line. `send` takes bytes and never raises."""
 
-    def __init__(self, look: TerminalStyle, send: Callable[[bytes], object]) -> None:
-        self._style = look
+    def __init__(self, style: TerminalStyle, send: Callable[[bytes], object]) -> None:
+        self._style = style
         self._send = send
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
-        """Write what became known at one time."""
+        """Write the events of one moment in one write."""
         moments = [EventRecord(at, iteration, event) for event in events if self._is_wanted(event)]
         if moments:
             self._send(self._encode_lines(moments))
@@ -44,7 +44,7 @@ class JsonDisplay:
 
 
 def replay_events(lines: bytes, watcher: Watcher) -> int:
-    """Show stored events again; how many lines could not be understood, a torn last one for instance."""
+    """Shows stored events again; returns how many lines could not be decoded, such as a torn last one."""
     rows = lines.splitlines()
     skipped = 0
 

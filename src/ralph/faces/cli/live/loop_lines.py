@@ -22,12 +22,12 @@ MAX_EVENT_TEXT_CELLS = 500  # cells of what others tell in words
 
 
 class LoopEventRenderer:
-    """Each method gives the lines of one event. None is cut to the width: a terminal breaks what is too long."""
+    """One method for each type of loop event. Lines are not cut to the width: the terminal wraps them."""
 
-    def __init__(self, look: TerminalStyle) -> None:
-        self._style = look
-        self._palette = look.palette
-        self._glyphs = look.glyphs
+    def __init__(self, style: TerminalStyle) -> None:
+        self._style = style
+        self._palette = style.palette
+        self._glyphs = style.glyphs
 
     def render_run_started(self, event: RunStarted) -> str:
         """run 20261115-… · claude · up to 10 iterations"""

@@ -27,10 +27,11 @@ MAX_ACTIVITY_CELLS = 200  # cells of what is being done, before the whole is cut
 
 
 class StatusLine:
-    """Listens, and has the line ready. Composed four times a second at most, repeated as often as lines go by."""
+    """Follows the events of one run and composes its status line. The text is renewed four times a second at most;
+    drawing it again is cheap."""
 
-    def __init__(self, look: TerminalStyle) -> None:
-        self._style = look
+    def __init__(self, style: TerminalStyle) -> None:
+        self._style = style
         self._head = ""  # empty: no run, no line
         self._started_at = 0.0
         self._ended_cost: float | None = None  # by agents that ended
@@ -60,7 +61,7 @@ class StatusLine:
                 note(event, at)
 
     def is_due(self, now: float) -> bool:
-        """Whether the line is old, or the clock was set back."""
+        """Whether the line is older than STATUS_LINE_SECONDS, or the clock was set back."""
         return not 0 <= now - self._composed_at < STATUS_LINE_SECONDS
 
     def compose_line(self, now: float, width: int) -> None:
@@ -73,11 +74,11 @@ class StatusLine:
         return self._line
 
     def render_line(self) -> str:
-        """The line, to stand behind all that is written."""
+        """The line, dimmed, without a newline: it goes after everything else that is written."""
         return f"{self._style.palette.dim}{self._line}{self._style.palette.off}" if self._line else ""
 
     def render_erasure(self) -> str:
-        """What removes it. Without colour no escape is sent: blanks do."""
+        """The characters that remove the line; without colour blanks, since no escape codes are sent then."""
         if not self._line:
             return ""
         return "\r\x1b[K" if self._style.color else "\r" + " " * count_cells(self._line) + "\r"

@@ -33,7 +33,8 @@ class IterationRow(Struct, frozen=True, kw_only=True):
 
 
 class IterationRows:
-    """Collects them while a run is watched. An iteration tried again stays one row, its time and cost added up."""
+    """Collects one row an iteration while a run is watched. A repeated iteration keeps its row; time and cost are
+    added."""
 
     def __init__(self) -> None:
         self._rows: list[IterationRow] = []
@@ -76,25 +77,25 @@ def _apply_event(row: IterationRow, event: Event) -> IterationRow:
             return row
 
 
-def render_summary_table(rows: Sequence[IterationRow], look: TerminalStyle) -> str:
-    """A heading and the last rows, numbers to the right; no rows, no table."""
+def render_summary_table(rows: Sequence[IterationRow], style: TerminalStyle) -> str:
+    """The last MAX_SUMMARY_ROWS rows with headings, numbers right-aligned; empty without rows."""
     if not rows:
         return ""
-    shown = [_format_row(row, look) for row in rows[-MAX_SUMMARY_ROWS:]]
+    shown = [_format_row(row, style) for row in rows[-MAX_SUMMARY_ROWS:]]
     lines = align_columns([SUMMARY_HEADINGS, *shown], right=_NUMBER_COLUMNS)
-    lines[0] = f"{look.palette.dim}{lines[0]}{look.palette.off}"
+    lines[0] = f"{style.palette.dim}{lines[0]}{style.palette.off}"
     if len(rows) > MAX_SUMMARY_ROWS:
-        lines.insert(1, f"{look.glyphs.ellipsis} {pluralize(len(rows) - MAX_SUMMARY_ROWS, 'earlier iteration')}")
+        lines.insert(1, f"{style.glyphs.ellipsis} {pluralize(len(rows) - MAX_SUMMARY_ROWS, 'earlier iteration')}")
     return "\n".join(lines)
 
 
-def _format_row(row: IterationRow, look: TerminalStyle) -> tuple[str, ...]:
-    glyphs = look.glyphs
+def _format_row(row: IterationRow, style: TerminalStyle) -> tuple[str, ...]:
+    glyphs = style.glyphs
     run = row.passed + row.failed
     checks = max(run, row.checks)
     sign = glyphs.bad if row.failed else glyphs.ok if run == checks else glyphs.warn
     verdict = f"{sign} {row.passed}/{checks}" if checks else glyphs.unknown
-    room = min(MAX_COMMIT_CELLS, look.width - 50) if look.width else MAX_COMMIT_CELLS
+    room = min(MAX_COMMIT_CELLS, style.width - 50) if style.width else MAX_COMMIT_CELLS
     return (
         one_line(f"{row.about.partition(' ')[0]} {row.iteration}".strip(), MAX_OUTCOME_CELLS, glyphs.ellipsis),
         one_line(row.outcome, MAX_OUTCOME_CELLS, glyphs.ellipsis).replace("_", " ") or glyphs.unknown,

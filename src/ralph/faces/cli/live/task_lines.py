@@ -13,10 +13,11 @@ MAX_TASK_LINE_CELLS = 500  # cells, before it is cut to the terminal
 
 
 class TaskStatusLines:
-    """Renewed with every event, and as time goes by. Whoever calls `hear` or `put` holds the lock."""
+    """Status lines of all running tasks, redrawn with every event and twice a second. Callers of `handle_events`
+    and `write_above` hold the lock."""
 
-    def __init__(self, look: TerminalStyle, out: Output, lock: threading.Lock, clock: Callable[[], float]) -> None:
-        self._style, self._out, self._lock, self._clock = look, out, lock, clock
+    def __init__(self, style: TerminalStyle, out: Output, lock: threading.Lock, clock: Callable[[], float]) -> None:
+        self._style, self._out, self._lock, self._clock = style, out, lock, clock
         self._status_lines: dict[str, StatusLine] = {}
         self._roles: dict[str, str] = {}
         self._drawn_count = 0  # lines
@@ -25,7 +26,7 @@ class TaskStatusLines:
         self._ticker.start()
 
     def handle_events(self, task: str, at: float, events: Sequence[Event]) -> None:
-        """Keep up with one task; one that has ended has no line any more."""
+        """Updates one task's line; the line goes when its run ends."""
         self._status_lines.setdefault(task, StatusLine(self._style)).handle_events(at, events)
         for event in events:
             if isinstance(event, IterationStarted):
@@ -34,11 +35,12 @@ class TaskStatusLines:
                 self._status_lines.pop(task, None)
 
     def write_above(self, text: str) -> None:
-        """Show text, and the lines below it."""
+        """Write text, and the status lines below it."""
         self._out(self._render_erasure() + text + self._render_lines())
 
     def leave_lines(self) -> None:
-        """Someone is about to write below the lines: what stands there stays. From a signal handler: no lock."""
+        """Forget the drawn lines, so that what is written below them next is not erased. For signal handlers: takes
+        no lock."""
         self._drawn_count = 0
 
     def close(self) -> None:

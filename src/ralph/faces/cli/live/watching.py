@@ -24,7 +24,7 @@ SHUTDOWN_NOTICE = "Received signal, shutting down...\nThe current step may finis
 def watch_run(
     settings: "Settings", *, as_json: bool, verbose: bool, warnings: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Iterator[Callbacks]:
-    """What a run tells its user, while the block lasts."""
+    """Shows warnings and notes, then yields the callbacks that show a run; closes the display at the end."""
     watcher = build_display(settings, as_json=as_json, verbose=verbose)
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
@@ -37,9 +37,9 @@ def watch_run(
 def build_display(
     settings: "Settings", *, as_json: bool, verbose: bool, out: Output | None = None
 ) -> TextDisplay | JsonDisplay:
-    """Lines for people or lines for programs."""
+    """A display for `settings`: JSON lines for programs, else text."""
     wanted = settings.display
-    look = resolve_style(
+    style = resolve_style(
         sys.stdout,
         os.environ,
         glyphs=wanted.glyphs,
@@ -52,12 +52,12 @@ def build_display(
     )
     out = out or Output.for_stream(sys.stdout)
     if as_json:
-        return JsonDisplay(look, out.write_bytes)
-    return TextDisplay(look, out, Output.for_stream(sys.stderr), out.read_width if look.is_tty else None)
+        return JsonDisplay(style, out.write_bytes)
+    return TextDisplay(style, out, Output.for_stream(sys.stderr), out.read_width if style.is_tty else None)
 
 
 def announce_shutdown() -> None:
-    """From the signal handler: a plain write, at once."""
+    """Called in the signal handler: one unbuffered write to stderr, errors ignored."""
     try:
         os.write(2, (("\n" if os.isatty(2) else "") + SHUTDOWN_NOTICE).encode())  # behind the terminal's own ^C
     except OSError:

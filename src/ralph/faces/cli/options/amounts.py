@@ -8,7 +8,7 @@ from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 
 
 class CountParam(click.IntRange):
-    """A whole number, not below `least` and not beyond what can be counted."""
+    """A whole number from `least` up to the largest count that is allowed."""
 
     def __init__(self, least: int = 1) -> None:
         super().__init__(min=least)
@@ -21,7 +21,7 @@ class CountParam(click.IntRange):
 
 
 class DollarsParam(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
-    """More than nothing, and a number: infinity is no budget."""
+    """A finite amount greater than zero."""
 
     name = "usd"
 

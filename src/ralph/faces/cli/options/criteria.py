@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.model.errors import UsageError
@@ -19,7 +20,7 @@ _CRITERIA_KEYS = {  # of an agent's criteria: the option's ending → the key
 
 
 def add_criteria_options(command: _CommandT) -> _CommandT:
-    """Outcome, acceptance criteria, and for each agent its promise and how that is verified."""
+    """Adds --outcome, --acceptance, and for each role its promise and how that is verified."""
     for role in reversed(ROLES):
         command = _add_role_options(role, command)
     for option in reversed(
@@ -71,7 +72,7 @@ def _add_role_options(role: str, command: _CommandT) -> _CommandT:
 
 
 def build_completion(given: Mapping[str, Any]) -> dict[str, object]:
-    """The options as YAML would have them: what was not given is not there."""
+    """The options as the mapping a YAML file would hold; what was not given is left out."""
     completion: dict[str, object] = {}
     if given["outcome"] is not None:
         completion["outcome"] = given["outcome"]
@@ -116,8 +117,6 @@ def _add_shared_config(agents: Mapping[str, dict[str, object]], text: str | None
 def _read_config(option: str, text: str | None) -> dict[str, object]:
     if text is None:
         return {}
-    import msgspec
-
     try:
         if text.startswith("@"):
             with open(text[1:], "rb") as file:

@@ -16,7 +16,7 @@ NO_LOOPS_MESSAGE = "No active Ralph loops."
 
 
 def render_loops_text(loops: "Sequence[ActiveTask]") -> str:
-    """A line each; those whose run is gone apart."""
+    """One line a task; tasks whose run is gone stand below, apart."""
     now = time.time()
     active = [
         f"  {loop.task} ({loop.stage}): iteration {loop.iteration}/{loop.max_iterations},"

@@ -1,10 +1,11 @@
 """The board printed once: as text, or as JSON."""
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 
+from ralph.app.board.view import LANES, BoardView, group_by_lane
 from ralph.core.text.plain import sanitize
 from ralph.faces.board_words import (
     LANE_TITLES,
@@ -16,20 +17,13 @@ from ralph.faces.board_words import (
 from ralph.faces.cli.pages.task_list import fit_to_terminal
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.faces.glyphs import UNICODE_GLYPHS, Glyphs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ralph.app.board.view import BoardView
-    from ralph.model.board import TaskCard
+from ralph.model.board import TaskCard
 
 MAX_CARDS_PER_LANE = 50  # cards of a lane: nobody reads ten thousand
 
 
-def render_board_text(view: "BoardView", glyphs: Glyphs) -> str:
-    """Lanes with their cards, then who works."""
-    from ralph.app.board.view import group_by_lane
-
+def render_board_text(view: BoardView, glyphs: Glyphs) -> str:
+    """The lanes with their cards, then the slots."""
     now = time.time()
     lines = [f" {glyphs.dot} ".join(format_headline_parts(view, now))]
     if not view.cards:
@@ -42,9 +36,7 @@ def render_board_text(view: "BoardView", glyphs: Glyphs) -> str:
     return "\n".join(fit_to_terminal(line) for line in lines)
 
 
-def render_board_json(view: "BoardView") -> str:
-    from ralph.app.board.view import LANES, group_by_lane
-
+def render_board_json(view: BoardView) -> str:
     found = group_by_lane(view.cards, cancelled=True)
     return msgspec.json.encode(
         {
@@ -62,7 +54,7 @@ def render_board_json(view: "BoardView") -> str:
     ).decode()
 
 
-def _render_cards(cards: "Sequence[TaskCard]", view: "BoardView", glyphs: Glyphs) -> list[str]:
+def _render_cards(cards: Sequence[TaskCard], view: BoardView, glyphs: Glyphs) -> list[str]:
     shown = cards[:MAX_CARDS_PER_LANE]
     lines = align_columns([(f"  {card.id}", _describe_card(card, view, glyphs)) for card in shown])
     if len(shown) < len(cards):
@@ -70,14 +62,14 @@ def _render_cards(cards: "Sequence[TaskCard]", view: "BoardView", glyphs: Glyphs
     return lines
 
 
-def _describe_card(card: "TaskCard", view: "BoardView", glyphs: Glyphs) -> str:
+def _describe_card(card: TaskCard, view: BoardView, glyphs: Glyphs) -> str:
     title, state = sanitize(card.title).replace("\n", " "), describe_card_state(card, view, glyphs)
     if state.tone in ("ready", "done"):
         return title
     return f"{title}  {state.text}" + (f": {state.reason}" if state.reason else "")
 
 
-def _card_to_dict(card: "TaskCard", view: "BoardView") -> dict[str, object]:
+def _card_to_dict(card: TaskCard, view: BoardView) -> dict[str, object]:
     state = describe_card_state(card, view, UNICODE_GLYPHS)
     return {
         **msgspec.structs.asdict(card),

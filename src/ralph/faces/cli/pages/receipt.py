@@ -25,15 +25,15 @@ RIGHT_ALIGNED_HEADINGS = {"#", "time", "cost", "tools"}
 
 
 class ReceiptPage:
-    """Draws receipts on a terminal of this look, for someone in this folder."""
+    """Renders receipts for a terminal. `folder` is where the user is: hints name another repository by -C."""
 
-    def __init__(self, look: TerminalStyle, folder: str) -> None:
-        self._palette, self._glyphs = look.palette, look.glyphs
+    def __init__(self, style: TerminalStyle, folder: str) -> None:
+        self._palette, self._glyphs = style.palette, style.glyphs
         self._folder = folder
-        self._line_renderer = ReceiptLineRenderer(look)
+        self._line_renderer = ReceiptLineRenderer(style)
 
     def render_receipt(self, receipt: "Receipt") -> str:
-        """All of it, an empty line between the parts."""
+        """Head, table and hints, separated by empty lines."""
         parts = (self._render_head(receipt), self._render_table(receipt), self._render_hints(receipt))
         return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
 
@@ -51,8 +51,8 @@ class ReceiptPage:
         yield from self._render_ending(receipt)
         if receipt.unread:
             verb = "is" if receipt.unread == 1 else "are"
-            told = f"{pluralize(receipt.unread, 'row')} of its journal cannot be read and {verb} left out"
-            yield from self._line_renderer.render_item("warn", told)
+            text = f"{pluralize(receipt.unread, 'row')} of its journal cannot be read and {verb} left out"
+            yield from self._line_renderer.render_item("warn", text)
 
     def _render_field(self, label: str, text: str) -> str:
         paint = self._palette
@@ -91,7 +91,7 @@ class ReceiptPage:
             yield from self._line_renderer.render_aftermath(each, indent)
 
     def _build_row(self, each: "Iteration", receipt: "Receipt") -> tuple[str, ...]:
-        """In the order of the headings; a column in which nothing stands is not shown."""
+        """Cells in the order of RECEIPT_HEADINGS; a column that is empty in all rows is left out later."""
         unknown, kept = self._glyphs.unknown, (each.snapshot or "")[:COMMIT_HASH_CHARS]
         if not each.iteration:
             return ("0", unknown, "", "at start", unknown, unknown, unknown, kept)
@@ -122,17 +122,17 @@ class ReceiptPage:
 
     def _render_restore_hint(self, receipt: "Receipt", kept: "SnapshotCommit") -> TextLines:
         commit = kept.commit[:COMMIT_HASH_CHARS]
-        there = "" if self._folder == receipt.root else f"-C {shlex.quote(receipt.root)} "
+        git_dir = "" if self._folder == receipt.root else f"-C {shlex.quote(receipt.root)} "
         if receipt.kind == EXECUTE_KIND:  # a task works in a tree of its own, not where the user is
-            apart = f"git {there}worktree add ../{receipt.id} {commit}"
+            apart = f"git {git_dir}worktree add ../{receipt.id} {commit}"
             return self._render_hint("To have its files in a folder of their own:", apart)
         is_first = receipt.before is not None and receipt.before.snapshot == kept.commit
         when = kept.title if kept.iteration or is_first else "when the run went on"
-        told = f"To have the files as they were {when} back, also those overwritten, deleted or `git clean`-ed:"
-        return self._render_hint(told, f"git {there}restore --source={commit} -- .")
+        text = f"To have the files as they were {when} back, also those overwritten, deleted or `git clean`-ed:"
+        return self._render_hint(text, f"git {git_dir}restore --source={commit} -- .")
 
-    def _render_hint(self, told: str, command: str) -> TextLines:
-        yield from self._line_renderer.wrap_text(told, 0)
+    def _render_hint(self, text: str, command: str) -> TextLines:
+        yield from self._line_renderer.wrap_text(text, 0)
         yield f"  {self._palette.cyan}{self._line_renderer.clean_text(command)}{self._palette.off}"
 
 
@@ -146,7 +146,7 @@ def _format_limits(receipt: "Receipt") -> list[str]:
 
 
 def _format_part(each: "Iteration", receipt: "Receipt") -> str:
-    """implement US-001, coder 2/15: a task's own name stands in the head already."""
+    """Such as "implement US-001" or "coder 2/15"; the task's own name is left out, the head has it."""
     if each.turns:
         return f"{each.role} {each.turn}/{each.turns}"
     if receipt.kind == EXECUTE_KIND:  # a run that is no turn of its stage resolves a conflict

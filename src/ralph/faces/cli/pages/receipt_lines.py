@@ -20,12 +20,12 @@ TextLines = Iterator[str]
 
 
 class ReceiptLineRenderer:
-    """Each method gives whole lines, broken between words where the terminal is too narrow."""
+    """Each method gives whole lines, wrapped between words to the terminal's width."""
 
-    def __init__(self, look: TerminalStyle) -> None:
-        self._width = look.width or RECEIPT_LOG_WIDTH
-        self._glyphs = glyphs = look.glyphs
-        self._palette = paint = look.palette
+    def __init__(self, style: TerminalStyle) -> None:
+        self._width = style.width or RECEIPT_LOG_WIDTH
+        self._glyphs = glyphs = style.glyphs
+        self._palette = paint = style.palette
         self._marks = {
             "ok": (paint.green, glyphs.ok),
             "bad": (paint.red, glyphs.bad),
@@ -35,11 +35,11 @@ class ReceiptLineRenderer:
         }
 
     def clean_text(self, text: str) -> str:
-        """What someone else said, on one line."""
+        """Foreign text, sanitized and on one line."""
         return one_line(text, MAX_RECEIPT_TEXT_CELLS, self._glyphs.ellipsis)
 
     def render_item(self, mark: ReceiptMark, text: str, indent: int = 0) -> TextLines:
-        """A sign, and the text to the right of it."""
+        """A mark, and the text wrapped to the right of it."""
         tint, sign = self._marks[mark]
         hang = indent + count_cells(sign) + 1
         first, *rest = self.wrap_text(text, hang)
@@ -47,11 +47,11 @@ class ReceiptLineRenderer:
         yield from (f"{'':{hang}}{line}" for line in rest)
 
     def wrap_text(self, text: str, used: int) -> list[str]:
-        """As lines that fit where so many cells are taken."""
+        """The text as lines that fit beside `used` cells."""
         return wrap_text(self.clean_text(text), max(1, self._width - used)) or [""]
 
     def render_aftermath(self, each: "Iteration", indent: int) -> TextLines:
-        """What the agent said of its end, what was checked, what was done with it, what else happened."""
+        """All that followed one agent run: its last words, checks, review, commit, landing, remarks."""
         if each.detail and each.outcome != "finished":
             yield from (f"{'':{indent}}{line}" for line in self.wrap_text(each.detail, indent))
         for check in each.checks:
@@ -105,17 +105,17 @@ class ReceiptLineRenderer:
     def _render_remark(self, remark: "Remark", text: str, indent: int) -> TextLines:
         """▸ Waited 5m: why, unless the line above says so already"""
         at = f" at {format_local_time('%H:%M', remark.at)}" if remark.at > 0 else ""
-        told = f": {text}" if text else ""
+        reason = f": {text}" if text else ""
         match remark.kind:
             case "waited":
-                yield from self.render_item("note", f"Waited {format_duration(remark.seconds)}{told}", indent)
+                yield from self.render_item("note", f"Waited {format_duration(remark.seconds)}{reason}", indent)
             case "interrupted":
-                yield from self.render_item("warn", f"Interrupted{at}{told}", indent)
+                yield from self.render_item("warn", f"Interrupted{at}{reason}", indent)
             case "resumed":
                 kept = f", kept {remark.snapshot[:COMMIT_HASH_CHARS]}" if remark.snapshot else ""
                 yield from self.render_item("note", f"Resumed{at}{kept}", indent)
             case "sent_back":
-                yield from self.render_item("warn", f"Sent back{told}", indent)
+                yield from self.render_item("warn", f"Sent back{reason}", indent)
             case "put_back":
                 yield from self.render_item("warn", remark.text, indent)
 

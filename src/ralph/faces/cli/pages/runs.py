@@ -36,8 +36,8 @@ def format_run(run: "RunRecord") -> str:
         elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
         doing = ACTIVITY_LABELS.get(run.doing, run.doing)
         spent = f"{format_duration(elapsed)} · {format_money(run.cost_usd)}"
-        told = f"iteration {run.iteration}/{run.limit} · {spent} · {doing}"
-        return f"{mark} {run.id}  running  {who} · {told} · pid {run.pid}"
+        facts = f"iteration {run.iteration}/{run.limit} · {spent} · {doing}"
+        return f"{mark} {run.id}  running  {who} · {facts} · pid {run.pid}"
     used = f"{run.iteration}/{run.limit} iterations · {format_duration(run.elapsed)} · {format_money(run.cost_usd)}"
     return f"{mark} {run.id}  {run.outcome}  {who} · {used} · {run.why}"
 

@@ -53,7 +53,7 @@ def _render_row(line: "StoryLine", lines: "Sequence[StoryLine]") -> str:
 
 
 def _render_amount(text: str, value: float, values: "Sequence[float]") -> str:
-    """A number, and a bar as long as its part of the greatest."""
+    """Two table cells: the number, and a bar in proportion to the largest of `values`."""
     width = round(_BAR_WIDTH * value / (max(values) or 1))
     bar = f'<svg width="{_BAR_WIDTH}" height="12" aria-hidden="true"><rect width="{width}" height="12"/></svg>'
     return f'<td class="n">{text}</td><td>{bar}</td>'

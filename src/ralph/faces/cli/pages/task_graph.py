@@ -13,7 +13,7 @@ MAX_GRAPH_DEPTH = 40  # levels; below, the rest of a chain is only counted
 
 
 class TaskGraph:
-    """Some cards and the needs between them."""
+    """Cards and the dependencies among them; dependencies on other tasks are ignored."""
 
     def __init__(self, cards: Sequence[TaskCard]) -> None:
         self._cards = {card.id: card for card in cards}
@@ -24,14 +24,14 @@ class TaskGraph:
                 self._followers[need].append(id_)
 
     def select_around(self, id_: str) -> "TaskGraph":
-        """What a task needs, and what needs it, directly or not."""
+        """Only this task, all it depends on, and all that depends on it, also indirectly."""
         if id_ not in self._cards:
             raise NoSuchTask(f"no task {id_!r}", "see `ralph task list`")
         kept = {*_find_reachable(id_, self._needs), *_find_reachable(id_, self._followers)}
         return TaskGraph([card for card in self._cards.values() if card.id in kept])
 
     def render_text(self) -> str:
-        """Below each task those that wait for it; one that waits for several is drawn out only once."""
+        """A tree: below each task those that wait for it. One that waits for several is expanded only once."""
         return "\n".join(self._render_lines()) if self._cards else NO_TASKS_MESSAGE
 
     def render_dot(self) -> str:

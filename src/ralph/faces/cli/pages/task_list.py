@@ -76,6 +76,6 @@ class TaskListing:
 
 
 def fit_to_terminal(line: str) -> str:
-    """Plain text that fits a terminal's line; elsewhere only plain."""
+    """Sanitized text on one line, cut to the terminal's width if stdout is one."""
     width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 10_000
     return truncate_cells(sanitize(line).replace("\n", " "), width)

@@ -16,7 +16,7 @@ DEFAULT_LOG_WIDTH = 200  # of one-line things where no terminal sets a width
 
 
 class Palette(Struct, frozen=True, kw_only=True):
-    """What is sent to change the colour: nothing at all, where colour is off."""
+    """ANSI codes by name; all empty where colour is off."""
 
     bold: str = ""
     dim: str = ""
@@ -34,7 +34,7 @@ ANSI_PALETTE = Palette(
 
 
 class TerminalStyle(Struct, frozen=True, kw_only=True):
-    """What a display needs to know of its terminal and its user."""
+    """What the terminal can do and what the user wants to see."""
 
     glyphs: Glyphs = UNICODE_GLYPHS
     color: bool = False
@@ -65,7 +65,7 @@ def resolve_style(
     stream_agent_output: bool = True,
     progress: bool = True,
 ) -> TerminalStyle:
-    """What suits this stream, this environment and these wishes."""
+    """The style for this stream, by its terminal, the environment and the user's choices."""
     is_tty = has_terminal(stream)
     return TerminalStyle(
         glyphs=resolve_glyphs(glyphs, environment, getattr(stream, "encoding", None)),
@@ -94,7 +94,7 @@ def wants_color(choice: ColorChoice, environment: Mapping[str, str], is_tty: boo
 
 
 def has_terminal(stream: TextIO | None) -> bool:
-    """Whether someone looks at this stream; a closed one has nobody."""
+    """Whether the stream is a terminal; a closed stream is not."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -102,7 +102,7 @@ def has_terminal(stream: TextIO | None) -> bool:
 
 
 def resolve_width(stream: TextIO | None, environment: Mapping[str, str]) -> int:
-    """The columns the user names, else those the terminal has."""
+    """$COLUMNS if set, else the terminal's width; never below MIN_TERMINAL_WIDTH."""
     named = environment.get("COLUMNS", "")
     if named.isdecimal() and int(named):
         return max(MIN_TERMINAL_WIDTH, int(named))
@@ -113,7 +113,7 @@ def resolve_width(stream: TextIO | None, environment: Mapping[str, str]) -> int:
 
 
 def read_terminal_width(fd: int) -> int:
-    """How wide the terminal is now."""
+    """The terminal's width now, DEFAULT_TERMINAL_WIDTH where it has none."""
     try:
         return os.get_terminal_size(fd).columns or DEFAULT_TERMINAL_WIDTH
     except OSError:

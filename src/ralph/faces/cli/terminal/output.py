@@ -11,7 +11,7 @@ MAX_WRITE_WAIT_SECONDS = 2.0  # seconds a non-blocking reader may let us wait be
 
 
 class Output:
-    """Writes all of it, or as much as the other end takes. A gone reader makes it silent, never loud."""
+    """Writes in full to a descriptor, or as much as it takes. If the reader is gone it goes silent; it never raises."""
 
     def __init__(self, fd: int, encoding: str = "utf-8") -> None:
         self._fd = fd  # negative: nobody listens
@@ -22,7 +22,8 @@ class Output:
 
     @classmethod
     def for_stream(cls, stream: TextIO | None) -> "Output":
-        """On a stream's descriptor. A stream closed at start has none: its number may by now be anyone's file."""
+        """Writes to the stream's descriptor. For a stream closed at start it writes nowhere: the number may be
+        anyone's file by now."""
         if stream is None or stream.closed:
             return cls(-1)
         try:
