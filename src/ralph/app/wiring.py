@@ -1,5 +1,6 @@
 """Construction in one place: settings and ports → the parts of one run."""
 
+import difflib
 import os
 from collections.abc import Mapping, Sequence
 
@@ -98,8 +99,11 @@ def locate_agent(
     if program is None and "/" in words[0] and os.path.exists(os.path.join(folder, words[0])):
         raise MachineError(f"permission denied: {words[0]!r} is not a program", f"chmod +x {words[0]}")
     if program is None:
+        near = difflib.get_close_matches(words[0], registry.list_extensions("agents"), 1)
+        meant = f"did you mean {near[0]!r}? Else " if near and near[0] != words[0] else ""
         raise MachineError(
-            f"agent not found: {words[0]!r} is not on PATH", "install it, or set agent.command; see `ralph doctor`"
+            f"agent not found: {words[0]!r} is not on PATH",
+            f"{meant}install it, or set agent.command; see `ralph doctor`",
         )
     return AgentCommand(adapter=adapter, argv=(program, *words[1:]), flags=flags)
 

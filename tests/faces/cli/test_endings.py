@@ -92,3 +92,20 @@ def test_a_success_with_another_exit_code_says_so(workshop: ProjectFixture, end:
 
 def test_a_plain_success_does_not(workshop: ProjectFixture) -> None:
     assert "exit code" not in workshop.ralph("run", "-p", "x").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["stop"], "'cancel'"),
+        (["resume"], "'run --resume'"),
+        (["stauts"], "'status'"),
+        (["--verison"], "'--version'"),
+        (["run", "-p", "x", "--agent", "cluade"], "'claude'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_a_typing_error_is_answered_with_what_was_meant(workshop: ProjectFixture, words: list[str], meant: str) -> None:
+    done = workshop.ralph(*words)
+    assert done.returncode == 2
+    assert f"did you mean {meant}?" in done.stderr

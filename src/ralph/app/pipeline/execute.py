@@ -21,7 +21,7 @@ from ralph.config.schema import Settings
 from ralph.core.environment import without_git_vars
 from ralph.engine.inbox import SignalInbox
 from ralph.model import board
-from ralph.model.errors import MachineError
+from ralph.model.errors import MachineError, UsageError
 from ralph.model.loop import Outcome
 from ralph.model.ports import Watcher
 from ralph.model.store_ports import Stores, TaskStore
@@ -72,6 +72,10 @@ def execute_tasks(
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
     _require_agents(request, paths, variables)
     with lock_and_open(paths, paths.execute_lock, KIND) as stores:
+        if not stores.tasks.list_cards():
+            raise UsageError(
+                "there are no tasks here yet", "create one with `ralph task create`, or `ralph task import FILE`"
+            )
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
         try:
             with _open_repository(git_program, paths, variables, signals) as git:

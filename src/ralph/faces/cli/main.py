@@ -43,6 +43,24 @@ COMMAND_MODULES = (
 )
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
+_OTHER_WORDS = {  # what people of other tools type → ours
+    "stop": "cancel",
+    "kill": "cancel",
+    "abort": "cancel",
+    "start": "run",
+    "loop": "run",
+    "resume": "run --resume",
+    "continue": "run --resume",
+    "help": "--help",
+    "runs": "status",
+    "list": "status",
+    "ps": "status",
+    "log": "logs",
+    "tasks": "task list",
+    "settings": "config show",
+    "setup": "init",
+    "check": "doctor",
+}
 
 
 class RalphGroup(click.Group):
@@ -51,6 +69,7 @@ class RalphGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command where none is given."""
         if args and args[0].startswith("-") and args[0] not in _GROUP_OPTIONS:
+            _refuse_misspelt_option(ctx, args)
             args = [DEFAULT_COMMAND, *args]
         return super().parse_args(ctx, args)
 
@@ -72,10 +91,18 @@ class RalphGroup(click.Group):
         if args and args[0] not in COMMAND_MODULES:
             import difflib
 
-            near = difflib.get_close_matches(args[0], COMMAND_MODULES, 1)
+            near = [*filter(None, [_OTHER_WORDS.get(args[0])]), *difflib.get_close_matches(args[0], COMMAND_MODULES, 1)]
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMAND_MODULES)}"
             ctx.fail(f"no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
+
+
+def _refuse_misspelt_option(ctx: click.Context, args: list[str]) -> None:
+    """`ralph --verison` is no prompt loop."""
+    import difflib
+
+    if len(args) == 1 and (near := difflib.get_close_matches(args[0], ("--version", "--help"), 1, 0.7)):
+        ctx.fail(f"no such option: {args[0]}; did you mean {near[0]!r}?")
 
 
 @click.command(

@@ -420,3 +420,10 @@ def test_deleting_a_task_tells_what_stays_of_it_and_how_to_remove_that(pipeline:
     assert git("branch", "--list", "ralph/*") == ""
     landed = ralph("task", "delete", "TASK-002", "--force", "--json")
     assert json.loads(landed.stdout) == {"deleted": "TASK-002"}
+
+
+def test_without_any_task_it_says_so(pipeline: PipelineFixture) -> None:
+    done = pipeline.execute()
+    assert done.returncode == 2
+    assert "there are no tasks here yet" in done.stderr
+    assert "ralph task create" in done.stderr
