@@ -72,14 +72,11 @@ def execute_tasks(
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
     _require_agents(request, paths, variables)
     with lock_and_open(paths, paths.execute_lock, KIND) as stores:
-        if not stores.tasks.list_cards():
-            raise UsageError(
-                "there are no tasks here yet", "create one with `ralph task create`, or `ralph task import FILE`"
-            )
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
         try:
             with _open_repository(git_program, paths, variables, signals) as git:
                 target = _resolve_target(request, git)
+                _refuse_empty_board(stores.tasks)
                 _remove_stale_worktrees(paths, git, stores.tasks)
             max_seconds = request.settings.max_time_seconds
             context = PipelineContext(
@@ -207,6 +204,13 @@ def _resolve_target(request: ExecuteRequest, git: Git) -> str:
     if not git.find_commit(f"refs/heads/{target}"):
         raise MachineError(f"there is no commit on branch {target!r}", NO_REPOSITORY_HINT)
     return target
+
+
+def _refuse_empty_board(tasks: TaskStore) -> None:
+    """ "Every task is done" would be a strange word for none."""
+    if not tasks.list_cards():
+        hint = "create one with `ralph task create`, or `ralph task import FILE`"
+        raise UsageError("there are no tasks here yet", hint)
 
 
 def _remove_stale_worktrees(paths: Paths, git: Git, tasks: TaskStore) -> None:

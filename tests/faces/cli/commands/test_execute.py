@@ -178,12 +178,6 @@ def test_an_unknown_task_or_stage_exits_2(pipeline: PipelineFixture) -> None:
     assert pipeline.workshop.ralph("execute", "--stage", "cook").returncode == 2
 
 
-def test_without_tasks_there_is_nothing_to_do(pipeline: PipelineFixture) -> None:
-    done = pipeline.workshop.ralph("execute")
-    assert done.returncode == 0
-    assert "Nothing to do" in done.stdout
-
-
 def test_some_stages_first_the_others_later(pipeline: PipelineFixture) -> None:
     (pipeline.home / "lied").touch()
     pipeline.task("TASK-001")
