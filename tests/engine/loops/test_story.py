@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from ralph.engine.gate_run import GateRunner
-from ralph.engine.loops.story import GIT_READ_TIMEOUT_SECONDS, READ_ONLY_GIT_OPTIONS, GitReader, StoryEffects
+from ralph.engine.loops.story import GIT_READ_TIMEOUT_SECONDS, GitReader, StoryEffects
 from ralph.engine.marker import MarkerFile
 from ralph.model.command import CommandExit
 from ralph.model.errors import MachineError
+from ralph.model.events import Debugged
 from ralph.model.loop import (
     Brief,
     Check,
@@ -115,6 +116,7 @@ def test_the_agent_reads_the_prompt_of_its_iteration_and_keeps_to_its_budget(pro
     assert "Mode: implementation. Story: S-1 - A door" in prompt
     assert "- Mend it" in prompt
     assert (mode, budget) == ("stream", 0.25)
+    assert (2, Debugged(f"Prompt: {prompt}"[:208])) in project.listener.told
 
 
 def test_it_works_in_the_project_and_knows_what_its_iteration_is_about(project: Project) -> None:
@@ -181,8 +183,9 @@ def test_a_survey_tells_the_list_the_last_commit_and_what_is_not_in_it(project: 
 def test_git_is_asked_without_taking_locks_or_running_what_an_agent_configured(project: Project) -> None:
     project.survey()
     log, status = project.git.commands
-    assert log.argv == ("/bin/git", *READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %s")
-    assert status.argv == ("/bin/git", *READ_ONLY_GIT_OPTIONS, "status", "--porcelain", "--no-renames", "-z")
+    options = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
+    assert log.argv == ("/bin/git", *options, "log", "-1", "--format=%H %s")
+    assert status.argv == ("/bin/git", *options, "status", "--porcelain", "--no-renames", "-z")
     assert (log.cwd, log.environment) == (str(project.root), {"PATH": "/git"})
     assert log.timeout == GIT_READ_TIMEOUT_SECONDS
 
@@ -199,6 +202,13 @@ def test_what_ralph_keeps_for_itself_need_not_be_committed(project: Project, lin
 @pytest.mark.parametrize("line", [" M .ralph/settings.json", "?? loop/notes.md", "?? ralph-active"])
 def test_all_else_is_uncommitted_work(project: Project, line: str) -> None:
     assert project.survey(status=f"{line}\0".encode()).uncommitted == (line[3:],)
+
+
+def test_a_loop_that_lives_in_ralphs_own_folder_commits_that_too(project: Project) -> None:
+    folder = project.root / ".ralph" / "loop"
+    folder.mkdir(parents=True)
+    project.place = StoryPaths(str(project.root), str(folder))
+    assert project.survey(status=b"?? .ralph/loop/prd.md\0").uncommitted == (".ralph/loop/prd.md",)
 
 
 def test_a_list_that_is_gone_and_one_that_cannot_be_read_are_two_things(project: Project) -> None:

@@ -167,6 +167,7 @@ def test_its_words_are_kept_in_its_folder(task: Task) -> None:
     task.agent = AnsweringAgent()  # one that reads its prompt on stdin
     task.make_effects(Ran(stdout=say("All done.").stdout, stderr=b"careful\n")).perform(FIRST)
     folder = Path(task.around.records[0].folder)
+    assert task.processes.commands[0].argv == ("agent", f"{folder}/answer.txt")
     assert (folder / "prompt.md").read_text() == task.agent.asked[0][0]
     assert (folder / "output.md").read_text() == "All done."
     assert (folder / "agent-stdout.txt").read_bytes() == say("All done.").stdout
@@ -194,6 +195,7 @@ def test_one_that_was_stopped_is_on_record_as_such(task: Task) -> None:
     assert task.make_effects(stopped("received SIGTERM")).perform(FIRST) == Interrupted("received SIGTERM")
     ended = task.around.records[-1]
     assert (ended.status, ended.exit_code, ended.error) == ("stopped", None, "received SIGTERM")
+    assert ended.ended_at is not None
 
 
 def test_without_its_task_nothing_is_started_and_the_attempt_failed(task: Task) -> None:
@@ -257,6 +259,11 @@ def test_done_is_enough_whatever_it_says(task: Task) -> None:
 def test_a_folder_is_no_mark(task: Task) -> None:
     (task.folder / "DONE").mkdir()
     assert task.make_effects().perform(Look()) == Looked(problem="DONE is a directory")
+
+
+def test_a_mark_that_cannot_be_looked_at_is_a_problem(task: Task) -> None:
+    task.place = TaskPaths(f"{task.folder}/TASK.md", "the-project", "the-task")
+    assert task.make_effects().perform(Look()) == Looked(problem="stat DONE: Not a directory")
 
 
 def test_without_done_wishes_and_dependencies_are_told(task: Task) -> None:
