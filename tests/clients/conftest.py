@@ -9,8 +9,8 @@ import pytest
 from support.client_room import ClientFixture, IsolatedNetwork, skip_unless_installed
 
 MARKS = {
-    "clients": "the real Claude Code and Codex; on every submission",
-    "clients_slow": "the real Gemini and opencode; by `make test-clients`",
+    "clients": "the real Claude Code, two versions of it, and Codex; on every submission",
+    "clients_slow": "all the others, and every test with the newest Claude Code; by `make test-clients`",
 }
 
 

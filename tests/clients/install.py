@@ -1,4 +1,4 @@
-"""Installs the real agent CLIs of package.json into .cache/clients: the first two, or with --all all four."""
+"""Installs the real agent CLIs of package.json into .cache/clients: its dependencies, or with --all all of them."""
 
 import hashlib
 import shutil
@@ -16,7 +16,11 @@ PROGRAMS = {
     "codex": ("@openai/codex/bin/codex.js",),
     "gemini": ("@google/gemini-cli/bundle/gemini.js",),
     "opencode": ("opencode-*-x64/bin/opencode", "opencode-*-arm64/bin/opencode", "opencode-*/bin/opencode"),
+    "qwen": ("@qwen-code/qwen-code/cli-entry.js",),
+    "copilot": ("@github/copilot/npm-loader.js",),
 }
+# The newest of those that are tried in two versions.
+NEWEST_PROGRAMS = {"claude": ("claude-newest/node_modules/@anthropic-ai/claude-code-*/claude",)}
 
 
 def install(everything: bool) -> None:
@@ -31,16 +35,15 @@ def install(everything: bool) -> None:
         shutil.copy(HERE / name, CACHE / name)
     words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     subprocess.run([*words, *([] if everything else ["--omit=dev"])], cwd=CACHE, check=True)
-    link()
+    link(CACHE / "bin", PROGRAMS)
+    link(CACHE / "newest", NEWEST_PROGRAMS)
     STAMP.write_text(f"{lock} {'all' if everything else 'some'}\n")
 
 
-def link() -> None:
-    """Their programs, in .cache/clients/bin."""
-    folder = CACHE / "bin"
+def link(folder: Path, programs: dict[str, tuple[str, ...]]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for name, patterns in PROGRAMS.items():
+    for name, patterns in programs.items():
         found = [path for pattern in patterns for path in sorted(MODULES.glob(pattern))]
         if found:
             (folder / name).symlink_to(found[0])

@@ -20,9 +20,16 @@ from support.client_room import (
 from support.processes import find_processes_with, wait_until
 
 QUICK = [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "codex")]
-SLOW = [pytest.param(name, marks=pytest.mark.clients_slow) for name in ("gemini", "opencode")]
+NEWEST = [pytest.param("claude-newest", marks=pytest.mark.clients)]
+NEWEST_SLOW = [pytest.param("claude-newest", marks=pytest.mark.clients_slow)]
+SLOW = [
+    pytest.param(name, marks=pytest.mark.clients_slow)
+    for name in ("claude-newest", "gemini", "opencode", "qwen", "copilot")
+]
 each = pytest.mark.parametrize("room", [*QUICK, *SLOW], indirect=True)
-each_quick = pytest.mark.parametrize("room", QUICK, indirect=True)
+each_and_the_newest = pytest.mark.parametrize("room", [*QUICK, *NEWEST, *SLOW[1:]], indirect=True)
+each_quick = pytest.mark.parametrize("room", [*QUICK, *NEWEST_SLOW], indirect=True)
+claude_and_the_newest = pytest.mark.parametrize("room", [*QUICK[:1], *NEWEST], indirect=True)
 claude = pytest.mark.parametrize("room", QUICK[:1], indirect=True)
 codex = pytest.mark.parametrize("room", QUICK[1:], indirect=True)
 
@@ -34,6 +41,7 @@ TASK = [
     *("--qa-verify", "external", "--qa-verify-cmd", "test -f greeting.txt"),
 ]
 TELLS_COST = {"claude", "opencode"}
+TELLS_NO_TOKENS = {"copilot"}
 pytestmark = pytest.mark.timeout(240)
 
 
@@ -43,7 +51,7 @@ def in_a_tool(token: str) -> list[dict[str, Any]]:
 
 
 # -- the loop -------------------------------------------------------------------------------------
-@each
+@each_and_the_newest
 def test_a_loop_completes_after_a_guardrail_failed_once(room: ClientFixture) -> None:  # issue 4; 001-12, 001-13, 001-16
     room.model(
         [
@@ -71,7 +79,7 @@ def test_a_loop_completes_after_a_guardrail_failed_once(room: ClientFixture) -> 
     assert "Hint: Greet the world." in second
 
 
-@each
+@each_and_the_newest
 def test_tokens_and_cost_are_in_the_report(room: ClientFixture) -> None:  # issue 4; C5
     usage = {"input_tokens": 1000, "output_tokens": 50, "cache_read_input_tokens": 300}
     room.model([{"usage": usage}, {"bash": "true"}, DONE])
@@ -80,7 +88,10 @@ def test_tokens_and_cost_are_in_the_report(room: ClientFixture) -> None:  # issu
     # Claude counts what was cached apart, the others as input; Gemini and opencode are shown their own way.
     cached = {"input_tokens": 2000, "output_tokens": 100, "cache_read_tokens": 600}
     expected = {"claude": cached, "opencode": cached, "codex": {**cached, "input_tokens": 2600}}
-    assert told.ended["usage"] == expected.get(room.agent, {**cached, "input_tokens": 2600})
+    if room.agent in TELLS_NO_TOKENS:
+        assert "usage" not in told.ended
+    else:
+        assert told.ended["usage"] == expected.get(room.agent, {**cached, "input_tokens": 2600})
     assert (told.ended.get("cost_usd", 0) > 0) == (room.agent in TELLS_COST)
     shown = room.ralph("status").stdout
     assert ("$" in shown) == (room.agent in TELLS_COST)
@@ -205,7 +216,7 @@ def test_codex_tells_its_limit_but_not_when_it_ends(room: ClientFixture) -> None
     assert "hit your usage limit" in told.of("agent_ended")[0]["detail"]
 
 
-@claude
+@claude_and_the_newest
 def test_a_refused_permission_is_no_success(room: ClientFixture) -> None:  # issue 4; FACTS 1
     room.model([{"write": {"path": "made.txt", "content": "x\n"}}, DONE])
     room.settings(flags=[])
@@ -293,9 +304,10 @@ def test_it_passes_the_conformance_kit(room: ClientFixture) -> None:  # issue 4
     card = json.loads(done.stdout)
     verdicts = {mark["topic"]: mark["verdict"] for mark in card["marks"]}
     assert verdicts.pop("cost") == ("yes" if room.agent in TELLS_COST else "no")
+    assert verdicts.pop("tokens") == ("no" if room.agent in TELLS_NO_TOKENS else "yes")
     assert verdicts.pop("beyond this kit") == "unverified"
     assert set(verdicts.values()) == {"yes"}
-    assert read_pinned_version(room.agent) in card["version"]
+    assert read_pinned_version(room.client_name) in card["version"]
 
 
 # -- the other loops ------------------------------------------------------------------------------

@@ -6,7 +6,9 @@ import pytest
 
 from support.client_room import ClientFixture
 
-claude = pytest.mark.parametrize("room", [pytest.param("claude", marks=pytest.mark.clients)], indirect=True)
+claude = pytest.mark.parametrize(
+    "room", [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "claude-newest")], indirect=True
+)
 pytestmark = pytest.mark.timeout(240)
 
 BROKEN = "def add(a, b):\n    return a - b\n"

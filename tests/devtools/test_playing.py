@@ -148,6 +148,12 @@ def test_a_client_without_a_shell_is_told() -> None:
         ({"Write", "Bash"}, "Write", {"file_path": "d/a", "content": "x\ny\n"}),
         ({"write", "bash"}, "write", {"filePath": "d/a", "content": "x\ny\n"}),
         ({"write_file"}, "write_file", {"file_path": "d/a", "content": "x\ny\n"}),
+        ({"create", "edit", "bash"}, "create", {"path": "d/a", "file_text": "x\ny\n"}),
+        (
+            {"write_file", "edit", "shell_command"},  # Qwen's wants an absolute path
+            "shell_command",
+            {"command": "mkdir -p d && echo eAp5Cg== | base64 -d > d/a"},
+        ),
         ({"apply_patch"}, "apply_patch", "*** Begin Patch\n*** Add File: d/a\n+x\n+y\n*** End Patch"),
         ({"shell_command"}, "shell_command", {"command": "mkdir -p d && echo eAp5Cg== | base64 -d > d/a"}),
     ],

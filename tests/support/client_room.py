@@ -16,12 +16,17 @@ import pytest
 from ralph.model.agent_card import EndpointConfig
 
 CLIENTS_BIN = Path(__file__).parents[2] / ".cache" / "clients" / "bin"
+NEWEST_BIN = CLIENTS_BIN.with_name("newest")
+NEWEST_SUFFIX = "-newest"  # of an agent whose newest version is tried beside the one everybody has
 PINS_FILE = Path(__file__).parents[1] / "clients" / "package.json"
 NPM_PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",
     "gemini": "@google/gemini-cli",
     "opencode": "opencode-ai",
+    "qwen": "@qwen-code/qwen-code",
+    "copilot": "@github/copilot",
+    f"claude{NEWEST_SUFFIX}": "claude-newest",
 }
 RALPH_ARGV = [sys.executable, "-m", "ralph"]
 # Brings loopback up and keeps the namespace until stdin is closed.
@@ -70,7 +75,9 @@ class ClientFixture:
     """One test's repository, home and model."""
 
     def __init__(self, folder: Path, network: IsolatedNetwork, agent: str) -> None:
-        self.agent = agent
+        self.client_name = agent  # with the suffix, where it is the newest
+        self.agent = agent.removesuffix(NEWEST_SUFFIX)
+        self.program = find_client(agent)
         self.home = folder / "home"
         self.repo = folder / "repo"
         self.log = folder / "requests.ndjson"
@@ -87,7 +94,7 @@ class ClientFixture:
     def environment(self) -> dict[str, str]:
         """Nothing of the machine's but PATH."""
         return {
-            "PATH": f"{CLIENTS_BIN}:{os.environ['PATH']}",
+            "PATH": f"{self.program.parent}:{CLIENTS_BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "TMPDIR": str(self.home),  # what a killed agent leaves lying about goes with the room
             "LANG": "C.UTF-8",
@@ -140,7 +147,7 @@ class ClientFixture:
     def client(self, *words: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run the agent's own program to its end, in the room."""
         return subprocess.run(
-            [*self._network.words, CLIENTS_BIN / self.agent, *words],
+            [*self._network.words, self.program, *words],
             cwd=self.repo,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -226,14 +233,20 @@ def find_client_processes(room: ClientFixture) -> set[str]:
 
 def skip_unless_installed(agent: str) -> None:
     """Skip the test where this CLI is not installed."""
-    if (CLIENTS_BIN / agent).exists():
+    if find_client(agent).exists():
         return
     how = "run `make clients-all`" if shutil.which("npm") else "there is no npm to install it with"
-    pytest.skip(f"the real {agent} is not in {CLIENTS_BIN}: {how}")
+    pytest.skip(f"the real {agent} is not in {find_client(agent).parent}: {how}")
+
+
+def find_client(agent: str) -> Path:
+    """Where its program is, once it is installed."""
+    folder = NEWEST_BIN if agent.endswith(NEWEST_SUFFIX) else CLIENTS_BIN
+    return folder / agent.removesuffix(NEWEST_SUFFIX)
 
 
 def read_pinned_version(agent: str) -> str:
     """The version of it we are tried with."""
     pins = json.loads(PINS_FILE.read_text())
     version: str = {**pins["dependencies"], **pins["devDependencies"]}[NPM_PACKAGES[agent]]
-    return version
+    return version.rpartition("@")[2]  # an alias names its package, too

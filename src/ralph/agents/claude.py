@@ -32,7 +32,7 @@ CARD = AgentCard(
     cost=True,
     tokens=True,
     session=True,
-    verified="2.1.197, with the scripted model",
+    verified="2.1.197 and 2.1.325, with the scripted model",
 )
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 

@@ -103,7 +103,8 @@ def configure_endpoint(url: str, home: str) -> EndpointConfig:
             "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
             "COPILOT_PROVIDER_API_KEY": "scripted",
             "COPILOT_MODEL": "scripted",
-        }
+        },
+        ("--allow-all-tools",),
     )
 
 

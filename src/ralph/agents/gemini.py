@@ -104,7 +104,7 @@ def configure_endpoint(url: str, home: str) -> EndpointConfig:
 """
     return EndpointConfig(
         {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "scripted"},
-        ("-m", "gemini-2.5-pro"),
+        ("-m", "gemini-2.5-pro", "--yolo"),
         {".gemini/settings.json": settings},
     )
 

@@ -101,7 +101,7 @@ def configure_endpoint(url: str, home: str) -> EndpointConfig:
   }}
 }}
 """
-    return EndpointConfig({"OPENCODE_CONFIG_CONTENT": config, "OPENCODE_DISABLE_AUTOUPDATE": "1"})
+    return EndpointConfig({"OPENCODE_CONFIG_CONTENT": config, "OPENCODE_DISABLE_AUTOUPDATE": "1"}, ("--auto",))
 
 
 # -- the wire --------------------------------------------------------------------------------------

@@ -86,5 +86,6 @@ def configure_endpoint(url: str, home: str) -> EndpointConfig:
     settings = '{"model": {"generationConfig": {"maxRetries": 0}}, "privacy": {"usageStatisticsEnabled": false}}\n'
     return EndpointConfig(
         {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "scripted", "OPENAI_MODEL": "scripted"},
+        ("--yolo",),
         files={".qwen/settings.json": settings},
     )

@@ -49,7 +49,9 @@ class Toolbox:
             return ((ToolCall("Write", {"file_path": path, "content": content}),),)
         if "write" in self._offered:
             return ((ToolCall("write", {"filePath": path, "content": content}),),)
-        if "write_file" in self._offered:
+        if "create" in self._offered:  # Copilot
+            return ((ToolCall("create", {"path": path, "file_text": content}),),)
+        if "write_file" in self._offered and not self._wants_absolute_paths:
             return ((ToolCall("write_file", {"file_path": path, "content": content}),),)
         if self._has_patch_tool:
             return self._call_patch(f"*** Add File: {path}", [f"+{line}" for line in content.splitlines()])
@@ -63,7 +65,9 @@ class Toolbox:
         if "Edit" in self._offered:
             change = ToolCall("Edit", {"file_path": path, "old_string": old, "new_string": new})
             return ((ToolCall("Read", {"file_path": path}),), (change,))
-        if "edit" in self._offered:
+        if "edit" in self._offered and "create" in self._offered:  # Copilot
+            return ((ToolCall("edit", {"path": path, "old_str": old, "new_str": new}),),)
+        if "edit" in self._offered and not self._wants_absolute_paths:
             change = ToolCall("edit", {"filePath": path, "oldString": old, "newString": new})
             return ((ToolCall("read", {"filePath": path}),), (change,))
         if "replace" in self._offered:
@@ -81,6 +85,11 @@ class Toolbox:
             if name in self._offered:
                 return ((ToolCall(name, given(wanted)),),)
         return _build_task_calls(wanted, known) if "TaskCreate" in self._offered else ()
+
+    @property
+    def _wants_absolute_paths(self) -> bool:
+        """Qwen's do, and a script knows only relative ones: its shell does the work."""
+        return {"edit", "write_file"} <= self._offered
 
     @property
     def _has_patch_tool(self) -> bool:
