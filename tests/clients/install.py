@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def install(everything: bool) -> None:
     STAMP.write_text(f"{lock} {'all' if everything else 'some'}\n")
 
 
-def link(folder: Path, programs: dict[str, tuple[str, ...]]) -> None:
+def link(folder: Path, programs: Mapping[str, tuple[str, ...]]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name, patterns in programs.items():

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 import time
 import uuid
 from pathlib import Path
@@ -42,6 +43,8 @@ TASK = [
 ]
 TELLS_COST = {"claude", "opencode"}
 TELLS_NO_TOKENS = {"copilot"}
+# Gemini's shell does not see the global git configuration.
+GIT_IDENTITY = {f"GIT_{who}_{what}": "t@localhost" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 pytestmark = pytest.mark.timeout(240)
 
 
@@ -89,7 +92,7 @@ def test_tokens_and_cost_are_in_the_report(room: ClientFixture) -> None:  # issu
     cached = {"input_tokens": 2000, "output_tokens": 100, "cache_read_tokens": 600}
     expected = {"claude": cached, "opencode": cached, "codex": {**cached, "input_tokens": 2600}}
     if room.agent in TELLS_NO_TOKENS:
-        assert "usage" not in told.ended
+        assert not told.ended["usage"]
     else:
         assert told.ended["usage"] == expected.get(room.agent, {**cached, "input_tokens": 2600})
     assert (told.ended.get("cost_usd", 0) > 0) == (room.agent in TELLS_COST)
@@ -161,9 +164,14 @@ ERRORS: dict[str, tuple[list[dict[str, Any]], str, int]] = {
 }
 
 
+SLOW_FOR_QWEN = ("a rate limit", "an error of the service", "an overload")
+
+
 @each
 @pytest.mark.parametrize("trouble", ERRORS)
 def test_trouble_has_its_outcome(room: ClientFixture, trouble: str) -> None:  # issue 4; 001-34, C12
+    if room.agent == "qwen" and trouble in SLOW_FOR_QWEN:
+        pytest.skip("it retries for 80 seconds and more; see its transcripts")
     script, outcome, code = ERRORS[trouble]
     room.model(script)
     room.settings()
@@ -223,6 +231,43 @@ def test_a_refused_permission_is_no_success(room: ClientFixture) -> None:  # iss
     told = room.run("-p", "Make it.", "-m", "1")
     assert (told.outcomes, told.code) == (["refused"], 1), told.events
     assert not (room.repo / "made.txt").exists()
+
+
+@claude_and_the_newest
+def test_a_key_that_is_not_accepted_stops_at_the_second_try(room: ClientFixture) -> None:  # issue 12
+    room.model([{"error": {"status": 401, "message": "invalid x-api-key"}}])
+    room.settings()
+    # On its own it would try ten times, for three minutes.
+    told = room.run("-p", "Greet.", "-m", "1", CLAUDE_CODE_MAX_RETRIES="10")
+    assert (told.outcomes, told.code) == (["unusable"], 2), told.events
+    assert len(room.requests()) <= 3
+    assert "key is not accepted" in told.of("agent_ended")[0]["detail"]
+
+
+MAKEFILE = "test:\n\t@touch tested\n"
+NOT_ALLOWED = "python3 -c \"open('more', 'w')\""
+
+
+@pytest.mark.parametrize("room", [*NEWEST, *SLOW[1:]], indirect=True)
+def test_checks_may_be_run_and_committed_and_nothing_else(room: ClientFixture) -> None:  # issue 12
+    room.model(
+        [
+            {"bash": "make test 2>&1 | tail -5" if room.agent != "copilot" else "make test"},
+            {"bash": "git add -A && git commit -qm Tested"},
+            {"bash": NOT_ALLOWED},
+            DONE,
+        ]
+    )
+    flags = ["-m", "gemini-2.5-pro"] if room.agent == "gemini" else []
+    room.settings(flags=flags, agent={"permissions": "checks"}, guardrails=[{"command": "make test"}])
+    room.commit("Start", Makefile=MAKEFILE, **{".gitignore": ".ralph/\n"})
+    told = room.run("-p", "Test it.", "-m", "1", **GIT_IDENTITY)
+    assert (room.repo / "tested").exists(), told.events
+    assert not (room.repo / "more").exists()
+    errors = [event["error"] for event in told.of("tool_ended") if event.get("error")]
+    assert len(errors) == 1, told.events
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=room.repo, capture_output=True, text=True, check=True)
+    assert log.stdout.startswith("Tested\n")
 
 
 @codex
@@ -297,9 +342,10 @@ def test_a_run_killed_with_9_goes_on(room: ClientFixture) -> None:  # issue 4
 
 
 # -- the kit --------------------------------------------------------------------------------------
+@pytest.mark.timeout(400)  # Qwen tries for 80 seconds before it tells of an overload
 @each
 def test_it_passes_the_conformance_kit(room: ClientFixture) -> None:  # issue 4
-    done = room.ralph("agents", "check", room.agent, "--json", timeout=200)
+    done = room.ralph("agents", "check", room.agent, "--json", timeout=350)
     assert done.returncode == 0, done.stdout + done.stderr
     card = json.loads(done.stdout)
     verdicts = {mark["topic"]: mark["verdict"] for mark in card["marks"]}

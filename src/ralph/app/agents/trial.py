@@ -27,7 +27,7 @@ from ralph.model.loop import Interrupted, Reported
 from ralph.model.ports import OutputMode
 from ralph.process.supervisor import Supervisor
 
-TRIAL_TIMEOUT_SECONDS = 120.0
+TRIAL_TIMEOUT_SECONDS = 180.0  # Qwen tells of an overload after 80 to 100
 TRIAL_STOP_GRACE_SECONDS = 5.0
 KEPT_VARIABLES = (
     "PATH",
