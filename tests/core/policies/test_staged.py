@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan
+from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan, explain_missing_promise
 from ralph.core.step import Rules, replay, step
 from ralph.model.loop import (
     Began,
@@ -126,6 +126,12 @@ def test_each_run_knows_its_turn_and_limit() -> None:  # 002-16, 000-05
     assert [(b.turn, b.turns) for b in play.briefs] == [(1, 15), (2, 15), (3, 15), (1, 5), (1, 10), (1, 5)]
 
 
+def test_each_run_knows_its_task() -> None:
+    play = Play(whole(), [SILENT], [Landed(done=False, conflict="a.txt")])
+    assert {brief.story for brief in play.briefs} == {"TASK-001"}
+    assert [brief.is_conflict_resolution for brief in play.briefs] == [False] * 5 + [True]
+
+
 def test_a_false_promise_loops_with_the_reason() -> None:  # 002-17, 000-21
     play = Play(whole(), [BROKEN, KEPT])
     assert play.roles[:3] == ["coder", "coder", "reviewer"]
@@ -195,6 +201,11 @@ def test_changes_send_it_back_and_every_stage_is_passed_again(by: str) -> None:
     assert play.roles == [*before, by, "coder", "reviewer", "tester", "qa"]
     assert play.briefs[len(before) + 1].changes == "Say it louder."
     assert play.stop.outcome is Outcome.COMPLETED
+
+
+def test_it_is_sent_back_to_the_coder_wherever_that_stage_stands() -> None:
+    play = Play(PipelinePolicy(task="T", stages=plans("tester", "coder")), [MINDS])
+    assert play.roles == ["tester", "coder"]
 
 
 def test_the_changes_are_told_until_the_coder_has_passed() -> None:
@@ -308,6 +319,27 @@ def test_a_tree_that_changed_since_it_was_proven_is_proven_again() -> None:
     )
     assert (play.roles, play.reasons) == (["qa"], ["The tree has changed since it was verified."])
     assert play.stop.outcome is Outcome.COMPLETED
+
+
+def test_proving_it_again_forgets_no_send_back() -> None:
+    stop = Play(
+        whole(max_send_backs=1, begins=StagedState(stage=3, turn=2, sends=1), wanted=Land("tree")),
+        [MINDS],
+        [Landed(done=False, stale=True)],
+    ).stop
+    assert stop == Stop(Outcome.EXHAUSTED, "qa sent it back more than 1 times: Say it louder.")
+
+
+@pytest.mark.parametrize(
+    ("role", "reported", "reason"),
+    [
+        ("coder", Reported(outcome="timed_out", text="<changes>x</changes>", detail="Too long."), "Too long."),
+        ("qa", Reported(outcome="finished", text="<changes>Louder.</changes>"), "Changes wanted: Louder."),
+        ("coder", Reported(outcome="finished", text="<changes>Louder.</changes>"), "No completion promise found"),
+    ],
+)
+def test_the_log_says_why_a_stage_goes_on(role: str, reported: Reported, reason: str) -> None:
+    assert explain_missing_promise(role, reported) == reason
 
 
 def test_an_earlier_life_is_paid_from_the_same_budget() -> None:  # 000-22

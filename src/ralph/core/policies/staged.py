@@ -150,9 +150,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
             return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
         text = f"The target branch has moved and conflicts in: {landed.conflict}. Merge it here, resolve, commit."
-        brief = Brief(
-            iteration=0, limit=0, feedback=(Feedback(text),), budget_usd=None, role=self.stages[0].role, story=self.task
-        )
+        brief = Brief(iteration=0, limit=0, feedback=(Feedback(text),), role=self.stages[0].role, story=self.task)
         return replace(state, resolving=True), RunAgent(brief)
 
     def _run_stage(self, state: StagedState, reason: str = "") -> tuple[StagedState, Decision]:
@@ -163,7 +161,6 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
             iteration=0,
             limit=0,
             feedback=feedback,
-            budget_usd=None,
             role=plan.role,
             story=self.task,
             turn=turn,
