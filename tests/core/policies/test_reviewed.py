@@ -66,6 +66,8 @@ class Project:
         self.uncommitted: tuple[str, ...] = ()
         self.lost: tuple[str, ...] = ()  # by the first agent
         self.put_back: list[str] = []
+        self.problem = ""
+        self.endings: list[Reported] = []  # of the first agents, where they do not finish
 
     @property
     def tasks(self) -> dict[str, Any]:
@@ -82,7 +84,7 @@ class Project:
                         self.text = json.dumps(tasks)
                         self.commits += 1
                         self.subject = f"feat: [{brief.story}] - x"
-                return Reported(outcome="finished", text=self._said)
+                return self.endings.pop(0) if self.endings else Reported(outcome="finished", text=self._said)
             case Survey():
                 lost = self.lost if self.briefs else ()
                 return Surveyed(
@@ -91,6 +93,7 @@ class Project:
                     subject=self.subject,
                     uncommitted=self.uncommitted,
                     lost=lost,
+                    problem=self.problem,
                 )
             case Restore(text, files=files):
                 self.restored += [] if text is None else [text]
@@ -137,6 +140,10 @@ def nothing(tasks: dict[str, Any]) -> str:
     return "nothing"
 
 
+def told(project: Project, run: int) -> str:
+    return "\n".join(item.text for item in project.briefs[run].feedback)
+
+
 def test_the_whole_life_of_a_story() -> None:  # 004-07, 004-31
     project = Project(document(story()), submit, reject, resubmit, approve)
     stop = play(project)
@@ -153,9 +160,8 @@ def test_an_implementer_that_approves_itself_is_undone_and_told() -> None:  # 00
     assert play(project).outcome is Outcome.COMPLETED
     undone = json.loads(project.restored[0])["userStories"][0]
     assert (undone["passes"], undone["reviewStatus"], undone["notes"]) == (False, None, "all mine")
-    told = " ".join(item.text for item in project.briefs[1].feedback)
-    assert "Implement iterations cannot set passes=true or approve stories" in told
-    assert "Undone by the runner" in told
+    assert "Implement iterations cannot set passes=true or approve stories" in told(project, 1)
+    assert "Undone by the runner" in told(project, 1)
     assert [b.role for b in project.briefs] == ["implement", "implement", "review"]
 
 
@@ -195,7 +201,7 @@ def test_the_tag_alone_completes_nothing() -> None:  # 004-08
     project = Project(document(story()), submit, nothing, nothing, nothing, text="<promise>COMPLETE</promise>")
     stop = play(project)
     assert stop.outcome is Outcome.STUCK
-    assert "You promised COMPLETE" in project.briefs[1].feedback[0].text
+    assert project.briefs[1].feedback[0].text == "You promised COMPLETE, but these stories are not done: US-001."
 
 
 def test_the_file_alone_completes_and_the_tag_is_recorded() -> None:  # 004-08
@@ -244,6 +250,125 @@ def test_no_progress_ends_the_loop() -> None:
     assert stop == Stop(Outcome.STUCK, "3 iterations in a row changed neither tasks.json nor the branch")
 
 
+def test_a_commit_alone_is_progress() -> None:
+    project = Project(document(story()))
+
+    def commit(tasks: dict[str, Any]) -> str:
+        project.commits += 1
+        return "nothing"
+
+    project._changes = [commit] * 9
+    assert play(project, limit=5).outcome is Outcome.EXHAUSTED
+
+
+def test_a_change_of_the_list_alone_is_progress() -> None:
+    project = Project(document(story()))
+
+    def note(tasks: dict[str, Any]) -> str:
+        tasks["userStories"][0]["notes"] += "x"
+        project.text = json.dumps(tasks)
+        return "nothing"
+
+    project._changes = [note] * 9
+    assert play(project, limit=5).outcome is Outcome.EXHAUSTED
+
+
+def test_progress_ends_a_row_without() -> None:
+    project = Project(document(story()), nothing, nothing, submit, nothing, nothing, approve)
+    assert play(project).outcome is Outcome.COMPLETED
+
+
+def test_a_run_that_did_not_end_well_is_told_once() -> None:
+    project = Project(document(story()), nothing, submit, approve)
+    project.endings = [Reported(outcome="timed_out", detail="It ran longer than 60s.")]
+    play(project)
+    assert told(project, 1) == "It did not end well: It ran longer than 60s."
+    assert "did not end well" not in told(project, 2)
+
+
+def test_a_run_without_a_word_about_its_end_is_told_by_its_outcome() -> None:
+    project = Project(document(story()), nothing, submit)
+    project.endings = [Reported(outcome="crashed")]
+    play(project, limit=2)
+    assert told(project, 1) == "It did not end well: crashed"
+
+
+def test_no_progress_because_of_trouble_names_the_trouble() -> None:
+    project = Project(document(story()), nothing)
+    project.endings = [Reported(outcome="crashed", detail="It crashed.")] * 3
+    assert play(project).why.endswith("nor the branch; the last one: It crashed.")
+
+
+def test_a_promise_of_a_run_that_crashed_is_none() -> None:
+    project = Project(document(story()), submit, approve)
+    said = "<promise>COMPLETE</promise>"
+    project.endings = [Reported(outcome="finished"), Reported(outcome="crashed", text=said)]
+    assert play(project).why == "every story is approved"
+
+
+def test_what_was_told_is_told_once() -> None:
+    def cheat(tasks: dict[str, Any]) -> None:
+        tasks["userStories"][0].update(passes=True, notes="all mine")
+
+    project = Project(document(story()), cheat, submit, nothing)
+    play(project, limit=3)
+    assert "Undone by the runner" in told(project, 1)
+    assert told(project, 2) == ""
+
+
+def test_the_next_agent_commits_what_the_runner_put_right() -> None:
+    def cheat(tasks: dict[str, Any]) -> None:
+        tasks["userStories"][0].update(passes=True, notes="all mine")
+
+    project = Project(document(story()), cheat, nothing, nothing, nothing)
+    play(project)
+    note = "The runner changed tasks.json after that: commit it with your work."
+    assert (note in told(project, 1), note in told(project, 2)) == (True, False)
+
+
+def test_files_that_are_put_back_are_no_change_of_the_list() -> None:
+    project = Project(document(story()), submit, approve)
+    project.lost = ("prompt.md",)
+    play(project)
+    assert "The runner changed tasks.json" not in told(project, 1)
+
+
+@pytest.mark.parametrize(
+    ("problem", "why"), [("", "tasks.json is missing."), ("tasks.json is a folder.", "tasks.json is a folder.")]
+)
+def test_without_a_list_nothing_begins(problem: str, why: str) -> None:
+    project = Project(document(story()))
+    project.text, project.problem = None, problem
+    assert play(project) == Stop(Outcome.UNUSABLE, why)
+
+
+def test_a_story_with_more_reviews_than_the_cap_allows_is_refused() -> None:
+    waiting = document(story(reviewStatus="needs_review", reviewCount=3, notes="done"))
+    stop = play(Project(waiting), ReviewPolicy(cap=2))
+    assert stop.outcome is Outcome.UNUSABLE
+    assert "raise the review cap to 3" in stop.why
+
+
+def test_the_most_urgent_review_comes_first() -> None:
+    waiting = [story(f"US-{n}", priority=p, reviewStatus="needs_review", notes="x") for n, p in ((1, 2), (2, 1))]
+    project = Project(document(*waiting))
+    play(project, limit=1)
+    assert project.briefs[0].story == "US-2"
+
+
+def test_the_first_commit_is_held_to_its_name_too() -> None:
+    project = Project(document(story()))
+
+    def rename(tasks: dict[str, Any]) -> str:
+        project.commits += 1
+        project.subject = "wip"
+        return "nothing"
+
+    project._changes = [rename, nothing]
+    play(project, limit=2)
+    assert told(project, 1) == "The last commit is called 'wip'; agreed is `feat: [US-001] - Title US-001`."
+
+
 def test_uncommitted_work_goes_into_the_feedback() -> None:  # 004-21
     project = Project(document(story()), submit, approve)
     project.uncommitted = ("src/a.py",)
@@ -266,6 +391,15 @@ def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     assert play(project, ReviewPolicy(earlier=earlier)).outcome is Outcome.COMPLETED
     assert json.loads(project.restored[0])["userStories"][0]["passes"] is False
     assert [b.role for b in project.briefs] == ["implement", "review"]
+
+
+def test_a_cut_off_review_is_judged_as_a_review() -> None:
+    waiting = story(reviewStatus="needs_review", notes="done")
+    approved = {**waiting, "reviewStatus": "approved", "passes": True, "reviewCount": 1}
+    project = Project(document(approved))
+    earlier = Brief(iteration=2, limit=15, role="review", story="US-001", tasks=json.dumps(document(waiting)))
+    assert play(project, ReviewPolicy(earlier=earlier)).outcome is Outcome.COMPLETED
+    assert (project.restored, project.briefs) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -304,10 +438,10 @@ def test_however_much_is_wrong_a_prompt_can_hold_it() -> None:
 
     project = Project(document(*(story(f"US-{number}") for number in range(1000))), cheat)
     play(project, limit=2)
-    told = [item.text for item in project.briefs[1].feedback]
-    assert len(told) < 100
-    assert max(map(len, told)) <= 1000
-    assert "… and 970 more of that kind" in told
+    lines = [item.text for item in project.briefs[1].feedback]
+    assert len(lines) < 100
+    assert max(map(len, lines)) <= 1000
+    assert "… and 970 more of that kind" in lines
 
 
 def test_a_reviewer_learns_that_the_measure_was_changed() -> None:
@@ -317,8 +451,7 @@ def test_a_reviewer_learns_that_the_measure_was_changed() -> None:
 
     project = Project(document(story()), ease, approve)
     play(project)
-    told = [item.text for item in project.briefs[1].feedback]
-    assert 'The last iteration changed the acceptanceCriteria of US-001. They were: ["works"]' in told
+    assert 'The last iteration changed the acceptanceCriteria of US-001. They were: ["works"]' in told(project, 1)
 
 
 def test_stories_that_were_removed_are_named_at_the_end() -> None:

@@ -178,7 +178,6 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
             iteration=0,
             limit=0,
             feedback=tuple(map(Feedback, feedback)),
-            budget_usd=None,
             role=mode,
             story=story.id,
             tasks=state.text,
