@@ -14,14 +14,14 @@ _GIT_VARS = frozenset(  # a hook that runs us has some of them set
 
 
 def without_git_vars(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's own, less what would take git from the folder it is started in to another repository."""
+    """The environment without the variables that would point git at another repository."""
     return {name: value for name, value in environment.items() if name not in _GIT_VARS}
 
 
 def build_gate_env(
     environment: Mapping[str, str], run: Mapping[str, str], cards: Iterable[AgentCard]
 ) -> dict[str, str]:
-    """The user's own, less the marks of an agent session (they block a nested one), and the run's variables."""
+    """The user's environment without the marks of an agent session, plus the run's own variables."""
     marks = {name for card in cards for name in card.session_vars}
     return {**{name: value for name, value in environment.items() if name not in marks}, **run}
 

@@ -41,7 +41,7 @@ _StateT = TypeVar("_StateT")
 def build_events(
     run: str, agent: str, *, seen: Observation, state: LoopState[_StateT], decision: Decision
 ) -> list[Event]:
-    """What a watcher hears of one transition."""
+    """The events watchers get for one transition: those of the fact, then those of the decision."""
     return [*_build_fact_events(run, agent, seen, state), *_build_decision_events(run, seen, state, decision)]
 
 

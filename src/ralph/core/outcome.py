@@ -18,7 +18,7 @@ MAX_DETAIL_CHARS = 300
 
 
 class Classification(Struct, frozen=True, kw_only=True):
-    """An outcome and the sentence for it."""
+    """An outcome, its one-sentence explanation, and whether and when trying again can help."""
 
     outcome: RunOutcome
     detail: str
@@ -27,7 +27,7 @@ class Classification(Struct, frozen=True, kw_only=True):
 
 
 class TroubleSign(Struct, frozen=True, kw_only=True):
-    """What betrays a trouble that is not the agent's: the service's status or its words."""
+    """A pattern by which trouble that is not the agent's is recognised: HTTP status or words."""
 
     outcome: RunOutcome
     statuses: tuple[int, ...]
@@ -143,68 +143,68 @@ NEVER_STARTS_PATTERN = (
 SHELL_SIGNAL_OFFSET = 128  # a shell, and Node, tell a signal as this and its number
 
 
-def classify_run(heard: ParsedRun, exited: CommandExit, stderr: str) -> Reported:
-    """One outcome, before any policy sees the run."""
-    verdict = _classify(heard, exited, stderr)
+def classify_run(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Reported:
+    """Turns parser result, exit and stderr into one outcome, before any policy sees the run."""
+    verdict = _classify(parsed, exited, stderr)
     return Reported(
         outcome=verdict.outcome,
-        text=shorten_answer(unwrap_claim(heard.text), MAX_FINAL_TEXT_BYTES),
+        text=shorten_answer(unwrap_claim(parsed.text), MAX_FINAL_TEXT_BYTES),
         detail=verdict.detail,
-        cost_usd=heard.cost_usd,
-        usage=heard.usage,
+        cost_usd=parsed.cost_usd,
+        usage=parsed.usage,
         seconds=exited.seconds,
-        exit_code=_effective_exit_code(heard, exited),
+        exit_code=_effective_exit_code(parsed, exited),
         reset_at=verdict.reset_at,
-        tools=heard.tools,
-        errors=heard.errors,
-        unparsed=heard.unparsed,
+        tools=parsed.tools,
+        errors=parsed.errors,
+        unparsed=parsed.unparsed,
         lasting=verdict.lasting,
-        refused_commands=heard.refused_commands,
+        refused_commands=parsed.refused_commands,
     )
 
 
-def _classify(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
+def _classify(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
     if exited.ending == "not_started":
         detail = f"The agent could not be started: {_as_sentence(exited.error)} Check agent.command."
         return Classification(
             outcome="unusable", detail=detail, lasting=bool(re.search(NEVER_STARTS_PATTERN, exited.error))
         )
-    if heard.broken:
-        return Classification(outcome="unusable", detail=heard.broken, lasting=True)
-    if _is_success(heard, exited):
-        return _classify_success(heard)
+    if parsed.broken:
+        return Classification(outcome="unusable", detail=parsed.broken, lasting=True)
+    if _is_success(parsed, exited):
+        return _classify_success(parsed)
     if exited.ending == "stopped":
         return Classification(outcome="crashed", detail="The agent was stopped before it had finished.")
-    if exited.ending == "enough" and heard.status not in REJECTED_STATUSES:
+    if exited.ending == "enough" and parsed.status not in REJECTED_STATUSES:
         return Classification(
             outcome="cut_short", detail="The agent was stopped: it had spent what was left of the budget."
         )
-    if heard.cut_short:
+    if parsed.cut_short:
         return Classification(
-            outcome="cut_short", detail=f"The agent stopped at a limit of its own: {_as_sentence(heard.error)}"
+            outcome="cut_short", detail=f"The agent stopped at a limit of its own: {_as_sentence(parsed.error)}"
         )
-    return _find_trouble(heard, exited, stderr) or _classify_unfinished(heard, exited, stderr)
+    return _find_trouble(parsed, exited, stderr) or _classify_unfinished(parsed, exited, stderr)
 
 
-def _is_success(heard: ParsedRun, exited: CommandExit) -> bool:
+def _is_success(parsed: ParsedRun, exited: CommandExit) -> bool:
     """A success event holds even if what the agent left running had to be ended after it."""
-    if heard.closing == "unknown":
+    if parsed.closing == "unknown":
         return exited.ending == "exited" and exited.code == 0
-    return heard.closing == "success"
+    return parsed.closing == "success"
 
 
-def _effective_exit_code(heard: ParsedRun, exited: CommandExit) -> int:
-    """Who was ended by us after a success did not choose its exit code."""
+def _effective_exit_code(parsed: ParsedRun, exited: CommandExit) -> int:
+    """The exit code to report: 0 where ralph itself ended an agent that had already succeeded."""
     ours = exited.ending not in ("exited", "not_started")
-    return 0 if ours and heard.closing == "success" else exited.code
+    return 0 if ours and parsed.closing == "success" else exited.code
 
 
-def _classify_success(heard: ParsedRun) -> Classification:
-    text = heard.text.strip()
-    if heard.denials:
-        return Classification(outcome="refused", detail=_describe_refusal(heard.denials))
+def _classify_success(parsed: ParsedRun) -> Classification:
+    text = parsed.text.strip()
+    if parsed.denials:
+        return Classification(outcome="refused", detail=_describe_refusal(parsed.denials))
     if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
-        return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{heard.error}")
+        return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{parsed.error}")
     if not text:
         return Classification(outcome="empty", detail="The agent ended without a word.")
     return Classification(outcome="finished", detail="The agent finished.")
@@ -218,11 +218,11 @@ def _describe_refusal(denials: tuple[str, ...]) -> str:
     )
 
 
-def _find_trouble(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification | None:
+def _find_trouble(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification | None:
     """The first sign in the agent's own words, then in what it printed besides."""
-    for words, signs in _evidence_sources(heard, exited, stderr):
-        told = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
-        status = heard.status or (int(told[1]) if told else None)
+    for words, signs in _evidence_sources(parsed, exited, stderr):
+        found = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
+        status = parsed.status or (int(found[1]) if found else None)
         for sign in signs:
             found = re.search(sign.words, words, re.IGNORECASE)
             if found or status in sign.statuses:
@@ -231,15 +231,15 @@ def _find_trouble(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classif
 
 
 def _evidence_sources(
-    heard: ParsedRun, exited: CommandExit, stderr: str
+    parsed: ParsedRun, exited: CommandExit, stderr: str
 ) -> Iterator[tuple[str, tuple[TroubleSign, ...]]]:
-    if heard.error or heard.status is not None:
-        yield heard.error, TROUBLE_SIGNS
-    if heard.closing == "unknown" and len(heard.text) <= MAX_ERROR_ANSWER_CHARS:
-        yield heard.text, TROUBLE_SIGNS
-    if heard.closing == "unknown" or (heard.closing == "none" and not heard.text and not heard.tools):
+    if parsed.error or parsed.status is not None:
+        yield parsed.error, TROUBLE_SIGNS
+    if parsed.closing == "unknown" and len(parsed.text) <= MAX_ERROR_ANSWER_CHARS:
+        yield parsed.text, TROUBLE_SIGNS
+    if parsed.closing == "unknown" or (parsed.closing == "none" and not parsed.text and not parsed.tools):
         yield _stderr_evidence(exited, stderr), TROUBLE_SIGNS
-    elif heard.closing == "none":
+    elif parsed.closing == "none":
         yield _stderr_evidence(exited, stderr), TRANSIENT_SIGNS
 
 
@@ -265,7 +265,7 @@ def _classify_by_sign(sign: TroubleSign, line: str, words: str) -> Classificatio
     )
 
 
-def _classify_unfinished(heard: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
+def _classify_unfinished(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification:
     match exited.ending:
         case "timed_out":
             return Classification(
@@ -281,12 +281,12 @@ def _classify_unfinished(heard: ParsedRun, exited: CommandExit, stderr: str) -> 
                 " agent.idleTimeoutSeconds if its tools take that long.",
             )
         case _:
-            return Classification(outcome="crashed", detail=_describe_crash(heard, exited.code, _last_line(stderr)))
+            return Classification(outcome="crashed", detail=_describe_crash(parsed, exited.code, _last_line(stderr)))
 
 
-def _describe_crash(heard: ParsedRun, code: int, last: str) -> str:
-    if heard.closing == "error":
-        return f"The agent ended with an error: {_as_sentence(heard.error)}"
+def _describe_crash(parsed: ParsedRun, code: int, last: str) -> str:
+    if parsed.closing == "error":
+        return f"The agent ended with an error: {_as_sentence(parsed.error)}"
     if meaning := SIGNAL_MEANINGS.get(-code if code < 0 else code - SHELL_SIGNAL_OFFSET):
         return _append_reason(f"The agent was ended by {meaning} (exit code {code})", last)
     if code == 0:

@@ -49,7 +49,8 @@ class Grant(Struct, frozen=True, kw_only=True):
 
 
 class EndpointConfig(Struct, frozen=True):
-    """How to make the CLI talk to a model server at some address, with keys that are none, and to no one else."""
+    """Environment, flags and files that make the agent's CLI talk to one model server and to no other, with dummy
+    keys."""
 
     environment: Mapping[str, str] = {}
     flags: tuple[str, ...] = ()

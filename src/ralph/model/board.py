@@ -44,7 +44,7 @@ class TaskCard(Struct, frozen=True, gc=False, kw_only=True):  # thousands of the
 
 
 class Claimed(Struct, frozen=True, tag=True):
-    """A run starts to work on it."""
+    """A run takes the task and becomes its worker."""
 
     task: str
     worker: str
@@ -60,7 +60,7 @@ class TakenOver(Struct, frozen=True, tag=True):
 
 
 class BranchAssigned(Struct, frozen=True, tag="Housed"):
-    """It has a branch of its own."""
+    """The task got a branch of its own, and the branch it is to land on is known."""
 
     task: str
     branch: str
@@ -86,7 +86,7 @@ class IterationBegun(Struct, frozen=True, tag=True, kw_only=True):
 
 
 class IterationEnded(Struct, frozen=True, tag=True, kw_only=True):
-    """One line of the execution log."""
+    """An agent run of a stage is over; one line of the execution log."""
 
     task: str
     stage: Role
@@ -102,7 +102,7 @@ class IterationEnded(Struct, frozen=True, tag=True, kw_only=True):
 
 
 class Attempted(Struct, frozen=True, tag=True):
-    """A promise was looked at."""
+    """A promise was verified, with whatever result."""
 
     task: str
     attempt: VerificationAttempt
@@ -110,7 +110,7 @@ class Attempted(Struct, frozen=True, tag=True):
 
 
 class CostRecorded(Struct, frozen=True, tag="Spent", kw_only=True):
-    """Money and tokens went."""
+    """An agent run or a verification cost money or tokens."""
 
     task: str
     stage: Role
@@ -161,14 +161,14 @@ class Released(Struct, frozen=True, tag=True):
 
 
 class Blocked(Struct, frozen=True, tag=True):
-    """Only a person can help."""
+    """The task waits until a person reopens it."""
 
     task: str
     reason: str
 
 
 class Cancelled(Struct, frozen=True, tag=True):
-    """Nobody wants it now; its work stays."""
+    """The task was cancelled by a person; its branch and work tree stay."""
 
     task: str
     reason: str = ""
@@ -254,7 +254,7 @@ class Problem(Struct, frozen=True):
 
 
 class InvalidInput(RalphError):
-    """Tasks or specs that cannot be taken; nothing was."""
+    """Tasks or specs with problems; none of the batch was stored."""
 
     code = "refused"
 

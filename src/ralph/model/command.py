@@ -12,7 +12,7 @@ FINAL_OUTPUT = "last word"  # the command has nothing more to do, unless it goes
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """Nothing in it is implied, its environment least of all."""
+    """A command with its whole environment: nothing is inherited."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]

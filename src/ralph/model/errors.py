@@ -26,7 +26,7 @@ class ConfigError(RalphError):
 
 
 class MachineError(RalphError):
-    """Something this machine lacks."""
+    """Something outside ralph's control is missing or not writable on this machine."""
 
     code = "environment"
 
@@ -48,7 +48,7 @@ class BrokenExtension(ConfigError):
 
 
 class Busy(RalphError):
-    """Another run holds this repository."""
+    """Another process holds the repository, the story loop's marker or the message bus."""
 
     code = "busy"
 
@@ -60,7 +60,7 @@ class NoSuchRun(RalphError):
 
 
 class CorruptState(RalphError):
-    """The database is not what we wrote."""
+    """The database holds something ralph did not write."""
 
     code = "corrupt_state"
 

@@ -65,13 +65,13 @@ class Todo(Struct, frozen=True, gc=False):
 
 
 class Planned(Struct, frozen=True, gc=False, tag="planned"):
-    """The agent's plan, whole, each time it changes."""
+    """The agent's complete plan, sent again each time it changes."""
 
     todos: tuple[Todo, ...]
 
 
 class Spent(Struct, frozen=True, gc=False, tag="spent", omit_defaults=True):
-    """Money and tokens since the last time this was told. Cost is None where the agent does not tell."""
+    """Cost and tokens since the last such event; the cost is None where the agent does not report one."""
 
     cost_usd: float | None = None
     usage: Usage = NO_USAGE
@@ -127,7 +127,7 @@ class IterationStarted(Struct, frozen=True, tag="iteration_started", omit_defaul
 
 
 class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True, kw_only=True):
-    """What an agent run was, judged."""
+    """An agent run is over, with its outcome as `core.outcome` judged it."""
 
     iteration: int
     outcome: str
@@ -169,7 +169,7 @@ class Committed(Struct, frozen=True, tag="committed", omit_defaults=True):
 
 
 class Waiting(Struct, frozen=True, tag="waiting"):
-    """Nothing is started for a while, and why."""
+    """The loop waits before it starts anything again, and why."""
 
     seconds: float
     why: str

@@ -48,7 +48,7 @@ class Brief(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def is_conflict_resolution(self) -> bool:
-        """Whether it is a merge conflict of a task, and no turn of a part."""
+        """Whether this run is to resolve a task's merge conflict; such a run counts as no turn of a stage."""
         return bool(self.story) and not self.turns and not self.tasks
 
 
@@ -74,7 +74,7 @@ class Limits(Struct, frozen=True):
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """How trouble that is not the agent's is waited for."""
+    """How often and how long to wait for trouble that is not the agent's (limits, overload, network)."""
 
     retries: int = 12  # in a row, before giving up
     delay: float = 5.0  # doubles each time
@@ -117,7 +117,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
 
 
 class Checked(Struct, frozen=True, tag="checked"):
-    """Every gate of one Check."""
+    """The results of all gates of one Check."""
 
     results: tuple[GateResult, ...]
 
@@ -137,7 +137,7 @@ class Saved(Struct, frozen=True, tag="saved", omit_defaults=True, kw_only=True):
 
 
 class Looked(Struct, frozen=True, tag="looked", omit_defaults=True, kw_only=True):
-    """The marks on a supervised task."""
+    """Which marks a supervised task's folder has: done, waiting, missing dependencies."""
 
     done: bool = False
     waits: str = ""  # how the agent asked not to be restarted
@@ -168,7 +168,7 @@ class Restored(Struct, frozen=True, tag="restored"):
 
 
 class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=True):
-    """A promise was looked at."""
+    """The result of verifying a promise."""
 
     verified: bool
     reason: str
@@ -366,5 +366,5 @@ class Policy(Protocol[_StateT]):
     def decide(self, state: _StateT, seen: Observation, tally: Tally, limits: Limits) -> tuple[_StateT, Decision]: ...
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        """What to say when the agent may not be started any more."""
+        """The reason given when the iteration limit forbids another agent run."""
         ...

@@ -138,10 +138,11 @@ class Processes(Protocol):
 
 
 class TreeKeeper(Protocol):
-    """Keeps the work tree around agent runs. Both tell in words what could not be kept, each thing once."""
+    """Commits snapshots of the work tree around agent runs. Both methods return what could not be saved, in words,
+    each thing once."""
 
     def save_initial_tree(self) -> str:
-        """As it is before the first agent."""
+        """Save the work tree before the first agent."""
         ...
 
     def save_tree_after(self, iteration: int) -> str: ...

@@ -22,12 +22,12 @@ class StoryPaths(Struct, frozen=True):
 
     @property
     def marker(self) -> str:
-        """What tells hooks that a loop is active."""
+        """`.ralph-active`, by which hooks know that a loop is active."""
         return f"{self.project}/{MARKER_NAME}"
 
     @property
     def markers(self) -> tuple[str, str]:
-        """Ours, and where other tools put theirs."""
+        """Our marker, and the place other tools use for theirs."""
         return self.marker, f"{self.project}/.ralph/{MARKER_NAME}"
 
 

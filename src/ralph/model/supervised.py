@@ -9,7 +9,7 @@ TASK_CONFIG_FILE = "TASK-CONFIG.yaml"
 
 
 class TaskPaths(Struct, frozen=True):
-    """`<root>/<project>/<task>/`."""
+    """The folder of a supervised task: `<root>/<project>/<task>/`."""
 
     folder: str
     project: str
@@ -37,7 +37,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
 
 
 class ChildRun(Struct, frozen=True, kw_only=True):
-    """A run that an agent of ours started."""
+    """A run started by an agent of ours, identified by pid, start time and boot id."""
 
     parent: str
     run: str

@@ -89,12 +89,12 @@ class Verifier(Protocol):
 
 
 class VerdictCache(Protocol):
-    """What has been found in this iteration, by what was looked at."""
+    """Verdicts already found in this iteration, by a key of what was looked at."""
 
     def recall(self, key: str) -> Verdict | None: ...
 
     def keep(self, key: str, verdict: Verdict) -> None:
-        """For the rest of the iteration."""
+        """Remember the verdict until the iteration ends."""
         ...
 
 

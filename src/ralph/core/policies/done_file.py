@@ -26,7 +26,7 @@ MAX_RESTARTS_REASON = "max restarts exceeded"
 
 
 class DoneFileState(Struct, frozen=True):
-    """What the last run and the last look left open."""
+    """What the last agent run and the last look at the task folder left open."""
 
     ran: bool = False  # an agent has ended since the last look
     waits: bool = False  # and asked, by its exit code, not to be restarted
@@ -40,7 +40,7 @@ class DoneFilePolicy(Struct, frozen=True):
     wait_timeout: float = 300.0
 
     def begin(self, limits: Limits) -> tuple[DoneFileState, Decision]:
-        """The mark may be there before the first run."""
+        """Looks before the first run: the mark may be there already."""
         return DoneFileState(), Look()
 
     def decide(

@@ -63,7 +63,7 @@ _COMMIT_SUBJECT_PATTERNS = {
 
 
 class ReviewedState(Struct, frozen=True, kw_only=True):
-    """What the loop holds to be true."""
+    """The story list as the runner holds it, and what the next agent must be told."""
 
     text: str = ""  # tasks.json: ours, not the agent's
     head: str = ""
@@ -223,7 +223,7 @@ def _explain_restore(found: Repair, state: ReviewedState, surveyed: Surveyed) ->
 
 
 def _limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """Not more than a prompt can hold, and only what can be written, whatever an agent made of the list."""
+    """At most MAX_FEEDBACK_LINES lines, each on one line and shortened, whatever an agent wrote into the list."""
     rest = [f"… and {len(lines) - MAX_FEEDBACK_LINES} more of that kind"] if len(lines) > MAX_FEEDBACK_LINES else []
     return tuple(one_line(line, MAX_FEEDBACK_LINE_CHARS) for line in (*lines[:MAX_FEEDBACK_LINES], *rest))
 

@@ -30,7 +30,7 @@ REPAIR_ROLE = "coder"  # whose turn it is when someone asks for changes
 
 
 class StagePlan(Struct, frozen=True, kw_only=True):
-    """One agent's part."""
+    """One stage: its role, its promise and how many runs it may have."""
 
     role: str
     promise: str  # whether it is the one that was made is verified; with another, it is another plan
@@ -39,7 +39,8 @@ class StagePlan(Struct, frozen=True, kw_only=True):
 
 
 class StagedState(Struct, frozen=True, kw_only=True):
-    """Where the task is."""
+    """Which stage the task is in, its turn, and the streaks that end it. Stored with the run: fields are wire
+    format."""
 
     stage: int = 0
     turn: int = 0  # runs of this stage so far
@@ -51,7 +52,7 @@ class StagedState(Struct, frozen=True, kw_only=True):
 
 
 class PipelinePolicy(Struct, frozen=True, kw_only=True):
-    """The rule of `ralph execute` for one task."""
+    """The completion rule of `ralph execute` for one task. Stored with the run: fields are wire format."""
 
     task: str
     stages: tuple[StagePlan, ...]
@@ -118,8 +119,8 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
         if not plan.loops:
             return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: its single pass was not enough: {reason}")
         if state.turn >= plan.limit:
-            told = f"Max iterations reached. Last verification: {last}" if last else MAX_ITERATIONS_REASON
-            return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: Ralph loop exceeded {plan.limit} iterations. {told}")
+            ending = f"Max iterations reached. Last verification: {last}" if last else MAX_ITERATIONS_REASON
+            return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: Ralph loop exceeded {plan.limit} iterations. {ending}")
         if state.failures.times >= self.breaker:
             return state, Stop(Outcome.STUCK, f"{plan.role}: the same failure {self.breaker} times in a row: {reason}")
         if state.stillness.times >= self.breaker:
@@ -179,5 +180,6 @@ def explain_missing_promise(role: str, reported: Reported) -> str:
 
 
 def extract_wanted_changes(role: str, text: str) -> str | None:
-    """What a later stage asks of the coder; a promise beside it is none."""
+    """The changes a reviewer, tester or qa asks for; None for the coder. They outweigh a promise in the same
+    message."""
     return extract_changes(text) if role != REPAIR_ROLE else None

@@ -23,7 +23,7 @@ from ralph.model.loop import (
 
 
 class TaggedState(Struct, frozen=True):
-    """Where in an iteration we are."""
+    """The claim of the last agent run, and whether one ran since the last check."""
 
     claim: str = ""  # the signal that fired, in words
     worked: bool = False  # an agent ran since the last check: else it is the baseline that was checked

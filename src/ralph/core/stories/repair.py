@@ -38,7 +38,7 @@ _UNSTARTED_FIELDS: Mapping[str, object] = {
 
 
 class Repair(Struct, frozen=True, kw_only=True):
-    """What tasks.json is to hold, and why that is not what the agent left."""
+    """The corrected tasks.json, and why it differs from the agent's."""
 
     tasks: StoryFile
     problems: tuple[str, ...] = ()  # for the next prompt
@@ -105,7 +105,7 @@ def _is_repairable(tasks: StoryFile) -> bool:
 
 
 def _fix_types(before: StoryFile, document: JsonObject) -> None:
-    """Gives every field its form back: from before, or for a new story the plainest value there is."""
+    """Gives every malformed field a valid value: the one from before, or a neutral one for a new story."""
     for field in ("project", "description"):
         if not isinstance(document.get(field), str):
             document[field] = before.document[field]
@@ -190,7 +190,7 @@ def _keep_invariants(before: StoryFile, document: JsonObject, cap: int) -> None:
 
 
 def _approve_at_cap(document: JsonObject, subject: Story | None, mode: IterationMode, cap: int) -> Iterator[str]:
-    """A review that still asks for changes when no other review may follow."""
+    """Approves the reviewed story when it still wants changes and no review may follow. Yields its id."""
     if mode != REVIEW or subject is None:
         return
     raw = _index_by_id(document)[subject.id]

@@ -79,7 +79,7 @@ class ActiveMarker:
 
 # -- reading --------------------------------------------------------------------------------------
 def parse_story_file(text: str) -> StoryFile:
-    """Check 1: the file as it is, with everything that is wrong about its form."""
+    """Check 1: parses tasks.json; the result carries every problem with its form."""
     try:
         # Some editors put a byte order mark first.
         document = json.loads(text[text.startswith("\ufeff") :], parse_constant=_reject_constant)
@@ -91,7 +91,7 @@ def parse_story_file(text: str) -> StoryFile:
 
 
 def validate_document(document: object) -> StoryFile:
-    """Check 1 of what the file holds."""
+    """Check 1 for a document that is already parsed."""
     if not isinstance(document, dict):
         return StoryFile({}, ["tasks.json must hold one JSON object."])
     # Foreign files have no branch; we do not stop for that.
@@ -102,7 +102,7 @@ def validate_document(document: object) -> StoryFile:
 
 
 def parse_marker(text: str) -> ActiveMarker:
-    """Whatever can be used of `.ralph-active`."""
+    """Parses `.ralph-active` as far as it can be used; never fails."""
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError):

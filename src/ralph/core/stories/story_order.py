@@ -40,7 +40,7 @@ def find_plan_problems(stories: Sequence[Story], cap: int, skip_review: bool) ->
 
 
 def _find_unreviewable(stories: Sequence[Story], cap: int) -> list[str]:
-    """A cap that was lowered since: the next review would be one too many for check 2."""
+    """Stories that a lowered cap leaves without a legal next review."""
     return [
         f"Story {story.id} still needs a review but has had {story.count}: raise the review cap to {story.count}."
         for story in stories

@@ -35,14 +35,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ParsedBus(Struct, frozen=True):
-    """The messages, and how many bytes are read for good: what follows is torn, or still being written."""
+    """The messages, and how many bytes of the input are finished with; what follows is torn or still being written."""
 
     messages: tuple[Message, ...]
     bytes_read: int
 
 
 class AppendPoint(Struct, frozen=True):
-    """How the next entry is joined to a tail: this much of it stays, then comes the glue."""
+    """Where to append the next entry: how many bytes of the tail stay, and the separator to write after them."""
 
     keep: int
     separator: bytes
@@ -124,7 +124,7 @@ def _find_complete_entries(data: bytes) -> tuple[list[_EntrySpan], int]:
 
 
 def _find_entries(data: bytes) -> Iterator[_EntrySpan]:
-    """A header that meets the next `msg_id:` before its end was torn, and is passed over."""
+    """Where the entries lie. A header that meets the next `msg_id:` before its end was torn, and is skipped."""
     opened: re.Match[bytes] | None = None
     closed: re.Match[bytes] | None = None
     for rule in _SEPARATOR_LINE.finditer(data):

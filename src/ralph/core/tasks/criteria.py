@@ -33,22 +33,22 @@ def resolve_criteria(task: Task, agent: str, defaults: AgentDefaults) -> Applica
 
 
 def resolve_max_iterations(criteria: CompletionCriteria, defaults: AgentDefaults) -> int:
-    """How often the agent may be started."""
+    """How many runs the agent has: the criteria's own limit, else its default."""
     return criteria.max_iterations or defaults.max_iterations
 
 
 def drop_verification(criteria: CompletionCriteria) -> CompletionCriteria:
-    """The same, with the promise alone to decide: `verify_promises: false`."""
+    """The same criteria with the promise alone deciding (`verify_promises: false`)."""
     return replace(criteria, verification_method=VerificationMethod.STRING_MATCH, verification_config={})
 
 
 def list_accepted_promises(promise: str) -> tuple[str, ...]:
-    """Every text that makes this promise."""
+    """Every spelling that counts as this promise, older aliases included."""
     return (promise, *PROMISE_ALIASES.get(promise, ()))
 
 
 def is_promise_made(promise: str, output: str) -> bool:
-    """Whether the agent's final message makes it: the strict rule."""
+    """Whether the last line of the agent's final message is this promise: the strict rule."""
     return extract_promise(unwrap_claim(output)) in list_accepted_promises(promise)
 
 

@@ -24,7 +24,7 @@ def format_cycle(cycle: Collection[Id]) -> str:
 
 
 def find_unknown_needs(needs: Mapping[Id, Collection[Id]]) -> dict[Id, tuple[Id, ...]]:
-    """Who needs what is not in the graph."""
+    """For each id, the needs that are not in the graph."""
     return {id_: away for id_ in needs if (away := tuple(need for need in needs[id_] if need not in needs))}
 
 

@@ -186,16 +186,16 @@ def _render_attempts(attempts: Sequence[VerificationAttempt]) -> list[str]:
     """The reasons of the last attempts, and what the very last verification printed."""
     if not attempts:
         return []
-    told = [f"- Iteration {a.iteration}: {_indent(a.reason, '  ')}" for a in attempts[-MAX_LISTED_ATTEMPTS:]]
+    lines = [f"- Iteration {a.iteration}: {_indent(a.reason, '  ')}" for a in attempts[-MAX_LISTED_ATTEMPTS:]]
     detail = attempts[-1].detail.strip()
     if detail:
-        told += [
+        lines += [
             "",
             "The last verification printed:",
             "",
             "    " + _indent(detail[-MAX_VERIFICATION_DETAIL_CHARS:], "    "),
         ]
-    return ["\n".join(["## Previous Attempts", "These did not count as done. Repair the cause first.", *told])]
+    return ["\n".join(["## Previous Attempts", "These did not count as done. Repair the cause first.", *lines])]
 
 
 def _render_own_requirements(brief: StageBrief) -> list[str]:

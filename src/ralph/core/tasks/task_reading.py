@@ -23,7 +23,7 @@ def describe_kind(value: object) -> str:
 
 
 class MappingReader:
-    """One mapping of a document. Reading a key gives its value or a neutral one, and notes what is wrong with it."""
+    """Reads one mapping key by key. A wrong value is noted as a Problem and read as a neutral one."""
 
     def __init__(
         self, raw: Mapping[str, object], problems: list[Problem], path: tuple[str | int, ...] = (), what: str = ""
@@ -34,7 +34,7 @@ class MappingReader:
         self._prefix = what  # how a complaint begins
 
     def add_problem(self, text: str, *steps: str | int, hint: str = "") -> None:
-        """Note a problem with what stands at these steps from here."""
+        """Add a problem with what stands at these steps below this mapping."""
         self.problems.append(Problem((*self._path, *steps), f"{self._prefix}{text}", hint))
 
     def has_problem(self, key: str) -> bool:
@@ -106,7 +106,7 @@ class MappingReader:
         )
 
     def expect_json(self) -> None:
-        """Nothing in it that JSON does not have, and an end to it."""
+        """Notes values that JSON cannot hold, and nesting without end."""
         problem = _find_json_problem(self.raw)
         if problem:
             self.add_problem(problem)

@@ -1,4 +1,4 @@
-"""The life of a task: what may happen to it in which state. Every change of every task goes through `moved`."""
+"""The life of a task: which change is legal in which status. Every change of every task goes through `apply_change`."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -99,7 +99,7 @@ def format_status(status: TaskStatus) -> str:
 
 
 def suggest_command(task: Task) -> str:
-    """What can be done with a task in its state."""
+    """The command that helps with a task in its status."""
     return _HINTS[task.status].format(id=task.id)
 
 
@@ -109,12 +109,12 @@ def format_iso_time(at: float) -> str:
 
 
 def list_send_backs(task: Task) -> list[Mapping[str, object]]:
-    """Those that count: since it was last given up."""
+    """The send-backs since the task was last given up; older ones no longer count."""
     return [back for back in _list_all_send_backs(task.metadata) if not back.get(GIVEN_UP_KEY)]
 
 
 def is_only_work_cancelled(task: Task) -> bool:
-    """Whether somebody ended the work on it, and did not give it up: that can be gone on with unasked."""
+    """Whether the work was stopped but the task not given up: it may be resumed without asking."""
     why = task.metadata.get("cancelled")
     return isinstance(why, Mapping) and why.get("reason") in (CANCELLED_AT_WORK, CANCELLED_RUN_GONE)
 
@@ -189,7 +189,7 @@ def _land(entry: Entry, commit: str) -> Entry:
 def _stop_work(
     entry: Entry, status: TaskStatus, iteration: int | None = None, metadata: Mapping[str, object] | None = None
 ) -> Entry:
-    """Nobody works on it; the loop is over."""
+    """Takes the task from its worker and drops the loop's record."""
     task = entry.task
     return replace(
         entry,
@@ -242,7 +242,7 @@ def _meaning(role: Role, spec: TaskCompletionSpec | None) -> object:
 
 
 def _return_to_stage(entry: Entry, role: Role) -> Entry:
-    """What was proven by other criteria has to be proven again, and all that followed."""
+    """Returns the task to this stage; what passed there and later has to pass again."""
     passed = tuple(earlier for earlier in entry.passed if ROLES.index(earlier) < ROLES.index(role))
     return replace(entry, passed=passed, task=replace(entry.task, stage=role, iteration=0))
 

@@ -18,7 +18,7 @@ _PARENT_FIELD = re.compile(r"(msg_id|kind|meta)\s*:(?:\s+(.*))?")
 
 
 class FrontMatter(Struct, frozen=True):
-    """What the front matter says."""
+    """The parsed front matter: plain values by key, and the parents."""
 
     values: Mapping[str, str]
     parents: tuple[Parent, ...] = ()

@@ -35,7 +35,7 @@ _RULES = (
 
 
 def redact(text: str) -> str:
-    """The same text; values of secret names, of headers and in addresses are stars."""
+    """The text with values of secret names, headers and addresses replaced by stars."""
     lower = text.lower()
     if any(sign in lower for sign in _SUSPICIOUS_WORDS):
         for needs, rule in _RULES:

@@ -6,7 +6,8 @@ from ralph.model.errors import MachineError
 
 
 def explain_write_error(path: str, error: OSError) -> MachineError:
-    """`path`: where no part of it is named by the error itself."""
+    """The error for a path that cannot be written, with what to do about it. `path` is used where the OSError names
+    none."""
     where = str(error.filename or path)
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
