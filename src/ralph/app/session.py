@@ -31,6 +31,7 @@ from ralph.model.runs import NewRun, RunOwner
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
 from ralph.process.identity import ProcessIdentity, identify_process, identify_self, is_alive
+from ralph.process.leftovers import find_loops_started_by, wait_for_exec
 from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
@@ -238,13 +239,22 @@ def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[Stores]:
 
 
 def list_active_children(attempts: AttemptStore, run: str) -> list[ChildRun]:
-    """Runs that its agents started and whose process lives."""
-    return [c for c in attempts.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
+    """Runs that its agents started and whose process lives, those included that have only begun to start."""
+    known = [c for c in attempts.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
+    starting = find_loops_started_by(run) - {child.pid for child in known}
+    found = ((pid, identify_process(pid)) for pid in sorted(starting))
+    return known + [
+        ChildRun(parent=run, run=f"starting, pid {pid}", pid=pid, ticks=who.ticks, boot=who.boot, guardian=0)
+        for pid, who in found
+        if who is not None
+    ]
 
 
 def _list_spared_pids(attempts: AttemptStore, run: str) -> list[int]:
     """They may outlive the agent that started them, and so must their guardians."""
-    return [pid for child in list_active_children(attempts, run) for pid in (child.pid, child.guardian)]
+    wait_for_exec(run)
+    children = list_active_children(attempts, run)
+    return [pid for child in children for pid in (child.pid, child.guardian) if pid]
 
 
 def make_run_id() -> str:

@@ -4,11 +4,14 @@ import os
 import signal
 import time
 from collections.abc import Collection
+from itertools import pairwise
 
 from ralph.process.identity import ProcessIdentity, is_alive
 
 GUARDIAN_WAIT_SECONDS = 8.0  # its own grace is five seconds
 LEFTOVER_GRACE_SECONDS = 2.0
+EXEC_GRACE_SECONDS = 0.15
+LOOP_COMMANDS = frozenset({"run", "supervise", "execute", "story", "-p", "-f", "--prompt", "--prompt-file"})
 
 
 def end_leftovers(run: str, guardian: ProcessIdentity) -> int:
@@ -38,6 +41,28 @@ def find_processes_of_run(run: str) -> set[int]:
             except OSError:
                 continue  # gone, or another user's
     return found
+
+
+def find_loops_started_by(run: str) -> set[int]:
+    """Processes of `ralph` itself that an agent of this run started: known from the moment they are spawned, while they
+    tell of themselves only once they have loaded."""
+    return {pid for pid in find_processes_of_run(run) if _is_loop(pid)}
+
+
+def wait_for_exec(run: str) -> None:
+    """A moment for what was forked and is not yet what it will be; none where nothing is left of the agent."""
+    deadline = time.monotonic() + EXEC_GRACE_SECONDS
+    while find_processes_of_run(run) != find_loops_started_by(run) and time.monotonic() < deadline:
+        time.sleep(0.03)
+
+
+def _is_loop(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return False
+    return any(os.path.basename(word) == "ralph" and verb in LOOP_COMMANDS for word, verb in pairwise(words))
 
 
 def _send_signal(pids: Collection[int], number: int) -> None:

@@ -332,3 +332,17 @@ def test_a_task_that_was_done_before_says_that_no_agent_was_run(workshop: Projec
     done = workshop.ralph("supervise", str(task), "--agent", "claude")
     assert done.returncode == 0
     assert "DONE was there already; no agent was run" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("delay", [0, 0.05, 0.2, 0.5])
+def test_no_child_run_is_lost_however_late_it_registers(workshop: ProjectFixture, task: Path, delay: float) -> None:
+    # 003-17: a child that was started just before its agent ended
+    child = task.parent / "task-20260101-000001-child-of-it"
+    child.mkdir()
+    (child / "TASK.md").write_text("Be a child.\n")
+    ralph = f"{sys.executable} -m ralph supervise {child} --restart-delay 0.05 -- sh -c 'sleep 0.6; touch {child}/DONE'"
+    script = f"{ralph} >/dev/null 2>&1 & sleep {delay}; touch $TASK_FOLDER/DONE"
+    done = workshop.ralph("supervise", str(task), "--restart-delay", "0.05", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (child / "DONE").exists()
+    assert "no active children" in done.stdout
