@@ -14,6 +14,7 @@ from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import Paths, find_ignored_settings, find_paths
 from ralph.app.run.dry_run import describe_dry_run
 from ralph.app.run.loop import RunRequest, load_resumable_run, read_prompt, resume_run, resume_with, start_run
+from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
@@ -144,7 +145,7 @@ def command(
                 guardian=context.obj,
                 callbacks=callbacks,
             )
-        return _report_end(stop, quiet=as_json or not os.path.exists(paths.database))
+        return _report_end(stop, quiet=as_json or not has_stores(paths))
     reread = prompt_file.name if prompt_file and text is None else None
     request = RunRequest(settings=settings, prompt=text, prompt_file=reread, baseline=baseline)
     refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
@@ -154,7 +155,7 @@ def command(
     notes = _describe_settings(settings, loaded.files) if verbose else ()
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
         stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
-    return _report_end(stop, quiet=as_json or not os.path.exists(paths.database))
+    return _report_end(stop, quiet=as_json or not has_stores(paths))
 
 
 def _print_plan(request: RunRequest, paths: Paths, warnings: Sequence[str], earlier: "RunRecord | None" = None) -> int:
