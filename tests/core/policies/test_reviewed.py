@@ -66,6 +66,7 @@ class Project:
         self.uncommitted: tuple[str, ...] = ()
         self.lost: tuple[str, ...] = ()  # by the first agent
         self.put_back: list[str] = []
+        self.reasons: list[str] = []  # what watchers are told of it
         self.problem = ""
         self.endings: list[Reported] = []  # of the first agents, where they do not finish
 
@@ -95,7 +96,8 @@ class Project:
                     lost=lost,
                     problem=self.problem,
                 )
-            case Restore(text, files=files):
+            case Restore(text, why, files):
+                self.reasons += why
                 self.restored += [] if text is None else [text]
                 self.put_back += files
                 self.lost = ()
@@ -182,7 +184,7 @@ def test_a_broken_list_is_put_back(broken: str | None) -> None:
 def test_at_the_cap_the_runner_approves() -> None:  # 004-25
     project = Project(document(story()), submit, reject)
     stop = play(project, ReviewPolicy(cap=1))
-    assert stop.outcome is Outcome.COMPLETED
+    assert stop == Stop(Outcome.COMPLETED, "every story is approved; not committed: tasks.json")
     first = project.tasks["userStories"][0]
     assert first["passes"] is True
     assert first["reviewFeedback"].startswith("[AUTO-APPROVED AT CAP]")
@@ -324,6 +326,46 @@ def test_the_next_agent_commits_what_the_runner_put_right() -> None:
     play(project)
     note = "The runner changed tasks.json after that: commit it with your work."
     assert (note in told(project, 1), note in told(project, 2)) == (True, False)
+    assert not any("cut off" in reason for reason in project.reasons)
+
+
+def test_a_list_that_is_not_committed_anyway_is_named_once() -> None:
+    def cheat(tasks: dict[str, Any]) -> None:
+        tasks["userStories"][0].update(passes=True, notes="all mine")
+
+    project = Project(document(story()), cheat, nothing, nothing, nothing)
+    project.uncommitted = ("ralph/tasks.json",)
+    play(project)
+    assert "uncommitted changes: ralph/tasks.json" in told(project, 1)
+    assert "The runner changed tasks.json" not in told(project, 1)
+
+
+def test_an_agent_may_split_a_story() -> None:
+    def split(tasks: dict[str, Any]) -> None:
+        tasks["userStories"].append(story("US-002", priority=2))
+        submit(tasks)
+
+    project = Project(document(story()), split, approve)
+    play(project, limit=3)
+    assert (project.restored, [b.story for b in project.briefs]) == ([], ["US-001", "US-001", "US-002"])
+
+
+def test_thirty_lines_of_a_kind_are_told_in_full() -> None:
+    def cheat(tasks: dict[str, Any]) -> None:
+        for each in tasks["userStories"]:
+            each.update(passes=True, notes="x")
+
+    project = Project(document(*(story(f"US-{number}") for number in range(15))), cheat)  # two problems each
+    play(project, limit=2)
+    assert told(project, 1).count("\n") == 30 + 15
+    assert "more of that kind" not in told(project, 1)
+
+
+@pytest.mark.parametrize("first", [submit, nothing], ids=["the agreed name", "no commit"])
+def test_a_commit_is_told_only_when_it_is_called_otherwise(first: Change) -> None:
+    project = Project(document(story()), first)
+    play(project, limit=2)
+    assert told(project, 1) == ""
 
 
 def test_files_that_are_put_back_are_no_change_of_the_list() -> None:
@@ -391,6 +433,7 @@ def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     assert play(project, ReviewPolicy(earlier=earlier)).outcome is Outcome.COMPLETED
     assert json.loads(project.restored[0])["userStories"][0]["passes"] is False
     assert [b.role for b in project.briefs] == ["implement", "review"]
+    assert "(left by an iteration that was cut off; --as-is keeps it)" in project.reasons[0]
 
 
 def test_a_cut_off_review_is_judged_as_a_review() -> None:

@@ -184,6 +184,42 @@ def test_a_new_stage_has_a_clock_of_its_own() -> None:  # 000-15
     assert loop["started_at"] == format_iso_time(AT + 60)
 
 
+def test_a_stage_that_begins_anew_has_a_new_clock() -> None:  # 000-15
+    again = played(CLAIM, BEGIN, replace(BEGIN, iteration=2), replace(BEGIN, at=AT + 60))
+    assert again.task.metadata["ralph"]["started_at"] == format_iso_time(AT + 60)  # type: ignore[index]
+
+
+def test_a_stage_that_goes_on_without_a_record_begins_its_clock() -> None:  # 000-24
+    again = played(CLAIM, BEGIN, Released(ID), CLAIM, replace(BEGIN, iteration=2, at=AT + 60))
+    assert again.task.metadata["ralph"]["started_at"] == format_iso_time(AT + 60)  # type: ignore[index]
+
+
+def test_iterations_are_counted_in_each_stage_and_kept_over_a_stop() -> None:  # 000-24
+    stopped = played(CLAIM, replace(BEGIN, iteration=3), Released(ID))
+    assert stopped.task.iteration == 3
+    assert played(CLAIM, entry=stopped).task.iteration == 3
+    assert played(Claimed(ID, "run-2", "tester"), entry=stopped).task.iteration == 0
+    passed = played(CLAIM, StagePassed(ID, "coder"), StageEntered(ID, "reviewer"), entry=stopped)
+    assert passed.task.iteration == 0
+
+
+def test_a_failure_stays_until_its_own_stage_has_passed() -> None:  # 000-20
+    failed = played(CLAIM, *through("coder"), StageEntered(ID, "reviewer"), FAIL)
+    again = played(Claimed(ID, "run-2", "coder"), StagePassed(ID, "coder"), entry=failed)
+    assert "ralph_failure" in again.task.metadata
+    over = played(StageEntered(ID, "reviewer"), StagePassed(ID, "reviewer"), entry=again)
+    assert "ralph_failure" not in over.task.metadata
+
+
+def test_a_refusal_names_the_status_in_words() -> None:
+    with pytest.raises(IllegalMove, match="'TASK-001' is in progress: it cannot"):
+        played(CLAIM, CLAIM)
+
+
+def test_a_cancellation_somebody_wrote_by_hand_is_no_stopped_work() -> None:
+    assert not is_only_work_cancelled(replace(NEW.task, metadata={"cancelled": "because"}))
+
+
 @pytest.mark.parametrize("number", [0, 16])
 def test_there_is_no_iteration_beyond_the_limit(number: int) -> None:  # 000-07
     with pytest.raises(IllegalMove, match=f"no iteration {number}"):
