@@ -1,6 +1,7 @@
 """What the pages for developers say of the code is so."""
 
 import ast
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 # A path of ours: beside the page, or below the root, the package or its tests.
 PATH = re.compile(r"`([\w./-]+\.(?:py|sql|svg))(?:::\w+)?`")
 HOMES = (ROOT, SOURCE, ROOT / "tests", ROOT / "docs", ROOT / ".ralph")
+IMPORT = re.compile(r"^from (ralph[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 CLASS = re.compile(r"`(?:\w+\.)*([A-Z][a-z]\w*)(?:[.(][^`]*)?`")
 
 
@@ -43,6 +45,15 @@ def test_every_class_the_architecture_names_is_there() -> None:
     pages = [ROOT / "docs" / "ARCHITECTURE.md", *sorted((ROOT / "docs" / "adr").glob("*.md"))]
     named = {(page.name, name) for page in pages for name in CLASS.findall(page.read_text(encoding="utf-8"))}
     assert sorted((page, name) for page, name in named if name not in known) == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if IMPORT.search(page.read_text())], ids=lambda page: page.name
+)
+def test_what_a_page_imports_is_there(page: Path) -> None:
+    lines = IMPORT.findall(page.read_text(encoding="utf-8"))
+    names = [(module, name.strip()) for module, names in lines for name in names.split(",")]
+    assert [(module, name) for module, name in names if not hasattr(importlib.import_module(module), name)] == []
 
 
 def test_the_picture_of_the_rooms_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
