@@ -19,6 +19,7 @@ class RepositoryFixture:
     """One commit on main, and whatever a test adds."""
 
     def __init__(self, folder: Path, supervisor: Supervisor, config: str = GIT_USER_CONFIG) -> None:
+        self.supervisor = supervisor
         self.root = folder / "repo"
         self.root.mkdir()
         self.scratch = folder / "scratch"

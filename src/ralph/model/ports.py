@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # `ralph run` needs no board, and starts without its structs
 
 # run, seq, wall, at, iteration, limit, cost, doing, seen, decision
 JournalRow = tuple[str, int, float, float, int, int, float | None, str, bytes, bytes]
+_MAX_COMPLAINT_CHARS = 300
 OutputMode = Literal["stream", "text"]  # text: one plain answer, no events
 
 
@@ -134,6 +135,43 @@ class Processes(Protocol):
         """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`, a reader that
         returns ENOUGH with `ending="enough"`, too long a silence after one that returned LAST_WORD with
         `ending="lingered"`."""
+        ...
+
+
+class GitResult(Struct, frozen=True):
+    """What git answered."""
+
+    code: int
+    output: str
+    complaint: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what it was told."""
+        return self.code == 0
+
+    @property
+    def text(self) -> str:
+        return self.output.strip()
+
+    @property
+    def problem(self) -> str:
+        lines = [line.strip() for line in (self.complaint or self.output).splitlines() if line.strip()]
+        return "; ".join(lines)[:_MAX_COMPLAINT_CHARS] or f"exit code {self.code}"
+
+    @property
+    def summary_line(self) -> str:
+        """The one to show: git's complaint, which advice may follow, else the last."""
+        lines = [*self.output.strip().splitlines(), *self.complaint.strip().splitlines()]
+        complaint = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "")
+        return complaint or (lines[-1] if lines else f"exit code {self.code}")
+
+
+class GitClient(Protocol):
+    """Git in one folder, or what `scm.command` names in its place; nobody is there to type."""
+
+    def run(self, *words: str) -> GitResult:
+        """Run it to its end; failing is an answer, too."""
         ...
 
 

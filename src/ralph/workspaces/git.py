@@ -2,59 +2,44 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-
-from msgspec import Struct
 
 from ralph.core.environment import without_git_vars
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
-from ralph.model.ports import Processes
+from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
 
 GIT_TIMEOUT_SECONDS = 300.0
 _QUIET_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 _RALPH_IDENTITY = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-_MAX_COMPLAINT_CHARS = 300  # characters of a complaint
-
-
-class GitResult(Struct, frozen=True):
-    """What git answered."""
-
-    code: int
-    output: str
-    complaint: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether it did what it was told."""
-        return self.code == 0
-
-    @property
-    def text(self) -> str:
-        return self.output.strip()
-
-    @property
-    def problem(self) -> str:
-        lines = [line.strip() for line in (self.complaint or self.output).splitlines() if line.strip()]
-        return "; ".join(lines)[:_MAX_COMPLAINT_CHARS] or f"exit code {self.code}"
 
 
 class Git:
-    """One repository, seen from one folder. `common`: the folder all its work trees share, to take turns at."""
+    """One repository, seen from one folder. `common`: the folder all its work trees share, to take turns at.
+    `options` stand before every subcommand."""
 
     def __init__(
-        self, program: str, folder: str, *, environment: Mapping[str, str], processes: Processes, common: str = ""
+        self,
+        program: str,
+        folder: str,
+        *,
+        environment: Mapping[str, str],
+        processes: Processes,
+        common: str = "",
+        options: Sequence[str] = (),
+        timeout: float = GIT_TIMEOUT_SECONDS,
     ) -> None:
         self._program, self.folder = program, folder
         self._common = common or folder
         self._environment = {**without_git_vars(environment), **_QUIET_VARIABLES}
         self._processes = processes
+        self._options, self._timeout = options, timeout
 
     def in_folder(self, folder: str) -> "Git":
         """The same, from another folder."""
-        return Git(self._program, folder, environment=self._environment, processes=self._processes, common=self._common)
+        return self._copy(folder, {})
 
     def with_identity(self) -> "Git":
         """The same, under a name of our own where the user has told git none: nobody else could commit."""
@@ -62,21 +47,25 @@ class Git:
 
     def as_ralph(self) -> "Git":
         """The same, under a name of our own."""
+        return self._copy(self.folder, _RALPH_IDENTITY)
+
+    def _copy(self, folder: str, variables: Mapping[str, str]) -> "Git":
         return Git(
             self._program,
-            self.folder,
-            environment={**self._environment, **_RALPH_IDENTITY},
+            folder,
+            environment={**self._environment, **variables},
             processes=self._processes,
             common=self._common,
+            options=self._options,
+            timeout=self._timeout,
         )
 
     def run(self, *words: str, **variables: str) -> GitResult:
         """Run it; failing is an answer too."""
         output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
         environment = {**self._environment, **variables}
-        command = Command(
-            argv=(self._program, *words), environment=environment, cwd=self.folder, timeout=GIT_TIMEOUT_SECONDS
-        )
+        argv = (self._program, *self._options, *words)
+        command = Command(argv=argv, environment=environment, cwd=self.folder, timeout=self._timeout)
         exited = self._processes.run(command, output.write, errors.write)
         return GitResult(exited.code, output.text(), exited.error or errors.text())
 
@@ -85,7 +74,7 @@ class Git:
         return self._require_ok(self.run(*words), words)
 
     def run_locked(self, *words: str) -> GitResult:
-        """The same as `try_`, for work trees and branches come and go: git trips over another of itself that removes
+        """The same as `run`, for work trees and branches come and go: git trips over another of itself that removes
         a folder or locks a file it needs. Whoever else does this waits, in this process or another."""
         with _repo_lock(self._common):
             return self.run(*words)

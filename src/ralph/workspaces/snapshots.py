@@ -5,7 +5,8 @@ import time
 
 from msgspec import Struct
 
-from ralph.workspaces.git import Git, GitResult
+from ralph.model.ports import GitResult
+from ralph.workspaces.git import Git
 
 SNAPSHOT_REFS = "refs/ralph"
 MAX_NEW_FILE_BYTES = 50 << 20  # bytes; a new file beyond this is left out

@@ -26,6 +26,7 @@ from ralph.model.loop import (
     Wait,
 )
 from ralph.model.ports import Evidence, OutputMode
+from ralph.workspaces.git import Git
 from support.quiet_inbox import QuietInbox
 from support.scripted_processes import AskedAgent, Listener, Ran, ScriptedProcesses, make_runner, say, stopped
 
@@ -89,12 +90,10 @@ class Workplace:
             inbox=self.inbox,
             watchers=[self.listener],
             scm=ScmRunner(
-                "true",  # a program that is everywhere; it is not started
+                "hg",  # which is not started
                 scm,
-                processes=self.processes,
-                folder=str(self.folder),
-                environment=environment,
-                records=str(self.run_dir),
+                git=Git("hg", str(self.folder), environment=environment, processes=self.processes),
+                run_dir=str(self.run_dir),
             )
             if scm
             else None,

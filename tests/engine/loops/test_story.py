@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph.engine.gate_run import GateRunner
-from ralph.engine.loops.story import GIT_READ_TIMEOUT_SECONDS, GitReader, StoryEffects
+from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile
 from ralph.model.command import CommandExit
 from ralph.model.errors import MachineError
@@ -29,6 +29,7 @@ from ralph.model.loop import (
 )
 from ralph.model.ports import Evidence
 from ralph.model.story import StoryPaths, StoryRules
+from ralph.workspaces.git import Git
 from support.quiet_inbox import QuietInbox
 from support.scripted_processes import AskedAgent, Listener, Ran, ScriptedProcesses, make_runner, say, stopped
 from support.stories import make_story
@@ -91,7 +92,7 @@ class Project:
                 watchers=[self.listener],
             ),
             marker=MarkerFile(self.place, StoryRules(cap=3)),
-            repository=GitReader("/bin/git", str(self.root), {"PATH": "/git"}, self.git),
+            git=Git("/bin/git", str(self.root), environment={"PATH": "/git"}, processes=self.git),
             watchers=[self.listener],
         )
 
@@ -186,8 +187,7 @@ def test_git_is_asked_without_taking_locks_or_running_what_an_agent_configured(p
     options = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
     assert log.argv == ("/bin/git", *options, "log", "-1", "--format=%H %s")
     assert status.argv == ("/bin/git", *options, "status", "--porcelain", "--no-renames", "-z")
-    assert (log.cwd, log.environment) == (str(project.root), {"PATH": "/git"})
-    assert log.timeout == GIT_READ_TIMEOUT_SECONDS
+    assert (log.cwd, log.environment["PATH"]) == (str(project.root), "/git")
 
 
 def test_what_git_printed_before_it_failed_is_no_answer(project: Project) -> None:

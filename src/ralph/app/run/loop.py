@@ -15,18 +15,19 @@ from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
-from ralph.core import environment
 from ralph.engine.emit import emit
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
-from ralph.engine.scm import ScmRunner
+from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.events import Noted
 from ralph.model.loop import Began, Resumed, Stop
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
+from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
+from ralph.workspaces.git import Git
 
 KIND = "run"
 MAX_PROMPT_CHARS = 64 << 20  # characters; an agent may put anything in the place of its prompt
@@ -169,14 +170,16 @@ def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:
     wanted = settings.scm
     if wanted is None:
         return None
-    return ScmRunner(
-        wanted.command,
-        wanted.tasks,
+    program, *options = wanted.command.split()
+    git = Git(
+        find_program(program, session.variables, session.paths.folder) or program,
+        session.paths.folder,
+        environment=session.gate_environment,
         processes=session.processes,
-        folder=session.paths.folder,
-        environment=environment.without_git_vars(session.gate_environment),
-        records=session.run_dir,
+        options=options,
+        timeout=SCM_TIMEOUT_SECONDS,
     )
+    return ScmRunner(wanted.command, wanted.tasks, git=git, run_dir=session.run_dir)
 
 
 def read_prompt(request: RunRequest) -> str:

@@ -15,12 +15,11 @@ from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_existing_stores
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
 from ralph.config.schema import AgentSettings, Guardrail, Layer, check_layer
-from ralph.core import environment
 from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.text.quantities import pluralize
-from ralph.engine.loops.story import GitReader, StoryEffects
+from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.loop import Began, Limits, Patience, Stop
@@ -28,7 +27,9 @@ from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
+from ralph.workspaces.git import Git
 
+GIT_READ_TIMEOUT_SECONDS = 60.0
 DEFAULT_ITERATIONS_PER_STORY = 3  # a story: one to write, one to review, and a little more
 
 
@@ -98,14 +99,20 @@ def _build_effects(
     place = request.place
     keep = session.keep_snapshots(request.snapshots, session.paths)
     gates = build_gates(commands, session.processes, folder=place.project, run_dir=session.run_dir)
-    git_environment = environment.without_git_vars(session.gate_environment)
+    repository = Git(
+        git,
+        place.project,
+        environment=session.gate_environment,
+        processes=session.processes,
+        timeout=GIT_READ_TIMEOUT_SECONDS,
+    )
     return StoryEffects(
         place,
         session.run_dir,
         runner=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
         gates=session.prepare_gates(gates, place.project),
         marker=marker,
-        repository=GitReader(git, place.project, git_environment, session.processes),
+        git=repository,
         watchers=session.watchers,
     )
 

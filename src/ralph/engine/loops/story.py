@@ -1,7 +1,7 @@
 """The effects of `ralph story run`: the story list, the repository, an agent and the commands that verify."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ralph.core.stories.story_prompt import render_story_prompt
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
@@ -9,7 +9,6 @@ from ralph.engine.emit import emit_debug
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.marker import MarkerFile
 from ralph.engine.protected_files import ProtectedFiles
-from ralph.model.command import Command
 from ralph.model.errors import MachineError, RalphError
 from ralph.model.loop import (
     Brief,
@@ -22,40 +21,12 @@ from ralph.model.loop import (
     Survey,
     Surveyed,
 )
-from ralph.model.ports import Processes, Watcher
+from ralph.model.ports import GitClient, Watcher
 from ralph.model.story import MARKER_NAME, StoryPaths
 from ralph.process.atomic_file import read_regular_file, write_atomic
-from ralph.process.output import Excerpt
 
-GIT_READ_TIMEOUT_SECONDS = 60.0
 # Nothing of what an agent may have configured is run, and no lock taken, only to look.
 READ_ONLY_GIT_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
-
-
-class GitReader:
-    """What git says, asked through the process layer."""
-
-    def __init__(self, git: str, folder: str, environment: Mapping[str, str], processes: Processes) -> None:
-        self._git, self._folder, self._environment, self._processes = git, folder, environment, processes
-
-    def run_git(self, *words: str) -> str:
-        """What it printed; empty when it failed."""
-        output = Excerpt(1 << 20, 0)
-        command = Command(
-            argv=(self._git, *words), environment=self._environment, cwd=self._folder, timeout=GIT_READ_TIMEOUT_SECONDS
-        )
-        exited = self._processes.run(command, output.write, len)
-        return output.text() if exited.code == 0 else ""
-
-    def read_head(self) -> tuple[str, str]:
-        """The last commit and its subject."""
-        commit, _, subject = self.run_git(*READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %s").strip().partition(" ")
-        return commit, subject
-
-    def list_uncommitted(self, folder: str) -> tuple[str, ...]:
-        """Paths that differ from the last commit, but for what ralph keeps beside the loop's folder."""
-        lines = self.run_git(*READ_ONLY_GIT_OPTIONS, "status", "--porcelain", "--no-renames", "-z").split("\0")
-        return tuple(line[3:] for line in lines if len(line) > 3 and not _is_ralph_file(line, folder))
 
 
 class StoryEffects:
@@ -69,12 +40,12 @@ class StoryEffects:
         runner: AgentRunner,
         gates: GateRunner,
         marker: MarkerFile,
-        repository: GitReader,
+        git: GitClient,
         watchers: Sequence[Watcher],
     ) -> None:
         self._place, self._run_dir = place, run_dir
         self._runner, self._gates = runner, gates
-        self._marker, self._repository = marker, repository
+        self._marker, self._git = marker, git
         self._watchers = watchers
         self._files = ProtectedFiles(place.folder)
         self._calls = 0
@@ -115,13 +86,13 @@ class StoryEffects:
     def _survey(self) -> Surveyed:
         text, problem = _read_story_list(self._place.tasks)
         folder = os.path.relpath(self._place.folder, self._place.project)
-        head, subject = self._repository.read_head()
+        head, subject = _read_head(self._git)
         lost, rewritten = self._files.find_changes()
         return Surveyed(
             text=text,
             head=head,
             subject=subject,
-            uncommitted=self._repository.list_uncommitted(folder),
+            uncommitted=_list_uncommitted(self._git, folder),
             problem=problem,
             lost=lost,
             rewritten=rewritten,
@@ -137,6 +108,20 @@ class StoryEffects:
                 f"cannot put {error.filename} back: {error.strerror}", "make room for it, then start again"
             ) from error
         return Restored()
+
+
+def _read_head(git: GitClient) -> tuple[str, str]:
+    """The last commit and its subject; both empty where there is none."""
+    found = git.run(*READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %s")
+    commit, _, subject = found.text.partition(" ") if found.ok else ("", "", "")
+    return commit, subject
+
+
+def _list_uncommitted(git: GitClient, folder: str) -> tuple[str, ...]:
+    """Paths that differ from the last commit, but for what ralph keeps beside the loop's folder."""
+    found = git.run(*READ_ONLY_GIT_OPTIONS, "status", "--porcelain", "--no-renames", "-z")
+    lines = found.output.split("\0") if found.ok else []
+    return tuple(line[3:] for line in lines if len(line) > 3 and not _is_ralph_file(line, folder))
 
 
 def _is_ralph_file(line: str, folder: str) -> bool:

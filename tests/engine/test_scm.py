@@ -1,0 +1,85 @@
+"""SCM tasks after a passing iteration, with a real repository."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, AgentReply, ScmRunner
+from ralph.model.ports import GitResult
+from support.repository import RepositoryFixture, open_repository
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[RepositoryFixture]:
+    with open_repository(tmp_path) as found:
+        yield found
+
+
+class ScriptedClient:
+    """Another program than git, which answers as it is told."""
+
+    def __init__(self, *answers: GitResult) -> None:
+        self._answers = [*answers]
+        self.calls: list[tuple[str, ...]] = []
+
+    def run(self, *words: str) -> GitResult:
+        self.calls.append(words)
+        return self._answers.pop(0)
+
+
+def never_asked(question: str) -> AgentReply:
+    raise AssertionError(question)
+
+
+def test_a_commit_holds_what_is_new_since_the_run_began_and_no_more(repository: RepositoryFixture) -> None:
+    (repository.root / "mine").write_text("the user's own")
+    run_dir = str(repository.scratch)
+    ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir)
+    (repository.root / "new *").write_text("the agent's")
+    (repository.root / "README").write_text("the agent's, too")
+    asked: list[str] = []
+
+    def answer(question: str) -> AgentReply:
+        asked.append(question)
+        return AgentReply(text="Add it", cost_usd=0.5)
+
+    resumed = ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir)
+    saved = resumed.save(answer)
+    assert (saved.done, saved.message, saved.problems, saved.cost_usd) == (("commit",), "Add it", (), 0.5)
+    assert asked == [COMMIT_MESSAGE_PROMPT]
+    assert repository.run("show", "--name-only", "--format=%s") == "Add it\n\nREADME\nnew *"
+    assert repository.run("status", "--porcelain") == "?? mine"
+
+
+def test_without_a_change_nobody_is_asked(repository: RepositoryFixture) -> None:
+    runner = ScmRunner("git", ("commit",), git=repository.git, run_dir=str(repository.scratch))
+    assert runner.save(never_asked).done == ()
+
+
+def test_the_first_task_that_fails_ends_them_with_gits_own_complaint(repository: RepositoryFixture) -> None:
+    runner = ScmRunner("git", ("status", "push", "log"), git=repository.git, run_dir=str(repository.scratch))
+    saved = runner.save(never_asked)
+    assert saved.done == ("status",)
+    assert saved.problems == ("git push failed with exit code 128: fatal: No configured push destination.",)
+
+
+def test_another_program_gets_its_tasks_word_by_word() -> None:
+    client = ScriptedClient(GitResult(0, ""), GitResult(3, "half done\n", "no network\n"))
+    runner = ScmRunner("/opt/jj --quiet", ("commit", "git push"), git=client, run_dir="")
+    saved = runner.save(lambda question: AgentReply(text="Add it"))
+    assert client.calls == [("commit", "-am", "Add it"), ("git", "push")]
+    assert saved.problems == ("/opt/jj git push failed with exit code 3: no network",)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (GitResult(1, "a\nb\n"), "b"),
+        (GitResult(1, "a", "c\nerror: d\nhint: e\n"), "error: d"),
+        (GitResult(128, "fatal: x\nadvice"), "fatal: x"),
+        (GitResult(7, "", " \n"), "exit code 7"),
+    ],
+)
+def test_of_many_lines_the_complaint_is_shown(result: GitResult, said: str) -> None:
+    assert result.summary_line == said
