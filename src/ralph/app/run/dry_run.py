@@ -16,21 +16,23 @@ from ralph.model.runs import RunRecord
 
 
 def describe_dry_run(
-    request: RunRequest, places: Paths, variables: Mapping[str, str], earlier: RunRecord | None = None
+    request: RunRequest, paths: Paths, variables: Mapping[str, str], earlier: RunRecord | None = None
 ) -> str:
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
     settings = request.settings
-    checks = list_permitted_checks(settings, places.folder)
-    crew = wiring.resolve_agent(settings.agent, places.folder, variables, checks=checks)
-    wiring.refuse_missing_scm(settings, places.folder, variables)
+    checks = list_permitted_checks(settings, paths.folder)
+    command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks)
+    wiring.refuse_missing_scm(settings, paths.folder, variables)
     titles = check_guardrails(settings.guardrails)
     done = earlier.iteration if earlier else 0
     brief = Brief(iteration=done + 1, limit=settings.maximum_iterations, budget_usd=settings.budget_usd)
     prompt = compose_prompt(read_prompt(request), brief, count_iterations=settings.include_iteration_count_in_prompt)
-    invocation = wiring.build_agent(crew).invocation(prompt, wiring.choose_output_mode(settings), settings.budget_usd)
+    invocation = wiring.build_agent(command).invocation(
+        prompt, wiring.choose_output_mode(settings), settings.budget_usd
+    )
     lines = [
         *([f"Goes on:     {earlier.id}, after {pluralize(done, 'iteration')}"] if earlier else ()),
-        f"Folder:      {places.folder}",
+        f"Folder:      {paths.folder}",
         f"Agent:       {shlex.join(redact_argv(invocation.argv))}",
         f"Prompt:      {len(prompt)} characters{' on stdin' if invocation.stdin else ''}",
         *(f"  | {line}" for line in prompt.splitlines()),
@@ -52,9 +54,9 @@ def describe_dry_run(
 
 
 def _describe_signals(settings: Settings) -> str:
-    said = settings.completion_response
+    expected = settings.completion_response
     words = {
-        "response": f"<response>{said}</response> is answered",
-        "promise": f"<promise>{said}</promise> is promised",
+        "response": f"<response>{expected}</response> is answered",
+        "promise": f"<promise>{expected}</promise> is promised",
     }
     return " or ".join(words.get(signal, f"the file {signal[5:]} is there") for signal in settings.until)
