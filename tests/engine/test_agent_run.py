@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ralph.engine.agent_run import LINGERED_WARNING, AgentRequest, CallFiles, count_calls
-from ralph.model.command import Command, CommandExit
+from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExit
 from ralph.model.errors import ConfigError, MachineError, RalphError
-from ralph.model.events import Finished, Warned
+from ralph.model.events import Debugged, Finished, Warned
 from ralph.model.loop import Interrupted, Reported
 from support.scripted_processes import (
     AnsweringAgent,
@@ -69,6 +69,8 @@ def test_calls_are_counted_by_the_last_of_their_logs(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     assert count_calls(str(tmp_path)) == 11
     assert count_calls(str(tmp_path / "nowhere")) == 0
+    (tmp_path / "empty").mkdir()
+    assert count_calls(str(tmp_path / "empty")) == 0
 
 
 def test_an_agent_is_started_where_it_works_with_all_it_is_to_know(tmp_path: Path) -> None:
@@ -113,6 +115,56 @@ def test_what_an_agent_wrote_as_its_answer_is_its_text(tmp_path: Path) -> None:
     assert isinstance(reported, Reported)
     assert reported.text == "in the file"
     assert not answer.exists()
+
+
+def test_an_agent_that_wants_its_prompt_on_stdin_gets_every_byte_of_it(tmp_path: Path) -> None:
+    processes = ScriptedProcesses(say("done"))
+    runner = make_runner(AnsweringAgent(), processes, tmp_path)
+    runner.call(lambda: make_request(tmp_path, prompt="half a character: \udcc3"), ())
+    assert processes.commands[0].stdin == b"half a character: \xc3"
+    assert not (tmp_path / "prompt_003.txt").exists()
+
+
+def test_a_file_the_adapter_wants_lies_beside_the_log(tmp_path: Path) -> None:
+    processes = ScriptedProcesses(say("done"))
+    make_runner(AnsweringAgent(), processes, tmp_path).call(lambda: make_request(tmp_path), ())
+    settings = tmp_path / "agent_003_settings"
+    assert settings.read_text() == "its settings"
+    assert processes.commands[0].argv == ("agent", f"{tmp_path}/answer_003.txt", str(settings))
+
+
+def test_a_folder_that_git_clean_took_along_is_made_again(tmp_path: Path) -> None:
+    make_runner(AskedAgent(), ScriptedProcesses(say("done")), tmp_path).call(
+        lambda: make_request(tmp_path / "gone", prompt="naïve"), ()
+    )
+    assert (tmp_path / "gone" / "prompt_003.txt").read_text(encoding="utf-8") == "naïve"
+
+
+def test_its_last_line_counts_even_without_an_end(tmp_path: Path) -> None:
+    ran = Ran(stdout=say("done").stdout.rstrip(b"\n"))
+    reported = make_runner(AskedAgent(), ScriptedProcesses(ran), tmp_path).call(lambda: make_request(tmp_path), ())
+    assert isinstance(reported, Reported)
+    assert reported.text == "done"
+
+
+@pytest.mark.parametrize(("budget", "answer"), [(0.25, ENOUGH_OUTPUT), (0.75, FINAL_OUTPUT), (None, FINAL_OUTPUT)])
+def test_who_spent_its_budget_is_to_end(tmp_path: Path, budget: float | None, answer: str) -> None:
+    processes = ScriptedProcesses(say("done", 0.5))
+    make_runner(AskedAgent(), processes, tmp_path).call(lambda: make_request(tmp_path, budget_usd=budget), ())
+    assert processes.answers == [answer]
+
+
+def test_what_it_complained_of_on_stderr_is_why_it_failed(tmp_path: Path) -> None:
+    ran = Ran(stderr=b"the wall is too high\n", exited=CommandExit(code=3, seconds=1.0))
+    reported = make_runner(AskedAgent(), ScriptedProcesses(ran), tmp_path).call(lambda: make_request(tmp_path), ())
+    assert isinstance(reported, Reported)
+    assert (reported.outcome, reported.exit_code) == ("crashed", 3)
+    assert "the wall is too high" in reported.detail
+
+
+def test_verbose_hears_the_command(tmp_path: Path, listener: Listener) -> None:
+    make_runner(AskedAgent(), ScriptedProcesses(say("done")), tmp_path).call(lambda: make_request(tmp_path), [listener])
+    assert listener.of(Debugged) == [(2, Debugged(f"Agent command: agent {tmp_path}/prompt_003.txt"))]
 
 
 def test_who_stopped_it_is_known(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ class ScriptedProcesses:
     def __init__(self, *script: Ran) -> None:
         self._script: Iterator[Ran] = iter(script)
         self.commands: list[Command] = []
+        self.answers: list[object] = []  # of who reads their output
 
     def run(
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
@@ -52,7 +53,7 @@ class ScriptedProcesses:
         ran.act()
         for sink, data in ((on_output, ran.stdout), (on_error, ran.stderr)):
             if data:
-                sink(data)
+                self.answers.append(sink(data))
         return ran.exited
 
 
@@ -76,11 +77,11 @@ class AskedAgent:
 
 
 class AnsweringAgent(AskedAgent):
-    """One that is told where to write its answer."""
+    """One that reads its prompt on stdin, wants a file with settings, and is told where to write its answer."""
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
         super().invocation(prompt, mode, budget_usd)
-        return Invocation(argv=("agent", ANSWER_FILE), stdin=prompt)
+        return Invocation(argv=("agent", ANSWER_FILE, "{settings}"), stdin=prompt, files={"{settings}": "its settings"})
 
 
 def make_runner(

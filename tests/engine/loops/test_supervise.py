@@ -167,7 +167,7 @@ def test_its_words_are_kept_in_its_folder(task: Task) -> None:
     task.agent = AnsweringAgent()  # one that reads its prompt on stdin
     task.make_effects(Ran(stdout=say("All done.").stdout, stderr=b"careful\n")).perform(FIRST)
     folder = Path(task.around.records[0].folder)
-    assert task.processes.commands[0].argv == ("agent", f"{folder}/answer.txt")
+    assert task.processes.commands[0].argv[1] == f"{folder}/answer.txt"
     assert (folder / "prompt.md").read_text() == task.agent.asked[0][0]
     assert (folder / "output.md").read_text() == "All done."
     assert (folder / "agent-stdout.txt").read_bytes() == say("All done.").stdout
