@@ -329,8 +329,9 @@ def test_refused_tools_are_named_with_what_to_do() -> None:
         "",
     )
     assert reported.outcome == "refused"
+    assert reported.refused_tools == ("Write", "Bash", "Write")
     assert "3 tool calls (Write, Bash)" in reported.detail
-    assert "--permission-mode acceptEdits" in reported.detail
+    assert "agent.permissions" in reported.detail
     assert (
         "1 tool call (Write)"
         in classify_run(

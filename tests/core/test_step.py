@@ -128,9 +128,10 @@ def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: li
     ],
 )
 def test_each_limit_names_itself(limits: Limits, outcome: Outcome, why: str) -> None:  # 001-04
-    assert play_loop(Rules(TagPolicy(gates=GATES)), ScriptedEffects([AgentTurn(reported=WORKING)]), limits=limits)[
-        0
-    ] == Stop(outcome, why)
+    world = ScriptedEffects([AgentTurn(reported=WORKING)])
+    stop, _, _ = play_loop(Rules(TagPolicy(gates=GATES)), world, limits=limits)
+    never = "guardrails were green in 2 of 2 iterations, but the agent never answered <response>DONE</response>"
+    assert stop == Stop(outcome, f"{why}: {never}")
 
 
 def test_the_last_permitted_run_is_still_judged() -> None:

@@ -36,6 +36,9 @@ class Keeper:
         self.saved.append(f"after {iteration}")
         return ""
 
+    def get_tree_sign(self) -> str:
+        return " ".join(self.saved)
+
 
 def make_request(folder: Path, *, prompt: str = "Fix it", budget_usd: float | None = None) -> AgentRequest:
     return AgentRequest(

@@ -1,13 +1,14 @@
 """What counts as a claim of completion. A claim is never proof: gates decide."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ralph.core.text.fences import classify_fenced_lines
 from ralph.model.loop import Reported
 
 MISPLACED_PROMISE_REASON = "You wrote the promise, but not alone on the last line: end your answer with it."
 _PROMISE_LINE = re.compile(r"<promise>((?:(?!</?promise>).)*)</promise>", re.IGNORECASE)
+_ANY_PROMISE = re.compile(r"<promise>([^<]*)</promise>", re.IGNORECASE)
 
 
 def extract_response(text: str) -> str | None:
@@ -31,14 +32,19 @@ def extract_promise_loosely(text: str) -> str | None:
     return None if found is None else found.strip()
 
 
-def has_misplaced_promise(text: str) -> bool:
-    """Whether a promise was written, and not where it counts."""
-    return extract_promise(text) is None and bool(extract_promise_loosely(text))
+def has_misplaced_promise(text: str, accepted: Collection[str]) -> bool:
+    """Whether one of these promises was written, and not where it counts."""
+    return extract_promise(text) not in accepted and any(
+        found[1].strip() in accepted for found in _ANY_PROMISE.finditer(text)
+    )
 
 
-def find_completion_signal(signals: tuple[str, ...], expected: str, seen: Reported) -> str:
-    """Which of the configured signals (`response`, `promise`, `file:PATH`) claims completion; empty when none does."""
-    if seen.outcome != "finished":
+def find_completion_signal(
+    signals: tuple[str, ...], expected: str, seen: Reported, *, will_be_checked: bool = False
+) -> str:
+    """Which of the configured signals (`response`, `promise`, `file:PATH`) claims completion; empty when none does. The
+    claim of an agent that was refused something counts only where guardrails will confirm it."""
+    if seen.outcome != "finished" and not (will_be_checked and seen.refused_tools):
         return ""
     for signal in signals:
         if signal == "response" and _is_same_answer(extract_response(seen.text), expected):

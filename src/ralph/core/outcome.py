@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from ralph.core.answer import shorten_answer, unwrap_claim
+from ralph.core.refusal import describe_refusal
 from ralph.model.command import CommandExit
 from ralph.model.loop import Reported, RunOutcome
 from ralph.model.ports import ParsedRun
@@ -159,6 +160,7 @@ def classify_run(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Reporte
         errors=parsed.errors,
         unparsed=parsed.unparsed,
         lasting=verdict.lasting,
+        refused_tools=parsed.denials if verdict.outcome == "refused" else (),
         refused_commands=parsed.refused_commands,
     )
 
@@ -202,20 +204,12 @@ def _effective_exit_code(parsed: ParsedRun, exited: CommandExit) -> int:
 def _classify_success(parsed: ParsedRun) -> Classification:
     text = parsed.text.strip()
     if parsed.denials:
-        return Classification(outcome="refused", detail=_describe_refusal(parsed.denials))
+        return Classification(outcome="refused", detail=describe_refusal(parsed.denials, parsed.refused_commands))
     if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
         return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{parsed.error}")
     if not text:
         return Classification(outcome="empty", detail="The agent ended without a word.")
     return Classification(outcome="finished", detail="The agent finished.")
-
-
-def _describe_refusal(denials: tuple[str, ...]) -> str:
-    calls = "1 tool call" if len(denials) == 1 else f"{len(denials)} tool calls"
-    return (
-        f"The agent was refused {calls} ({', '.join(dict.fromkeys(denials))}). Allow it more in agent.flags; for Claude"
-        " that is --permission-mode acceptEdits, or --dangerously-skip-permissions in a sandbox."
-    )
 
 
 def _find_trouble(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification | None:

@@ -26,6 +26,7 @@ from ralph.model.loop import (
     Outcome,
     Patience,
     Policy,
+    RefusalStreak,
     Reported,
     Restored,
     Resumed,
@@ -41,6 +42,7 @@ from ralph.model.loop import (
 )
 
 _StateT = TypeVar("_StateT")
+MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
 RESET_MARGIN_SECONDS = 5.0  # a told reset time is never quite exact
 
 
@@ -76,16 +78,19 @@ def _advance(
         case Interrupted(by):
             return state, Stop(Outcome.INTERRUPTED, by)
         case Resumed(limits):
-            tally = replace(state.tally, troubles=0, empties=0)
+            tally = replace(state.tally, troubles=0, empties=0, refusals=RefusalStreak())
             return _apply_limits(rules, replace(state, limits=limits, tally=tally), seen)
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _apply_limits(rules, state, seen)
         case Reported():
-            state = replace(state, tally=_count_run(state.tally, fact, rules.patience))
+            tally = _count_refusal(_count_run(state.tally, fact, rules.patience), fact)
+            state = replace(state, tally=tally)
             if again := _handle_trouble(rules, state, fact, seen):
                 return again
         case Saved() | Verified():
             state = replace(state, tally=_add_cost(state.tally, fact))
+            if isinstance(fact, Verified) and fact.verified:  # whatever was refused, the work got on
+                state = replace(state, tally=replace(state.tally, refusals=RefusalStreak()))
         case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Landed():
             pass
         case Waited() | Forbidden():
@@ -140,9 +145,15 @@ def _budget_left(state: LoopState[_StateT]) -> float | None:
 
 def _check_limits(rules: Rules[_StateT], state: LoopState[_StateT], at: float) -> Stop | None:
     limits, tally = state.limits, state.tally
+    if tally.refusals.times >= MAX_REFUSALS:
+        again = f"It was refused the same {tally.refusals.times} times in a row."
+        return Stop(Outcome.UNUSABLE, f"{tally.refusals.detail} {again}")
     if tally.iterations >= limits.iterations:
-        return Stop(Outcome.EXHAUSTED, rules.policy.explain_exhaustion(limits))
-    return _check_budget_and_time(tally, limits, at)
+        stop: Stop | None = Stop(Outcome.EXHAUSTED, rules.policy.explain_exhaustion(limits))
+    else:
+        stop = _check_budget_and_time(tally, limits, at)
+    missing = rules.policy.explain_incompletion(state.inner) if stop else ""
+    return replace(stop, why=f"{stop.why}: {missing}") if stop and missing else stop
 
 
 def _check_budget_and_time(tally: Tally, limits: Limits, at: float) -> Stop | None:
@@ -164,6 +175,14 @@ def _count_run(tally: Tally, fact: Reported, patience: Patience | None) -> Tally
             return replace(tally, empties=tally.empties + 1)
         case _:
             return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0)
+
+
+def _count_refusal(tally: Tally, fact: Reported) -> Tally:
+    if not fact.refused_tools:
+        return replace(tally, refusals=RefusalStreak())
+    sign = "\n".join((*sorted({*fact.refused_tools, *fact.refused_commands}), fact.tree))
+    times = tally.refusals.times + 1 if sign == tally.refusals.sign else 1
+    return replace(tally, refusals=RefusalStreak(sign, times, fact.detail))
 
 
 def _add_cost(tally: Tally, fact: Reported | Saved | Verified) -> Tally:

@@ -143,7 +143,10 @@ class AgentRunner:
             _warn_unsaved(self._tree_keeper.save_tree_after(request.iteration), request, watchers)
         if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
             parsed = _read_answer_file(parsed, files.answer)
-        return classify_run(parsed, exited, stderr)
+        reported = classify_run(parsed, exited, stderr)
+        if reported.outcome == "refused" and self._tree_keeper is not None:
+            return replace(reported, tree=self._tree_keeper.get_tree_sign())
+        return reported
 
 
 def _has_changed_nothing(parsed: ParsedRun) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ralph.core.narrative import build_events, is_cut_off
 from ralph.core.step import Rules, replay
@@ -18,6 +19,7 @@ from ralph.model.loop import (
     Resumed,
     RunAgent,
     Stop,
+    Wait,
 )
 from ralph.model.ports import JournalRow, JournalStore, Watcher
 
@@ -85,7 +87,8 @@ def read_last_limits(rows: Sequence[tuple[bytes, bytes]]) -> Limits | None:
 def replay_journal(
     rules: Rules[_StateT], rows: Iterable[tuple[bytes, bytes]]
 ) -> tuple[LoopState[_StateT], list[Observation]]:
-    """The state a journal leads to. Every decision is made again and must come out the same."""
+    """The state a journal leads to. Every decision is made again and must come out the same, but for its words: those
+    are for people, and another version may say it better."""
     seen, decided = [], []
     try:
         for observation, decision in rows:
@@ -94,6 +97,16 @@ def replay_journal(
         state, decisions = replay(rules, seen)
     except (msgspec.DecodeError, ValueError) as error:
         raise CorruptState(f"the run's journal cannot be read: {error}", "start a new run") from error
-    if state is None or decisions != decided:
+    if state is None or [*map(_strip_words, decisions)] != [*map(_strip_words, decided)]:
         raise CorruptState("the run's journal does not fit this version of ralph", "start a new run")
     return state, seen
+
+
+def _strip_words(decision: Decision) -> Decision:
+    match decision:
+        case Stop() | Wait():
+            return replace(decision, why="")
+        case RunAgent(brief):
+            return RunAgent(replace(brief, feedback=()))
+        case _:
+            return decision

@@ -63,7 +63,16 @@ class ShellGate:
             feedback=feedback,
             reason=reason,
             trouble=trouble,
+            summary=_summarize(output.text()),
         )
+
+
+def _summarize(output: str) -> str:
+    from ralph.core.text.check_output import (
+        summarize_output,
+    )  # its patterns cost milliseconds; only a failure needs them
+
+    return summarize_output(output[-OUTPUT_TAIL_BYTES:])
 
 
 def _describe_log_trouble(name: str, log: BoundedLog) -> str:

@@ -63,6 +63,7 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     feedback: Feedback | None = None
     reason: str = ""  # why it failed, where the exit code does not tell
     trouble: str = ""  # what went wrong around it; the verdict holds
+    summary: str = ""  # the line of its output that tells most, when it did not pass
 
 
 class Limits(Struct, frozen=True):
@@ -113,7 +114,8 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     unparsed: int = 0  # lines and events nobody understood
     tree: str = ""  # a sign that changes with the work tree, where someone looked
     lasting: bool = False  # only other settings can mend it
-    refused_commands: tuple[str, ...] = ()  # commands it was not permitted to run, each once
+    refused_tools: tuple[str, ...] = ()  # calls it was not permitted, by the tool's name
+    refused_commands: tuple[str, ...] = ()  # the commands among them, where the agent tells, each once
 
 
 class Checked(Struct, frozen=True, tag="checked"):
@@ -333,6 +335,14 @@ class Stop(Struct, frozen=True, tag="stop", omit_defaults=True):
 Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop
 
 
+class RefusalStreak(Struct, frozen=True):
+    """Runs in a row that were not permitted the same things and left the work tree as it was."""
+
+    sign: str = ""  # of what was refused, and of the tree
+    times: int = 0
+    detail: str = ""  # in a sentence, with what to type
+
+
 class Tally(Struct, frozen=True, kw_only=True):
     """What has been used up, and what went wrong in a row."""
 
@@ -341,6 +351,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     usage: Usage = NO_USAGE
     troubles: int = 0
     empties: int = 0
+    refusals: RefusalStreak = RefusalStreak()
 
 
 _StateT = TypeVar("_StateT")
@@ -367,4 +378,8 @@ class Policy(Protocol[_StateT]):
 
     def explain_exhaustion(self, limits: Limits) -> str:
         """The reason given when the iteration limit forbids another agent run."""
+        ...
+
+    def explain_incompletion(self, state: _StateT) -> str:
+        """What the iterations so far lacked for completion, in words; empty where there is nothing to say."""
         ...

@@ -185,6 +185,10 @@ class TreeKeeper(Protocol):
 
     def save_tree_after(self, iteration: int) -> str: ...
 
+    def get_tree_sign(self) -> str:
+        """Changes with the work tree, as it was when last looked at; empty before that."""
+        ...
+
 
 class Inbox(Protocol):
     """Signals and `ralph cancel`, noticed within a second."""

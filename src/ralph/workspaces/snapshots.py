@@ -65,6 +65,9 @@ class Snapshots:
             return ""
         return self._commit_snapshot(seen, f"after iteration {iteration}")
 
+    def get_tree_sign(self) -> str:
+        return " ".join(self._last).strip()
+
     def _read_status(self) -> TreeStatus | str:
         said = self._git.run(*_STATUS_COMMAND, *_STATUS_OPTIONS)
         return parse_status(said.output) if said.ok else _describe_failure(said)

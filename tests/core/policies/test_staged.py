@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from ralph.core.claims import MISPLACED_PROMISE_REASON
 from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan, explain_missing_promise
 from ralph.core.step import Rules, replay, step
 from ralph.model.loop import (
@@ -143,10 +145,55 @@ def test_no_promise_loops_and_says_so() -> None:  # 002-17
     assert Play(whole(), [SILENT, KEPT]).reasons == ["No completion promise found"]
 
 
-@pytest.mark.parametrize("text", ["<promise></promise>", "```\n<promise>IMPLEMENTATION_COMPLETE</promise>\n```"])
+@pytest.mark.parametrize("text", ["<promise></promise>", "```\n<promise>OTHER</promise>\n```"])
 def test_an_empty_or_a_quoted_one_is_no_promise(text: str) -> None:  # C1, C2
     play = Play(whole(), [Reported(outcome="finished", text=text), KEPT])
     assert play.reasons == ["No completion promise found"]
+
+
+MISPLACED = Reported(outcome="finished", text="<promise>IMPLEMENTATION_COMPLETE</promise>\nNow, where was I?")
+
+
+def test_a_promise_that_is_not_on_the_last_line_is_told_to_the_next_run() -> None:  # C1
+    play = Play(whole(), [MISPLACED, KEPT])
+    assert play.reasons == ["You wrote the promise, but not alone on the last line: end your answer with it."]
+    assert play.stop.outcome is Outcome.COMPLETED
+
+
+def test_a_promise_misplaced_again_and_again_is_a_failure_like_others() -> None:
+    stop = Play(whole(breaker=3), [MISPLACED] * 3).stop
+    assert (stop.outcome, "same failure 3 times" in stop.why) == (Outcome.STUCK, True)
+
+
+REFUSED = Reported(
+    outcome="refused",
+    detail="The agent was refused `npm test`.",
+    text="Done.\n<promise>IMPLEMENTATION_COMPLETE</promise>",
+    refused_tools=("Bash",),
+    refused_commands=("npm test",),
+)
+
+
+def test_a_refusal_voids_no_promise_that_a_look_at_the_files_confirms() -> None:  # C28
+    assert Play(whole(proven_roles=("coder",)), [REFUSED]).stop.outcome is Outcome.COMPLETED
+    assert Play(whole(proven_roles=("coder",)), [REFUSED]).roles == ["coder", "reviewer", "tester", "qa"]
+
+
+def test_a_refused_run_promises_nothing_where_only_its_words_are_looked_at() -> None:  # C28
+    assert Play(whole(), [REFUSED]).reasons == ["The agent was refused `npm test`."]
+
+
+def test_two_runs_refused_alike_with_an_unchanged_tree_stop_the_task() -> None:
+    stop = Play(whole(), [replace(REFUSED, tree="t1"), replace(REFUSED, tree="t1")]).stop
+    assert (stop.outcome, stop.outcome.exit_code) == (Outcome.UNUSABLE, 2)
+    moved = Play(whole(), [replace(REFUSED, tree="t1"), replace(REFUSED, tree="t2"), KEPT])
+    assert moved.stop.outcome is Outcome.COMPLETED
+
+
+def test_what_is_refused_again_in_the_next_stage_is_no_repetition() -> None:
+    reviewed = replace(REFUSED, text="Fine.\n<promise>REVIEW_PASSED</promise>")
+    play = Play(whole(proven_roles=("coder", "reviewer")), [REFUSED, reviewed])
+    assert play.stop.outcome is Outcome.COMPLETED
 
 
 def test_another_promise_is_looked_at_too() -> None:  # 000-22, 002-17
@@ -336,10 +383,12 @@ def test_proving_it_again_forgets_no_send_back() -> None:
         ("coder", Reported(outcome="timed_out", text="<changes>x</changes>", detail="Too long."), "Too long."),
         ("qa", Reported(outcome="finished", text="<changes>Louder.</changes>"), "Changes wanted: Louder."),
         ("coder", Reported(outcome="finished", text="<changes>Louder.</changes>"), "No completion promise found"),
+        ("coder", MISPLACED, MISPLACED_PROMISE_REASON),
+        ("qa", MISPLACED, "No completion promise found"),  # that of another
     ],
 )
 def test_the_log_says_why_a_stage_goes_on(role: str, reported: Reported, reason: str) -> None:
-    assert explain_missing_promise(role, reported) == reason
+    assert explain_missing_promise(role, reported, PROMISES[role]) == reason
 
 
 def test_an_earlier_life_is_paid_from_the_same_budget() -> None:  # 000-22

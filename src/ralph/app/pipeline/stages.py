@@ -65,6 +65,12 @@ def plan_stages(
     )
 
 
+def list_proven_roles(task: Task, roles: Sequence[Role], settings: Settings) -> tuple[Role, ...]:
+    """The stages whose verification looks at files, not only at what the agent says."""
+    criteria = {role: resolve_stage_criteria(task, role, settings).criteria for role in roles}
+    return tuple(role for role in roles if verification.select_file_criteria(criteria[role]) is not None)
+
+
 def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context: AgentContext) -> PipelineStages:
     """Agent and criteria of each stage."""
     setups: dict[Role, StageSetup] = {}

@@ -93,6 +93,7 @@ def _build_plan(context: TaskContext) -> TaskPlan:
         breaker=flow.circuit_breaker,
         lands=context.request.lands,
         loose=flow.promise_match == "loose",
+        proven_roles=stages.list_proven_roles(task, context.request.stages, context.settings),
     )
     new = TaskPlan(policy, context.settings.patience)
     return resume_plan(new, KIND, entry=context.entry, runs=context.session.runs, history=history)

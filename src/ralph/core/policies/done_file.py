@@ -59,6 +59,9 @@ class DoneFilePolicy(Struct, frozen=True):
     def explain_exhaustion(self, limits: Limits) -> str:
         return MAX_RESTARTS_REASON
 
+    def explain_incompletion(self, state: DoneFileState) -> str:
+        return ""  # only the mark completes, and it is not there
+
     def _after_look(self, state: DoneFileState, looked: Looked) -> Decision:
         if looked.problem:
             return Stop(Outcome.UNUSABLE, looked.problem)

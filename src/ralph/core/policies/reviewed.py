@@ -116,6 +116,12 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
     def explain_exhaustion(self, limits: Limits) -> str:
         return f"maximum iterations reached ({limits.iterations}) without completion"
 
+    def explain_incompletion(self, state: ReviewedState) -> str:
+        """not approved: US-002, US-003"""
+        stories = parse_story_file(state.text).stories
+        names = [story.id for story in stories if not is_story_done(story, self.skip_review)]
+        return f"not approved: {', '.join(_limit_lines(names))}" if names else ""
+
     def _judge_first_survey(self, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
         missing = StoryFile({}, [surveyed.problem or "tasks.json is missing."])
         tasks = missing if surveyed.text is None else parse_story_file(surveyed.text)

@@ -3,9 +3,10 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.claims import MISPLACED_PROMISE_REASON, has_misplaced_promise
 from ralph.core.progress import Streak, fingerprint_failure
 from ralph.core.tasks.changes import extract_changes
-from ralph.core.tasks.criteria import has_promise
+from ralph.core.tasks.criteria import has_promise, list_accepted_promises
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -62,6 +63,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
     wanted: Decision | None = None  # what that life had decided and not done; None: the next agent run
     lands: bool = True  # False: the last stage here is not the last of all
     loose: bool = False  # seed 002's matching of promises
+    proven_roles: tuple[str, ...] = ()  # whose verification looks at files: there a refusal voids no promise
 
     def begin(self, limits: Limits) -> tuple[StagedState, Decision]:
         """The first agent, or what was left undone."""
@@ -89,18 +91,25 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
     def explain_exhaustion(self, limits: Limits) -> str:
         return f"Ralph loop exceeded {limits.iterations} iterations"
 
+    def explain_incompletion(self, state: StagedState) -> str:
+        return ""  # each stage stops by itself, and says why
+
     def _judge_report(self, state: StagedState, reported: Reported) -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
         if state.resolving:
             return state, Land()
-        if reported.outcome != "finished":
+        if not is_answer(reported, is_proven=plan.role in self.proven_roles):
             return self._count_failure(state, reported.detail)
         if wanted := extract_wanted_changes(plan.role, reported.text):
             return self._send_back(state, plan.role, wanted)
-        if not has_promise(reported.text, self.loose):
-            # Work that goes on without a promise is no failure; work that stands still is another matter.
-            return self._retry_or_stop(replace(state, failures=Streak()), NO_PROMISE_REASON)
-        return state, Verify(role=plan.role, turn=state.turn, turns=plan.limit, text=reported.text)
+        if has_promise(reported.text, self.loose):
+            return state, Verify(role=plan.role, turn=state.turn, turns=plan.limit, text=reported.text)
+        if reported.outcome != "finished":
+            return self._count_failure(state, reported.detail)
+        if not self.loose and has_misplaced_promise(reported.text, list_accepted_promises(plan.promise)):
+            return self._count_failure(state, MISPLACED_PROMISE_REASON)
+        # Work that goes on without a promise is no failure; work that stands still is another matter.
+        return self._retry_or_stop(replace(state, failures=Streak()), NO_PROMISE_REASON)
 
     def _advance_stage(self, state: StagedState) -> tuple[StagedState, Decision]:
         if state.stage + 1 < len(self.stages):
@@ -171,12 +180,19 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
         return state, RunAgent(brief)
 
 
-def explain_missing_promise(role: str, reported: Reported) -> str:
+def is_answer(reported: Reported, *, is_proven: bool) -> bool:
+    """Whether what the run said counts. A refusal voids it, unless a look at the files will decide."""
+    return reported.outcome == "finished" or (is_proven and bool(reported.refused_tools))
+
+
+def explain_missing_promise(role: str, reported: Reported, promise: str) -> str:
     """Why a run without a promise did not complete its stage, for the log."""
     if reported.outcome != "finished":
         return reported.detail
-    wanted = extract_wanted_changes(role, reported.text)
-    return f"Changes wanted: {wanted}" if wanted else NO_PROMISE_REASON
+    if wanted := extract_wanted_changes(role, reported.text):
+        return f"Changes wanted: {wanted}"
+    misplaced = has_misplaced_promise(reported.text, list_accepted_promises(promise))
+    return MISPLACED_PROMISE_REASON if misplaced else NO_PROMISE_REASON
 
 
 def extract_wanted_changes(role: str, text: str) -> str | None:

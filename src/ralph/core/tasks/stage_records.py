@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ralph.core.policies.staged import explain_missing_promise, extract_wanted_changes
+from ralph.core.claims import MISPLACED_PROMISE_REASON
+from ralph.core.policies.staged import explain_missing_promise, extract_wanted_changes, is_answer
 from ralph.core.tasks.criteria import has_promise
 from ralph.core.tasks.task_rules import format_iso_time
 from ralph.model.board import (
@@ -19,7 +20,7 @@ from ralph.model.board import (
     StagePassed,
 )
 from ralph.model.loop import Brief, Reported
-from ralph.model.spec import Role
+from ralph.model.spec import Role, VerificationAttempt
 from ralph.model.verdict import Verdict
 
 UNVERIFIED_REASON = "Its promise has not been looked at"
@@ -58,14 +59,24 @@ def describe_cost(brief: Brief, reported: Reported, *, role: Role, run: str, at:
     )
 
 
-def describe_end(brief: Brief, reported: Reported, *, role: Role, run: str, loose: bool, at: float) -> IterationEnded:
-    """What can be said before its promise was looked at."""
-    content = reported.outcome == "finished" and not extract_wanted_changes(role, reported.text)
+def describe_end(
+    brief: Brief,
+    reported: Reported,
+    *,
+    role: Role,
+    promise: str,
+    run: str,
+    loose: bool,
+    is_proven: bool,
+    at: float,
+) -> IterationEnded:
+    """What can be said before its promise was looked at; `is_proven`: its verification looks at files."""
+    content = is_answer(reported, is_proven=is_proven) and not extract_wanted_changes(role, reported.text)
     promised = content and has_promise(reported.text, loose)
     if not brief.turns:
         reason = RESOLVED_CONFLICT_REASON
     else:
-        reason = UNVERIFIED_REASON if promised else explain_missing_promise(role, reported)
+        reason = UNVERIFIED_REASON if promised else explain_missing_promise(role, reported, promise)
     return IterationEnded(
         task=brief.story,
         stage=role,
@@ -79,6 +90,22 @@ def describe_end(brief: Brief, reported: Reported, *, role: Role, run: str, loos
         run=run,
         reason=reason,
     )
+
+
+def describe_misplaced_promise(ended: IterationEnded) -> list[Attempted]:
+    """A promise that stood where none counts is an attempt that failed."""
+    if ended.reason != MISPLACED_PROMISE_REASON:
+        return []
+    attempt = VerificationAttempt(
+        iteration=ended.iteration,
+        promise_found=True,
+        verified=False,
+        reason=ended.reason,
+        timestamp=format_iso_time(ended.at),
+        agent=ended.stage,
+        method="string_match",
+    )
+    return [Attempted(ended.task, attempt, ended.run)]
 
 
 def describe_verification(task: str, verdict: Verdict, *, role: Role, turn: int, run: str, at: float) -> list[Change]:

@@ -140,9 +140,19 @@ class PipelineEffects:
         """What it cost is known now; whether the loop goes on, only when its promise has been looked at."""
         run, now = self._config.run, time.time()  # the same time: by it the log finds what an iteration cost
         cost = stage_records.describe_cost(brief, reported, role=role, run=run, at=now)
-        ended = stage_records.describe_end(brief, reported, role=role, run=run, loose=self._config.loose, at=now)
+        setup = self._stages[role]
+        ended = stage_records.describe_end(
+            brief,
+            reported,
+            role=role,
+            promise=setup.criteria.promise,
+            run=run,
+            loose=self._config.loose,
+            is_proven=setup.merged_tree_criteria is not None,
+            at=now,
+        )
         self._open_iteration = ended if ended.promise_found else None
-        self._board.record(cost, ended)
+        self._board.record(cost, ended, *stage_records.describe_misplaced_promise(ended))
 
     # -- its promise ----------------------------------------------------------------------------
     def _verify_promise(self, wanted: Verify) -> Fact:

@@ -54,6 +54,19 @@ def test_a_promise_never_kept_goes_back_to_todo_with_the_failure(pipeline: Pipel
     assert [(a["iteration"], a["verified"]) for a in shown["attempts"]] == [(1, False), (2, False)]
 
 
+def test_a_promise_out_of_place_is_a_failed_attempt_the_next_run_hears_of(pipeline: PipelineFixture) -> None:  # C1
+    pipeline.honest()
+    promise = "echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; echo 'What is next?'"
+    pipeline.agent(hook=f"[ -f {pipeline.home}/rambled ] || {{ touch {pipeline.home}/rambled; {promise}; exit; }}")
+    pipeline.task("TASK-001")
+    assert pipeline.execute().returncode == 0
+    reason = "You wrote the promise, but not alone on the last line: end your answer with it."
+    first, *_ = pipeline.shown("TASK-001")["attempts"]
+    assert (first["promise_found"], first["verified"], first["reason"]) == (True, False, reason)
+    assert pipeline.shown("TASK-001")["iterations"][0]["reason"] == reason
+    assert reason in pipeline.told("TASK-001", "coder")[1]
+
+
 def test_a_conflict_gets_one_run_to_resolve_it(pipeline: PipelineFixture) -> None:
     resolve = f"if grep -q conflicts {pipeline.home}/prompt.*; then git merge -q -X ours main -m Resolve; fi"
     move = f"{pipeline.overtaken()}; {resolve}"

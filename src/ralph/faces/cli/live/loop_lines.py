@@ -46,10 +46,11 @@ class LoopEventRenderer:
         return f"{above}{paint.dim}{rule * 2}{paint.off} {heading} {paint.dim}{rule * rest}{paint.off}"
 
     def render_agent_ended(self, event: AgentEnded) -> str:
-        """✅ Complete (cost: …), or what went wrong in a sentence."""
+        """✅ Complete (cost: …), or what went wrong in a sentence; what was refused may yet prove right."""
         if event.outcome != "finished":
             parts = [self._clean_text(event.detail or event.outcome.replace("_", " ")), format_duration(event.seconds)]
-            return self._mark_bad(self._join_with_dots(*parts, *self._format_price(event.cost_usd)))
+            line = self._join_with_dots(*parts, *self._format_price(event.cost_usd))
+            return self._render_warning(line) if event.outcome == "refused" else self._mark_bad(line)
         used = self._glyphs.unknown if event.usage == NO_USAGE else format_usage(event.usage)
         odd = f", exit code: {event.exit_code}" if event.exit_code else ""  # its closing event decides; this is news
         return self._mark_ok(
