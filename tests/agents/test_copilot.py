@@ -98,6 +98,12 @@ def test_only_a_result_with_exit_code_0_is_a_success() -> None:  # issue 11
     assert (failed.closing, failed.error) == ("error", "exit code 1")
 
 
+def test_who_was_stopped_by_a_signal_has_no_success() -> None:
+    failure = event("model.call_failure", statusCode=401, errorMessage="no")
+    heard = heard_of(failure, event("abort", reason="user_initiated"), OK)
+    assert (heard.closing, heard.status) == ("error", 401)
+
+
 def test_the_text_is_the_last_without_a_call() -> None:
     assert heard_of(said("a"), said("b", "bash"), OK).text == ""
     assert heard_of(said("a", "bash"), event("tool.execution_start", toolCallId="t"), said("b"), OK).text == "b"

@@ -185,6 +185,9 @@ def test_a_cut_stream_is_no_success_unless_the_agent_tries_again(room: ClientFix
     room.model([{"say": "<response>DONE</response>"}, {"cut": True}, {"say": "Still here."}], [{"say": "No."}])
     room.settings()
     told = room.run("-p", "Greet.", "-m", "1")
+    if room.agent == "qwen":  # it asks again and tells both answers as one
+        assert told.outcomes == ["finished"], told.events
+        return
     # Whether it asks once more is the agent's business, and not even the same each time; what was cut is no claim.
     assert told.code == 1, told.events
     assert told.outcomes in (["offline"], ["finished"]), told.events
@@ -226,11 +229,11 @@ def test_codex_tells_its_limit_but_not_when_it_ends(room: ClientFixture) -> None
 
 @claude_and_the_newest
 def test_a_refused_permission_is_no_success(room: ClientFixture) -> None:  # issue 4; FACTS 1
-    room.model([{"write": {"path": "made.txt", "content": "x\n"}}, DONE])
+    room.model([{"bash": NOT_ALLOWED}, DONE])
     room.settings(flags=[])
     told = room.run("-p", "Make it.", "-m", "1")
     assert (told.outcomes, told.code) == (["refused"], 1), told.events
-    assert not (room.repo / "made.txt").exists()
+    assert not (room.repo / "more").exists()
 
 
 @claude_and_the_newest

@@ -24,8 +24,16 @@ PLUGIN = Path(__file__).parents[2] / "plugins" / "ralph"
 UNDO = {"reviewStatus": "needs_review", "passes": False}
 ENDS = {"empty": True}  # the answer is over, and the model believes that it is done
 BLOCKED = "This iteration cannot end yet."
+FEEDBACK = "Stop hook feedback"  # 2.1.325 tells the reason a second time, in other words
 
-claude = pytest.mark.parametrize("room", [pytest.param("claude", marks=pytest.mark.clients)], indirect=True)
+claude = pytest.mark.parametrize(
+    "room",
+    [
+        pytest.param("claude", marks=pytest.mark.clients),
+        pytest.param("claude-newest", marks=pytest.mark.clients_slow),
+    ],
+    indirect=True,
+)
 pytestmark = pytest.mark.timeout(180)
 
 
@@ -88,7 +96,7 @@ def test_a_story_approved_by_its_own_author_is_held_back(room: ClientFixture) ->
     assert "Stop hook feedback" in requests[first]
     assert "Implement iterations cannot set passes=true" in requests[first]
     assert "Story US-001 had illegal transition: passes false → true." in requests[first].replace("\\n", " ")
-    assert requests[-1].count(BLOCKED) == 1  # put right, it may stop
+    assert requests[-1].count(FEEDBACK) == 1  # put right, it may stop
     assert loop.stories[0]["reviewStatus"] == "needs_review"
 
 
@@ -186,7 +194,7 @@ def test_who_insists_is_let_go_undone_and_told(room: ClientFixture) -> None:  # 
     )
     done = room.ralph("story", "run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert loop.asked(1)[-1].count(BLOCKED) == 5  # then the hook lets go, and the runner judges
+    assert loop.asked(1)[-1].count(FEEDBACK) == 5  # then the hook lets go, and the runner judges
     second = loop.asked(2)[0].replace('\\"', '"')
     assert "From the runner" in second
     assert "Undone by the runner: US-001: passes true → false." in second

@@ -44,7 +44,7 @@ _SILENT_EVENTS = frozenset(
         *("session.skills_loaded", "session.start", "session.resume", "session.shutdown", "session.usage_info"),
         *("session.model_change", "session.context_changed", "session.compaction_start", "session.compaction_complete"),
         *("user.message", "system.message", "assistant.turn_start", "assistant.turn_end", "assistant.intent"),
-        *("hook.start", "hook.end", "skill.invoked", "subagent.started", "subagent.completed", "abort"),
+        *("hook.start", "hook.end", "skill.invoked", "subagent.started", "subagent.completed"),
     }
 )
 
@@ -177,10 +177,11 @@ _FAILURE_DECODER = Decoder(_Failure)
 
 # -- the parser ------------------------------------------------------------------------------------
 class CopilotParser(RunTotals):
-    """One run. Only a `result` with exit code 0 is a success: stopped by a signal, it exits with 0 and prints none."""
+    """One run. Only a `result` with exit code 0 is a success: stopped by a signal it exits with 0, often with none."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._is_aborted = False  # by a signal; the exit code of its result may then be 0
         self._running = BoundedDict()  # the tool's name and, in the next line, its command
 
     def feed(self, lines: bytes | bytearray) -> Sequence[AgentEvent]:
@@ -201,6 +202,9 @@ class CopilotParser(RunTotals):
                 return self._end_tool(line.data)
             case "model.call_failure" | "session.error":
                 return self._note_failure(line.data)
+            case "abort":
+                self._is_aborted = True
+                return ()
             case "result":
                 return self._finish_run(line)
             case _ if line.ephemeral or line.type in _SILENT_EVENTS:
@@ -257,7 +261,7 @@ class CopilotParser(RunTotals):
         return (Noted(self._error, failure.status_code),)
 
     def _finish_run(self, line: _Line) -> Sequence[AgentEvent]:
-        ok = line.exit_code == 0 or self._error.startswith(_EMPTY_RESPONSE)
+        ok = (line.exit_code == 0 and not self._is_aborted) or self._error.startswith(_EMPTY_RESPONSE)
         self._closing = "success" if ok else "error"
         self._error = "" if ok else self._error or f"exit code {line.exit_code}"
         return (
