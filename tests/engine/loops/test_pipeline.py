@@ -1,7 +1,7 @@
 """The effects of one task: each decision becomes a fact, and every value reaches the port it is meant for."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ralph.core.tasks.task_rules import apply_change
+from ralph.engine.agent_run import AgentRunner
 from ralph.engine.loops.pipeline import PipelineEffects, StageSetup, TaskRunConfig
 from ralph.model.board import (
     Attempted,
@@ -21,9 +22,8 @@ from ralph.model.board import (
     StageEntered,
     StagePassed,
 )
-from ralph.model.command import CommandExit
 from ralph.model.errors import ConfigError
-from ralph.model.events import Event, GateEnded, GateStarted, Noted, Usage
+from ralph.model.events import GateEnded, GateStarted, Noted
 from ralph.model.loop import (
     Brief,
     Fact,
@@ -39,7 +39,6 @@ from ralph.model.loop import (
     Verify,
     Wait,
 )
-from ralph.model.ports import ParsedRun
 from ralph.model.spec import (
     CompletionCriteria,
     Role,
@@ -50,7 +49,7 @@ from ralph.model.spec import (
 )
 from ralph.model.verdict import Claim, Verdict
 from support.quiet_inbox import QuietInbox
-from support.scripted_agent import FINISHED, ScriptedAgent, ScriptedProcesses, build_scripted_runner
+from support.scripted_processes import AskedAgent, Listener, Ran, ScriptedProcesses, make_runner, say, stopped
 from support.scripted_task import ScriptedBoard, ScriptedVerifier, ScriptedWorkspace
 
 NOW, ISO_NOW = 1_700_000_000.0, "2023-11-14T22:13:20Z"
@@ -58,9 +57,7 @@ RUN, TASK = "run-1", "TASK-001"
 CODED = CompletionCriteria("CODED", "write it", VerificationMethod.EXTERNAL, {"command": "make test"})
 REVIEWED = CompletionCriteria("REVIEWED", "read it", VerificationMethod.SEMANTIC)
 PROMISE = "All of it.\n\n<promise>CODED</promise>"
-WORK = ParsedRun(
-    closing="success", text="I went on.", cost_usd=0.25, usage=Usage(input_tokens=300, output_tokens=40), tools=3
-)
+WORK = say("I went on.", 0.25)
 PASSED = Verdict(
     method="external",
     verified=True,
@@ -91,21 +88,26 @@ class TaskFixture:
         self.board = ScriptedBoard(claimed)
         self.workspace = ScriptedWorkspace(str(self.tree), LANDED)
         self.verifier = ScriptedVerifier(PASSED)
+        self.coder, self.reviewer = AskedAgent(), AskedAgent()
         self.processes = ScriptedProcesses()
-        self.agents: dict[Role, ScriptedAgent] = {"coder": ScriptedAgent(WORK), "reviewer": ScriptedAgent(WORK)}
         self.coder_loops = True
         self.reviewer_looks_at: CompletionCriteria | None = None  # on the merged tree
         self.inbox = inbox
-        self.events: list[tuple[int, Event]] = []
+        self.listener = Listener()
 
-    def build_effects(self) -> PipelineEffects:
-        runners = {role: build_scripted_runner(agent, self.processes, self.tree) for role, agent in self.agents.items()}
+    def build_effects(self, *script: Ran) -> PipelineEffects:
+        self.processes = ScriptedProcesses(*script)
         stages: dict[Role, StageSetup] = {
             "coder": StageSetup(
-                criteria=CODED, runner=runners["coder"], loops=self.coder_loops, merged_tree_criteria=CODED
+                criteria=CODED,
+                runner=self._make_runner(self.coder),
+                loops=self.coder_loops,
+                merged_tree_criteria=CODED,
             ),
             "reviewer": StageSetup(
-                criteria=REVIEWED, runner=runners["reviewer"], merged_tree_criteria=self.reviewer_looks_at
+                criteria=REVIEWED,
+                runner=self._make_runner(self.reviewer),
+                merged_tree_criteria=self.reviewer_looks_at,
             ),
         }
         config = TaskRunConfig(
@@ -118,15 +120,14 @@ class TaskFixture:
             workspace=self.workspace,
             verifier=self.verifier,
             inbox=self.inbox,
-            watchers=[self._watch],
+            watchers=[self.listener],
         )
 
-    def run_coder(self, run: ParsedRun | ConfigError, brief: Brief = BRIEF) -> Fact | None:
-        self.agents["coder"] = ScriptedAgent(run)
-        return self.build_effects().perform(RunAgent(brief))
+    def run_agent(self, ran: Ran = WORK, brief: Brief = BRIEF) -> Fact | None:
+        return self.build_effects(ran).perform(RunAgent(brief))
 
-    def _watch(self, at: float, iteration: int, events: Sequence[Event]) -> None:
-        self.events += [(iteration, event) for event in events]
+    def _make_runner(self, agent: AskedAgent) -> AgentRunner:
+        return make_runner(agent, self.processes, self.tree, environment={"OF": "agents"})
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def ended(**more: Any) -> IterationEnded:
         "max_iterations": 4,
         "promise_found": False,
         "continuing": True,
-        "duration_ms": 2500,
+        "duration_ms": 1500,
         "at": NOW,
         "outcome": "finished",
         "run": RUN,
@@ -181,28 +182,28 @@ JUDGE_COST = CostRecorded(task=TASK, stage="coder", iteration=2, at=NOW, cost_us
 
 # -- an agent -------------------------------------------------------------------------------------
 def test_an_agent_run_is_reported_with_the_tree_it_left(task: TaskFixture) -> None:
-    reported = task.run_coder(WORK)
+    reported = task.run_agent()
     assert isinstance(reported, Reported)
     assert (reported.outcome, reported.text, reported.tree) == ("finished", "I went on.", "tree-1")
-    assert (reported.cost_usd, reported.seconds) == (0.25, 2.5)
+    assert (reported.cost_usd, reported.seconds) == (0.25, 1.5)
 
 
 def test_its_start_is_on_the_board_before_it_runs(task: TaskFixture) -> None:
-    task.run_coder(WORK)
+    task.run_agent()
     begun = IterationBegun(task=TASK, stage="coder", iteration=2, max_iterations=4, completion_promise="CODED", at=NOW)
     assert task.board.records[0] == (StageEntered(TASK, "coder"), begun)
 
 
 def test_its_end_and_its_cost_are_on_the_board(task: TaskFixture) -> None:
-    task.run_coder(WORK)
+    task.run_agent()
     cost = CostRecorded(
         task=TASK,
         stage="coder",
         iteration=2,
         at=NOW,
         cost_usd=0.25,
-        input_tokens=300,
-        output_tokens=40,
+        input_tokens=30,
+        output_tokens=4,
         run=RUN,
     )
     assert task.board.records[1:] == [(cost, ended())]
@@ -210,24 +211,25 @@ def test_its_end_and_its_cost_are_on_the_board(task: TaskFixture) -> None:
 
 
 def test_a_promise_waits_to_be_looked_at(task: TaskFixture) -> None:
-    task.run_coder(replace(WORK, text=PROMISE))
+    task.run_agent(say(PROMISE))
     assert task.board.records[-1][1] == ended(promise_found=True, reason="Its promise has not been looked at")
 
 
 def test_the_log_says_what_went_wrong(task: TaskFixture) -> None:
-    reported = task.run_coder(replace(WORK, text=""))
+    reported = task.run_agent(say(""))
     assert isinstance(reported, Reported)
     assert task.board.records[-1][1] == ended(outcome="empty", reason=reported.detail)
 
 
 def test_the_last_iteration_of_a_stage_does_not_go_on(task: TaskFixture) -> None:
-    task.run_coder(WORK, replace(BRIEF, turn=4))
+    task.run_agent(WORK, replace(BRIEF, turn=4))
     assert task.board.records[-1][1] == ended(iteration=4, continuing=False)
 
 
 def test_its_prompt_has_task_specification_and_promise(task: TaskFixture) -> None:
-    task.run_coder(WORK, replace(BRIEF, feedback=(Feedback("No completion promise found"),)))
-    (prompt,) = task.agents["coder"].prompts
+    task.run_agent(WORK, replace(BRIEF, feedback=(Feedback("No completion promise found"),)))
+    ((prompt, mode, _),) = task.coder.asked
+    assert mode == "stream"
     for part in (
         "- **Task ID**: TASK-001",
         "- **Ralph Iteration**: 2/4",
@@ -242,8 +244,8 @@ def test_its_prompt_has_task_specification_and_promise(task: TaskFixture) -> Non
 
 def test_a_stage_without_a_loop_has_another_prompt(task: TaskFixture) -> None:
     task.coder_loops = False
-    task.run_coder(WORK, replace(BRIEF, turn=1, turns=1))
-    assert "Ralph Iteration" not in task.agents["coder"].prompts[0]
+    task.run_agent(WORK, replace(BRIEF, turn=1, turns=1))
+    assert "Ralph Iteration" not in task.coder.asked[0][0]
 
 
 @pytest.mark.parametrize(("turn", "is_told"), [(1, False), (2, True)])
@@ -252,17 +254,18 @@ def test_failed_attempts_of_its_own_stage_are_told_from_the_second_run_on(
 ) -> None:
     task.board.attempts["coder"] = [attempted(verified=False, reason="the form is missing").attempt]
     task.board.attempts["reviewer"] = [attempted(verified=False, reason="of another stage").attempt]
-    task.run_coder(WORK, replace(BRIEF, turn=turn))
-    (prompt,) = task.agents["coder"].prompts
+    task.run_agent(WORK, replace(BRIEF, turn=turn))
+    ((prompt, _, _),) = task.coder.asked
     assert ("the form is missing" in prompt) is is_told
     assert "of another stage" not in prompt
 
 
 def test_it_runs_in_the_workspace_with_variables_of_its_own(task: TaskFixture) -> None:
-    task.run_coder(WORK)
+    task.run_agent()
     (command,) = task.processes.commands
     assert command.cwd == str(task.tree)
     assert command.environment == {
+        "FROM": "its adapter",
         "OF": "agents",
         "RALPH_ITERATION": "2",
         "RALPH_STAGE": "coder",
@@ -270,15 +273,14 @@ def test_it_runs_in_the_workspace_with_variables_of_its_own(task: TaskFixture) -
     }
 
 
-def test_what_agents_say_is_kept_by_the_number_of_the_call(task: TaskFixture) -> None:
-    task.processes = ScriptedProcesses(CommandExit(code=0, seconds=1.0))
-    effects = task.build_effects()
+def test_what_agents_read_and_say_is_kept_by_the_number_of_the_call(task: TaskFixture) -> None:
+    effects = task.build_effects(WORK, WORK)
     effects.perform(RunAgent(BRIEF))
     effects.perform(VERIFY)
     effects.perform(RunAgent(replace(BRIEF, role="reviewer", turn=1)))
-    logs = sorted(path.name for path in task.run_dir.iterdir())
-    assert logs == ["agent_001.log", "agent_002.log"]
-    assert [len(agent.prompts) for agent in task.agents.values()] == [1, 1]
+    names = sorted(path.name for path in task.run_dir.iterdir())
+    assert names == ["agent_001.log", "agent_002.log", "prompt_001.txt", "prompt_002.txt"]
+    assert (len(task.coder.asked), len(task.reviewer.asked)) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -289,26 +291,26 @@ def test_an_agent_may_spend_what_both_budgets_allow(
     task: TaskFixture, of_the_task: float | None, of_all: float | None, given: float | None
 ) -> None:  # 000-22
     task.board.money = of_all
-    task.run_coder(WORK, replace(BRIEF, budget_usd=of_the_task))
-    assert task.agents["coder"].budgets == [given]
+    task.run_agent(WORK, replace(BRIEF, budget_usd=of_the_task))
+    assert [budget for _, _, budget in task.coder.asked] == [given]
     assert not task.board.reserved  # what was not spent is there for others
 
 
 def test_without_money_no_agent_runs(task: TaskFixture) -> None:  # 000-22
     task.board.money = 0.0
-    assert task.run_coder(WORK) == Forbidden("the budget of all tasks together is spent")
+    assert task.run_agent() == Forbidden("the budget of all tasks together is spent")
     assert (task.processes.commands, task.board.records) == ([], [])
 
 
 def test_an_agent_that_cannot_be_asked_is_unusable(task: TaskFixture) -> None:
-    reported = task.run_coder(ConfigError("no such model", "choose another"))
+    task.coder = AskedAgent(ConfigError("no such model", "choose another"))
+    reported = task.run_agent()
     assert isinstance(reported, Reported)
     assert (reported.outcome, reported.detail) == ("unusable", "no such model. choose another")
 
 
 def test_an_agent_that_is_cut_short_is_no_iteration(task: TaskFixture) -> None:
-    task.processes = ScriptedProcesses(replace(FINISHED, ending="stopped", stopped_by="cancelled"))
-    assert task.run_coder(WORK) == Interrupted("cancelled")
+    assert task.run_agent(stopped("cancelled")) == Interrupted("cancelled")
     assert len(task.board.records) == 1  # its start
     assert task.board.charges == []
 
@@ -316,26 +318,25 @@ def test_an_agent_that_is_cut_short_is_no_iteration(task: TaskFixture) -> None:
 def test_changes_a_later_stage_wants_are_recorded_and_told_once(task: TaskFixture) -> None:
     task.board.record(StagePassed(TASK, "coder"), StageEntered(TASK, "reviewer"))
     brief = replace(BRIEF, turn=1, changes="hash the\npassword")
-    task.run_coder(WORK, brief)
+    task.run_agent(WORK, brief)
     assert task.board.records[1][0] == SentBack(TASK, "hash the\npassword", NOW)
-    assert (7, Noted("sent back by reviewer: hash the password")) in task.events
-    assert "## Changes Requested\nhash the\npassword" in task.agents["coder"].prompts[0]
-    task.run_coder(WORK, replace(brief, turn=2))
+    assert (7, Noted("sent back by reviewer: hash the password")) in task.listener.told
+    assert "## Changes Requested\nhash the\npassword" in task.coder.asked[0][0]
+    task.run_agent(WORK, replace(brief, turn=2))
     assert not any(isinstance(change, SentBack) for changes in task.board.records[2:] for change in changes)
 
 
 def test_a_reviewer_who_wants_changes_promises_nothing(task: TaskFixture) -> None:
     task.board.record(StagePassed(TASK, "coder"), StageEntered(TASK, "reviewer"))
     wanted = "<promise>REVIEWED</promise>\n<changes>\nhash it\n</changes>"
-    task.agents["reviewer"] = ScriptedAgent(replace(WORK, text=wanted))
-    task.build_effects().perform(RunAgent(replace(BRIEF, role="reviewer")))
+    task.run_agent(say(wanted), replace(BRIEF, role="reviewer"))
     assert task.board.records[-1][1] == ended(stage="reviewer", reason="Changes wanted: hash it")
 
 
 def test_a_conflict_is_resolved_by_a_run_that_is_no_turn_of_its_stage(task: TaskFixture) -> None:
     brief = replace(BRIEF, turn=0, turns=0, feedback=(Feedback("It conflicts in: a.txt."),))
-    task.run_coder(WORK, brief)
-    (prompt,) = task.agents["coder"].prompts
+    task.run_agent(WORK, brief)
+    ((prompt, _, _),) = task.coder.asked
     assert prompt == (
         "## Merge conflict\n\nThe work of TASK-001 is done and verified, and cannot be merged yet.\n\n"
         "It conflicts in: a.txt.\n"
@@ -385,9 +386,8 @@ def test_a_verification_without_a_judge_costs_nothing(task: TaskFixture) -> None
 def test_the_log_is_corrected_once_the_promise_was_looked_at(
     task: TaskFixture, verdict: Verdict, turn: int, told: dict[str, object]
 ) -> None:
-    task.agents["coder"] = ScriptedAgent(replace(WORK, text=PROMISE))
     task.verifier.verdict = verdict
-    effects = task.build_effects()
+    effects = task.build_effects(say(PROMISE))
     effects.perform(RunAgent(replace(BRIEF, turn=turn)))
     effects.perform(replace(VERIFY, turn=turn))
     assert task.board.records[-1][0] == ended(iteration=turn, promise_found=True, **told)
@@ -418,7 +418,7 @@ def test_a_verifier_sees_the_claim_and_what_was_asked(task: TaskFixture) -> None
 def test_who_watches_hears_of_a_verification(task: TaskFixture) -> None:
     task.build_effects().perform(VERIFY)
     title = "coder: external"
-    assert [event for _, event in task.events] == [
+    assert [event for _, event in task.listener.told] == [
         GateStarted(title),
         Noted("coder: no judge: words were compared"),
         GateEnded(gate=title, passed=True, exit_code=None, seconds=1.5, detail="all green"),
@@ -469,7 +469,7 @@ def test_the_merged_tree_is_looked_at_with_the_words_that_were_verified(task: Ta
     assert criteria == CODED  # a reviewer looks at words only
     assert (claim.folder, claim.tree, claim.output, claim.agent) == ("merged/tree", "", PROMISE, "coder")
     assert task.workspace.found_wrong == ""
-    assert GateStarted("coder: external on the merged tree") in [event for _, event in task.events]
+    assert GateStarted("coder: external on the merged tree") in [event for _, event in task.listener.told]
 
 
 def test_the_last_stage_about_files_looks_at_the_merged_tree(task: TaskFixture) -> None:
@@ -500,8 +500,7 @@ def test_what_is_no_business_of_a_task_is_left_to_the_kernel(task: TaskFixture, 
 
 
 def test_the_last_words_are_kept_for_whoever_gives_up(task: TaskFixture) -> None:
-    task.agents["coder"] = ScriptedAgent(WORK, replace(WORK, text=""))
-    effects = task.build_effects()
+    effects = task.build_effects(WORK, say(""))
     effects.perform(RunAgent(BRIEF))
     effects.perform(RunAgent(replace(BRIEF, turn=3)))
     assert effects.last_text == "I went on."
