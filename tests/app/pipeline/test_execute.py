@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ralph.app import paths as places
+from ralph.app.paths import find_paths
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
 from ralph.app.pipeline.selection import UntouchedTask
@@ -46,8 +46,8 @@ def test_a_mistake_of_ours_leaves_no_task_in_progress(pipeline: PipelineFixture)
 
     pipeline.task("TASK-001")
     request = ExecuteRequest(settings=Settings(agent=AgentSettings(command="worker")))
-    here, variables = places.find_paths(str(pipeline.repo)), {**os.environ, **pipeline.workshop.environment}
+    paths, variables = find_paths(str(pipeline.repo)), {**os.environ, **pipeline.workshop.environment}
     with pytest.raises(RuntimeError, match="a bug"):
-        execute_tasks(request, here, variables=variables, callbacks=Callbacks(), watchers_of=lambda task: (mistaken,))
+        execute_tasks(request, paths, variables=variables, callbacks=Callbacks(), watchers_of=lambda task: (mistaken,))
     assert pipeline.status("TASK-001")["status"] == "todo"
     assert pipeline.execute().returncode == 0

@@ -9,7 +9,7 @@ import pytest
 
 from ralph.app.pipeline import task_inbox
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED, TaskInbox
-from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
+from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.model.command import Command
 from support.quiet_inbox import QuietInbox
 
@@ -56,24 +56,24 @@ def test_a_wait_ends_with_it(inbox: TaskInbox, wish: Wish) -> None:
 
 
 def test_what_must_not_be_torn_is_finished(inbox: TaskInbox, wish: Wish) -> None:
-    hands = TaskProcesses(inbox, set())
+    processes = TaskProcesses(inbox, set())
     wish.there = True
     try:
-        assert Uninterruptible(hands, inbox).run(shell("sleep 0.2"), len, len).ending == "exited"
-        assert hands.run(shell("sleep 30"), len, len).ending == "stopped"
+        assert processes.make_uninterruptible().run(shell("sleep 0.2"), len, len).ending == "exited"
+        assert processes.run(shell("sleep 30"), len, len).ending == "stopped"
     finally:
-        hands.close()
+        processes.close()
 
 
 def test_two_at_once_have_a_guardian_each(inbox: TaskInbox) -> None:
-    kin: set[int] = set()
-    hands = TaskProcesses(inbox, kin)
-    with hands.borrow() as one, hands.borrow() as other:
+    guardians: set[int] = set()
+    processes = TaskProcesses(inbox, guardians)
+    with processes.borrow() as one, processes.borrow() as other:
         assert one is not other
-        assert len(kin) == 2
+        assert len(guardians) == 2
         assert other.run(shell("exit 7"), len, len).code == 7
-    assert kin == {hands.guardian_pid}
-    with hands.borrow() as again:
+    assert guardians == {processes.guardian_pid}
+    with processes.borrow() as again:
         assert again is one
-    hands.close()
-    assert kin == set()
+    processes.close()
+    assert guardians == set()

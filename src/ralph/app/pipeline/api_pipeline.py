@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ralph.app import paths as places
 from ralph.app.agents import choice
+from ralph.app.paths import Paths, find_paths
 from ralph.app.pipeline import stages
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
@@ -68,9 +68,9 @@ class ExecutionPipeline:
 
     def _run_pipeline(self, task_ids: tuple[str, ...], roles: tuple[Role, ...], resume: bool) -> ExecuteReport:
         self._cancelled = False
-        here = places.find_paths(os.fspath(self.project))
+        paths = find_paths(os.fspath(self.project))
         request = ExecuteRequest(
-            settings=self._load_settings(here),
+            settings=self._load_settings(paths),
             tasks=task_ids,
             jobs=self.jobs,
             stages=roles,
@@ -78,15 +78,15 @@ class ExecutionPipeline:
             target=self.target,
         )
         callbacks = Callbacks(is_cancelled=lambda: self._cancelled)
-        return execute_tasks(request, here, variables=self._environment, callbacks=callbacks, watchers_of=self._watch)
+        return execute_tasks(request, paths, variables=self._environment, callbacks=callbacks, watchers_of=self._watch)
 
-    def _load_settings(self, here: places.Paths) -> Settings:
-        settings = load_settings(here.folder, self._environment, {}).settings
+    def _load_settings(self, paths: Paths) -> Settings:
+        settings = load_settings(paths.folder, self._environment, {}).settings
         if self.agent:
             settings = stages.use_one_agent(choice.override_agent(settings, self.agent, os.environ))
         if self.budget_usd is not None:
             settings = replace(settings, budget_usd=self.budget_usd)
-        return choice.ensure_agent(settings, here, self._environment)[0]
+        return choice.ensure_agent(settings, paths, self._environment)[0]
 
 
 def _to_results(report: ExecuteReport) -> list[ExecutionResult]:
