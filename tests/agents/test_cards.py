@@ -91,7 +91,7 @@ def test_the_table_in_the_docs_is_true(name: str) -> None:  # issue 4
     assert row[8] == card.verified
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "qwen", "copilot"])
 def test_who_can_be_pointed_at_a_model_gets_its_address_and_no_real_key(name: str) -> None:  # issue 4
     pointing: EndpointConfig = importlib.import_module(f"ralph.agents.{name}").configure_endpoint(
         "http://127.0.0.1:9", "/home/x"

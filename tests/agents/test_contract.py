@@ -34,7 +34,7 @@ def built(name: str, *flags: str) -> Agent:
 
 
 def test_the_agents_of_the_house_are_all_here() -> None:
-    assert set(NAMES) >= {"claude", "codex", "amp", "gemini", "opencode", "command", "scripted"}
+    assert set(NAMES) >= {"claude", "codex", "amp", "gemini", "opencode", "qwen", "copilot", "command", "scripted"}
 
 
 @each_agent
@@ -178,6 +178,7 @@ ENDLESS: dict[str, dict[str, Any]] = {
         "codex": {"type": "item.started", "item": {"type": "command_execution", "id": "#", "command": "ls"}},
         "gemini": {"type": "tool_use", "tool_id": "#", "tool_name": "run_shell_command"},
         "opencode": {"type": "tool_use", "part": {"callID": "#", "tool": "bash", "state": {"status": "running"}}},
+        "copilot": {"type": "tool.execution_start", "data": {"toolCallId": "#", "toolName": "bash"}},
     },
     "calls that fail": {
         "claude": {
@@ -189,6 +190,25 @@ ENDLESS: dict[str, dict[str, Any]] = {
         "codex": {"type": "item.completed", "item": {"type": "file_change", "id": "#", "status": "declined"}},
         "gemini": {"type": "tool_result", "tool_id": "#", "status": "error", "output": "no" * 99},
         "opencode": {"type": "tool_use", "part": {"callID": "#", "tool": "x", "state": {"status": "error"}}},
+        "copilot": {"type": "tool.execution_complete", "data": {"toolCallId": "#", "success": False}},
+    },
+    "commands that are refused": {
+        "codex": {
+            "type": "item.completed",
+            "item": {"type": "command_execution", "id": "#", "status": "declined", "command": "x" * 99 + "#"},
+        },
+        "opencode": {
+            "type": "tool_use",
+            "part": {
+                "callID": "#",
+                "tool": "bash",
+                "state": {
+                    "status": "error",
+                    "error": "The user rejected permission",
+                    "input": {"command": "x" * 99 + "#"},
+                },
+            },
+        },
     },
     "plans": {
         "claude": {
@@ -204,6 +224,7 @@ ENDLESS: dict[str, dict[str, Any]] = {
         "codex": {"type": "item.completed", "item": {"type": "agent_message", "id": "#", "text": "word #"}},
         "gemini": {"type": "message", "role": "assistant", "content": "word # " * 10, "delta": True},
         "opencode": {"type": "text", "part": {"text": "word #"}},
+        "copilot": {"type": "assistant.message", "data": {"content": "word #"}},
         "command": {"word": "#"},
     },
 }

@@ -16,6 +16,8 @@ from ralph.agents._names import resolve_adapter_name
         ("./amp", "amp"),
         ("opencode", "opencode"),
         ("gemini", "gemini"),
+        ("qwen", "qwen"),
+        ("copilot", "copilot"),
         ("scripted", "scripted"),
         ("unknown-agent", "command"),
         ("unknown", "command"),

@@ -74,8 +74,9 @@ def _render_agent(agent: KnownAgent) -> str:
     reported = {**named, "tokens": traits.tokens, "cost": traits.cost}
     where = agent.path or {"scripted": "part of ralph", "command": "whatever agent.command names"}.get(agent.name)
     version = f", {agent.version}" if agent.version else ""
+    missing = f"not found on PATH; install it with `{traits.install}`" if traits.install else "not found on PATH"
     lines = (
-        f"{agent.name:<10}{traits.title}: {where or 'not found on PATH'}{version}",
+        f"{agent.name:<10}{traits.title}: {where or missing}{version}",
         f"{'':<10}tells {', '.join(name for name, known in reported.items() if known) or 'its text'}",
         f"{'':<10}verified: {traits.verified}",
     )
