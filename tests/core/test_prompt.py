@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.prompt import add_feedback, compose_prompt, render_iteration_line, truncate_text
+from ralph.core.prompt import add_completion_line, compose_prompt, find_completion_line
 from ralph.model.loop import Brief, FailAction, Feedback
 
 
@@ -60,3 +60,52 @@ def test_every_failure_is_in_the_prompt_verbatim(base: str, items: list[tuple[st
     prompt = add_feedback(base, [Feedback(text, action) for text, action in items])
     assert all(text in prompt for text, _ in items)
     assert base in prompt or any(action == "REPLACE" for _, action in items)
+
+
+# -- how to claim completion -----------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("signals", "line"),
+    [
+        (("response",), "When everything is done, end your answer with <response>OK</response>."),
+        (
+            ("promise",),
+            "When everything is done, end your answer with <promise>OK</promise>, alone on the last line.",
+        ),
+        (("file:out/OK",), "When everything is done, create the file out/OK."),
+        (
+            ("promise", "response"),
+            "When everything is done, end your answer with <promise>OK</promise>, alone on the last line.",
+        ),
+    ],
+)
+def test_a_prompt_without_the_signal_is_told_it(signals: tuple[str, ...], line: str) -> None:  # C26
+    assert find_completion_line("Fix the tests", signals, "OK") == line
+
+
+@pytest.mark.parametrize(
+    ("prompt", "signals", "is_named"),
+    [
+        ("Then answer <response>OK</response>.", ("response",), True),
+        ("Then answer <RESPONSE> ok </RESPONSE>.", ("response",), True),
+        ("Then answer <response>OK</response>.", ("promise", "response"), True),
+        ("Then answer <response>OK</response>.", ("promise",), False),
+        ("Then answer <response>NO</response>.", ("response",), False),
+        ("Answer OK in a response tag.", ("response",), False),
+        ("Create out/OK when done", ("file:out/OK",), True),
+        ("Create `out/OK`.", ("file:out/OK",), True),
+        ("Read out/OKAY and old/out/OK", ("file:out/OK",), False),
+    ],
+)
+def test_a_prompt_that_names_a_signal_is_told_nothing(
+    prompt: str, signals: tuple[str, ...], is_named: bool
+) -> None:  # C26
+    assert (find_completion_line(prompt, signals, "OK") == "") is is_named
+
+
+def test_a_text_with_signs_of_its_own_is_no_pattern() -> None:
+    assert find_completion_line("Say <response>a+b (c)</response>", ("response",), "a+b (c)") == ""
+
+
+def test_the_line_is_a_paragraph_of_its_own() -> None:
+    assert add_completion_line("Fix it.\n\n", "Say so.") == "Fix it.\n\nSay so."
+    assert add_completion_line("Fix it.\n", "") == "Fix it.\n"

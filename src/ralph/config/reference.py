@@ -21,6 +21,7 @@ SETTING_DESCRIPTIONS = {
         "guardrails": "Checks that must all pass before work counts as done, run in this order.",
         "scm": "What is done with work that passed all guardrails.",
         "until": "How completion may be claimed: response, promise, file:PATH. Any one of them is enough.",
+        "tellCompletion": "Add a line to prompts that do not name the signal: how to claim completion.",
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
         "snapshots": "Keep the work tree around every agent run as a commit below refs/ralph, for 30 days.",

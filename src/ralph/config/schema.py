@@ -174,6 +174,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     agent: AgentSettings = AgentSettings()
     guardrails: tuple[Guardrail, ...] = ()
     scm: Scm | None = None
+    tell_completion: bool = True  # to an agent whose prompt names no signal
     until: Annotated[tuple[Signal, ...], Meta(min_length=1)] = ("response",)
     max_time_seconds: Seconds | None = None
     budget_usd: PositiveDollars | None = None

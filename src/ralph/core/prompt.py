@@ -1,5 +1,6 @@
 """Base text, feedback and iteration line → the prompt."""
 
+import re
 from collections.abc import Sequence
 
 from ralph.model.loop import Brief, FailAction, Feedback
@@ -24,6 +25,33 @@ def add_feedback(base: str, feedback: Sequence[Feedback]) -> str:
 def render_iteration_line(iteration: int, limit: int) -> str:
     """Where in the run this prompt stands."""
     return f"Iteration {iteration} of {limit}, {max(0, limit - iteration)} remaining."
+
+
+def add_completion_line(prompt: str, line: str) -> str:
+    """The prompt with that line at its end, as a paragraph of its own."""
+    return f"{prompt.rstrip()}\n\n{line}" if line else prompt
+
+
+def find_completion_line(prompt: str, signals: Sequence[str], expected: str) -> str:
+    """How to claim completion, in a sentence for the agent; empty when the prompt names one of the signals."""
+    if any(_names_signal(prompt, signal, expected) for signal in signals):
+        return ""
+    match signals[0].partition(":"):
+        case "file", _, path:
+            return f"When everything is done, create the file {path}."
+        case "promise", _, _:
+            tag = f"<promise>{expected}</promise>"
+            return f"When everything is done, end your answer with {tag}, alone on the last line."
+        case _:
+            return f"When everything is done, end your answer with <response>{expected}</response>."
+
+
+def _names_signal(prompt: str, signal: str, expected: str) -> bool:
+    """Whether the tag is in it with its text, or the file as a name of its own."""
+    text = re.escape(signal[5:] if signal.startswith("file:") else expected.strip())
+    if signal.startswith("file:"):
+        return bool(re.search(rf"(?<![\w/.-]){text}(?![\w/-])", prompt))
+    return bool(re.search(rf"<{signal}>\s*{text}\s*</{signal}>", prompt, re.IGNORECASE))
 
 
 def truncate_text(text: str, limit: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ralph.app import wiring
 from ralph.app.guardrails import check_guardrails
 from ralph.app.paths import Paths
-from ralph.app.run.loop import RunRequest, list_permitted_checks, read_prompt
+from ralph.app.run.loop import RunRequest, list_added_lines, list_permitted_checks, read_prompt
 from ralph.config.schema import Settings
 from ralph.core.prompt import compose_prompt
 from ralph.core.text.quantities import format_duration, pluralize
@@ -36,6 +36,7 @@ def describe_dry_run(
         f"Agent:       {shlex.join(redact_argv(invocation.argv))}",
         f"Prompt:      {len(prompt)} characters{' on stdin' if invocation.stdin else ''}",
         *(f"  | {line}" for line in prompt.splitlines()),
+        *(f"Added:       {line}" for line in list_added_lines(request)),
         f"Done when:   {_describe_signals(settings)} and every guardrail passes",
     ]
     when = "before the first agent and after each" if request.baseline else "after each agent"

@@ -15,12 +15,13 @@ from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
+from ralph.core.prompt import add_completion_line, find_completion_line
 from ralph.engine.emit import emit
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
-from ralph.model.events import Noted
+from ralph.model.events import Noted, Warned
 from ralph.model.loop import Began, Resumed, Stop
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
@@ -40,6 +41,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     prompt_file: str | None = None
     baseline: bool = False
+    tells_completion: bool = False  # as settings said at its start; a run of 0.1 sent its prompt as it was
 
 
 def start_run(
@@ -63,6 +65,7 @@ def start_run(
         callbacks=callbacks,
     ) as session:
         session.record(request)
+        emit(session.watchers, 0, *(Warned(f"added to the prompt: {line}") for line in list_added_lines(request)))
         rules = wiring.build_rules(settings, baseline=request.baseline)
         return session.play(rules, _build_effects(session, request, command), Began(settings.limits))
 
@@ -183,7 +186,24 @@ def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:
 
 
 def read_prompt(request: RunRequest) -> str:
-    """The base prompt: the text itself, or the file as it is now."""
+    """The base prompt: the text or the file as it is now, and how to claim completion where that does not say it."""
+    prompt = _read_own_prompt(request)
+    return add_completion_line(prompt, _find_added_line(request, prompt))
+
+
+def list_added_lines(request: RunRequest) -> list[str]:
+    """What the agent reads besides the user's own prompt."""
+    return [line] if (line := _find_added_line(request, _read_own_prompt(request))) else []
+
+
+def _find_added_line(request: RunRequest, prompt: str) -> str:
+    settings = request.settings
+    if not request.tells_completion:
+        return ""
+    return find_completion_line(prompt, settings.until, settings.completion_response)
+
+
+def _read_own_prompt(request: RunRequest) -> str:
     if request.prompt_file is None:
         return request.prompt or ""
     try:

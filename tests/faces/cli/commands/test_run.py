@@ -132,7 +132,7 @@ def test_text_mode_completes_too(workshop: ProjectFixture) -> None:  # 001-14, C
 
 def test_any_command_can_be_the_agent(workshop: ProjectFixture) -> None:  # 001-09
     workshop.agent("echo '<response>DONE</response>'", name="my-agent")
-    assert workshop.ralph("run", "-p", "x", "--agent", "my-agent --fast").returncode == 0
+    assert workshop.ralph("run", "--no-tell-completion", "-p", "x", "--agent", "my-agent --fast").returncode == 0
     assert workshop.argv(1) == ["--fast"]
     assert workshop.prompt(1) == "x"
 
@@ -159,14 +159,14 @@ def test_the_agent_is_called_as_its_adapter_says(workshop: ProjectFixture) -> No
 def test_a_huge_prompt_arrives_whole(workshop: ProjectFixture) -> None:
     text = "x" * 300_000 + "\nend"
     (workshop.repo / "P.md").write_text(text)
-    assert workshop.ralph("run", "-f", "P.md").returncode == 0
+    assert workshop.ralph("run", "--no-tell-completion", "-f", "P.md").returncode == 0
     assert workshop.prompt(1) == text
 
 
 def test_the_prompt_file_is_read_again_each_time(workshop: ProjectFixture) -> None:  # 001-16
     workshop.agent(f"echo second > P.md; {WORKING}", DONE)
     (workshop.repo / "P.md").write_text("first\n")
-    assert workshop.ralph("run", "-f", "P.md").returncode == 0
+    assert workshop.ralph("run", "--no-tell-completion", "-f", "P.md").returncode == 0
     assert (workshop.prompt(1), workshop.prompt(2)) == ("first\n", "second\n")
 
 
@@ -179,14 +179,14 @@ def test_a_prompt_file_that_vanishes_stops_the_run_with_2(workshop: ProjectFixtu
 
 
 def test_the_prompt_may_come_on_stdin(workshop: ProjectFixture) -> None:
-    assert workshop.ralph("run", "-f", "-", stdin="from a pipe").returncode == 0
+    assert workshop.ralph("run", "--no-tell-completion", "-f", "-", stdin="from a pipe").returncode == 0
     assert workshop.prompt(1) == "from a pipe"
 
 
 def test_the_iteration_line_when_enabled(workshop: ProjectFixture) -> None:  # 001-17
     workshop.agent(WORKING, DONE)
     workshop.settings(includeIterationCountInPrompt=True, maximumIterations=5)
-    workshop.ralph("run", "-p", "do it")
+    workshop.ralph("run", "--no-tell-completion", "-p", "do it")
     assert workshop.prompt(2) == "Iteration 2 of 5, 3 remaining.\n\ndo it"
 
 
@@ -196,7 +196,7 @@ def test_a_failure_is_fed_back_verbatim(workshop: ProjectFixture) -> None:  # 00
     workshop.settings(
         guardrails=[{"command": "echo out; echo err >&2; test -f fixed", "failAction": "APPEND", "hint": "Make it so."}]
     )
-    done = workshop.ralph("run", "-p", "do it")
+    done = workshop.ralph("run", "--no-tell-completion", "-p", "do it")
     assert done.returncode == 0
     assert workshop.prompt(1) == "do it"
     assert workshop.prompt(2) == (
@@ -217,7 +217,7 @@ def test_a_failure_is_fed_back_verbatim(workshop: ProjectFixture) -> None:  # 00
 def test_each_fail_action(workshop: ProjectFixture, action: str, shape: str) -> None:  # 001-17
     workshop.agent(WORKING)
     workshop.settings(guardrails=[{"command": "false", "failAction": action}])
-    workshop.ralph("run", "-p", "base", "-m", "2")
+    workshop.ralph("run", "--no-tell-completion", "-p", "base", "-m", "2")
     message = (
         'Guardrail "false" failed with exit code 1.\nOutput file: .ralph/guardrail_001_false.log\nOutput (truncated):\n'
     )
@@ -366,7 +366,7 @@ def test_an_agent_that_deletes_our_notes_costs_logs_not_the_run(workshop: Projec
 def test_a_prompt_file_is_written_although_its_folder_is_gone(workshop: ProjectFixture) -> None:
     workshop.agent(f"cat $1 > told; rm -rf .ralph; {WORKING}", f"cat $1 > told; {DONE}")
     workshop.settings(agent={"command": "claude", "adapter": "command", "flags": ["{prompt_file}"]})
-    done = workshop.ralph("run", "-p", "the prompt")
+    done = workshop.ralph("run", "--no-tell-completion", "-p", "the prompt")
     assert (done.returncode, (workshop.repo / "told").read_text()) == (0, "the prompt")
 
 
@@ -595,7 +595,7 @@ def test_verbose_tells_everything_on_stderr(workshop: ProjectFixture) -> None:  
 
 def test_json_gives_one_event_a_line(workshop: ProjectFixture) -> None:
     workshop.settings(guardrails=[{"command": "true"}])
-    done = workshop.ralph("run", "-p", "x", "--json")
+    done = workshop.ralph("run", "--no-tell-completion", "-p", "x", "--json")
     events = [json.loads(line)["event"]["type"] for line in done.stdout.splitlines()]
     assert events[0] == "run_started"
     assert events[-1] == "run_ended"
@@ -809,7 +809,7 @@ esac"""
 def test_codex_by_its_version(workshop: ProjectFixture, version: str, prompt_in_file: bool) -> None:  # 001-14, 001-15
     workshop.agent(CODEX.format(version=version), name="codex")
     workshop.settings(agent={"command": "codex"}, scm=SCM)
-    done = workshop.ralph("run", "-p", "do it")
+    done = workshop.ralph("run", "--no-tell-completion", "-p", "do it")
     assert done.returncode == 0, done.stdout
     assert workshop.git("log", "--format=%s").strip() == "Make it"  # the answer file was read …
     records = Path(workshop.ralph("logs", "--path").stdout.strip())

@@ -106,3 +106,67 @@ def test_refused_runs_that_change_the_tree_go_on(workshop: ProjectFixture) -> No
     workshop.git("commit", "-qm", "Start")
     done = workshop.ralph("run", "-p", "x", "-m", "4")
     assert (done.returncode, workshop.calls) == (1, 4)
+
+
+# -- the line about the claim ----------------------------------------------------------------------
+LINE = "When everything is done, end your answer with <response>DONE</response>."
+
+
+def test_a_prompt_that_names_no_signal_gets_a_line_and_the_run_says_so(workshop: ProjectFixture) -> None:  # C26
+    done = workshop.ralph("run", "-p", "Fix the failing tests")
+    assert done.returncode == 0
+    assert workshop.prompt(1) == f"Fix the failing tests\n\n{LINE}"
+    assert done.stdout.splitlines()[0] == f"! added to the prompt: {LINE}"
+    assert f"added to the prompt: {LINE}" in workshop.ralph("logs").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["-c", "OK"], "end your answer with <response>OK</response>."),
+        (["--until", "promise"], "end your answer with <promise>DONE</promise>, alone on the last line."),
+        (["--until", "file:out/OK"], "create the file out/OK."),
+    ],
+)
+def test_the_line_names_the_signal_in_force(workshop: ProjectFixture, words: list[str], line: str) -> None:  # C26
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-m", "1", *words)
+    assert workshop.prompt(1) == f"x\n\nWhen everything is done, {line}"
+
+
+def test_a_prompt_that_names_the_signal_is_sent_as_it_is(workshop: ProjectFixture) -> None:  # C26
+    done = workshop.ralph("run", "-p", "Fix it, then say <response>DONE</response>")
+    assert workshop.prompt(1) == "Fix it, then say <response>DONE</response>"
+    assert "added to the prompt" not in done.stdout
+
+
+def test_who_wants_it_gets_the_prompt_as_it_is(workshop: ProjectFixture) -> None:  # C26
+    assert "added to the prompt" not in workshop.ralph("run", "-p", "x", "--no-tell-completion").stdout
+    workshop.settings(tellCompletion=False)
+    workshop.ralph("run", "-p", "x")
+    assert [workshop.prompt(number) for number in (1, 2)] == ["x", "x"]
+    workshop.ralph("run", "-p", "x", "--tell-completion")
+    assert workshop.prompt(3).endswith(LINE)
+
+
+def test_a_file_that_comes_to_name_the_signal_needs_no_line_any_more(workshop: ProjectFixture) -> None:  # C26
+    named = "Then answer <response>DONE</response>."
+    workshop.agent(f"echo '{named}' > P.md; {WORKING}", DONE)
+    (workshop.repo / "P.md").write_text("Fix it\n")
+    assert workshop.ralph("run", "-f", "P.md").returncode == 0
+    assert [workshop.prompt(number) for number in (1, 2)] == [f"Fix it\n\n{LINE}", f"{named}\n"]
+
+
+def test_a_dry_run_shows_the_whole_prompt(workshop: ProjectFixture) -> None:  # C26
+    shown = workshop.ralph("run", "-p", "Fix it", "--dry-run").stdout
+    assert f"  | Fix it\n  | \n  | {LINE}\n" in shown
+    assert f"Added:       {LINE}\n" in shown
+    assert LINE not in workshop.ralph("run", "-p", "Fix it", "--dry-run", "--no-tell-completion").stdout
+
+
+def test_a_resumed_run_keeps_its_prompt_whatever_settings_say_now(workshop: ProjectFixture) -> None:  # C26, C31
+    workshop.agent(WORKING, DONE)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    workshop.settings(tellCompletion=False)
+    assert workshop.ralph("run", "--resume", "-m", "2").returncode == 0
+    assert workshop.prompt(2) == f"x\n\n{LINE}"

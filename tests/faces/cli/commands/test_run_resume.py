@@ -56,13 +56,13 @@ def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: ProjectFi
 @pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 def test_a_prompt_from_a_pipe_is_read_once(workshop: ProjectFixture, name: str) -> None:
     workshop.agent(WORKING)
-    workshop.ralph("run", "-f", name, "-m", "2", stdin="from the pipe")
+    workshop.ralph("run", "--no-tell-completion", "-f", name, "-m", "2", stdin="from the pipe")
     assert [workshop.prompt(number) for number in (1, 2)] == ["from the pipe"] * 2
 
 
 def test_so_is_one_from_a_named_pipe(workshop: ProjectFixture) -> None:
     os.mkfifo(workshop.repo / "p")
-    with workshop.start("run", "-f", "p", "-m", "1") as run:
+    with workshop.start("run", "--no-tell-completion", "-f", "p", "-m", "1") as run:
         (workshop.repo / "p").write_text("from the pipe")
         run.communicate(timeout=20)
     assert workshop.prompt(1) == "from the pipe"

@@ -77,6 +77,6 @@ def test_every_command_refuses_it_before_anything_starts(workshop: ProjectFixtur
 
 def test_a_byte_order_mark_never_reaches_the_agent(workshop: ProjectFixture) -> None:
     (workshop.repo / "P.md").write_bytes("\ufeffdo it\n".encode())
-    assert workshop.ralph("run", "-f", "P.md").returncode == 0
-    assert workshop.ralph("run", "-f", "-", stdin="\ufeffdo it\n").returncode == 0
+    assert workshop.ralph("run", "--no-tell-completion", "-f", "P.md").returncode == 0
+    assert workshop.ralph("run", "--no-tell-completion", "-f", "-", stdin="\ufeffdo it\n").returncode == 0
     assert (workshop.prompt(1), workshop.prompt(2)) == ("do it\n", "do it\n")

@@ -13,7 +13,14 @@ from msgspec.structs import replace
 from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import Paths, find_ignored_settings, find_paths
 from ralph.app.run.dry_run import describe_dry_run
-from ralph.app.run.loop import RunRequest, load_resumable_run, read_prompt, resume_run, resume_with, start_run
+from ralph.app.run.loop import (
+    RunRequest,
+    load_resumable_run,
+    read_prompt,
+    resume_run,
+    resume_with,
+    start_run,
+)
 from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
 _SETTINGS_KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",
     "completion_response": "completionResponse",
+    "tell_completion": "tellCompletion",
     "stream_agent_output": "streamAgentOutput",
     "max_time": "maxTimeSeconds",
     "budget": "budgetUsd",
@@ -77,6 +85,11 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     multiple=True,
     metavar="SIGNAL",
     help="What claims completion: response, promise, file:PATH; may be repeated.  [default: response]",
+)
+@click.option(
+    "--tell-completion/--no-tell-completion",
+    default=None,
+    help="Add how to claim completion to a prompt that does not say.  [default: add]",
 )
 @click.option(
     "--stream-agent-output/--no-stream-agent-output", default=None, help="Show what the agent does.  [default: show]"
@@ -147,7 +160,13 @@ def command(
             )
         return _report_end(stop, quiet=as_json or not has_stores(paths))
     reread = prompt_file.name if prompt_file and text is None else None
-    request = RunRequest(settings=settings, prompt=text, prompt_file=reread, baseline=baseline)
+    request = RunRequest(
+        settings=settings,
+        prompt=text,
+        prompt_file=reread,
+        baseline=baseline,
+        tells_completion=settings.tell_completion,
+    )
     refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
     warnings = (*loaded.warnings, *find_ignored_settings(paths), *notice)
     if dry_run:
