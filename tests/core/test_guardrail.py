@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.guardrail import format_log_name, render_failure, slugify_command, slugify_commands
+from ralph.core.guardrail import (
+    MAX_REASON_CHARS,
+    build_gate_result,
+    format_log_name,
+    render_failure,
+    slugify_command,
+    slugify_commands,
+)
+from ralph.model.loop import Feedback, GateResult
+from ralph.model.ports import GateOptions
 
 
 @pytest.mark.parametrize(
@@ -78,3 +87,25 @@ def test_a_hint_is_literal_and_never_cut() -> None:  # 001-20
     text = render_failure("x", 1, hint=hint, log="log", output="o" * 100, limit=10)
     assert f"Hint: {hint}\n" in text
     assert text.endswith("Output (truncated):\noooooooooo... [truncated]")
+
+
+def test_a_check_without_a_problem_passes() -> None:
+    assert build_gate_result("licence", [], GateOptions(hint="x")) == GateResult(gate="licence", passed=True)
+
+
+def test_a_check_with_problems_fails_with_all_of_them_and_feedback() -> None:
+    options = GateOptions(hint="Add it.", action="PREPEND", output_limit=8)
+    assert build_gate_result("licence", ["a.py has none", "b.py has none"], options) == GateResult(
+        gate="licence",
+        passed=False,
+        exit_code=1,
+        reason="a.py has none; b.py has none",
+        feedback=Feedback(
+            'Guardrail "licence" failed with exit code 1.\nHint: Add it.\nOutput (truncated):\na.py has... [truncated]',
+            "PREPEND",
+        ),
+    )
+
+
+def test_a_reason_has_an_end() -> None:
+    assert len(build_gate_result("x", ["y" * 999], GateOptions()).reason) == MAX_REASON_CHARS

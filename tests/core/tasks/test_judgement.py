@@ -41,6 +41,8 @@ def test_yes(answer: str) -> None:  # 002-07
         (reply(True, True, verdict="PARTLY"), "PARTLY"),
         (reply(True), "no verdict on: 401 for invalid tokens"),  # a criterion passed over in silence
         ('{"criteria": [{"number": 9, "met": false}, {"number": 1, "met": true}]}', "#9: not met"),
+        ('{"criteria": [{"number": 0, "met": false}]}', "#0: not met"),
+        ('{"criteria": [{"number": 2, "met": true}]}', "no verdict on: Login returns JWT"),
         ("NOT_VERIFIED: there is no login", "there is no login"),
         ("VERIFIED? I would say NOT_VERIFIED: no login", "no login"),
         ('{"criteria": [{"number": 1, "met": false}', "no reason given"),  # cut off in the middle
@@ -94,6 +96,10 @@ def test_the_question_has_all_that_is_known() -> None:  # 002-07
 def test_a_long_message_is_cut() -> None:  # 002-07
     text = render_judge_prompt(CRITERIA, "", "a" * 5000 + "b", "")
     assert "a" * 5000 + "... [truncated]" in text
+
+
+def test_what_is_not_known_is_said_to_be_so() -> None:
+    assert render_judge_prompt(CRITERIA, "", "I did it.", "").count("(not told)") == 2
 
 
 def test_the_border_around_evidence_cannot_be_foretold() -> None:
