@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.prompt import add_completion_line, compose_prompt, find_completion_line
+from ralph.core.prompt import (
+    add_completion_line,
+    add_feedback,
+    compose_prompt,
+    find_completion_line,
+    render_iteration_line,
+    truncate_text,
+)
 from ralph.model.loop import Brief, FailAction, Feedback
 
 
