@@ -70,19 +70,16 @@ def test_every_failure_is_in_the_prompt_verbatim(base: str, items: list[tuple[st
 
 
 # -- how to claim completion -----------------------------------------------------------------------
+PROMISE_LINE = "When everything is done, end your answer with <promise>OK</promise>, alone on the last line."
+
+
 @pytest.mark.parametrize(
     ("signals", "line"),
     [
         (("response",), "When everything is done, end your answer with <response>OK</response>."),
-        (
-            ("promise",),
-            "When everything is done, end your answer with <promise>OK</promise>, alone on the last line.",
-        ),
+        (("promise",), PROMISE_LINE),
         (("file:out/OK",), "When everything is done, create the file out/OK."),
-        (
-            ("promise", "response"),
-            "When everything is done, end your answer with <promise>OK</promise>, alone on the last line.",
-        ),
+        (("promise", "response"), PROMISE_LINE),
     ],
 )
 def test_a_prompt_without_the_signal_is_told_it(signals: tuple[str, ...], line: str) -> None:  # C26

@@ -113,10 +113,11 @@ LINE = "When everything is done, end your answer with <response>DONE</response>.
 
 
 def test_a_prompt_that_names_no_signal_gets_a_line_and_the_run_says_so(workshop: ProjectFixture) -> None:  # C26
+    workshop.settings()
     done = workshop.ralph("run", "-p", "Fix the failing tests")
     assert done.returncode == 0
     assert workshop.prompt(1) == f"Fix the failing tests\n\n{LINE}"
-    assert done.stdout.splitlines()[0] == f"! added to the prompt: {LINE}"
+    assert done.stdout.splitlines()[0].endswith(f"! added to the prompt: {LINE}")
     assert f"added to the prompt: {LINE}" in workshop.ralph("logs").stdout
 
 
