@@ -6,26 +6,32 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ralph.core.policies.tagged import TagPolicy
-from ralph.core.step import RESET_MARGIN_SECONDS, Rules, replay
+from ralph.core.step import RESET_MARGIN_SECONDS, Rules, replay, step
 from ralph.model.events import Usage
 from ralph.model.loop import (
     Began,
     Check,
     Checked,
     Decision,
+    Fact,
     Interrupted,
     Limits,
     Observation,
     Outcome,
     Patience,
+    RefusalStreak,
     Reported,
     Resumed,
     RunAgent,
     RunOutcome,
     Save,
+    Saved,
     Stop,
+    Tally,
+    Verified,
     Wait,
 )
 from support.scripted_world import AgentTurn, ScriptedEffects, play_loop
@@ -295,3 +301,66 @@ def test_waiting_and_asking_again_repeats_the_same_brief() -> None:
 
 def test_began_is_the_only_beginning() -> None:
     assert play_loop(Rules(TagPolicy()), ScriptedEffects([AgentTurn(reported=DONE)]))[1][0][0].fact == Began(Limits())
+
+
+def test_resuming_begins_every_row_anew_and_keeps_the_sums() -> None:
+    rules = Rules(TagPolicy())
+    state, _ = step(rules, None, Observation(fact=Began(Limits())))
+    tally = Tally(
+        iterations=3,
+        cost_usd=0.5,
+        usage=Usage(input_tokens=1),
+        troubles=2,
+        empties=1,
+        refusals=RefusalStreak("Bash", 1, "no"),
+    )
+    resumed, _ = step(rules, replace(state, tally=tally), Observation(fact=Resumed(Limits(9))))
+    assert resumed.tally == Tally(iterations=3, cost_usd=0.5, usage=Usage(input_tokens=1))
+    assert resumed.limits == Limits(9)
+
+
+def test_what_an_earlier_run_of_the_same_work_spent_is_spent() -> None:
+    began = Began(Limits(10, cost_usd=0.5), spent_usd=0.6)
+    _, decision = step(Rules(TagPolicy()), None, Observation(fact=began))
+    assert decision == Stop(Outcome.OVER_BUDGET, "$0.60 of the $0.50 budget spent")
+
+
+@pytest.mark.parametrize(
+    "fact", [Saved(cost_usd=0.2, usage=Usage(input_tokens=5)), Verified(verified=False, reason="", cost_usd=0.2)]
+)
+def test_what_is_asked_beside_the_work_is_paid_for_too(fact: Saved | Verified) -> None:
+    rules = Rules(TagPolicy())
+    facts: list[Fact] = [Began(Limits()), Reported(outcome="finished", cost_usd=0.3), fact]
+    state, _ = replay(rules, [Observation(fact=each) for each in facts])
+    assert state is not None
+    assert (state.tally.cost_usd, state.tally.usage) == (0.5, fact.usage)
+
+
+def refused(*tools: str, detail: str = "It may not.") -> AgentTurn:
+    return AgentTurn(reported=Reported(outcome="refused", refused_tools=tools, detail=detail))
+
+
+def test_the_same_refusal_twice_in_a_row_ends_it() -> None:
+    world = ScriptedEffects([refused("Bash")])
+    stop, _, _ = play_loop(Rules(TagPolicy()), world)
+    assert stop == Stop(Outcome.UNUSABLE, "It may not. It was refused the same 2 times in a row.")
+    assert len(world.briefs) == 2
+
+
+def test_another_refusal_or_none_begins_a_new_row() -> None:
+    others = [
+        refused("Bash"),
+        refused("Write"),
+        AgentTurn(reported=WORKING),
+        refused("Write"),
+        AgentTurn(reported=DONE),
+    ]
+    assert play_loop(Rules(TagPolicy()), ScriptedEffects(others))[0].outcome is Outcome.COMPLETED
+
+
+@pytest.mark.parametrize(("verified", "times"), [(True, 0), (False, 1)])
+def test_work_that_is_verified_ends_a_row_of_refusals(verified: bool, times: int) -> None:
+    facts: list[Fact] = [Began(Limits()), refused("Bash").reported, Verified(verified=verified, reason="")]
+    state, _ = replay(Rules(TagPolicy()), [Observation(fact=each) for each in facts])
+    assert state is not None
+    assert state.tally.refusals.times == times
