@@ -80,13 +80,6 @@ def resolve_agent(
     )
 
 
-def describe_limits_of_permissions(command: AgentCommand) -> tuple[str, ...]:
-    """What the agent's CLI cannot express of the permissions wanted, a sentence each."""
-    grant = getattr(registry.load_extension("agents", command.adapter), "grant_permissions", None)
-    limits: tuple[str, ...] = grant(command.as_options()).limits if grant else ()
-    return limits
-
-
 def locate_agent(
     words: tuple[str, ...], flags: tuple[str, ...], *, adapter: str, folder: str, variables: Mapping[str, str]
 ) -> AgentCommand:
