@@ -7,6 +7,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from ralph.model.events import NO_USAGE, Usage
+from ralph.model.proofs import ProofChange
 
 FailAction = Literal["APPEND", "PREPEND", "REPLACE"]
 
@@ -116,12 +117,14 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     lasting: bool = False  # only other settings can mend it
     refused_tools: tuple[str, ...] = ()  # calls it was not permitted, by the tool's name
     refused_commands: tuple[str, ...] = ()  # the commands among them, where the agent tells, each once
+    proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
 
 
-class Checked(Struct, frozen=True, tag="checked"):
+class Checked(Struct, frozen=True, tag="checked", omit_defaults=True):
     """The results of all gates of one Check."""
 
     results: tuple[GateResult, ...]
+    sealed: bool = False  # with the proofs as they were at the baseline
 
     @property
     def failures(self) -> tuple[GateResult, ...]:
@@ -265,11 +268,12 @@ class RunAgent(Struct, frozen=True, tag="run_agent"):
     brief: Brief
 
 
-class Check(Struct, frozen=True, tag="check"):
+class Check(Struct, frozen=True, tag="check", omit_defaults=True):
     """Run these gates, all of them, in order."""
 
     gates: tuple[str, ...]
     iteration: int
+    sealed: bool = False  # with the proofs as they were at the baseline
 
 
 class Save(Struct, frozen=True, tag="save"):

@@ -1,0 +1,32 @@
+"""Proofs: the files a check rests on, and what became of them since the baseline."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+ProofChangeKind = Literal["added", "changed", "weakened", "deleted", "shadowed"]
+
+
+class TreeChange(Struct, frozen=True, kw_only=True):
+    """A file that differs between two trees. Blob and mode are empty where there is no file."""
+
+    path: str
+    old_blob: str = ""
+    new_blob: str = ""
+    old_mode: str = ""
+    new_mode: str = ""
+
+
+class ProofChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A proof that is not what it was at the baseline."""
+
+    path: str
+    kind: ProofChangeKind
+    reason: str = ""  # "3 assertions removed", "marked skip", "named like the make target `test`"
+    check: str = ""  # the command it belongs to; empty: tests, protected globs
+    protected: bool = False
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether checks that pass no longer say what they said at the baseline. New tests are welcome."""
+        return self.kind != "added" or self.protected
