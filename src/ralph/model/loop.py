@@ -166,6 +166,7 @@ class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True, kw_only=
     problem: str = ""  # why tasks.json has no text, when something is there
     lost: tuple[str, ...] = ()  # other files of the loop that are gone or empty
     rewritten: tuple[str, ...] = ()  # files that agents should leave alone and that have another text now
+    branch: str = ""  # the one that is checked out; empty: none is
 
 
 class Restored(Struct, frozen=True, tag="restored"):

@@ -65,6 +65,7 @@ class Project:
         self._red, self._said = red, text
         self.uncommitted: tuple[str, ...] = ()
         self.lost: tuple[str, ...] = ()  # by the first agent
+        self.branches: list[str] = []  # after each agent; the last one stays
         self.put_back: list[str] = []
         self.reasons: list[str] = []  # what watchers are told of it
         self.problem = ""
@@ -95,6 +96,7 @@ class Project:
                     uncommitted=self.uncommitted,
                     lost=lost,
                     problem=self.problem,
+                    branch=self.branches[min(len(self.briefs), len(self.branches)) - 1] if self.branches else "",
                 )
             case Restore(text, why, files):
                 self.reasons += why
@@ -144,6 +146,22 @@ def nothing(tasks: dict[str, Any]) -> str:
 
 def told(project: Project, run: int) -> str:
     return "\n".join(item.text for item in project.briefs[run].feedback)
+
+
+def test_an_agent_that_leaves_the_branch_is_told_to_come_back() -> None:  # C34
+    project = Project(document(story()), submit, reject, resubmit, approve)
+    project.branches = ["ralph/mine", "", "ralph/p", "ralph/p"]
+    assert play(project, ReviewPolicy(branch="ralph/p")).why == "every story is approved"
+    assert "works on branch ralph/p, but ralph/mine is checked out" in told(project, 1)
+    assert "works on branch ralph/p, but no branch is checked out" in told(project, 2)
+    assert "ralph/p" not in told(project, 3)
+
+
+def test_who_ends_on_another_branch_is_named() -> None:  # C34
+    project = Project(document(story()), submit, approve)
+    project.branches = ["ralph/p", "main"]
+    stop = play(project, ReviewPolicy(branch="ralph/p"))
+    assert stop.why == "every story is approved; main is checked out, not ralph/p"
 
 
 def test_the_whole_life_of_a_story() -> None:  # 004-07, 004-31

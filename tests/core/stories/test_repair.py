@@ -274,7 +274,15 @@ def test_the_head_of_the_file_is_put_back() -> None:
         tasks(raw()), json.dumps({"userStories": [raw()]}), mode="implement", cap=CAP, skip_review=False
     )
     assert found.tasks.document["project"] == "demo"
-    assert found.undone == ("tasks.json: project put back", "tasks.json: description put back")
+    assert found.undone == tuple(f"tasks.json: {field} put back" for field in ("project", "branchName", "description"))
+
+
+def test_the_branch_of_the_loop_is_the_users() -> None:  # C34
+    changed = {**tasks(raw()).document, "branchName": "ralph/mine"}
+    found = repair_story_file(tasks(raw()), json.dumps(changed), mode="review", cap=CAP, skip_review=False)
+    assert found.tasks.document["branchName"] == "ralph/demo"
+    assert found.undone == ("tasks.json: branchName put back",)
+    assert "'branchName'" in found.problems[0]
 
 
 def test_nothing_passes_without_notes() -> None:  # 004-15

@@ -46,6 +46,7 @@ BRIEF = Brief(
 )
 HEAD = Ran(stdout=b"0123abc Add a door, and a lock\n")
 CLEAN = Ran()
+BRANCH = Ran(stdout=b"ralph/doors\n")
 FAILED = Ran(stdout=b"half a word", exited=CommandExit(code=128, seconds=0.1))
 
 
@@ -97,7 +98,7 @@ class Project:
         )
 
     def survey(self, *, head: Ran = HEAD, status: bytes = b"") -> Surveyed:
-        found = self.make_effects(git=(head, Ran(stdout=status))).perform(Survey())
+        found = self.make_effects(git=(head, Ran(stdout=status), BRANCH)).perform(Survey())
         assert isinstance(found, Surveyed)
         return found
 
@@ -177,21 +178,26 @@ def test_an_agent_that_was_stopped_is_no_report(project: Project) -> None:
 # -- the survey -----------------------------------------------------------------------------------
 def test_a_survey_tells_the_list_the_last_commit_and_what_is_not_in_it(project: Project) -> None:
     assert project.survey(status=b" M src/door.py\0?? new.py\0") == Surveyed(
-        text=TASKS, head="0123abc", subject="Add a door, and a lock", uncommitted=("src/door.py", "new.py")
+        text=TASKS,
+        head="0123abc",
+        subject="Add a door, and a lock",
+        uncommitted=("src/door.py", "new.py"),
+        branch="ralph/doors",
     )
 
 
 def test_git_is_asked_without_taking_locks_or_running_what_an_agent_configured(project: Project) -> None:
     project.survey()
-    log, status = project.git.commands
+    log, status, branch = project.git.commands
     options = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
     assert log.argv == ("/bin/git", *options, "log", "-1", "--format=%H %s")
     assert status.argv == ("/bin/git", *options, "status", "--porcelain", "--no-renames", "-z")
+    assert branch.argv == ("/bin/git", *options, "symbolic-ref", "--quiet", "--short", "HEAD")
     assert (log.cwd, log.environment["PATH"]) == (str(project.root), "/git")
 
 
 def test_what_git_printed_before_it_failed_is_no_answer(project: Project) -> None:
-    assert project.make_effects(git=(FAILED, FAILED)).perform(Survey()) == Surveyed(text=TASKS)
+    assert project.make_effects(git=(FAILED, FAILED, FAILED)).perform(Survey()) == Surveyed(text=TASKS)
 
 
 @pytest.mark.parametrize("line", ["?? .ralph-active", "?? .ralph/settings.json", " M loop/.ralph-active"])
@@ -223,7 +229,7 @@ def test_a_list_that_is_gone_and_one_that_cannot_be_read_are_two_things(project:
 def test_files_that_are_lost_and_files_that_are_rewritten_are_two_things(project: Project) -> None:
     for name in ("prd.md", "progress.txt"):
         (project.folder / name).write_text("words")
-    effects = project.make_effects(git=(HEAD, CLEAN))
+    effects = project.make_effects(git=(HEAD, CLEAN, BRANCH))
     (project.folder / "progress.txt").unlink()
     (project.folder / "prd.md").write_text("other words")
     found = effects.perform(Survey())

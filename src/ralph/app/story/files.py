@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from ralph.app import paths as places
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.setup.gitignore import ignore_lines, ignore_logs
 from ralph.app.setup.plugin import find_plugin_folder
+from ralph.app.story.branch import create_announced_branch, name_branch, read_announced_branch
 from ralph.app.story.history import close_story_list
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.stories.story_order import find_plan_problems
@@ -38,21 +40,23 @@ class ArchiveResult(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def create_story_files(place: StoryPaths, name: str, *, force: bool) -> list[str]:
-    """Copy the templates that are not there yet, or with force all; what was made, in words."""
+def create_story_files(place: StoryPaths, name: str, variables: Mapping[str, str], *, force: bool) -> list[str]:
+    """Copy the templates that are not there yet, or with force all, on the branch a new list announces; what was made,
+    in words."""
     _refuse_while_active(place)
     wanted = [file for file in STORY_FILES if force or not os.path.lexists(os.path.join(place.folder, file))]
     if not wanted:
         raise UsageError(
             f"{place.folder} has {', '.join(STORY_FILES)} already", "keep them, or start over with --force"
         )
+    branch = _announce_branch(place, name, variables, is_new="tasks.json" in wanted)
     for file in wanted:
         _write_template(place, file, name)
     if "tasks.json" in wanted:
         close_story_list(places.find_paths(place.project), place.folder)
     made = [f"Made {os.path.join(place.folder, file)}" for file in wanted]
     told = (ignore_lines(place.project, [MARKER_NAME]), ignore_logs(place.project))
-    return [*made, *filter(None, told)]
+    return [*made, *filter(None, (*told, branch))]
 
 
 def check_story_file(place: StoryPaths, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:
@@ -87,6 +91,22 @@ def archive_stories(place: StoryPaths, label: str, variables: Mapping[str, str])
     return ArchiveResult(folder=target, done=done, total=len(tasks.stories), commit=commit, problem=problem)
 
 
+def _announce_branch(place: StoryPaths, name: str, variables: Mapping[str, str], *, is_new: bool) -> str:
+    """The branch of a new list, before anything is written; one that is there already keeps its own."""
+    if not name:
+        return ""
+    if is_new:
+        return create_announced_branch(name_branch(name), places.find_paths(place.project), variables)
+    with suppress(OSError):
+        announced = read_announced_branch(read_regular_file(place.tasks))
+        if announced != name_branch(name):
+            raise UsageError(
+                f"{place.tasks} is there already and names branch {announced or '(none)'}, not {name_branch(name)}",
+                "leave out --name, or start over with --force",
+            )
+    return ""
+
+
 def _refuse_while_active(place: StoryPaths) -> None:
     for marker in place.markers:
         if pid := find_owner_pid(marker):
@@ -104,7 +124,7 @@ def _write_template(place: StoryPaths, file: str, name: str) -> None:
         document = json.loads(text)
         document["project"] = document.get("project") or title
         if name:
-            document["branchName"] = f"ralph/{'-'.join(name.split())}"  # git takes no blanks
+            document["branchName"] = name_branch(name)
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     write_atomic(os.path.join(place.folder, file), text)
 

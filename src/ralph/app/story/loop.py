@@ -12,17 +12,20 @@ from ralph.app import registry, wiring
 from ralph.app.guardrails import build_gates, check_guardrails, name_gates
 from ralph.app.paths import Paths
 from ralph.app.session import Callbacks, Session, open_session
-from ralph.app.stores import open_existing_stores
+from ralph.app.story.branch import enter_branch, read_announced_branch
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
 from ralph.config.schema import AgentSettings, Guardrail, Layer, check_layer
 from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.text.quantities import pluralize
+from ralph.engine.emit import emit
 from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
+from ralph.model.events import Warned
 from ralph.model.loop import Began, Limits, Patience, Stop
+from ralph.model.store_ports import RunStore
 from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
@@ -45,6 +48,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
     as_is: bool = False  # take tasks.json as it stands, even if a cut-off iteration changed it
     snapshots: bool = True
+    branch: str = ""  # the one to work on; empty: the one tasks.json names
 
 
 def run_stories(
@@ -73,12 +77,28 @@ def run_stories(
         callbacks=callbacks,
     ) as session:
         earlier = None if request.as_is else find_unjudged_iteration(session.runs, place.folder)
+        repository = Git(
+            git,
+            place.project,
+            environment=session.gate_environment,
+            processes=session.processes,
+            timeout=GIT_READ_TIMEOUT_SECONDS,
+        )
+        announced = read_announced_branch(_read_list(place) if earlier is None else earlier.tasks)
+        branch, notice = enter_branch(repository, announced, request.branch)
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
         commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
         session.record(request, place.folder)
-        policy = ReviewPolicy(cap=rules.cap, skip_review=rules.skip_review, gates=name_gates(commands), earlier=earlier)
+        emit(session.watchers, 0, Warned(notice), *_estimate_iterations(request, session.runs))
+        policy = ReviewPolicy(
+            cap=rules.cap,
+            skip_review=rules.skip_review,
+            gates=name_gates(commands),
+            earlier=earlier,
+            branch=branch,
+        )
         marker = MarkerFile(place, rules)
-        effects = _build_effects(session, request, command=command, git=git, marker=marker, commands=commands)
+        effects = _build_effects(session, request, command=command, git=repository, marker=marker, commands=commands)
         limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
         try:
             return session.play(Rules(policy, request.patience), effects, Began(limits))
@@ -91,7 +111,7 @@ def _build_effects(
     request: StoryRequest,
     *,
     command: wiring.AgentCommand,
-    git: str,
+    git: Git,
     marker: MarkerFile,
     commands: tuple[Guardrail, ...],
 ) -> StoryEffects:
@@ -99,20 +119,13 @@ def _build_effects(
     place = request.place
     keep = session.keep_snapshots(request.snapshots, session.paths)
     gates = build_gates(commands, session.processes, folder=place.project, run_dir=session.run_dir)
-    repository = Git(
-        git,
-        place.project,
-        environment=session.gate_environment,
-        processes=session.processes,
-        timeout=GIT_READ_TIMEOUT_SECONDS,
-    )
     return StoryEffects(
         place,
         session.run_dir,
         runner=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
         gates=session.prepare_gates(gates, place.project),
         marker=marker,
-        git=repository,
+        git=git,
         watchers=session.watchers,
     )
 
@@ -147,27 +160,28 @@ def parse_verify_commands(place: StoryPaths, text: str) -> tuple[Guardrail, ...]
     return guardrails
 
 
-def estimate_iterations(place: StoryPaths, paths: Paths, skip_review: bool, limit: int) -> str:
-    """How many iterations the open stories will need, told before the first."""
+def _read_list(place: StoryPaths) -> str:
+    """tasks.json; empty where there is none, which is told once the branch is the right one."""
     try:
-        stories = parse_story_file(read_regular_file(place.tasks)).stories
+        return read_regular_file(place.tasks)
     except OSError:
         return ""
+
+
+def _estimate_iterations(request: StoryRequest, runs: RunStore) -> list[Warned]:
+    """How many iterations the open stories will need, told before the first."""
+    skip_review, limit = request.rules.skip_review, request.max_iterations
+    stories = parse_story_file(_read_list(request.place)).stories
     left = [story for story in stories if not is_story_done(story, skip_review)]
     if not left:
-        return ""
-    seen = _average_iterations(paths, skip_review)
+        return []
+    seen = average_iterations(runs, skip_review)
     each = seen or (1 if skip_review else DEFAULT_ITERATIONS_PER_STORY)
     need = math.ceil(len(left) * each)
     count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"
     why = "" if seen is None else ", as seen in this repository so far"
     enough = "" if need <= limit else f", more than the {limit} allowed: see -n"
-    return f"{count} × ~{each:.2g} iterations each{why} = ~{pluralize(need, 'iteration')}{enough}"
-
-
-def _average_iterations(paths: Paths, skip_review: bool) -> float | None:
-    with open_existing_stores(paths) as stores:
-        return None if stores is None else average_iterations(stores.runs, skip_review)
+    return [Warned(f"{count} × ~{each:.2g} iterations each{why} = ~{pluralize(need, 'iteration')}{enough}")]
 
 
 def _refuse_double_start(place: StoryPaths) -> None:

@@ -75,6 +75,7 @@ class ReviewedState(Struct, frozen=True, kw_only=True):
     feedback: tuple[str, ...] = ()
     uncommitted: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # stories an agent took from the list
+    left_for: str = ""  # the branch that an agent switched to, where it is not the loop's
     begun: bool = False  # whether the plan was found to be one to work with
 
 
@@ -85,6 +86,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
     skip_review: bool = False
     gates: tuple[str, ...] = ()  # verifyCommands as they were when the loop began
     earlier: Brief | None = None  # an iteration that was cut off before it could be judged
+    branch: str = ""  # the one this loop works on; empty: none was checked out when it began
 
     def begin(self, limits: Limits) -> tuple[ReviewedState, Decision]:
         """Look at the list first, and judge what a cut-off iteration made of it."""
@@ -149,7 +151,9 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
                 *_limit_lines(_about_criteria(before, found.tasks)),
                 *_about_files(surveyed),
                 *_limit_lines(_about_commits(state, surveyed)),
+                *self._about_branch(surveyed),
             ),
+            left_for=self._find_other_branch(surveyed),
         )
         if not found.is_needed and not surveyed.lost:
             return self._choose_next(after, tally)
@@ -157,6 +161,16 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         return after, Restore(
             text if found.is_needed else None, _explain_restore(found, state, surveyed), surveyed.lost
         )
+
+    def _find_other_branch(self, surveyed: Surveyed) -> str:
+        """The branch that is checked out in the place of the loop's."""
+        return (surveyed.branch or "no branch") if self.branch and surveyed.branch != self.branch else ""
+
+    def _about_branch(self, surveyed: Surveyed) -> tuple[str, ...]:
+        if not (other := self._find_other_branch(surveyed)):
+            return ()
+        words = f"This loop works on branch {self.branch}, but {other} is checked out now."
+        return _limit_lines([f"{words} Bring the commits to {self.branch} and switch back to it."])
 
     def _choose_next(self, state: ReviewedState, tally: Tally) -> tuple[ReviewedState, Decision]:
         stories = parse_story_file(state.text).stories
@@ -208,7 +222,8 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         said = "passes without review" if self.skip_review else said
         left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
         gone = f"; taken from the list by an agent: {', '.join(state.removed[:10])}" if state.removed else ""
-        return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}")
+        moved = f"; {state.left_for} is checked out, not {self.branch}" if state.left_for else ""
+        return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}{moved}")
 
 
 def _note_correction(state: ReviewedState) -> ReviewedState:

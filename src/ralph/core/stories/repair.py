@@ -64,7 +64,7 @@ def repair_story_file(
     document = deepcopy(after.document)
     _fix_types(before, document)
     stories = _parse_stories(document)
-    found = [*after.problems, *_keep_verify_commands(before, document)]
+    found = [*after.problems, *_keep_verify_commands(before, document), *_keep_branch_name(before, document)]
     approved: list[str] = []
     if skip_review:
         if mode == IMPLEMENT:  # the verdict of a review that was cut off before this loop stays
@@ -127,6 +127,14 @@ def _keep_verify_commands(before: StoryFile, document: JsonObject) -> Iterator[s
         if not isinstance(now, list) or any(each not in now for each in given):
             document["verifyCommands"] = [*given, *added]
             yield "tasks.json: 'verifyCommands' are the user's; none may be removed or changed."
+
+
+def _keep_branch_name(before: StoryFile, document: JsonObject) -> Iterator[str]:
+    """The next loop works where it says: so that is the user's, too."""
+    given = before.document.get("branchName")
+    if isinstance(given, str) and document.get("branchName") != given:
+        document["branchName"] = given
+        yield f"tasks.json: 'branchName' is the user's and stays {render_value(given)}."
 
 
 def _default_story(raw: JsonObject, priority: float) -> JsonObject:
@@ -217,7 +225,7 @@ def _index_by_id(document: JsonObject) -> dict[str, JsonObject]:
 
 def _describe_differences(was: JsonObject, now: JsonObject, but: Collection[str]) -> Iterator[str]:
     """What we changed, one line each."""
-    for field in ("project", "description", "verifyCommands"):
+    for field in ("project", "branchName", "description", "verifyCommands"):
         if was.get(field) != now.get(field):
             yield f"tasks.json: {field} put back"
     there = _index_by_id(was)

@@ -96,6 +96,7 @@ class StoryEffects:
             problem=problem,
             lost=lost,
             rewritten=rewritten,
+            branch=_read_branch(self._git),
         )
 
     def _restore(self, text: str | None, files: Sequence[str]) -> Restored:
@@ -115,6 +116,11 @@ def _read_head(git: GitClient) -> tuple[str, str]:
     found = git.run(*READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %s")
     commit, _, subject = found.text.partition(" ") if found.ok else ("", "", "")
     return commit, subject
+
+
+def _read_branch(git: GitClient) -> str:
+    found = git.run(*READ_ONLY_GIT_OPTIONS, "symbolic-ref", "--quiet", "--short", "HEAD")
+    return found.text if found.ok else ""
 
 
 def _list_uncommitted(git: GitClient, folder: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from support.stories import (
     build_work_command,
     make_approval,
     make_story,
+    write_plan,
 )
 from support.workshop import ProjectFixture, make_result_command
 
@@ -45,6 +46,36 @@ def test_init_lays_out_the_files_once(workshop: ProjectFixture) -> None:  # 004-
     assert "--force" in again.stderr
     assert workshop.ralph("story", "init", "--force").returncode == 0
     assert (workshop.repo / ".gitignore").read_text().splitlines().count(".ralph-active") == 1
+
+
+def test_the_loop_works_on_the_branch_that_init_announced(workshop: ProjectFixture) -> None:  # C34
+    workshop.git("commit", "-q", "--allow-empty", "-m", "Begin")
+    done = workshop.ralph("story", "init", "--name", "demo")
+    assert "Created branch ralph/demo from main" in done.stdout
+    write_plan(workshop.repo, make_story("US-001"))
+    workshop.git("add", "-A")
+    workshop.git("commit", "-qm", "Plan")
+    again = workshop.ralph("story", "init", "--name", "other", "--ralph-dir", "ralph")
+    assert (again.returncode, "--force" in again.stderr) == (2, True)
+    workshop.git("checkout", "-q", "main")
+    (workshop.repo / "ralph").mkdir()
+    write_plan(workshop.repo, make_story("US-001"))
+    refused = workshop.ralph("story", "run", "-n", "1", "--agent", "claude")
+    assert refused.returncode == 2
+    assert "git switch ralph/demo" in refused.stderr
+    assert workshop.calls == 0
+    here = workshop.ralph("story", "run", "-n", "1", "--agent", "claude", "--branch", "ralph/new")
+    assert "Working on branch ralph/new, created from main" in here.stdout
+    assert workshop.git("branch", "--show-current").strip() == "ralph/new"
+
+
+def test_a_name_is_not_lost_on_a_list_that_is_there(workshop: ProjectFixture) -> None:  # C34
+    assert workshop.ralph("story", "init", "--name", "one").returncode == 0
+    (workshop.repo / "ralph/prompt.md").unlink()
+    other = workshop.ralph("story", "init", "--name", "two")
+    assert (other.returncode, "ralph/one" in other.stderr) == (2, True)
+    assert not (workshop.repo / "ralph/prompt.md").exists()
+    assert workshop.ralph("story", "init", "--name", "one").returncode == 0
 
 
 def test_two_stories_with_one_requested_change(stories: StoryFixture) -> None:  # 004-31

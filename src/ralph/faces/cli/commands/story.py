@@ -13,7 +13,6 @@ from ralph.app.story.files import archive_stories, check_story_file, create_stor
 from ralph.app.story.loop import (
     StoryRequest,
     add_story_flags,
-    estimate_iterations,
     locate_stories,
     read_verify_commands,
     run_stories,
@@ -50,13 +49,13 @@ def command() -> None:
 
 
 @command.command("init")
-@click.option("--name", default="", help="The feature; the branch will be ralph/NAME.")
+@click.option("--name", default="", help="The feature; creates branch ralph/NAME and switches to it.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @_add_dir_options
 def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
     """Lay out ralph/: prd.md, tasks.json, progress.txt and prompt.md."""
     place = locate_stories(project_dir, ralph_dir)
-    for line in create_story_files(place, name, force=force):
+    for line in create_story_files(place, name, os.environ, force=force):
         click.echo(line)
     click.echo("\nNext: write what is wanted into prd.md, list the stories in tasks.json (or let /ralph-plan do both),")
     click.echo("commit, then: ralph story run")
@@ -75,6 +74,7 @@ def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool)
 @budget_option
 @timeout_option
 @idle_timeout_option
+@click.option("--branch", default="", metavar="NAME", help="The branch to work on.  [default: as tasks.json says]")
 @click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
 @add_json_option(EVENTS_JSON_HELP)
 @add_verbose_option()
@@ -97,6 +97,7 @@ def run_stories_command(
     timeout: float | None,
     idle_timeout: float | None,
     as_is: bool,
+    branch: str,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -122,9 +123,9 @@ def run_stories_command(
         patience=settings.patience,
         as_is=as_is,
         snapshots=settings.snapshots,
+        branch=branch,
     )
-    estimate = estimate_iterations(place, paths, skip_review, max_iterations)
-    warnings = (*loaded.warnings, *notice, *([estimate] if estimate else []))
+    warnings = (*loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = run_stories(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     if not as_json:
