@@ -36,7 +36,7 @@ def test_defaults_are_those_of_the_seed() -> None:  # 001-05
     assert (plain.agent.command, plain.agent.flags, plain.guardrails, plain.scm) == ("", (), (), None)
     assert plain.until == ("response",)
     assert plain.limits == Limits(10, None, None)
-    assert plain.patience == Patience(retries=12, delay=5.0, longest=900.0, empty_retries=3)
+    assert plain.patience == Patience(retries=12, delay=5.0, longest=900.0, empty_retries=3, max_wait=21_600.0)
 
 
 def test_the_seeds_own_example_is_read() -> None:  # 001-05

@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ralph.core.outcome import MAX_FINAL_TEXT_BYTES, classify_run
 from ralph.model.command import CommandEnding, CommandExit
@@ -15,6 +16,7 @@ from ralph.model.loop import RunOutcome
 from ralph.model.ports import AgentOptions, ParsedRun
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+NOON = 1_794_916_800.0  # Tuesday, 2026-11-17 12:00 UTC
 DONE = "All done. <promise>COMPLETE</promise>"
 GOOD = "All good.\n\n<response>DONE</response>"
 SERVER = "This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference"
@@ -301,15 +303,58 @@ def test_a_model_may_talk_about_limits(text: str) -> None:
     [
         ("Claude AI usage limit reached|1763230000", 1763230000.0),
         (" Claude AI usage limit reached|1763230000000\n", 1763230000.0),
-        ("Claude usage limit reached. Your limit will reset at 5pm (Europe/Warsaw).", None),
-        ("You've hit your limit · resets 2am (Europe/Berlin)", None),
-        ("You’ve hit your session limit · resets Jan 30, 11:30am (Asia/Calcutta)", None),
-        ("5-hour limit reached ∙ resets 3pm", None),
+        ("Claude usage limit reached. Your limit will reset at 5pm (Europe/Warsaw).", NOON + 4 * 3600),
+        ("You've hit your limit · resets 2am (Europe/Berlin)", NOON + 13 * 3600),
+        ("You’ve hit your session limit · resets Nov 18, 11:30pm (Asia/Calcutta)", NOON + 30 * 3600),
+        ("5-hour limit reached ∙ resets 3pm (UTC)", NOON + 3 * 3600),
+        ("Weekly limit reached ∙ resets Monday 12pm (UTC)", NOON + 6 * 86_400),
+        ("You're out of extra usage · resets 3pm (UTC)", NOON + 3 * 3600),
+        ("Your organization's usage allocation has been disabled by your administrator.", None),
     ],
 )
 def test_a_limit_that_is_the_whole_answer_is_no_success(text: str, reset: float | None) -> None:
-    reported = classify_run(ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "")
+    reported = classify_run(ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "", NOON)
     assert (reported.outcome, reported.reset_at) == ("limited", reset)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("API Error: 503", "overloaded"),
+        ("API Error (503 upstream connect error)", "overloaded"),
+        ("API Error: 403 forbidden", "unusable"),
+        ('API Error: 404 {"error":{"message":"model: opus-9"}}', "unusable"),
+        ("API Error: 413 request too large", "unusable"),
+        ("API Error: 429 slow down", "limited"),
+        ("API Error: 503 is what the server says now;\nfixed.", "finished"),
+        ("API Error: 999 is handled, too.", "finished"),
+    ],
+)
+def test_an_error_that_is_the_whole_answer_is_no_success(text: str, outcome: RunOutcome) -> None:
+    heard = ParsedRun(closing="success", text=text)
+    assert classify_run(heard, CommandExit(code=0, seconds=1.0), "").outcome == outcome
+    assert classify_run(replace(heard, tools=3), CommandExit(code=0, seconds=1.0), "").outcome == "finished"
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ("5-hour limit reached ∙ resets 3pm", "limited"),
+        ("Weekly limit reached ∙ resets Mon 9am", "limited"),
+        ("You're out of extra usage", "limited"),
+        ("Your usage allocation has been disabled", "limited"),
+        ("API Error: 503", "overloaded"),
+        ("API Error (503 service)", "overloaded"),
+        ("API Error: 403 ", "unusable"),
+        ("API Error: 404 model", "unusable"),
+        ("API Error: 413", "unusable"),
+        ("Claude Code cannot be launched inside another Claude Code session.", "unusable"),
+    ],
+)
+def test_trouble_in_an_error_spends_no_iteration(words: str, outcome: RunOutcome) -> None:
+    for heard in (ParsedRun(closing="error", error=words), ParsedRun(closing="unknown", text=words)):
+        assert classify_run(heard, CommandExit(code=1, seconds=1.0), "").outcome == outcome
+    assert classify_run(ParsedRun(closing="none"), CommandExit(code=1, seconds=1.0), words).outcome == outcome
 
 
 def test_a_limits_hour_may_be_told_beside_the_answer() -> None:

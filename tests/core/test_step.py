@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.policies.tagged import TagPolicy
-from ralph.core.step import RESET_MARGIN_SECONDS, Rules, replay, step
+from ralph.core.step import Rules, replay, step
 from ralph.model.events import Usage
 from ralph.model.loop import (
     Began,
@@ -178,7 +178,7 @@ def test_a_told_reset_time_is_waited_for() -> None:
         [AgentTurn(reported=Reported(outcome="limited", reset_at=1_003_600.0)), AgentTurn(reported=DONE)]
     )
     play_loop(Rules(TagPolicy()), world)
-    assert world.waits == [pytest.approx(3600 - 2 + RESET_MARGIN_SECONDS, abs=1)]
+    assert world.waits == [pytest.approx(3600 - 2 + 5, abs=1)]
 
 
 def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
@@ -189,6 +189,51 @@ def test_a_wait_that_would_pass_the_time_limit_is_not_begun() -> None:
     assert stop.outcome is Outcome.EXHAUSTED
     assert stop.why.startswith("Usage limit. Waiting 36")
     assert not world.waits
+
+
+LIMITED = AgentTurn(reported=Reported(outcome="limited", detail="Usage limit."))
+
+
+def test_a_limit_is_waited_for_by_the_clock_not_by_tries() -> None:
+    world = ScriptedEffects([*[LIMITED] * 20, AgentTurn(reported=DONE)])
+    patience = Patience(retries=3, delay=1, longest=60, max_wait=3600.0)
+    stop, _, state = play_loop(Rules(TagPolicy(), patience), world, limits=Limits(1))
+    assert (stop.outcome, len(world.waits), state.tally.limit_seconds) == (Outcome.COMPLETED, 20, 0.0)
+
+
+def test_a_limit_is_not_waited_for_longer_than_allowed() -> None:
+    patience = Patience(retries=3, delay=100, longest=100, max_wait=250.0)
+    world = ScriptedEffects([LIMITED])
+    stop, _, _ = play_loop(Rules(TagPolicy(), patience), world)
+    assert world.waits == [100, 100]
+    assert stop.outcome is Outcome.FAILED
+    assert stop.why == "Usage limit. That is longer than ralph waits for a limit (4m10s, retry.maxWaitSeconds)."
+
+
+def test_who_wants_no_retries_waits_for_no_limit() -> None:
+    world = ScriptedEffects([LIMITED])
+    stop, _, _ = play_loop(Rules(TagPolicy(), Patience(retries=0, max_wait=3600.0)), world)
+    assert (stop.outcome, world.waits) == (Outcome.FAILED, [])
+
+
+@pytest.mark.parametrize(
+    ("resumed", "wall", "decision"),
+    [
+        (Resumed(waits_on=True), 1_001_000.0, Wait(2605.0, "The account's limit has not ended yet.")),
+        (Resumed(waits_on=True), 1_004_000.0, None),
+        (Resumed(), 1_001_000.0, None),  # another agent has limits of its own
+    ],
+)
+def test_what_was_killed_while_it_waited_for_a_limit_waits_on(
+    resumed: Resumed, wall: float, decision: Decision | None
+) -> None:
+    rules = Rules(TagPolicy(), Patience(max_wait=21_600.0))
+    state, _ = step(rules, None, Observation(fact=Began(), wall=1_000_000.0))
+    reported = Reported(outcome="limited", reset_at=1_003_600.0)
+    state, waiting = step(rules, state, Observation(fact=reported, wall=1_000_000.0))
+    assert waiting == Wait(3605.0, "")
+    again = step(rules, state, Observation(fact=resumed, wall=wall))[1]
+    assert again == decision or (decision is None and isinstance(again, RunAgent))
 
 
 def test_patience_ends() -> None:

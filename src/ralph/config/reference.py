@@ -66,6 +66,7 @@ SETTING_DESCRIPTIONS = {
         "delaySeconds": "Before the second try; doubles each time.",
         "maximumDelaySeconds": "The longest wait.",
         "emptyAnswers": "How often an answer without a word is asked for again.",
+        "maxWaitSeconds": "How long a usage limit of the account is waited for, however often it is asked.",
     },
     "Display": {
         "glyphs": "Which signs are drawn.",

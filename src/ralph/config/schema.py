@@ -86,6 +86,7 @@ class Retry(Struct, frozen=True, rename="camel", kw_only=True):
     delay_seconds: Seconds = 5.0
     maximum_delay_seconds: Seconds = 900.0
     empty_answers: Amount = 3
+    max_wait_seconds: Seconds = 6 * 3600.0
 
 
 class Display(Struct, frozen=True, rename="camel", kw_only=True):
@@ -207,6 +208,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
             delay=retry.delay_seconds,
             longest=retry.maximum_delay_seconds,
             empty_retries=retry.empty_answers,
+            max_wait=retry.max_wait_seconds,
         )
 
 

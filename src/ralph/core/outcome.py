@@ -23,8 +23,8 @@ class Classification(Struct, frozen=True, kw_only=True):
 
     outcome: RunOutcome
     detail: str
-    reset_at: float | None = None
     lasting: bool = False
+    evidence: str = ""  # the words it was recognised by
 
 
 class TroubleSign(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,8 @@ ACCOUNT_LIMIT_SIGN = TroubleSign(
     outcome="limited",
     statuses=(429,),
     words=r"usage[ _]limit|rate[ _-]?limit|hit your .{0,20}limit|too many requests|quota (exceeded|exhausted)"
-    r"|exceeded your current quota|resource_exhausted",
+    r"|exceeded your current quota|resource_exhausted|(5-hour|weekly|session|opus) limit reached|out of extra usage"
+    r"|usage allocation has been disabled",
     sentence="The account's limit is reached: {}",
 )
 # The first that fits decides, so the special stand before the general.
@@ -76,6 +77,12 @@ TROUBLE_SIGNS = (
         r"|invalid option",
         sentence="The agent does not know one of its flags: {} Check agent.flags.",
         lasting=True,
+    ),
+    TroubleSign(
+        outcome="unusable",
+        statuses=(),
+        words=r"cannot be launched inside another Claude Code session",
+        sentence="The agent refuses to run inside another Claude Code: {} Start ralph from a terminal of its own.",
     ),
     TroubleSign(
         outcome="unusable",
@@ -124,9 +131,11 @@ LIMIT_ANSWER_PATTERN = (
     r"Claude( AI)? usage limit reached(\|\d+|\. Your limit will reset at [^\n]{1,60})?"
     r"|You['’]ve hit your ([\w-]+ ){0,2}limit( · resets [^\n]{1,60})?"
     r"|(5-hour|Weekly|Session|Opus( weekly)?) limit reached( [·∙] resets [^\n]{1,60})?"
+    r"|You['’]re out of extra usage( [·∙] resets [^\n]{1,60})?"
+    r"|Your ([\w'’]+ ){0,3}usage allocation has been disabled[^\n]{0,120}"
 )
-RESET_TIME_PATTERN = r'(?:\||resets?(?:[ _]at)?"?:? ?)(\d{10})(?:\d{3})?(?!\d)'
-HTTP_STATUS_PATTERN = r"\bstatus(?: code)?:? (\d{3})\b"
+ERROR_ANSWER_PATTERN = r"API Error:? ?\(?\d{3}\b[^\n]*"  # an error told as the answer, likewise
+HTTP_STATUS_PATTERN = r"\b(?:status(?: code)?:?|API Error:?) \(?(\d{3})\b"
 CONTROL_CHARS_PATTERN = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|\|\d{10,13}$"
 STDERR_NOISE_PATTERN = r"Reading (additional input|prompt) from stdin|^[\s{}\[\]()]*$|For more information, try"
 SIGNAL_MEANINGS = {
@@ -144,18 +153,20 @@ NEVER_STARTS_PATTERN = (
 SHELL_SIGNAL_OFFSET = 128  # a shell, and Node, tell a signal as this and its number
 
 
-def classify_run(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Reported:
-    """Turns parser result, exit and stderr into one outcome, before any policy sees the run."""
+def classify_run(parsed: ParsedRun, exited: CommandExit, stderr: str, now: float = 0.0) -> Reported:
+    """Turns parser result, exit and stderr into one outcome, before any policy sees the run. `now`, the unix time when
+    it ended, is what "in 3 hours" and "at 5pm" count from."""
     verdict = _classify(parsed, exited, stderr)
+    until = _find_limit_end(verdict, now)
     return Reported(
         outcome=verdict.outcome,
         text=shorten_answer(unwrap_claim(parsed.text), MAX_FINAL_TEXT_BYTES),
-        detail=verdict.detail,
+        detail=verdict.detail if until is None else f"{verdict.detail} {_describe_end(until)}",
         cost_usd=parsed.cost_usd,
         usage=parsed.usage,
         seconds=exited.seconds,
         exit_code=_effective_exit_code(parsed, exited),
-        reset_at=verdict.reset_at,
+        reset_at=until,
         tools=parsed.tools,
         errors=parsed.errors,
         unparsed=parsed.unparsed,
@@ -207,6 +218,8 @@ def _classify_success(parsed: ParsedRun) -> Classification:
         return Classification(outcome="refused", detail=describe_refusal(parsed.denials, parsed.refused_commands))
     if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
         return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{parsed.error}")
+    if not parsed.tools and re.fullmatch(ERROR_ANSWER_PATTERN, text) and (found := _search_signs(text, TROUBLE_SIGNS)):
+        return found
     if not text:
         return Classification(outcome="empty", detail="The agent ended without a word.")
     return Classification(outcome="finished", detail="The agent finished.")
@@ -215,12 +228,18 @@ def _classify_success(parsed: ParsedRun) -> Classification:
 def _find_trouble(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification | None:
     """The first sign in the agent's own words, then in what it printed besides."""
     for words, signs in _evidence_sources(parsed, exited, stderr):
-        found = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
-        status = parsed.status or (int(found[1]) if found else None)
-        for sign in signs:
-            found = re.search(sign.words, words, re.IGNORECASE)
-            if found or status in sign.statuses:
-                return _classify_by_sign(sign, _line_at(words, found.start() if found else 0), words)
+        if found := _search_signs(words, signs, parsed.status):
+            return found
+    return None
+
+
+def _search_signs(words: str, signs: tuple[TroubleSign, ...], status: int | None = None) -> Classification | None:
+    told = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
+    status = status or (int(told[1]) if told else None)
+    for sign in signs:
+        found = re.search(sign.words, words, re.IGNORECASE)
+        if found or status in sign.statuses:
+            return _classify_by_sign(sign, _line_at(words, found.start() if found else 0), words)
     return None
 
 
@@ -248,15 +267,19 @@ def _stderr_evidence(exited: CommandExit, stderr: str) -> str:
 
 def _classify_by_sign(sign: TroubleSign, line: str, words: str) -> Classification:
     detail = sign.sentence.format(_as_sentence(line) or "it did not say why.")
-    reset = re.search(RESET_TIME_PATTERN, words, re.IGNORECASE) if sign.outcome == "limited" else None
-    if reset is None:
-        return Classification(outcome=sign.outcome, detail=detail, lasting=sign.lasting)
-    until = float(reset[1])
-    return Classification(
-        outcome=sign.outcome,
-        detail=f"{detail} It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC.",
-        reset_at=until,
-    )
+    return Classification(outcome=sign.outcome, detail=detail, lasting=sign.lasting, evidence=words)
+
+
+def _find_limit_end(verdict: Classification, now: float) -> float | None:
+    if verdict.outcome != "limited":
+        return None
+    from ralph.core.limit_end import find_limit_end  # zones cost milliseconds; only a limit needs them
+
+    return find_limit_end(verdict.evidence, now)
+
+
+def _describe_end(until: float) -> str:
+    return f"It ends at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC."
 
 
 def _classify_unfinished(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification:

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.text.quantities import format_duration
 from ralph.model.loop import (
     Awaited,
     Began,
@@ -39,11 +40,11 @@ from ralph.model.loop import (
     Verified,
     Wait,
     Waited,
+    add_reset_margin,
 )
 
 _StateT = TypeVar("_StateT")
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
-RESET_MARGIN_SECONDS = 5.0  # a told reset time is never quite exact
 
 
 class Rules(Struct, Generic[_StateT], frozen=True):
@@ -78,8 +79,9 @@ def _advance(
         case Interrupted(by):
             return state, Stop(Outcome.INTERRUPTED, by)
         case Resumed(limits):
-            tally = replace(state.tally, troubles=0, empties=0, refusals=RefusalStreak())
-            return _apply_limits(rules, replace(state, limits=limits, tally=tally), seen)
+            tally = replace(state.tally, troubles=0, empties=0, limit_seconds=0.0, refusals=RefusalStreak())
+            state = replace(state, limits=limits, tally=tally)
+            return _wait_on(state, fact, seen) or _apply_limits(rules, state, seen)
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _apply_limits(rules, state, seen)
         case Reported():
@@ -174,7 +176,7 @@ def _count_run(tally: Tally, fact: Reported, patience: Patience | None) -> Tally
         case "empty" if patience and tally.empties < patience.empty_retries:
             return replace(tally, empties=tally.empties + 1)
         case _:
-            return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0)
+            return replace(tally, iterations=tally.iterations + 1, troubles=0, empties=0, limit_seconds=0.0)
 
 
 def _count_refusal(tally: Tally, fact: Reported) -> Tally:
@@ -199,19 +201,50 @@ def _handle_trouble(
             return state, Stop(Outcome.UNUSABLE, fact.detail, fact.lasting)
         case "empty" if state.tally.empties:
             return _apply_limits(rules, state, seen)
+        case "limited" if rules.patience and rules.patience.retries and rules.patience.max_wait is not None:
+            return _wait_for_limit(rules.patience, rules.patience.max_wait, state=state, fact=fact, seen=seen)
         case "limited" | "overloaded" | "offline" if rules.patience:
             return state, _wait_or_give_up(rules.patience, state, fact, seen)
         case _:
             return None
 
 
+def _wait_for_limit(
+    patience: Patience, max_wait: float, *, state: LoopState[_StateT], fact: Reported, seen: Observation
+) -> tuple[LoopState[_StateT], Decision]:
+    """A limit of the account is waited for by the clock, not by tries: it ends when it ends."""
+    seconds, waited = _choose_delay(patience, state, fact, seen), state.tally.limit_seconds
+    if waited + seconds > max_wait:
+        longer = f"That is longer than ralph waits for a limit ({format_duration(max_wait)}, retry.maxWaitSeconds)."
+        return state, Stop(Outcome.FAILED, f"{fact.detail} {longer}")
+    tally = replace(state.tally, limit_seconds=waited + seconds, limit_end=seen.wall + seconds)
+    return replace(state, tally=tally), _wait_within_limits(state, fact, seen, seconds)
+
+
+def _wait_on(state: LoopState[_StateT], fact: Resumed, seen: Observation) -> tuple[LoopState[_StateT], Decision] | None:
+    """What was killed while it waited for a limit waits on."""
+    left = state.tally.limit_end - seen.wall
+    if not fact.waits_on or left <= 0 or not isinstance(state.wanted, RunAgent):
+        return None
+    stop = _check_budget_and_time(state.tally, state.limits, seen.at)
+    return state, stop or Wait(left, "The account's limit has not ended yet.")
+
+
 def _wait_or_give_up(patience: Patience, state: LoopState[_StateT], fact: Reported, seen: Observation) -> Decision:
     troubles = state.tally.troubles
     if troubles > patience.retries:
         return Stop(Outcome.FAILED, f"{fact.detail} Gave up after {troubles} tries in a row.")
-    seconds = min(patience.longest, patience.delay * 2.0 ** min(troubles - 1, 1000))  # a float ends at 2**1024
+    return _wait_within_limits(state, fact, seen, _choose_delay(patience, state, fact, seen))
+
+
+def _choose_delay(patience: Patience, state: LoopState[_StateT], fact: Reported, seen: Observation) -> float:
     if fact.reset_at is not None and fact.reset_at > seen.wall:
-        seconds = fact.reset_at - seen.wall + RESET_MARGIN_SECONDS
+        return add_reset_margin(fact.reset_at - seen.wall)
+    doublings = min(state.tally.troubles - 1, 1000)  # a float ends at 2**1024
+    return min(patience.longest, patience.delay * 2.0**doublings)
+
+
+def _wait_within_limits(state: LoopState[_StateT], fact: Reported, seen: Observation, seconds: float) -> Decision:
     if (stop := _check_budget_and_time(state.tally, state.limits, seen.at + seconds)) is not None:
         return replace(stop, why=f"{fact.detail} Waiting {seconds:.0f}s for it would pass the limit: {stop.why}")
     return Wait(seconds, fact.detail)

@@ -1,6 +1,7 @@
 """Runs an agent once: files and environment for it, its raw output kept, its events told, its end judged."""
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
@@ -143,7 +144,7 @@ class AgentRunner:
             _warn_unsaved(self._tree_keeper.save_tree_after(request.iteration), request, watchers)
         if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
             parsed = _read_answer_file(parsed, files.answer)
-        reported = classify_run(parsed, exited, stderr)
+        reported = classify_run(parsed, exited, stderr, time.time())
         if reported.outcome == "refused" and self._tree_keeper is not None:
             return replace(reported, tree=self._tree_keeper.get_tree_sign())
         return reported

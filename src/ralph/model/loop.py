@@ -26,6 +26,11 @@ RunOutcome = Literal[
 ]
 
 
+def add_reset_margin(seconds: float) -> float:
+    """How long to wait for a limit that ends in so many seconds: a told end is never quite exact."""
+    return seconds + min(5.0, 1.0 + seconds / 20)
+
+
 class Feedback(Struct, frozen=True):
     """Text for the next prompt and where it goes."""
 
@@ -82,6 +87,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     delay: float = 5.0  # doubles each time
     longest: float = 900.0
     empty_retries: int = 3
+    max_wait: float | None = None  # seconds for one limit of the account, however often asked; None: as for the others
 
 
 # -- facts: the only way the world enters the core ------------------------------------------------
@@ -92,10 +98,11 @@ class Began(Struct, frozen=True, tag="began"):
     spent_usd: float | None = None  # by an earlier run of the same work: its budget is one
 
 
-class Resumed(Struct, frozen=True, tag="resumed"):
+class Resumed(Struct, frozen=True, tag="resumed", omit_defaults=True):
     """A run goes on where its journal ends, under these limits."""
 
     limits: Limits = Limits()
+    waits_on: bool = False  # for a limit whose end is not there yet; another agent need not
 
 
 class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=True):
@@ -357,6 +364,8 @@ class Tally(Struct, frozen=True, kw_only=True):
     troubles: int = 0
     empties: int = 0
     refusals: RefusalStreak = RefusalStreak()
+    limit_seconds: float = 0.0  # waited for limits of the account, in a row
+    limit_end: float = 0.0  # unix time until which one is waited for
 
 
 _StateT = TypeVar("_StateT")

@@ -57,6 +57,25 @@ def test_the_delay_applies_after_exit_0_too() -> None:  # 003-03
     assert decided(OPEN, WELL, OPEN)[-1] == Wait(2.0, "before the restart")
 
 
+def test_a_limit_with_a_known_end_is_waited_out() -> None:
+    limited = Reported(outcome="limited", exit_code=1, reset_at=1000.0)
+    rules = Rules(DoneFilePolicy(restart_delay=2.0, max_wait=3600.0), None)
+
+    def decide(limits: Limits, wall: float) -> Decision:
+        state, _ = step(rules, None, Observation(fact=Began(limits)))
+        for fact in (OPEN, limited, OPEN):
+            state, decision = step(rules, state, Observation(fact=fact, at=1.0, wall=wall))
+        return decision
+
+    assert decide(Limits(5), 400.0) == Wait(605.0, "The account's limit is reached.")
+    assert decide(Limits(5), 1001.0) == Wait(2.0, "before the restart")
+    late = Stop(Outcome.EXHAUSTED, "the account's limit ends in 10m: after the time limit of 60s")
+    assert decide(Limits(5, seconds=60.0), 400.0) == late
+    assert decide(Limits(5), -4000.0) == Stop(
+        Outcome.FAILED, "the account's limit ends in 1h23m20s: longer than ralph waits (1h)"
+    )
+
+
 def test_exit_0_never_completes() -> None:  # 003-03
     decisions = decided(*[fact for _ in range(5) for fact in (OPEN, WELL, OPEN, Waited())], OPEN)
     assert decisions[-1] == Stop(Outcome.EXHAUSTED, "max restarts exceeded")

@@ -100,7 +100,8 @@ def resume_run(
         emit(session.watchers, 0, *map(Noted, describe_differences(began, today)))
         rules = wiring.build_rules(settings, baseline=request.baseline)
         effects = _build_effects(session, request, command)
-        fact = Resumed(settings.limits) if replayed.state else Began(settings.limits)
+        same_agent = began.agent == settings.agent
+        fact = Resumed(settings.limits, waits_on=same_agent) if replayed.state else Began(settings.limits)
         return session.play(rules, effects, fact, replayed=replayed)
 
 

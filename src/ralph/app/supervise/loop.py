@@ -38,6 +38,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     max_time: float | None = None
     budget_usd: float | None = None
     snapshots: bool = True
+    max_wait: float = 6 * 3600.0  # seconds for a usage limit with a known end
 
 
 def supervise_task(
@@ -127,7 +128,7 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
     effects = SuperviseEffects(place, attempts, log, inbox=session.inbox, poll_interval=request.poll_interval)
-    rules = Rules(DoneFilePolicy(request.restart_delay, request.wait_timeout), None)
+    rules = Rules(DoneFilePolicy(request.restart_delay, request.wait_timeout, request.max_wait), None)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
     stop = session.play(rules, effects, Began(limits))
     if stop.outcome is Outcome.BLOCKED and (last := attempts.last):

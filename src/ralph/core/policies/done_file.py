@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from ralph.core.text.quantities import format_duration
 from ralph.model.loop import (
     Await,
     Awaited,
@@ -17,6 +18,7 @@ from ralph.model.loop import (
     Stop,
     Tally,
     Wait,
+    add_reset_margin,
 )
 
 WAIT_EXIT_CODE = 42  # the exit code that says: do not restart me
@@ -25,12 +27,13 @@ NO_AGENT_REASON = "DONE was there already; no agent was run"
 MAX_RESTARTS_REASON = "max restarts exceeded"
 
 
-class DoneFileState(Struct, frozen=True):
+class DoneFileState(Struct, frozen=True, kw_only=True):
     """What the last agent run and the last look at the task folder left open."""
 
     ran: bool = False  # an agent has ended since the last look
     waits: bool = False  # and asked, by its exit code, not to be restarted
     done: bool = False  # the mark is there
+    limit_end: float = 0.0  # unix time when the account's limit ends, where its agent ran into one
 
 
 class DoneFilePolicy(Struct, frozen=True):
@@ -38,6 +41,7 @@ class DoneFilePolicy(Struct, frozen=True):
 
     restart_delay: float = 1.0
     wait_timeout: float = 300.0
+    max_wait: float = 0.0  # seconds a limit of the account is waited for; 0: it is restarted like any other
 
     def begin(self, limits: Limits) -> tuple[DoneFileState, Decision]:
         """Looks before the first run: the mark may be there already."""
@@ -48,9 +52,10 @@ class DoneFilePolicy(Struct, frozen=True):
     ) -> tuple[DoneFileState, Decision]:
         match seen.fact:
             case Looked() as looked:
-                return DoneFileState(done=looked.done), self._after_look(state, looked)
-            case Reported(exit_code=code):
-                return DoneFileState(ran=True, waits=code == WAIT_EXIT_CODE), Look()
+                return DoneFileState(done=looked.done), self._after_look(state, looked, seen, limits)
+            case Reported(exit_code=code, reset_at=reset):
+                waits = code == WAIT_EXIT_CODE
+                return DoneFileState(ran=True, waits=waits, limit_end=reset or 0.0), Look()
             case Awaited(left) if state.done:
                 return state, Stop(Outcome.COMPLETED, _describe_completion(left, ran=tally.iterations > 0))
             case _:
@@ -62,7 +67,7 @@ class DoneFilePolicy(Struct, frozen=True):
     def explain_incompletion(self, state: DoneFileState) -> str:
         return ""  # only the mark completes, and it is not there
 
-    def _after_look(self, state: DoneFileState, looked: Looked) -> Decision:
+    def _after_look(self, state: DoneFileState, looked: Looked, seen: Observation, limits: Limits) -> Decision:
         if looked.problem:
             return Stop(Outcome.UNUSABLE, looked.problem)
         if looked.done:
@@ -73,8 +78,20 @@ class DoneFilePolicy(Struct, frozen=True):
         if looked.needs:
             return Await("dependencies")
         if state.ran:
-            return Wait(self.restart_delay, "before the restart")
+            return self._wait_for_restart(state.limit_end - seen.wall, seen.at, limits)
         return RunAgent(Brief(iteration=0, limit=0))
+
+    def _wait_for_restart(self, limit_seconds: float, at: float, limits: Limits) -> Decision:
+        """A limit with a known end is waited out: until then every restart would end the same way."""
+        if limit_seconds <= 0 or not self.max_wait:
+            return Wait(self.restart_delay, "before the restart")
+        seconds = add_reset_margin(limit_seconds)
+        reached = f"the account's limit ends in {format_duration(limit_seconds)}"
+        if seconds > self.max_wait:
+            return Stop(Outcome.FAILED, f"{reached}: longer than ralph waits ({format_duration(self.max_wait)})")
+        if limits.seconds is not None and at + seconds >= limits.seconds:
+            return Stop(Outcome.EXHAUSTED, f"{reached}: after the time limit of {limits.seconds:g}s")
+        return Wait(seconds, "The account's limit is reached.")
 
 
 def _describe_completion(left: tuple[str, ...], *, ran: bool) -> str:

@@ -91,6 +91,7 @@ def command(
         max_time=max_time,
         budget_usd=budget,
         snapshots=settings.snapshots,
+        max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
     )
     warnings = (*loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
