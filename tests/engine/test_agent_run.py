@@ -1,5 +1,6 @@
 """One call of an agent: what it is started with, what is kept of it, what it comes to."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExi
 from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import Debugged, Finished, Warned
 from ralph.model.loop import Interrupted, Reported
+from ralph.model.proofs import TreeChange
 from support.scripted_processes import (
     AnsweringAgent,
     AskedAgent,
@@ -38,6 +40,21 @@ class Keeper:
 
     def get_tree_sign(self) -> str:
         return " ".join(self.saved)
+
+    def baseline(self) -> str:
+        return ""
+
+    def tree(self) -> str:
+        return ""
+
+    def list_changes(self, before: str, after: str) -> list[TreeChange]:
+        return []
+
+    def read_blob(self, blob: str) -> bytes:
+        return b""
+
+    def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
+        return ""
 
 
 def make_request(folder: Path, *, prompt: str = "Fix it", budget_usd: float | None = None) -> AgentRequest:

@@ -13,6 +13,7 @@ from ralph.model.loop import FailAction, GateResult, Landed
 
 if TYPE_CHECKING:  # `ralph run` needs no board, and starts without its structs
     from ralph.model.board import Change, Entry
+    from ralph.model.proofs import TreeChange
     from ralph.model.spec import Role, VerificationAttempt
 
 # run, seq, wall, at, iteration, limit, cost, doing, seen, decision
@@ -187,6 +188,26 @@ class TreeKeeper(Protocol):
 
     def get_tree_sign(self) -> str:
         """Changes with the work tree, as it was when last looked at; empty before that."""
+        ...
+
+    def baseline(self) -> str:
+        """The hash of the tree as it was when the run started, also after a resume; empty where nobody can tell."""
+        ...
+
+    def tree(self) -> str:
+        """The hash of the tree as it was when last looked at; empty where nobody can tell."""
+        ...
+
+    def list_changes(self, before: str, after: str) -> "Sequence[TreeChange]":
+        """What differs between two trees, by path. A name that is not UTF-8 has surrogates in it."""
+        ...
+
+    def read_blob(self, blob: str) -> bytes:
+        """The very bytes a file had. MachineError: they are gone, or are not those the hash stands for."""
+        ...
+
+    def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
+        """The same in git's words, for these paths or all; bounded, without the project's own diff programs."""
         ...
 
 

@@ -2,10 +2,13 @@
 
 import os
 import time
+from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ralph.model.errors import MachineError
 from ralph.model.ports import GitResult
+from ralph.model.proofs import TreeChange
 from ralph.workspaces.git import Git
 
 SNAPSHOT_REFS = "refs/ralph"
@@ -42,6 +45,7 @@ class Snapshots:
         self._last = ("", "")  # commit and tree, when it was last looked at; no tree: that of the commit
         self._newest = ""
         self._reported: set[str] = set()
+        self._baseline = ""
 
     def save_initial_tree(self) -> str:
         """Keep what is the user's own, before the first agent can touch it. What is not kept, in words, once."""
@@ -51,10 +55,10 @@ class Snapshots:
         seen = self._read_status()
         if isinstance(seen, str):
             return self._report_once(seen)
-        if not seen.is_clean:
-            return self._commit_snapshot(seen, "before the first agent")
-        self._last = (seen.head, "")
-        return ""
+        problem = "" if seen.is_clean else self._commit_snapshot(seen, "before the first agent")
+        self._last = (seen.head, "") if seen.is_clean else self._last
+        self._baseline = self.tree()
+        return problem
 
     def save_tree_after(self, iteration: int) -> str:
         """Keep what an agent left, committed or not, if there is anything new. What is not kept, in words, once."""
@@ -67,6 +71,28 @@ class Snapshots:
 
     def get_tree_sign(self) -> str:
         return " ".join(self._last).strip()
+
+    def baseline(self) -> str:
+        return self._baseline
+
+    def tree(self) -> str:
+        head, tree = self._last
+        return tree or (self._git.run("rev-parse", f"{head}^{{tree}}").text if head else "")
+
+    def list_changes(self, before: str, after: str) -> list[TreeChange]:
+        said = self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after)
+        words = said.output.split("\0")
+        return [_parse_change(head, path) for head, path in zip(words[::2], words[1::2], strict=False)]
+
+    def read_blob(self, blob: str) -> bytes:
+        said = self._git.run("cat-file", "blob", blob)
+        if not said.ok:
+            raise MachineError(f"cannot read {blob}: {said.problem}")
+        return said.output.encode()
+
+    def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
+        words = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", before, after, "--")
+        return self._git.run("--literal-pathspecs", *words, *paths).output
 
     def _read_status(self) -> TreeStatus | str:
         said = self._git.run(*_STATUS_COMMAND, *_STATUS_OPTIONS)
@@ -139,6 +165,13 @@ def parse_status(output: str) -> TreeStatus:
         elif rest.startswith("branch.oid ") and not rest.endswith("(initial)"):
             head = rest.removeprefix("branch.oid ")
     return TreeStatus(head, changed, tuple(new))
+
+
+def _parse_change(head: str, path: str) -> TreeChange:
+    old_mode, new_mode, old_blob, new_blob, _ = head.lstrip(":").split(" ")
+    old = {} if set(old_mode) == {"0"} else {"old_mode": old_mode, "old_blob": old_blob}
+    new = {} if set(new_mode) == {"0"} else {"new_mode": new_mode, "new_blob": new_blob}
+    return TreeChange(path=path, **old, **new)
 
 
 def _describe_failure(said: GitResult) -> str:
