@@ -187,6 +187,10 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=
     reason: str
     cost_usd: float | None = None  # of a judge
     usage: Usage = NO_USAGE
+    red_before: bool | None = None  # whether its checks failed before the work began; None: nobody looked
+    by_words: bool = False  # nothing but the agent's own words spoke for it
+    judge: str = ""  # who judged; empty: nobody was asked
+    tree: str = ""  # of the work tree that was looked at, where somebody can tell
 
 
 class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True):

@@ -143,3 +143,6 @@ class VerificationAttempt(Struct, frozen=True, omit_defaults=True, kw_only=True)
     cost_usd: float | None = None
     notes: tuple[str, ...] = ()  # fall-backs and warnings, for the log
     detail: str = ""  # what the verification itself printed, shortened: for the next prompt
+    red_before: bool | None = None  # whether its checks failed before the work began; None: nobody looked
+    by_words: bool = False  # nothing but the agent's own words spoke for it
+    judge: str = ""  # who judged; empty: nobody was asked

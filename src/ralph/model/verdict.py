@@ -41,6 +41,9 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str = ""  # of a stage
     required: bool = True
     stages: tuple["Verdict", ...] = ()
+    red_before: bool | None = None  # whether its checks failed before the work began; None: nobody looked
+    by_words: bool = False  # nothing but the agent's own words spoke for it
+    judge: str = ""  # who judged; empty: nobody was asked
 
     def as_attempt(self, *, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
         """As the board stores it: one look at a promise that was made."""
@@ -57,6 +60,9 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
             cost_usd=self.cost_usd,
             notes=self.notes,
             detail=self.detail,
+            red_before=self.red_before,
+            by_words=self.by_words,
+            judge=self.judge,
         )
 
 
