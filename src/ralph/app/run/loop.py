@@ -16,6 +16,7 @@ from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
+from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.emit import emit
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
@@ -208,7 +209,7 @@ def _read_own_prompt(request: RunRequest) -> str:
     if request.prompt_file is None:
         return request.prompt or ""
     try:
-        text = read_regular_file(request.prompt_file, MAX_PROMPT_CHARS, "surrogateescape").removeprefix("\ufeff")
+        text = read_regular_file(request.prompt_file, MAX_PROMPT_CHARS, "surrogateescape").removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
         raise UsageError(
             f"cannot read the prompt file {request.prompt_file!r}: {error.strerror}", "give a readable file with -f"

@@ -15,6 +15,7 @@ from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_
 from ralph.config.schema import AgentSettings
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
+from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
@@ -51,7 +52,7 @@ def supervise_task(
 ) -> Stop:
     """Until DONE, the last restart, a wait, a fatal error or an interruption. `paths` are the task's own."""
     place = request.place
-    _refuse_missing_task(place)
+    _refuse_unreadable_task(place)
     needs = read_task_dependencies(place)
     command = _resolve_command(request, variables)
     wiring.refuse_unenforceable_budget(command, request.budget_usd)
@@ -71,7 +72,7 @@ def supervise_task(
         return _run_loop(session, request, command, TaskLog(session, place, bus, needs))
 
 
-def _refuse_missing_task(place: TaskPaths) -> None:
+def _refuse_unreadable_task(place: TaskPaths) -> None:
     """Nobody pays for an agent that has nothing to do; a task that is done already needs no text."""
     path = place.path(TASK_FILE)
     if os.path.exists(place.path(DONE_FILE)):
@@ -79,10 +80,11 @@ def _refuse_missing_task(place: TaskPaths) -> None:
     if not os.path.isfile(path):
         raise UsageError(f"there is no {TASK_FILE} in {place.folder}", "write the task into it")
     try:
-        blank = not read_regular_file(path, errors="replace").strip()
+        text = read_regular_file(path, errors="surrogateescape").removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", "make it readable") from error
-    if blank:
+    refuse_undecoded(text, repr(path))
+    if not text.strip():
         raise UsageError(f"{path} is empty", "write the task into it")
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ralph.core.supervised.task_prompt import compose_task_prompt
 from ralph.core.text.quantities import format_exact_duration
+from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
 from ralph.model.errors import RalphError
@@ -221,7 +222,7 @@ class AgentAttempts:
     def _build_prompt(self, attempt: AttemptRecord, brief: Brief) -> str:
         path = self._place.path(TASK_FILE)
         try:
-            text = read_regular_file(path, errors="surrogateescape")
+            text = read_regular_file(path, errors="surrogateescape").removeprefix(BYTE_ORDER_MARK)
         except OSError as error:
             raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
         prompt = compose_task_prompt(

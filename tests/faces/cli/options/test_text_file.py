@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.faces.cli.options.text_file import TextFile, refuse_undecoded
+from ralph.faces.cli.options.text_file import TextFile
 from ralph.model.errors import UsageError
 from support.workshop import RALPH_ARGV, ProjectFixture
 
@@ -38,8 +38,6 @@ def test_what_is_not_utf_8_is_refused_with_line_and_byte(tmp_path: Path, data: b
     (tmp_path / "text").write_bytes(data)
     with pytest.raises(UsageError, match=f"text' is not UTF-8: {where}"):
         TextFile(str(tmp_path / "text")).read_text()
-    with pytest.raises(UsageError, match=r"^the prompt is not UTF-8"):
-        refuse_undecoded(data.decode("utf-8", "surrogateescape"), "the prompt")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +48,7 @@ def test_what_is_not_utf_8_is_refused_with_line_and_byte(tmp_path: Path, data: b
         ["run", "-f", "/dev/stdin"],
         ["run", "-p", LATIN],
         ["run", "-f", "P.md", "--dry-run"],
+        ["supervise", "task", "--", "claude"],
         ["spec", "create", "auth", "--file", "P.md"],
         ["spec", "create", "auth", "--file", "-"],
         ["task", "import", "P.md"],
@@ -61,6 +60,8 @@ def test_what_is_not_utf_8_is_refused_with_line_and_byte(tmp_path: Path, data: b
 )
 def test_every_command_refuses_it_before_anything_starts(workshop: ProjectFixture, words: list[str | bytes]) -> None:
     (workshop.repo / "P.md").write_bytes(LATIN)
+    (workshop.repo / "task").mkdir()
+    (workshop.repo / "task/TASK.md").write_bytes(LATIN)
     before = sorted(os.listdir(workshop.repo))
     done = subprocess.run(
         [*RALPH_ARGV, *words],

@@ -25,13 +25,14 @@ from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
+from ralph.core.text.utf8 import refuse_undecoded
 from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_resumable_run
-from ralph.faces.cli.options.text_file import TextFile, TextFileParam, refuse_undecoded
+from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import UsageError
 from ralph.model.loop import Stop

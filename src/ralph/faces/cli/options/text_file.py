@@ -7,10 +7,10 @@ import click
 from click.shell_completion import CompletionItem
 from msgspec import Struct
 
+from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.model.errors import UsageError
 
 STDIN_NAME = "-"
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 class TextFile(Struct, frozen=True):
@@ -44,21 +44,6 @@ class TextFileParam(click.ParamType):  # type: ignore[type-arg]  # not generic b
         return [CompletionItem(incomplete, type="file")]
 
 
-def refuse_undecoded(text: str, name: str) -> None:
-    """Refuse text that holds bytes which are not UTF-8. Python keeps them as half characters (`surrogateescape`)."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        start = error.start
-        line = text.count("\n", 0, start) + 1
-        before = text[text.rfind("\n", 0, start) + 1 : start].encode("utf-8", "surrogateescape")
-        value = f"0x{ord(text[start]) & 0xFF:02x}"
-        raise UsageError(
-            f"{name} is not UTF-8: line {line}, byte {len(before) + 1} is {value}",
-            "convert it to UTF-8, for example with `iconv -f latin1 -t utf-8`",
-        ) from None
-
-
 def _read_bytes(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
@@ -66,6 +51,6 @@ def _read_bytes(path: str) -> bytes:
 
 def _decode_text(data: bytes, name: str) -> str:
     with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape") as lines:
-        text = lines.read().removeprefix(_BYTE_ORDER_MARK)
+        text = lines.read().removeprefix(BYTE_ORDER_MARK)
     refuse_undecoded(text, name)
     return text
