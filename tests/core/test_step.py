@@ -242,6 +242,20 @@ def test_patience_ends() -> None:
     assert stop == Stop(Outcome.FAILED, "Overloaded. Gave up after 4 tries in a row.")
 
 
+def test_patience_begins_anew_after_an_agent_that_worked() -> None:
+    trouble = AgentTurn(reported=Reported(outcome="overloaded", detail="Overloaded."))
+    world = ScriptedEffects([trouble, trouble, AgentTurn(reported=WORKING), trouble, AgentTurn(reported=DONE)])
+    play_loop(Rules(TagPolicy(), Patience(retries=2, delay=1)), world)
+    assert world.waits == [1, 2, 1]
+
+
+def test_an_hour_that_has_passed_is_not_waited_for() -> None:
+    passed = AgentTurn(reported=Reported(outcome="limited", reset_at=900_000.0))
+    world = ScriptedEffects([passed, AgentTurn(reported=DONE)])
+    play_loop(Rules(TagPolicy(), Patience(delay=1)), world)
+    assert world.waits == [1]
+
+
 def test_an_empty_answer_is_asked_again_before_it_counts() -> None:
     world = ScriptedEffects([AgentTurn(reported=Reported(outcome="empty"))])
     stop, _, state = play_loop(Rules(TagPolicy(), Patience(empty_retries=3)), world, limits=Limits(2))
