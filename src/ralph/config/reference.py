@@ -74,6 +74,7 @@ SETTING_DESCRIPTIONS = {
         "timestamps": "Begin each line with the time; null: only where it helps.",
         "maxOutputLines": "Lines shown of what a tool printed.",
         "maxOutputChars": "Characters shown of each.",
+        "maxCheckLines": "Lines shown of what a failed check printed.",
     },
     "Specflow": {
         "enabled": "False: one pass an agent, no loop.",

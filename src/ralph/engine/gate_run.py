@@ -56,6 +56,7 @@ class GateRunner:
                 action="" if result.feedback is None else result.feedback.action,
                 log=result.log,
                 detail=result.reason,
+                tail=redact(result.tail),
             ),
             Debugged(f"Guardrail exited with code {result.exit_code} ({result.seconds:.1f}s)"),
         )

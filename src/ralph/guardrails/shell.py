@@ -54,6 +54,7 @@ class ShellGate:
             options.command, exited.code, hint=options.hint, log=kept, output=text, limit=options.output_limit
         )
         feedback = Feedback(message, options.action)
+        summary, tail = _digest_output(output.text())
         return GateResult(
             gate=options.command,
             passed=False,
@@ -63,16 +64,18 @@ class ShellGate:
             feedback=feedback,
             reason=reason,
             trouble=trouble,
-            summary=_summarize(output.text()),
+            summary=summary,
+            tail=tail,
         )
 
 
-def _summarize(output: str) -> str:
-    from ralph.core.text.check_output import (
-        summarize_output,
-    )  # its patterns cost milliseconds; only a failure needs them
+def _digest_output(output: str) -> tuple[str, str]:
+    """The line that tells most, and the last lines."""
+    # its patterns cost milliseconds; only a failure needs them
+    from ralph.core.text.check_output import summarize_output, take_last_lines
 
-    return summarize_output(output[-OUTPUT_TAIL_BYTES:])
+    end = output[-OUTPUT_TAIL_BYTES:]
+    return summarize_output(end), take_last_lines(end)
 
 
 def _describe_log_trouble(name: str, log: BoundedLog) -> str:

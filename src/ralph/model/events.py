@@ -146,6 +146,7 @@ class GateStarted(Struct, frozen=True, tag="gate_started", omit_defaults=True):
 
     gate: str
     of: int = 0  # how many there are to run, where that is known
+    is_verification: bool = False  # of a task's promise, not a guardrail
 
 
 class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True, kw_only=True):
@@ -158,6 +159,8 @@ class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True, kw_on
     action: str = ""  # what its failure does to the next prompt
     log: str = ""
     detail: str = ""
+    tail: str = ""  # the last lines it printed, when it failed
+    is_verification: bool = False  # of a task's promise, not a guardrail
 
 
 class Committed(Struct, frozen=True, tag="committed", omit_defaults=True):

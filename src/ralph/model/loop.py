@@ -70,6 +70,7 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     reason: str = ""  # why it failed, where the exit code does not tell
     trouble: str = ""  # what went wrong around it; the verdict holds
     summary: str = ""  # the line of its output that tells most, when it did not pass
+    tail: str = ""  # the last lines of its output, likewise
 
 
 class Limits(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.text.check_output import find_why_it_cannot_run, summarize_output
+from ralph.core.text.check_output import find_why_it_cannot_run, summarize_output, take_last_lines
 
 PYTEST = "....F\n=== FAILURES ===\nE  assert 1 == 2\n=== short test summary info ===\nFAILED t.py::x\n"
 
@@ -48,3 +48,10 @@ def test_the_line_that_tells_most(output: str, line: str) -> None:
 )
 def test_a_check_that_cannot_run_is_told_from_one_that_found_something(code: int, output: str, why: str) -> None:
     assert find_why_it_cannot_run(code, output) == why
+
+
+def test_the_last_lines_leave_out_what_make_adds() -> None:
+    output = "one\n\n two  \nthree\x1b[31m!\x1b[0m\nmake: *** [Makefile:2: test] Error 1\n\n"
+    assert take_last_lines(output, 2) == " two\nthree!"
+    assert take_last_lines("make: *** [Makefile:2: test] Error 1\n") == "make: *** [Makefile:2: test] Error 1"
+    assert take_last_lines("") == ""

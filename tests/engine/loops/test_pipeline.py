@@ -419,9 +419,9 @@ def test_who_watches_hears_of_a_verification(task: TaskFixture) -> None:
     task.build_effects().perform(VERIFY)
     title = "coder: external"
     assert [event for _, event in task.listener.told] == [
-        GateStarted(title),
+        GateStarted(title, is_verification=True),
         Noted("coder: no judge: words were compared"),
-        GateEnded(gate=title, passed=True, exit_code=None, seconds=1.5, detail="all green"),
+        GateEnded(gate=title, passed=True, exit_code=None, seconds=1.5, detail="all green", is_verification=True),
     ]
 
 
@@ -469,7 +469,9 @@ def test_the_merged_tree_is_looked_at_with_the_words_that_were_verified(task: Ta
     assert criteria == CODED  # a reviewer looks at words only
     assert (claim.folder, claim.tree, claim.output, claim.agent) == ("merged/tree", "", PROMISE, "coder")
     assert task.workspace.found_wrong == ""
-    assert GateStarted("coder: external on the merged tree") in [event for _, event in task.listener.told]
+    assert GateStarted("coder: external on the merged tree", is_verification=True) in [
+        event for _, event in task.listener.told
+    ]
 
 
 def test_the_last_stage_about_files_looks_at_the_merged_tree(task: TaskFixture) -> None:

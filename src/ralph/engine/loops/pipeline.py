@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ralph.core.tasks import stage_records
 from ralph.core.tasks.stage_prompt import StageBrief, render_loop_prompt, render_single_pass_prompt
+from ralph.core.text.check_output import take_last_lines
 from ralph.core.text.secrets import redact
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
@@ -193,12 +194,18 @@ class PipelineEffects:
             tree=self._workspace.tree() if folder == self._workspace.folder else "",
             loose=self._config.loose,
         )
-        emit(self._watchers, self._iteration, GateStarted(title))
+        emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
         verdict = self._verifier.verify(claim, criteria)
         self._board.charge(verdict.cost_usd)
         notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
         ended = GateEnded(
-            gate=title, passed=verdict.verified, exit_code=None, seconds=verdict.seconds, detail=verdict.reason
+            gate=title,
+            passed=verdict.verified,
+            exit_code=None,
+            seconds=verdict.seconds,
+            detail=verdict.reason,
+            tail="" if verdict.verified else take_last_lines(redact(verdict.detail)),
+            is_verification=True,
         )
         emit(self._watchers, self._iteration, *notes, ended)
         return verdict

@@ -101,7 +101,13 @@ READ = (
 )
 TODOS = Planned((Todo("Read the file", "done"), Todo("Edit the code", "active"), Todo("Run tests")))
 VERIFICATION = GateEnded(
-    gate="coder: external", passed=False, exit_code=None, seconds=0.1, detail="Command exited with 2, expected 0"
+    gate="coder: external",
+    passed=False,
+    exit_code=None,
+    seconds=0.1,
+    detail="Command exited with 2, expected 0",
+    tail="1 failed",
+    is_verification=True,
 )
 GATE = GateEnded(
     gate="make test",
@@ -111,6 +117,7 @@ GATE = GateEnded(
     action="APPEND",
     log=".ralph/guardrail_001_make_test.log",
     detail="2 failed",
+    tail="\n".join(f"line {number}" for number in range(1, 8)),
 )
 ENDED = RunEnded(
     run="r1",
@@ -167,11 +174,13 @@ LINES: dict[str, tuple[tuple[Event, ...], list[str]]] = {  # {g.…}: a glyph of
         [
             '{g.check} Guardrail "make lint" started',
             '{g.ok} Guardrail "make lint" passed with exit code 0 (0.3s)',
-            '{g.bad} Guardrail "make test" failed with exit code 2 (1.2s) {g.right_arrow} APPEND',
+            '{g.bad} Guardrail "make test" failed with exit code 2 (1.2s), told to the agent',
             "{g.branch}2 failed",
-            "{blank}.ralph/guardrail_001_make_test.log",
-            '{g.bad} Guardrail "coder: external" failed (0.1s)',
+            *(f"{{blank}}line {number}" for number in range(3, 8)),
+            "{blank}all of it: .ralph/guardrail_001_make_test.log",
+            '{g.bad} Verification "coder: external" failed (0.1s)',
             "{g.branch}Command exited with 2, expected 0",
+            "{blank}1 failed",
         ],
     ),
     "a run's beginning and an iteration's": (
@@ -490,7 +499,7 @@ EVIL_EVENTS: tuple[Event, ...] = (
     AgentEnded(iteration=1, outcome=EVIL, detail=EVIL, seconds=1.0),
     AgentEnded(iteration=1, outcome=EVIL, detail="", seconds=1.0),
     GateStarted(EVIL),
-    GateEnded(gate=EVIL, passed=False, exit_code=1, seconds=1.0, action=EVIL, log=EVIL, detail=EVIL),
+    GateEnded(gate=EVIL, passed=False, exit_code=1, seconds=1.0, action=EVIL, log=EVIL, detail=EVIL, tail=EVIL),
     Committed((EVIL,), EVIL, (EVIL,)),
     Waiting(1.0, EVIL),
     Warned(EVIL),

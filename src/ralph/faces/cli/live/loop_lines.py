@@ -60,20 +60,24 @@ class LoopEventRenderer:
 
     def render_gate_started(self, event: GateStarted) -> str:
         """▸ Guardrail "make test" started"""
-        paint = self._palette
-        return f'{paint.dim}{self._glyphs.check} Guardrail "{self._clean_text(event.gate)}" started{paint.off}'
+        paint, what = self._palette, "Verification" if event.is_verification else "Guardrail"
+        return f'{paint.dim}{self._glyphs.check} {what} "{self._clean_text(event.gate)}" started{paint.off}'
 
     def render_gate_ended(self, event: GateEnded) -> str:
-        """✗ Guardrail "make test" failed with exit code 2 (1.2s) → APPEND, and where its output is."""
+        """✗ Guardrail "make test" failed with exit code 2 (1.2s), told to the agent; the last lines of its output, and
+        where all of it is."""
         verdict = "passed" if event.passed else "failed"
-        name = self._clean_text(event.gate)
+        what, name = "Verification" if event.is_verification else "Guardrail", self._clean_text(event.gate)
         code = "" if event.exit_code is None else f" with exit code {event.exit_code}"
-        line = f'Guardrail "{name}" {verdict}{code} ({format_duration(event.seconds, tenths=True)})'
+        line = f'{what} "{name}" {verdict}{code} ({format_duration(event.seconds, tenths=True)})'
         if event.passed:
             return self._mark_ok(line)
         if event.action:
-            line += f" {self._glyphs.right_arrow} {self._clean_text(event.action)}"
-        return self._mark_bad(line) + self._render_below(event.detail, event.log)
+            line += ", told to the agent"
+        shown = self._style.max_check_lines
+        tail = event.tail.splitlines()[-shown:] if shown else []
+        log = f"all of it: {event.log}" if event.log and tail else event.log
+        return self._mark_bad(line) + self._render_below(event.detail, *tail, log)
 
     def render_committed(self, event: Committed) -> str:
         """✓ Committed: the message (commit, push), and what did not work."""

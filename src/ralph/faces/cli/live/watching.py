@@ -46,6 +46,7 @@ def build_display(
         color=wanted.color,
         timestamps=wanted.timestamps,
         max_output_lines=wanted.max_output_lines,
+        max_check_lines=wanted.max_check_lines,
         max_output_chars=wanted.max_output_chars,
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,

@@ -42,6 +42,7 @@ class TerminalStyle(Struct, frozen=True, kw_only=True):
     timestamps: bool = False
     max_output_lines: int = 3  # of one tool's output
     max_output_chars: int = 120  # of each of these lines
+    max_check_lines: int = 5  # of what a failed check printed
     verbose: bool = False
     is_tty: bool = False
     progress: bool = False  # a line at the bottom that tells what goes on now
@@ -61,6 +62,7 @@ def resolve_style(
     timestamps: bool | None = None,
     max_output_lines: int = 3,
     max_output_chars: int = 120,
+    max_check_lines: int = 5,
     verbose: bool = False,
     stream_agent_output: bool = True,
     progress: bool = True,
@@ -74,6 +76,7 @@ def resolve_style(
         timestamps=not is_tty if timestamps is None else timestamps,
         max_output_lines=max_output_lines,
         max_output_chars=max_output_chars,
+        max_check_lines=max_check_lines,
         verbose=verbose,
         is_tty=is_tty,
         progress=progress and is_tty and environment.get("TERM") != "dumb",
