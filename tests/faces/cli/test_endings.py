@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from ralph.faces.cli.main import COMMAND_GROUPS
 from support.processes import wait_until
 from support.workshop import ProjectFixture, make_result_command
 
@@ -97,8 +98,8 @@ def test_a_plain_success_does_not(workshop: ProjectFixture) -> None:
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["stop"], "'cancel'"),
-        (["resume"], "'run --resume'"),
+        (["kill"], "'cancel'"),
+        (["continue"], "'run --resume'"),
         (["stauts"], "'status'"),
         (["--verison"], "'--version'"),
         (["run", "-p", "x", "--agent", "cluade"], "'claude'"),
@@ -109,3 +110,21 @@ def test_a_typing_error_is_answered_with_what_was_meant(workshop: ProjectFixture
     done = workshop.ralph(*words)
     assert done.returncode == 2
     assert f"did you mean {meant}?" in done.stderr
+
+
+def test_what_people_type_works(workshop: ProjectFixture) -> None:
+    assert workshop.ralph("help", "run").stdout == workshop.ralph("run", "--help").stdout
+    assert workshop.ralph("help").stdout == workshop.ralph("--help").stdout
+    assert workshop.ralph("runs").stdout.startswith("No runs here yet.")
+    assert "no run is active" in workshop.ralph("stop").stderr
+    assert "there is no run to resume" in workshop.ralph("resume").stderr
+
+
+def test_the_help_lists_every_command_in_whole_lines(workshop: ProjectFixture) -> None:
+    shown = workshop.ralph("--help", COLUMNS="80").stdout
+    for group, commands in COMMAND_GROUPS.items():
+        assert f"\n{group}:\n" in shown
+        for name, text in commands.items():
+            assert any(line.split() == [name, *text.split()] for line in shown.splitlines()), name
+    assert "..." not in shown.partition("Start:")[2]
+    assert max(map(len, shown.splitlines())) <= 80

@@ -5,7 +5,7 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,42 +17,54 @@ from ralph.model.errors import MachineError, RalphError
 if TYPE_CHECKING:
     from ralph.process.spawner import GuardianHandle
 
-# in the order people need them; each is a module of faces/cli/commands, loaded only when it is used or listed
-COMMAND_MODULES = (
-    "run",
-    "supervise",
-    "story",
-    "spec",
-    "task",
-    "execute",
-    "board",
-    "verify",
-    "init",
-    "status",
-    "cancel",
-    "logs",
-    "show",
-    "bus",
-    "config",
-    "doctor",
-    "agents",
-    "plugin",
-    "demo",
-    "completion",
-    "dev",
-)
+# Groups of the help, in the order people need them. A command's module is commands/NAME.py or commands/FOLDER/NAME.py,
+# loaded only when it is used; so what the list says of it stands here.
+COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Start": {
+        "run": "Run an agent on a prompt until the work is verifiably done",
+        "init": "Create the settings: agent, checks, permissions",
+        "demo": "See the loop at work, without a key",
+    },
+    "Watch": {
+        "status": "Show what is running, and how recent runs ended",
+        "logs": "Show what a run said and did; -f follows",
+        "show": "Show a run's iterations, checks, cost and snapshots",
+        "board": "Watch tasks and runs live",
+        "cancel": "Stop a run; its work is kept",
+    },
+    "Bigger work": {
+        "task": "Create, change and list tasks",
+        "spec": "Create, change and list specs",
+        "execute": "Work on tasks: coder, reviewer, tester, qa, merge",
+        "verify": "Verify a task by hand",
+        "story": "Work through a list of stories, each reviewed",
+        "supervise": "Restart an agent until its task is DONE",
+        "bus": "Post and read messages of supervised tasks",
+    },
+    "Set up": {
+        "config": "Show the settings in force, or their schema",
+        "doctor": "Check that everything a run needs is there",
+        "agents": "List coding agents; check one",
+        "plugin": "Install the Claude Code plugin",
+        "completion": "Print the completion script for your shell",
+        "dev": "Tools for writing agent adapters",
+    },
+}
+COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in group)
+MODULE_FOLDERS: Mapping[str, str] = {}  # command → folder below commands/, where it has one
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
+COMMAND_ALIASES: Mapping[str, Sequence[str]] = {  # what people type, too
+    "resume": ("run", "--resume"),
+    "runs": ("status",),
+    "stop": ("cancel",),
+}
 _OTHER_WORDS = {  # what people of other tools type → ours
-    "stop": "cancel",
     "kill": "cancel",
     "abort": "cancel",
     "start": "run",
     "loop": "run",
-    "resume": "run --resume",
     "continue": "run --resume",
-    "help": "--help",
-    "runs": "status",
     "list": "status",
     "ps": "status",
     "log": "logs",
@@ -67,7 +79,11 @@ class RalphGroup(click.Group):
     """Loads a command's module when it is needed; a line that starts with an option is `ralph run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command where none is given."""
+        """Put the default command where none is given, and ours for what people type."""
+        if args and args[0] == "help":
+            args = [*args[1:], "--help"]
+        if args and args[0] in COMMAND_ALIASES:
+            args = [*COMMAND_ALIASES[args[0]], *args[1:]]
         if args and args[0].startswith("-") and args[0] not in _GROUP_OPTIONS:
             _refuse_misspelt_option(ctx, args)
             args = [DEFAULT_COMMAND, *args]
@@ -80,9 +96,16 @@ class RalphGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMAND_MODULES:
             return None
-        module = importlib.import_module(f"ralph.faces.cli.commands.{cmd_name}")
+        path = f"{MODULE_FOLDERS[cmd_name]}.{cmd_name}" if cmd_name in MODULE_FOLDERS else cmd_name
+        module = importlib.import_module(f"ralph.faces.cli.commands.{path}")
         found: click.Command = module.command
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """In groups; no command is loaded for it."""
+        for group, commands in COMMAND_GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([*commands.items()], col_max=12, col_spacing=2)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -109,7 +132,7 @@ def _refuse_misspelt_option(ctx: click.Context, args: list[str]) -> None:
     cls=RalphGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
-    epilog="`ralph -p PROMPT` is short for `ralph run -p PROMPT`.",
+    epilog="`ralph -p PROMPT` is short for `ralph run -p PROMPT`. `ralph help COMMAND` shows the options of a command.",
 )
 @click.option(
     "-v", "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, p, v: _print_version(c, v)
