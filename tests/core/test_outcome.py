@@ -357,6 +357,29 @@ def test_trouble_in_an_error_spends_no_iteration(words: str, outcome: RunOutcome
     assert classify_run(ParsedRun(closing="none"), CommandExit(code=1, seconds=1.0), words).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("words", "lasting"),
+    [
+        ("error: unexpected argument '--fast'", True),
+        ("Not inside a trusted directory", True),
+        ("prompt is too long", True),
+        ("model_not_found", True),
+        ("Invalid API key", False),
+        ("Credit balance is too low", False),
+    ],
+)
+def test_what_only_other_settings_mend_is_told_from_what_a_login_mends(words: str, lasting: bool) -> None:
+    reported = classify_run(ParsedRun(closing="error", error=words), CommandExit(code=1, seconds=1.0), "")
+    assert (reported.outcome, reported.lasting) == ("unusable", lasting)
+
+
+@pytest.mark.parametrize(("error", "lasting"), [("No such file or directory", True), ("Cannot allocate memory", False)])
+def test_a_program_that_will_never_start_is_told_from_one_that_may(error: str, lasting: bool) -> None:
+    exited = CommandExit(code=127, seconds=0.0, ending="not_started", error=error)
+    reported = classify_run(ParsedRun(closing="none"), exited, "")
+    assert (reported.outcome, reported.lasting) == ("unusable", lasting)
+
+
 def test_a_limits_hour_may_be_told_beside_the_answer() -> None:
     heard = ParsedRun(
         closing="success", text="You've hit your limit · resets 2am", error="rate limit rejected|1763230000"

@@ -247,7 +247,8 @@ def test_max_iterations_give_it_back_with_the_reason() -> None:  # 000-20
 
 
 def test_sending_back_keeps_every_reason_and_undoes_what_had_passed() -> None:
-    entry = played(CLAIM, *through("coder", "reviewer"), StageEntered(ID, "tester"), SentBack(ID, "fix it", AT))
+    entry = played(CLAIM, *through("coder", "reviewer"), StageEntered(ID, "tester"))
+    entry = played(SentBack(ID, "fix it", AT), entry=replace(entry, task=replace(entry.task, iteration=2)))
     assert (entry.task.stage, entry.passed, entry.task.iteration) == ("coder", (), 0)
     entry = played(*through("coder"), StageEntered(ID, "reviewer"), SentBack(ID, "and that", AT), entry=entry)
     assert entry.task.metadata["ralph_send_backs"] == [
@@ -354,8 +355,10 @@ def test_what_was_proven_by_other_criteria_is_proven_again(
 ) -> None:
     begun = replace(NEW, task=replace(NEW.task, completion_spec=SPEC))
     stopped = played(CLAIM, *through("coder", "reviewer"), StageEntered(ID, "tester"), Released(ID), entry=begun)
+    stopped = replace(stopped, task=replace(stopped.task, iteration=3))
     edited = played(Edited(task=ID, completion_spec=spec), entry=stopped)
     assert (edited.task.stage, edited.passed) == (stage, passed)
+    assert edited.task.iteration == (3 if stage == "tester" else 0)  # where it begins anew, it counts anew
 
 
 @pytest.mark.parametrize(

@@ -449,6 +449,12 @@ def test_only_the_tree_that_was_proven_lands(task: TaskFixture, proven: str, fac
     assert task.workspace.landings == fact.done
 
 
+def test_a_landing_that_failed_is_no_interruption(task: TaskFixture) -> None:
+    refused = Landed(done=False, conflict="a.py")
+    task.workspace = ScriptedWorkspace(str(task.tree), refused)
+    assert task.build_effects().perform(Land()) == refused
+
+
 def test_a_landing_that_is_cut_short_is_interrupted(task: TaskFixture) -> None:
     task.workspace = ScriptedWorkspace(str(task.tree), Landed(done=False, problem="interrupted"))
     task.inbox.by, task.inbox.grace = "cancelled", 1.0

@@ -191,6 +191,12 @@ def test_one_that_failed_is_on_record_with_its_exit_code_and_its_words(task: Tas
     assert (ended.status, ended.exit_code, ended.error) == ("failed", 3, reported.detail)
 
 
+def test_one_that_claims_success_with_another_exit_code_failed(task: Task) -> None:
+    task.make_effects(say("a", exit_code=1)).perform(FIRST)
+    ended = task.around.records[-1]
+    assert (ended.status, ended.exit_code) == ("failed", 1)
+
+
 def test_one_that_was_stopped_is_on_record_as_such(task: Task) -> None:
     assert task.make_effects(stopped("received SIGTERM")).perform(FIRST) == Interrupted("received SIGTERM")
     ended = task.around.records[-1]
@@ -279,6 +285,7 @@ def test_a_wish_counts_when_it_was_made_since_the_last_agent_started(task: Task)
     effects.perform(FIRST)
     assert effects.perform(Look()) == Looked(waits="the file WAIT_WITHOUT_RESTART is there")
     started = task.attempts.started_at
+    assert started == task.around.records[0].started_at
     os.utime(mark, (started - 5, started - 5))
     assert effects.perform(Look()) == Looked()
 
