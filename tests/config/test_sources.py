@@ -124,6 +124,21 @@ def test_unknown_keys_warn_and_suggest(folder: Path) -> None:
     )
 
 
+def test_unknown_keys_of_one_agents_settings_warn_too(folder: Path) -> None:
+    write(folder, ".ralph/settings.json", '{"agents": {"codex": {"flag": [], "model": "x"}, "claude": {}}}')
+    assert load_in(folder).warnings == (
+        'unknown key "agents.codex.flag" in .ralph/settings.json: did you mean "agents.codex.flags"?',
+    )
+
+
+def test_files_are_named_as_the_user_sees_them(folder: Path) -> None:
+    write(folder, ".ralph/settings.json", '{"maxIterations": 3}')
+    write(folder, ".specflow/config.yaml", "ralph: {adaptive: true}")
+    loaded = load_settings(str(folder), {}, seen_from=str(folder / "a/b"))
+    assert loaded.files == ("../../.specflow/config.yaml", "../../.ralph/settings.json")
+    assert "in ../../.ralph/settings.json" in loaded.warnings[0]
+
+
 def test_a_flags_value_about_to_fall_apart_is_told(folder: Path) -> None:  # C19
     write(
         folder, ".ralph/settings.json", '{"agent": {"flags": ["--system", "Be terse", "--model opus", "\'So be it\'"]}}'

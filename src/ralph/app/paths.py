@@ -2,17 +2,23 @@
 
 import os
 from binascii import crc32
+from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.config.location import locate_settings
 
 
 class Paths(Struct, frozen=True, kw_only=True):
     """The folders of one run."""
 
-    folder: str  # where ralph was started
+    folder: str  # what settings speak of, and where agents and guardrails work
     root: str  # of the work tree; the folder itself outside git
     state: str  # shared by all work trees of a repository, untouched by `git clean`
     in_git: bool
+    started_in: str  # what paths on the command line are relative to
+    foreign_settings: str = ""  # settings above that are ignored, because they are another user's
 
     @property
     def dot_ralph(self) -> str:
@@ -48,18 +54,36 @@ def find_paths(folder: str) -> Paths:
     at = folder
     while True:
         if git := _find_common_dir(os.path.join(at, ".git")):
-            return Paths(folder=folder, root=at, state=os.path.join(git, "ralph"), in_git=True)
+            return Paths(folder=folder, root=at, state=os.path.join(git, "ralph"), in_git=True, started_in=folder)
         at, below = os.path.dirname(at), at
         if at == below:
-            return Paths(folder=folder, root=folder, state=os.path.join(folder, ".ralph", "state"), in_git=False)
+            state = os.path.join(folder, ".ralph", "state")
+            return Paths(folder=folder, root=folder, state=state, in_git=False, started_in=folder)
 
 
-def find_ignored_settings(places: Paths) -> tuple[str, ...]:
-    """A word about settings at the root of the work tree, which do not hold in a folder below it."""
-    of_root = os.path.join(places.root, ".ralph", "settings.json")
-    if places.folder == places.root or os.path.exists(os.path.join(places.dot_ralph, "settings.json")):
-        return ()
-    return (f"{of_root} does not hold here; to use it, start ralph there",) if os.path.exists(of_root) else ()
+def find_project_paths(folder: str) -> Paths:
+    """Those of the nearest settings, from this folder upwards; where there are none, of the folder itself."""
+    here = find_paths(folder)
+    home = os.path.realpath(os.path.expanduser("~"))
+    found = locate_settings(here.folder, here.root if here.in_git else None, home)
+    paths = here if found.folder in ("", here.folder) else find_paths(found.folder)
+    return replace(paths, started_in=here.folder, foreign_settings=found.foreign)
+
+
+def describe_settings_choice(paths: Paths, files: Sequence[str], works_in: str = "") -> tuple[str, ...]:
+    """What a user who is not in the folder of the settings has to know; `files` are those that were read."""
+    lines = []
+    if files and paths.started_in != paths.folder:
+        lines.append(f"settings: {', '.join(files)}; working in {works_in or paths.folder}")
+    if foreign := paths.foreign_settings:
+        where = os.path.dirname(os.path.dirname(foreign))
+        lines.append(f"{foreign} belongs to another user and is ignored in this directory; run ralph from {where}")
+    return tuple(lines)
+
+
+def resolve_typed_path(path: str, paths: Paths) -> str:
+    """What was typed on the command line, as a path from the folder of the settings."""
+    return path if paths.started_in == paths.folder else os.path.join(paths.started_in, path)
 
 
 def read_branch(places: Paths) -> str:

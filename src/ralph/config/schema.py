@@ -297,6 +297,10 @@ def find_unknown_keys(
     for key, value in raw.items():
         if key not in known:
             yield where, str(key), known
+        elif key == "agents" and isinstance(value, dict):
+            for name, own in value.items():
+                if isinstance(own, dict):
+                    yield from find_unknown_keys(own, OwnAgentSettings, f"{where}agents.{name}.")
         elif key in SETTINGS_PARTS:
             items = value if isinstance(value, (list, tuple)) else [value]
             for item in items:

@@ -7,6 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from ralph.config import environment as variables
+from ralph.config.location import (
+    LOCAL_SETTINGS_FILE,
+    SETTINGS_FILE,
+    SPECFLOW_FILE,
+    locate_user_settings,
+    shorten_home,
+)
 from ralph.config.schema import (
     Layer,
     RawSettings,
@@ -20,9 +27,6 @@ from ralph.config.schema import (
 from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import ConfigError
 
-SETTINGS_FILE = ".ralph/settings.json"
-LOCAL_SETTINGS_FILE = ".ralph/settings.local.json"
-SPECFLOW_FILE = ".specflow/config.yaml"
 DEFAULT_ORIGIN = "default"
 COMMAND_LINE_ORIGIN = "command line"
 
@@ -37,10 +41,11 @@ class LoadedSettings(Struct, frozen=True, kw_only=True):
 
 
 def load_settings(
-    folder: str, environment: Mapping[str, str], flags: Mapping[str, object] | None = None
+    folder: str, environment: Mapping[str, str], flags: Mapping[str, object] | None = None, *, seen_from: str = ""
 ) -> LoadedSettings:
-    """The settings in force here. `flags` are dotted keys; None stands for a flag that was not given."""
-    files = [layer for layer in _read_files(folder, environment) if layer]
+    """The settings of that folder. `flags` are dotted keys; None stands for a flag that was not given. `seen_from` is
+    where the user is, who is told of files by their path from there."""
+    files = [layer for layer in _read_files(folder, environment, seen_from or folder) if layer]
     layers = [*files, *variables.read_variable_layers(environment), *_build_flag_layer(flags or {})]
     warnings = [warning for layer in layers for warning in _find_warnings(layer)]
     raw, origins = combine_layers(layers)
@@ -94,22 +99,22 @@ def list_leaf_keys(raw: RawSettings, where: str = "") -> Iterator[str]:
             yield f"{where}{key}"
 
 
-def _read_files(folder: str, environment: Mapping[str, str]) -> Iterator[Layer | None]:
+def _read_files(folder: str, environment: Mapping[str, str], seen_from: str) -> Iterator[Layer | None]:
+    def locate(name: str) -> tuple[str, str]:
+        path = os.path.join(folder, name)
+        return name if folder == seen_from else os.path.relpath(path, seen_from), path
+
     yield _read_user_file(environment)
-    yield _read_specflow_layer(os.path.join(folder, SPECFLOW_FILE))
-    yield _read_json_layer(SETTINGS_FILE, os.path.join(folder, SETTINGS_FILE))
-    yield _read_json_layer(LOCAL_SETTINGS_FILE, os.path.join(folder, LOCAL_SETTINGS_FILE))
+    yield _read_specflow_layer(*locate(SPECFLOW_FILE))
+    yield _read_json_layer(*locate(SETTINGS_FILE))
+    yield _read_json_layer(*locate(LOCAL_SETTINGS_FILE))
 
 
 def _read_user_file(environment: Mapping[str, str]) -> Layer | None:
-    home, base = environment.get("HOME", ""), environment.get("XDG_CONFIG_HOME", "")
-    if not os.path.isabs(base):  # the XDG rule: a relative path is no path
-        base = os.path.join(home, ".config") if os.path.isabs(home) else ""
-    path = os.path.join(base, "ralph", "settings.json")
-    name = "~" + path[len(home) :] if home and path.startswith(home + os.sep) else path
-    return (
-        _read_json_layer(name, path) if base and os.access(path, os.R_OK) else None
-    )  # another user's home is no error
+    path = locate_user_settings(environment)
+    if not path or not os.access(path, os.R_OK):  # another user's home is no error
+        return None
+    return _read_json_layer(shorten_home(path, environment), path)
 
 
 def _read_json_layer(name: str, path: str) -> Layer | None:
@@ -117,13 +122,13 @@ def _read_json_layer(name: str, path: str) -> Layer | None:
     return None if text is None else Layer(name=name, raw=expand_shorthand(_decode_json(name, text)), text=text)
 
 
-def _read_specflow_layer(path: str) -> Layer | None:
-    text = _read_text(SPECFLOW_FILE, path)
+def _read_specflow_layer(name: str, path: str) -> Layer | None:
+    text = _read_text(name, path)
     if text is None:
         return None
     from ralph.config.specflow import parse_specflow
 
-    return parse_specflow(SPECFLOW_FILE, text)
+    return parse_specflow(name, text)
 
 
 def _read_text(name: str, path: str) -> str | None:

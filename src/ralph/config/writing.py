@@ -4,9 +4,9 @@ import os
 
 import msgspec
 
+from ralph.config.location import SETTINGS_FILE
 from ralph.config.reference import SCHEMA_FILE, build_json_schema
 from ralph.config.schema import RawSettings
-from ralph.config.sources import SETTINGS_FILE
 from ralph.model.errors import ConfigError
 from ralph.process.atomic_file import write_atomic
 

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 MARKER_NAME = ".ralph-active"
+TASKS_FILE = "tasks.json"
 
 
 class StoryPaths(Struct, frozen=True):
@@ -13,7 +14,7 @@ class StoryPaths(Struct, frozen=True):
 
     @property
     def tasks(self) -> str:
-        return f"{self.folder}/tasks.json"
+        return f"{self.folder}/{TASKS_FILE}"
 
     @property
     def prompt(self) -> str:

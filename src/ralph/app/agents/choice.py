@@ -1,5 +1,7 @@
 """Which agent a loop runs: the one asked for, the configured one, else the first on PATH."""
 
+import os
+import shlex
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -25,6 +27,22 @@ def override_agent(settings: Settings, command: str | None, variables: Mapping[s
     given = variables.get(FLAGS_VARIABLE, "").strip()
     agent = replace(settings.agent, command=command, flags=(given,) if given else (), adapter=None, model="")
     return replace(settings, agent=agent)
+
+
+def anchor_agent(settings: Settings, folder: str) -> Settings:
+    """The agent these settings mean, for work in another folder than theirs."""
+    return replace(settings, agent=replace(settings.agent, command=anchor_command(settings.agent.command, folder)))
+
+
+def anchor_command(command: str, folder: str) -> str:
+    """`./agent --flag`, with the program of that folder wherever it is called; a bare name stays one."""
+    whole = os.path.join(folder, command)
+    if " " in command and os.path.exists(whole):
+        return whole
+    program, blank, rest = command.partition(" ")
+    if "/" not in program or os.path.isabs(program):
+        return command
+    return shlex.quote(os.path.join(folder, program)) + blank + rest
 
 
 def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """Use case: run the prompt loop, new or resumed."""
 
+import os
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -121,7 +122,9 @@ def load_resumable_run(
         request = msgspec.json.decode(runs.read_request(record.id), type=RunRequest)
         last = read_last_limits(runs.list_transitions(record.id))
     settings = request.settings if last is None else request.settings.with_limits(last)
-    return record, replace(request, settings=overrides(settings))
+    # It was typed in the run's folder, wherever the user is now.
+    prompt_file = request.prompt_file and os.path.join(record.folder, request.prompt_file)
+    return record, replace(request, settings=overrides(settings), prompt_file=prompt_file)
 
 
 def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> AgentCommand:

@@ -40,6 +40,7 @@ class DoctorContext(Struct, frozen=True, kw_only=True):
     """Where we are, and how to ask what needs asking."""
 
     folder: str
+    started_in: str = ""  # where the user is; empty: in that folder
     environment: Mapping[str, str]
     encoding: str = "utf-8"  # of the terminal
     platform: str = sys.platform
@@ -96,14 +97,13 @@ def _check_git(patient: DoctorContext) -> DoctorFinding:
 
 def _check_settings(patient: DoctorContext) -> tuple[LoadedSettings | None, list[DoctorFinding]]:
     try:
-        loaded = load_settings(patient.folder, patient.environment)
+        loaded = load_settings(patient.folder, patient.environment, seen_from=patient.started_in)
     except ConfigError as error:
         return None, [DoctorFinding("FAIL", error.message, error.hint or START_OVER_HINT)]
     findings = [DoctorFinding("WARN", warning, "ralph config schema") for warning in loaded.warnings]
-    here = places.find_paths(patient.folder)
-    findings += [
-        DoctorFinding("WARN", warning, f"cd {shlex.quote(here.root)}") for warning in places.find_ignored_settings(here)
-    ]
+    if foreign := places.find_project_paths(patient.started_in or patient.folder).foreign_settings:
+        words = f"{foreign} belongs to another user and is ignored in this directory"
+        findings.append(DoctorFinding("WARN", words, f"ls -l {shlex.quote(foreign)}"))
     if loaded.files:
         return loaded, [DoctorFinding("OK", f"settings {', '.join(loaded.files)}"), *findings]
     return loaded, [DoctorFinding("WARN", "no settings: what is found and defaults are used", "ralph init"), *findings]
@@ -252,8 +252,9 @@ def _check_gitignore(patient: DoctorContext) -> Iterator[DoctorFinding]:
         return
     if missing := find_missing_ignores(patient.folder):
         lines = " ".join(f"'{line}'" for line in missing)
+        file = os.path.relpath(os.path.join(patient.folder, ".gitignore"), patient.started_in or patient.folder)
         yield DoctorFinding(
-            "WARN", f".gitignore lacks {' and '.join(missing)}", f"printf '%s\\n' {lines} >> .gitignore"
+            "WARN", f".gitignore lacks {' and '.join(missing)}", f"printf '%s\\n' {lines} >> {shlex.quote(file)}"
         )
     else:
         yield DoctorFinding("OK", ".gitignore keeps our logs out")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from ralph.app.agents import detect
+from ralph.config.location import SETTINGS_FILE
 from ralph.config.reference import SCHEMA_REFERENCE
 from ralph.config.schema import Guardrail, Layer, RawSettings, Scm, check_layer
-from ralph.config.sources import SETTINGS_FILE
 from ralph.config.writing import write_settings
 from ralph.model.agent_card import Permissions
 from ralph.model.errors import MachineError

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ralph.app import registry, wiring
 from ralph.app.guardrails import build_gates, check_guardrails, name_gates
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, find_paths
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
@@ -26,7 +26,7 @@ from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Limits, Patience, Stop
 from ralph.model.store_ports import RunStore
-from ralph.model.story import StoryPaths, StoryRules
+from ralph.model.story import TASKS_FILE, StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
@@ -128,6 +128,21 @@ def _build_effects(
         git=git,
         watchers=session.watchers,
     )
+
+
+def find_stories(project: str | None, ralph_dir: str) -> StoryPaths:
+    """The files of a loop that exist already: without a project, those in the nearest folder of this repository."""
+    return locate_stories(project or _find_story_project(os.getcwd(), ralph_dir), ralph_dir)
+
+
+def _find_story_project(start: str, ralph_dir: str) -> str:
+    here = find_paths(start)
+    at = here.folder
+    while not os.path.exists(os.path.join(at, ralph_dir, TASKS_FILE)):
+        if at == here.root:
+            return start
+        at = os.path.dirname(at)
+    return at
 
 
 def locate_stories(project: str, ralph_dir: str) -> StoryPaths:

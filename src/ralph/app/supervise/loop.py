@@ -32,6 +32,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     place: TaskPaths
     agent: AgentSettings
     words: tuple[str, ...] = ()  # a command instead of the agent that settings name
+    folder: str = ""  # where the agent works; empty: where ralph was started
     max_restarts: int = 100
     restart_delay: float = 1.0
     wait_timeout: float = 300.0
@@ -89,7 +90,7 @@ def _refuse_unreadable_task(place: TaskPaths) -> None:
 
 
 def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) -> wiring.AgentCommand:
-    here = os.getcwd()
+    here = request.folder or os.getcwd()
     if request.words:
         return wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
     return wiring.resolve_agent(request.agent, here, variables, folders=[request.place.folder])
@@ -125,7 +126,7 @@ class TaskLog:
 
 
 def _run_loop(session: Session, request: SuperviseRequest, command: wiring.AgentCommand, log: TaskLog) -> Stop:
-    place, here = request.place, os.getcwd()
+    place, here = request.place, request.folder or os.getcwd()
     keep = session.keep_snapshots(request.snapshots, find_paths(here))
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)

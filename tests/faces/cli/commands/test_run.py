@@ -665,17 +665,6 @@ def test_a_folder_that_is_gone_is_named(workshop: ProjectFixture, words: str) ->
     assert "bug" not in done.stderr
 
 
-def test_settings_of_the_root_that_do_not_hold_below_it_are_named(workshop: ProjectFixture) -> None:
-    workshop.settings(guardrails=[{"command": "false"}])
-    overlooked = f"{workshop.repo / '.ralph/settings.json'} does not hold here"
-    assert overlooked not in workshop.ralph("run", "-p", "x", "-m", "1").stdout
-    (workshop.repo / "below").mkdir()
-    workshop.repo /= "below"
-    assert overlooked in workshop.ralph("run", "-p", "x").stdout
-    assert overlooked in workshop.ralph("run", "-p", "x", "--dry-run").stderr
-    assert overlooked in workshop.ralph("doctor").stdout
-
-
 def test_a_dry_run_tells_what_is_odd_in_the_settings(workshop: ProjectFixture) -> None:
     workshop.settings(maxIterations=3)
     done = workshop.ralph("run", "-p", "x", "--dry-run")

@@ -7,7 +7,7 @@ import click
 
 from ralph.app.board.specs import load_spec
 from ralph.app.board.watch import BoardReader
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
 from ralph.faces.cli.options.looks import add_json_option, add_look_options
 from ralph.faces.cli.pages.board import render_board_json, render_board_text
@@ -25,9 +25,9 @@ def command(once: bool, spec: str, color: str | None, glyphs: str | None, as_jso
 
     Keys: arrows or h j k l move, Enter shows a task, / filters, x cancels, ? helps, q quits.
     """
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     given = {"display.color": color, "display.glyphs": glyphs}
-    settings = load_settings(paths.folder, os.environ, given).settings
+    settings = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in).settings
     if spec:
         load_spec(paths, spec)  # one that is not there is told
     glyph_set = resolve_glyphs(settings.display.glyphs, os.environ, sys.stdout.encoding)

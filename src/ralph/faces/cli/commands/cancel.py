@@ -4,7 +4,7 @@ import os
 
 import click
 
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.runs.status import cancel_run
 from ralph.faces.board_words import format_cancelled_run
 from ralph.faces.cli.options.looks import add_json_option
@@ -17,5 +17,5 @@ from ralph.faces.cli.pages.runs import render_runs_json
 @add_json_option("Print the run's record as JSON.")
 def command(run: str, as_json: bool) -> None:
     """End the active run RUN (or the only one) within two seconds. Its work stays, and it can be gone on with."""
-    record = cancel_run(find_paths(os.getcwd()), run)
+    record = cancel_run(find_project_paths(os.getcwd()), run)
     click.echo(render_runs_json([record]) if as_json else format_cancelled_run(record))

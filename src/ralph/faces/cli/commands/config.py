@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from ralph.app.guardrails import find_guardrail_problems
+from ralph.app.paths import find_project_paths
 from ralph.config.redaction import flatten_keys, redact_settings
 from ralph.config.reference import build_json_schema
 from ralph.config.sources import DEFAULT_ORIGIN, load_settings
@@ -27,7 +28,8 @@ def command() -> None:
 @add_json_option()
 def show_settings_command(origin: bool, as_json: bool) -> int:
     """Show every setting as it is in force here, secrets hidden."""
-    loaded = load_settings(os.getcwd(), os.environ)
+    paths = find_project_paths(os.getcwd())
+    loaded = load_settings(paths.folder, os.environ, seen_from=paths.started_in)
     values = redact_settings(loaded.settings)
     origins = _resolve_origins(flatten_keys(values), loaded.origins)
     for warning in (*loaded.warnings, *find_guardrail_problems(loaded.settings.guardrails)):

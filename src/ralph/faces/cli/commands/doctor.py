@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from ralph.app.agents.version import ask_version
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.runs.status import list_recent_runs
 from ralph.app.setup.check_trial import has_module, try_check
@@ -22,13 +22,15 @@ from ralph.faces.cli.options.looks import add_json_option
 @add_json_option()
 def command(try_checks: bool, as_json: bool) -> int:
     """Check that everything a run needs is there; exit code 2 when something is not."""
-    folder, variables = os.getcwd(), os.environ
+    paths, variables = find_project_paths(os.getcwd()), os.environ
+    folder = paths.folder
     with open_short_lived_processes() as processes:
         context = DoctorContext(
             folder=folder,
+            started_in=paths.started_in,
             environment=variables,
             encoding=sys.stdout.encoding or "ascii",
-            version_of=lambda program: ask_version(program, variables),
+            version_of=lambda program: ask_version(program, folder, variables),
             active_run=_find_active_run,
             has_module=lambda python, module: has_module(
                 python, module, folder=folder, variables=variables, processes=processes
@@ -58,5 +60,5 @@ def _render_findings_json(findings: tuple[DoctorFinding, ...], well: bool) -> st
 
 
 def _find_active_run() -> str:
-    runs = list_recent_runs(find_paths(os.getcwd()), 20)
+    runs = list_recent_runs(find_project_paths(os.getcwd()), 20)
     return next((run.id for run in runs if run.ended_at is None), "")

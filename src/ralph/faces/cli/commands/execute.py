@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.app.agents.choice import ensure_agent
-from ralph.app.paths import find_paths
+from ralph.app.paths import describe_settings_choice, find_project_paths
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
 from ralph.app.pipeline.stages import use_one_agent
@@ -74,7 +74,7 @@ def command(
 
     Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
     """
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     given = {
         "agent.timeoutSeconds": timeout,
         "agent.idleTimeoutSeconds": idle_timeout,
@@ -82,15 +82,15 @@ def command(
         "maxTimeSeconds": max_time,
         "specflow.task_budget_usd": task_budget,
     }
-    loaded = load_settings(paths.folder, os.environ, given)
-    chosen = apply_agent_options(loaded.settings, agent=agent, model=model, allow=allow)
+    loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
+    chosen = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
     chosen = use_one_agent(chosen) if agent or model else chosen
     settings, notice = ensure_agent(chosen, paths, os.environ)
     request = ExecuteRequest(
         settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
     )
     display = ExecuteDisplay(settings, jobs, as_json, verbose)
-    display.show_warnings((*loaded.warnings, *notice))
+    display.show_warnings((*describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
         report = execute_tasks(
             request,

@@ -10,12 +10,14 @@ from typing import TextIO
 import click
 
 from ralph.app.agents.detect import detect_agent, list_suggestions
+from ralph.app.paths import find_project_paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.setup.check_trial import CheckTrial, format_trial, try_suggestions
 from ralph.app.setup.gitignore import ignore_logs
 from ralph.app.setup.init import detect_settings, write_first_settings
+from ralph.config.location import LOCAL_SETTINGS_FILE, SETTINGS_FILE
 from ralph.config.redaction import redact_mapping
-from ralph.config.sources import LOCAL_SETTINGS_FILE, SETTINGS_FILE, load_project_settings
+from ralph.config.sources import load_project_settings
 from ralph.config.writing import format_json
 from ralph.faces.cli.commands.interview import Prompter, ask_for_settings
 from ralph.model.errors import ConfigError, UsageError
@@ -29,6 +31,7 @@ NEXT_COMMAND = 'Next: ralph run -p "Fix the failing tests"'
 @click.option("--force", is_flag=True, help="Replace existing settings without asking.")
 def command(yes: bool, force: bool) -> int:
     """Create .ralph/settings.json: the agent, its limits, the guardrails."""
+    _announce_nested_settings(os.getcwd())
     if yes:
         return init_unattended(sys.stdout, os.getcwd(), os.environ, force=force)
     return init_interactively(sys.stdin, sys.stdout, os.getcwd(), os.environ, force=force)
@@ -84,6 +87,13 @@ def try_suggested_checks(folder: str, environment: Mapping[str, str]) -> tuple[C
         return ()
     with open_short_lived_processes() as processes:
         return tuple(try_suggestions(suggestions, folder, variables=environment, processes=processes))
+
+
+def _announce_nested_settings(folder: str) -> None:
+    """Who is in a subfolder may not know of the settings that hold there already."""
+    paths = find_project_paths(folder)
+    if paths.folder != paths.started_in:
+        click.echo(f"Settings of {paths.folder} apply here. New ones will replace them in {paths.started_in}.")
 
 
 def _may_overwrite(terminal: Prompter, folder: str) -> bool:

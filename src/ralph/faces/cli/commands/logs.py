@@ -6,7 +6,7 @@ import time
 
 import click
 
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.runs.logs import follow_log, read_log
 from ralph.app.runs.status import find_run
 from ralph.config.sources import load_settings
@@ -26,7 +26,7 @@ from ralph.model.errors import MachineError
 @add_verbose_option("Show everything, on stderr.")
 def command(run: str, follow: bool, as_json: bool, path_only: bool, verbose: bool) -> None:
     """Show what RUN (or the last run) said and did."""
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     if path_only:
         click.echo(paths.run_dir(find_run(paths, run).id))
         return
@@ -36,7 +36,7 @@ def command(run: str, follow: bool, as_json: bool, path_only: bool, verbose: boo
         for block in blocks:
             out.write_bytes(block)
     else:
-        settings = load_settings(paths.folder, os.environ).settings
+        settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
         watcher = build_display(settings, as_json=False, verbose=verbose, out=out)
         try:
             for block in blocks:

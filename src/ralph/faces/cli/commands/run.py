@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.app.agents.choice import ensure_agent
-from ralph.app.paths import Paths, find_ignored_settings, find_paths
+from ralph.app.paths import Paths, describe_settings_choice, find_project_paths, resolve_typed_path
 from ralph.app.run.dry_run import describe_dry_run
 from ralph.app.run.loop import (
     RunRequest,
@@ -136,20 +136,20 @@ def command(
     Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 130 interrupted.
     """
     given = {_SETTINGS_KEYS[name]: value for name, value in flags.items() if value is not None}
+    paths = find_project_paths(os.getcwd())
     if until:
-        given["until"] = list(until)
-    paths = find_paths(os.getcwd())
+        given["until"] = [_resolve_signal(signal, paths) for signal in until]
     text = _read_given_prompt(prompt, prompt_file, resume)
-    loaded = load_settings(paths.folder, os.environ, given)
-    wanted = apply_agent_options(loaded.settings, agent=agent, model=model, allow=allow)
+    loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
+    wanted = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
     settings, notice = ensure_agent(wanted, paths, os.environ)
+    chosen, warnings = describe_settings_choice(paths, loaded.files), (*loaded.warnings, *notice)
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})})
-        warnings = (*loaded.warnings, *notice)
         if dry_run:
             record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths)
-            return _print_plan(resume_with(request, settings), paths, warnings, record)
-        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
+            return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(warnings)), record)
+        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=(*chosen, *warnings)) as callbacks:
             stop = resume_run(
                 resume,
                 lambda old: _with_limits(old, given),
@@ -160,7 +160,7 @@ def command(
                 callbacks=callbacks,
             )
         return _report_end(stop, quiet=as_json or not has_stores(paths))
-    reread = prompt_file.name if prompt_file and text is None else None
+    reread = resolve_typed_path(prompt_file.name, paths) if prompt_file and text is None else None
     request = RunRequest(
         settings=settings,
         prompt=text,
@@ -169,18 +169,22 @@ def command(
         tells_completion=settings.tell_completion,
     )
     refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
-    warnings = (*loaded.warnings, *find_ignored_settings(paths), *notice)
     if dry_run:
-        return _print_plan(request, paths, warnings)
+        return _print_plan(request, paths, (*chosen, *_label(warnings)))
     notes = _describe_settings(settings, loaded.files) if verbose else ()
+    warnings = (*chosen, *warnings)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
         stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     return _report_end(stop, quiet=as_json or not has_stores(paths))
 
 
-def _print_plan(request: RunRequest, paths: Paths, warnings: Sequence[str], earlier: "RunRecord | None" = None) -> int:
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+def _label(warnings: Sequence[str]) -> list[str]:
+    return [f"warning: {warning}" for warning in warnings]
+
+
+def _print_plan(request: RunRequest, paths: Paths, notes: Sequence[str], earlier: "RunRecord | None" = None) -> int:
+    for note in notes:
+        click.echo(note, err=True)
     run_paths = replace(paths, folder=earlier.folder) if earlier else paths
     click.echo(describe_dry_run(request, run_paths, os.environ, earlier))
     return 0
@@ -213,6 +217,12 @@ def _read_given_prompt(prompt: str | None, prompt_file: TextFile | None, resume:
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent shall do")
     return text
+
+
+def _resolve_signal(signal: str, paths: Paths) -> str:
+    """A file that is to appear, as it was typed; settings mean their own folder."""
+    kind, _, path = signal.partition(":")
+    return f"{kind}:{resolve_typed_path(path, paths)}" if kind == "file" and path else signal
 
 
 def _is_read_once(path: str) -> bool:

@@ -7,7 +7,7 @@ import time
 import click
 import msgspec
 
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.runs.receipt import build_receipt
 from ralph.config.sources import load_settings
 from ralph.faces.cli.options.looks import add_json_option, add_look_options
@@ -22,12 +22,12 @@ from ralph.faces.cli.terminal.look import resolve_style
 @add_json_option("Print it as one JSON object.")
 def command(run: str, color: str | None, glyphs: str | None, as_json: bool) -> None:
     """Show what RUN (or the last run) did, what was checked, what it cost, why it stopped, and what was kept."""
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     receipt = build_receipt(paths, run, os.environ, time.time())
     if as_json:
         click.echo(msgspec.json.encode(receipt))
         return
     given = {"display.color": color, "display.glyphs": glyphs}
-    display = load_settings(paths.folder, os.environ, given).settings.display
+    display = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in).settings.display
     style = resolve_style(sys.stdout, os.environ, glyphs=display.glyphs, color=display.color)
-    click.echo(ReceiptPage(style, paths.folder).render_receipt(receipt), color=style.color)
+    click.echo(ReceiptPage(style, paths.started_in).render_receipt(receipt), color=style.color)

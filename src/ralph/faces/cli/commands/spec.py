@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from ralph.app.board.specs import create_spec, edit_spec, list_specs, load_spec
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import pluralize
 from ralph.faces.cli.options.looks import add_json_option
@@ -33,7 +33,7 @@ def command() -> None:
 @add_json_option()
 def create_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
     """Make the spec NAME."""
-    spec = create_spec(find_paths(os.getcwd()), name, title or "", file.read_text() if file else "")
+    spec = create_spec(find_project_paths(os.getcwd()), name, title or "", file.read_text() if file else "")
     click.echo(_encode_spec(spec) if as_json else f"Created spec {name}")
 
 
@@ -41,7 +41,7 @@ def create_spec_command(name: str, file: TextFile | None, title: str | None, as_
 @add_json_option()
 def list_specs_command(as_json: bool) -> None:
     """Show all specs, with the number of their tasks."""
-    found = list_specs(find_paths(os.getcwd()))
+    found = list_specs(find_project_paths(os.getcwd()))
     if as_json:
         records = [{"id": spec.id, "title": spec.title, "tasks": count} for spec, count in found]
         click.echo(msgspec.json.encode({"specs": records}))
@@ -57,7 +57,7 @@ def list_specs_command(as_json: bool) -> None:
 @add_json_option()
 def show_spec_command(name: str, as_json: bool) -> None:
     """Print the spec NAME."""
-    spec = load_spec(find_paths(os.getcwd()), name)
+    spec = load_spec(find_project_paths(os.getcwd()), name)
     click.echo(_encode_spec(spec) if as_json else sanitize(spec.text.rstrip() or f"{spec.title}\n(no text yet)"))
 
 
@@ -68,7 +68,7 @@ def show_spec_command(name: str, as_json: bool) -> None:
 @add_json_option()
 def edit_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
     """Change the spec NAME: its title, its text from a file, or its text in $EDITOR."""
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     text = file.read_text() if file else None if title is not None else _edit_text(load_spec(paths, name).text)
     spec = edit_spec(paths, name, title, text)
     click.echo(_encode_spec(spec) if as_json else f"Changed spec {name}")

@@ -5,14 +5,16 @@ from contextlib import suppress
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from ralph.app.agents.choice import ensure_agent
-from ralph.app.paths import find_paths
+from ralph.app.agents.choice import anchor_agent, ensure_agent
+from ralph.app.paths import describe_settings_choice, find_paths, find_project_paths
 from ralph.app.setup.plugin import find_plugin_folder
 from ralph.app.story.files import archive_stories, check_story_file, create_story_files
 from ralph.app.story.loop import (
     StoryRequest,
     add_story_flags,
+    find_stories,
     locate_stories,
     read_verify_commands,
     run_stories,
@@ -32,7 +34,7 @@ from ralph.model.errors import ConfigError, MachineError, UsageError
 from ralph.model.story import StoryRules
 
 _DIR_OPTIONS = (
-    click.option("-d", "--project-dir", default=".", help="The project.  [default: here]"),
+    click.option("-d", "--project-dir", help="The project.  [default: here, else the nearest folder with its files]"),
     click.option("--ralph-dir", default="ralph", show_default=True, help="The folder with the loop's files."),
 )
 
@@ -52,9 +54,9 @@ def command() -> None:
 @click.option("--name", default="", help="The feature; creates branch ralph/NAME and switches to it.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @_add_dir_options
-def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool) -> None:
+def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force: bool) -> None:
     """Lay out ralph/: prd.md, tasks.json, progress.txt and prompt.md."""
-    place = locate_stories(project_dir, ralph_dir)
+    place = locate_stories(project_dir or ".", ralph_dir)
     for line in create_story_files(place, name, os.environ, force=force):
         click.echo(line)
     click.echo("\nNext: write what is wanted into prd.md, list the stories in tasks.json (or let /ralph-plan do both),")
@@ -83,7 +85,7 @@ def init_story_command(project_dir: str, ralph_dir: str, name: str, force: bool)
 def run_stories_command(
     context: click.Context,
     /,
-    project_dir: str,
+    project_dir: str | None,
     ralph_dir: str,
     max_iterations: int,
     model: str,
@@ -107,11 +109,13 @@ def run_stories_command(
     """
     if sandbox:
         raise MachineError("no sandbox is available on this machine", "run with --no-sandbox")
-    place = locate_stories(project_dir, ralph_dir)
+    place = find_stories(project_dir, ralph_dir)
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
-    loaded = load_settings(place.project, os.environ, given)
     paths = find_paths(place.project)
-    wanted = apply_agent_options(loaded.settings, agent=agent, model=None, allow=allow)
+    chosen = replace(find_project_paths(place.project), started_in=os.getcwd())
+    loaded = load_settings(chosen.folder, os.environ, given, seen_from=chosen.started_in)
+    configured = loaded.settings if chosen.folder == place.project else anchor_agent(loaded.settings, chosen.folder)
+    wanted = apply_agent_options(configured, chosen, agent=agent, model=None, allow=allow)
     settings, notice = ensure_agent(wanted, paths, os.environ)
     request = StoryRequest(
         place=place,
@@ -125,7 +129,8 @@ def run_stories_command(
         snapshots=settings.snapshots,
         branch=branch,
     )
-    warnings = (*loaded.warnings, *notice)
+    described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
+    warnings = (*described, *loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = run_stories(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     if not as_json:
@@ -138,9 +143,9 @@ def run_stories_command(
 @click.option("--skip-review", is_flag=True)
 @click.option("--review-cap", type=CountParam(), default=5, show_default=True)
 @_add_dir_options
-def check_stories_command(project_dir: str, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
+def check_stories_command(project_dir: str | None, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
     """Check tasks.json: its form, its rules, its dependencies."""
-    problems, warnings = check_story_file(locate_stories(project_dir, ralph_dir), review_cap, skip_review)
+    problems, warnings = check_story_file(find_stories(project_dir, ralph_dir), review_cap, skip_review)
     for line in problems:
         click.echo(f"FAIL  {line}")
     for line in warnings:
@@ -153,9 +158,9 @@ def check_stories_command(project_dir: str, ralph_dir: str, skip_review: bool, r
 @command.command("archive")
 @click.option("--label", default="", help="The archive's name.  [default: the branch]")
 @_add_dir_options
-def archive_stories_command(project_dir: str, ralph_dir: str, label: str) -> int:
+def archive_stories_command(project_dir: str | None, ralph_dir: str, label: str) -> int:
     """Put a finished loop into ralph-archive/, lay out fresh files, commit."""
-    archive = archive_stories(locate_stories(project_dir, ralph_dir), label, os.environ)
+    archive = archive_stories(find_stories(project_dir, ralph_dir), label, os.environ)
     click.echo(f"Archived {archive.done} of {archive.total} stories in {archive.folder}")
     if not archive.commit:
         click.echo(f"Not committed: {archive.problem}", err=True)
@@ -168,9 +173,9 @@ def archive_stories_command(project_dir: str, ralph_dir: str, label: str) -> int
 @add_json_option()
 @click.option("--html", "html_file", metavar="FILE", help="Write a page that needs nothing else.")
 @_add_dir_options
-def report_stories_command(project_dir: str, ralph_dir: str, as_json: bool, html_file: str | None) -> None:
+def report_stories_command(project_dir: str | None, ralph_dir: str, as_json: bool, html_file: str | None) -> None:
     """Show reviews, iterations, time and cost of each story."""
-    place = locate_stories(project_dir, ralph_dir)
+    place = find_stories(project_dir, ralph_dir)
     read_verify_commands(place)
     report = build_story_report(place, find_paths(place.project))
     if html_file:

@@ -5,7 +5,7 @@ import os
 import click
 
 from ralph.app.agents.choice import ensure_agent
-from ralph.app.paths import find_paths
+from ralph.app.paths import describe_settings_choice, find_paths, find_project_paths
 from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
 from ralph.config.sources import load_settings
 from ralph.faces.cli.live.watching import watch_run
@@ -75,15 +75,17 @@ def command(
         raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
     place = locate_task(task_dir, project, task)
     given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
-    loaded = load_settings(os.getcwd(), os.environ, given)
+    paths = find_project_paths(os.getcwd())
+    loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
-        settings = apply_agent_options(settings, agent=agent, model=model, allow=allow)
-        settings, notice = ensure_agent(settings, find_paths(os.getcwd()), os.environ)
+        settings = apply_agent_options(settings, paths, agent=agent, model=model, allow=allow)
+        settings, notice = ensure_agent(settings, paths, os.environ)
     request = SuperviseRequest(
         place=place,
         agent=settings.agent,
         words=command_line,
+        folder=paths.started_in if command_line else paths.folder,
         max_restarts=max_restarts,
         restart_delay=restart_delay,
         wait_timeout=wait_timeout,
@@ -93,7 +95,8 @@ def command(
         snapshots=settings.snapshots,
         max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
     )
-    warnings = (*loaded.warnings, *notice)
+    chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
+    warnings = (*chosen, *loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = supervise_task(
             request, find_paths(place.folder), variables=os.environ, guardian=context.obj, callbacks=callbacks

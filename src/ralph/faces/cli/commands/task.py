@@ -7,7 +7,7 @@ import click
 
 from ralph.app.board.active import cancel_task, find_orphaned_tasks, list_active_tasks
 from ralph.app.board.tasks import list_cards, load_task_details
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
 from ralph.faces.board_words import NO_TASKS_MESSAGE, format_cancelled_loop
 from ralph.faces.cli.options.amounts import CountParam
@@ -58,7 +58,7 @@ def list_tasks_command(
     status: tuple[str, ...], spec: str | None, ready: bool, limit: int | None, everything: bool, as_json: bool
 ) -> None:
     """Show tasks: those at work first, then what is ready, what waits, and what is over."""
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     cards = list_cards(paths)
     chosen = [c for c in cards if (not status or c.status in status) and (spec is None or c.spec_id == spec)]
     listing = TaskListing(cards, chosen, find_orphaned_tasks(paths, chosen))
@@ -76,8 +76,9 @@ def list_tasks_command(
 @add_json_option()
 def show_task_command(task_id: str, as_json: bool) -> None:
     """Show the task ID: its criteria, every verification attempt, what it cost."""
-    paths = find_paths(os.getcwd())
-    details = load_task_details(paths, task_id, load_settings(paths.folder, os.environ).settings)
+    paths = find_project_paths(os.getcwd())
+    settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
+    details = load_task_details(paths, task_id, settings)
     click.echo(render_task_json(details) if as_json else render_task_text(details))
 
 
@@ -87,7 +88,7 @@ def show_task_command(task_id: str, as_json: bool) -> None:
 @add_json_option()
 def graph_tasks_command(task_id: str | None, dot: bool, as_json: bool) -> None:
     """Draw what waits for what; with ID, only what has to do with it."""
-    graph = TaskGraph(list_cards(find_paths(os.getcwd())))
+    graph = TaskGraph(list_cards(find_project_paths(os.getcwd())))
     graph = graph.select_around(task_id) if task_id else graph
     click.echo(graph.render_json() if as_json else graph.render_dot() if dot else graph.render_text())
 
@@ -96,7 +97,7 @@ def graph_tasks_command(task_id: str | None, dot: bool, as_json: bool) -> None:
 @add_json_option()
 def list_loops_command(as_json: bool) -> None:
     """Show the tasks that are worked on right now."""
-    loops = list_active_tasks(find_paths(os.getcwd()))
+    loops = list_active_tasks(find_project_paths(os.getcwd()))
     click.echo(render_loops_json(loops) if as_json else render_loops_text(loops))
 
 
@@ -105,5 +106,5 @@ def list_loops_command(as_json: bool) -> None:
 @add_json_option()
 def cancel_task_command(task_id: str, as_json: bool) -> None:
     """End the work on the task ID within two seconds. What was done stays."""
-    loop = cancel_task(find_paths(os.getcwd()), task_id)
+    loop = cancel_task(find_project_paths(os.getcwd()), task_id)
     click.echo(render_loops_json([loop]) if as_json else format_cancelled_loop(loop))

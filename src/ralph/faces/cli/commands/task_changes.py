@@ -10,7 +10,7 @@ import msgspec
 from ralph.app.board.git_leftovers import find_git_leftovers
 from ralph.app.board.tasks import TaskEdit, create_task, delete_task, edit_task
 from ralph.app.board.yaml_import import import_tasks
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
@@ -45,7 +45,7 @@ _depends_on_option = click.option(
 def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
     """Make the task ID of SPEC. --outcome and at least one --acceptance are needed."""
     raw = _build_raw_task(task_id, spec, title, given)
-    _print_created(create_task(find_paths(os.getcwd()), raw).id, as_json)
+    _print_created(create_task(find_project_paths(os.getcwd()), raw).id, as_json)
 
 
 @click.command("followup")
@@ -78,7 +78,7 @@ def create_followup_command(
         task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]}
     )
     raw |= {"metadata": {"category": category}} if category else {}
-    _print_created(create_task(find_paths(os.getcwd()), raw, parent or "", waits=not independent).id, as_json)
+    _print_created(create_task(find_project_paths(os.getcwd()), raw, parent or "", waits=not independent).id, as_json)
 
 
 @click.command("import")
@@ -88,7 +88,7 @@ def create_followup_command(
 def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
     """Make all tasks of a YAML FILE (`-`: standard input), or none of them."""
     stem = "" if file.is_stdin else os.path.splitext(os.path.basename(file.name))[0]
-    imported = import_tasks(find_paths(os.getcwd()), file.read_text(), name=file.name, spec=spec, or_else=stem)
+    imported = import_tasks(find_project_paths(os.getcwd()), file.read_text(), name=file.name, spec=spec, or_else=stem)
     for warning in imported.warnings:
         click.echo(f"warning: {warning}", err=True)
     ids = [task.id for task in imported.tasks]
@@ -120,7 +120,7 @@ def edit_task_command(
     }
     needs = () if no_depends_on else _split_ids(depends_on) or None
     wanted = TaskEdit(**fields, depends_on=needs, completion=build_completion(given))
-    entry = edit_task(find_paths(os.getcwd()), task_id, wanted)
+    entry = edit_task(find_project_paths(os.getcwd()), task_id, wanted)
     click.echo(msgspec.json.encode(task_to_dict(entry)) if as_json else f"Changed task {task_id}")
 
 
@@ -130,7 +130,7 @@ def edit_task_command(
 @add_json_option()
 def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
     """Delete the task ID, and what is known of it. Its branch and its work tree stay."""
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     leftovers = find_git_leftovers(delete_task(paths, task_id, force), paths, os.environ)
     if as_json:
         present = {name: value for name, value in msgspec.structs.asdict(leftovers).items() if value}

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from ralph.app.board.verify import StageFinding, is_verified, list_templates, verify_task
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.session import Callbacks
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import sanitize
@@ -49,10 +49,10 @@ def verify_task_command(task: str, agent: Role | None, message: TextFile | None,
 
     Every look is recorded: `ralph task show TASK`. Exit code: 0 verified, 1 not, 130 interrupted.
     """
-    paths = find_paths(os.getcwd())
+    paths = find_project_paths(os.getcwd())
     findings = verify_task(
         paths,
-        load_settings(paths.folder, os.environ).settings,
+        load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings,
         variables=os.environ,
         callbacks=Callbacks(on_signal=announce_shutdown),
         task=task,

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from ralph.app.agents.choice import override_agent
+from ralph.app.agents.choice import anchor_command, override_agent
+from ralph.app.paths import Paths
 from ralph.config.schema import Settings
 
 _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
@@ -31,9 +32,11 @@ def agent_options(*, model: bool = True) -> Callable[[_CommandT], _CommandT]:
 
 
 def apply_agent_options(
-    settings: Settings, *, agent: str | None, model: str | None, allow: tuple[str, ...]
+    settings: Settings, paths: Paths, *, agent: str | None, model: str | None, allow: tuple[str, ...]
 ) -> Settings:
     """Settings with what was typed on top."""
+    if agent and paths.started_in != paths.folder:
+        agent = anchor_command(agent, paths.started_in)
     settings = override_agent(settings, agent, os.environ)
     chosen = settings.agent
     if model:

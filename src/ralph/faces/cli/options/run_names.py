@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.runs.status import list_recent_runs
 from ralph.model.errors import RalphError
 
@@ -34,7 +34,7 @@ def complete_resumable_run(context: click.Context, parameter: click.Parameter, i
 
 def _complete_runs(incomplete: str, fits: "Callable[[RunRecord], bool]") -> list[CompletionItem]:
     try:
-        runs = list_recent_runs(find_paths(os.getcwd()), MAX_OFFERED_RUNS)
+        runs = list_recent_runs(find_project_paths(os.getcwd()), MAX_OFFERED_RUNS)
     except RalphError:
         return []  # a word about it would land in the middle of the user's line
     return [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.runs.status import list_recent_runs
 from ralph.core.text.quantities import format_duration, format_money
 
@@ -21,7 +21,7 @@ ACTIVITY_LABELS = {"run_agent": "agent at work", "check": "guardrails", "save": 
 
 def render_status(as_json: bool, last: int = 5) -> str:
     """The newest `last` runs of this repository, active ones first; text or JSON."""
-    runs = list_recent_runs(find_paths(os.getcwd()), last)
+    runs = list_recent_runs(find_project_paths(os.getcwd()), last)
     if as_json:
         return render_runs_json(runs)
     if not runs:
