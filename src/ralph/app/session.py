@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.paths import Paths
+from ralph.app.repositories import remember_repository
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
@@ -190,6 +191,7 @@ def open_session(
     run = run or make_run_id()
     with lock_and_open(paths, lock, run) as stores:
         runs, attempts = stores.runs, stores.attempts
+        remember_repository(paths, variables)
         event_log = _open_event_log(paths, run)
         inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), callbacks.on_signal)
         spared = (lambda: _list_spared_pids(attempts, run)) if spares_children else None

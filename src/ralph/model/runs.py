@@ -51,3 +51,16 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     doing: str
     elapsed: float
     changed_at: float
+
+
+class CostlyTransition(Struct, frozen=True, kw_only=True):
+    """A line of a journal that tells a cost or tokens, with what is known of its run."""
+
+    run: str
+    kind: str
+    task: str
+    agent: str
+    request: bytes
+    wall: float
+    iteration: int
+    seen: bytes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ralph.model.board import Change, Entry, Spec, Spending, TaskCard
-    from ralph.model.runs import NewRun, RunOwner, RunRecord
+    from ralph.model.runs import CostlyTransition, NewRun, RunOwner, RunRecord
     from ralph.model.spec import Role, Task, VerificationAttempt
     from ralph.model.supervised import AttemptRecord, ChildRun
 
@@ -36,6 +36,10 @@ class RunStore(JournalStore, Protocol):
 
     def list_transitions(self, run: str) -> list[tuple[bytes, bytes]]:
         """(seen, decision) in the order they were appended."""
+        ...
+
+    def list_costly_transitions(self, since: float) -> list[CostlyTransition]:
+        """Those of all runs that were written at `since` or later and may tell a cost; the oldest first."""
         ...
 
     def read_request(self, run: str) -> bytes:

@@ -15,6 +15,7 @@ from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
 from ralph.app.pipeline.task_run import TaskEnding, run_task
+from ralph.app.repositories import remember_repository
 from ralph.app.session import Callbacks, lock_and_open, make_run_id
 from ralph.app.stores import open_stores
 from ralph.config.schema import Settings
@@ -72,6 +73,7 @@ def execute_tasks(
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
     _require_agents(request, paths, variables)
     with lock_and_open(paths, paths.execute_lock, KIND) as stores:
+        remember_repository(paths, variables)
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
         try:
             with _open_repository(git_program, paths, variables, signals) as git:

@@ -30,6 +30,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "logs": "Show what a run said and did; -f follows",
         "show": "Show a run's iterations, checks, cost and snapshots",
         "board": "Watch tasks and runs live",
+        "cost": "Show what agents cost, by day, task, agent or model",
         "cancel": "Stop a run; its work is kept",
     },
     "Bigger work": {
@@ -51,7 +52,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in group)
-MODULE_FOLDERS: Mapping[str, str] = {}  # command → folder below commands/, where it has one
+MODULE_FOLDERS: Mapping[str, str] = {"cost": "watch"}  # command → folder below commands/, where it has one
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 COMMAND_ALIASES: Mapping[str, Sequence[str]] = {  # what people type, too

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec.structs import astuple
 
 from ralph.model.ports import JournalRow
-from ralph.model.runs import NewRun, RunOwner, RunRecord
+from ralph.model.runs import CostlyTransition, NewRun, RunOwner, RunRecord
 from ralph.stores.sqlite.database import DatabaseFile, identify_connection, read_by_name, wait_longer
 
 _RECORD_QUERY = """
@@ -74,6 +74,17 @@ class SqliteRunStore:
         return self._database.execute(
             "SELECT seen, decision FROM transition WHERE run=? ORDER BY seq", (run,)
         ).fetchall()
+
+    def list_costly_transitions(self, since: float) -> list[CostlyTransition]:
+        """Those that may tell a cost: the others need not be decoded."""
+        found = self._database.execute(
+            "SELECT run.id AS run, kind, task, agent, request, wall, iteration, seen FROM transition"
+            " JOIN run ON run.id = transition.run WHERE wall >= ?"
+            " AND (instr(seen, CAST('\"cost_usd\"' AS BLOB)) OR instr(seen, CAST('\"usage\"' AS BLOB)))"
+            " ORDER BY wall, transition.run, seq",
+            (since,),
+        )
+        return [CostlyTransition(**row) for row in read_by_name(found)]
 
     def read_request(self, run: str) -> bytes:
         found: tuple[bytes] = self._database.execute("SELECT request FROM run WHERE id=?", (run,)).fetchone()

@@ -1,0 +1,1 @@
+"""Commands that show what ran, what it cost and what came of it."""

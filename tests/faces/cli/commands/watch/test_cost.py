@@ -1,0 +1,78 @@
+"""`ralph cost` as a user meets it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from support.workshop import ProjectFixture, make_result_command
+
+WORKING = make_result_command("still working", cost=0.25)
+DONE = make_result_command("<response>DONE</response>", cost=0.5)
+
+
+def read_sums(workshop: ProjectFixture, *words: str) -> tuple[dict[str, float], dict[str, Any]]:
+    told = json.loads(workshop.ralph("cost", "--json", *words).stdout)
+    return {group["name"]: group["cost_usd"] for group in told["groups"]}, told["total"]
+
+
+def test_every_call_is_counted_once(workshop: ProjectFixture) -> None:
+    workshop.agent(WORKING, DONE)
+    workshop.ralph("run", "-p", "x", "--model", "opus")
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    by_model, total = read_sums(workshop, "--by", "model")
+    assert by_model == {"opus": 0.75, "claude's default": 0.25}
+    assert (total["calls"], total["cost_usd"], total["unpriced"]) == (3, 1.0, 0)
+    by_run, _ = read_sums(workshop, "--by", "run")
+    assert sorted(by_run.values()) == [0.25, 0.75]
+    assert read_sums(workshop, "--by", "task")[0] == {"(ralph run)": 1.0}
+    shown = workshop.ralph("cost").stdout.splitlines()
+    assert [line.split()[1:4] for line in shown] == [["$1.00", "3", "calls"]] * 2
+
+
+def test_what_a_resumed_run_spent_is_counted_once(workshop: ProjectFixture) -> None:
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    workshop.ralph("run", "--resume", "-m", "2")
+    assert read_sums(workshop)[1]["cost_usd"] == 0.5
+
+
+def test_only_what_was_spent_since_then_counts(workshop: ProjectFixture) -> None:
+    workshop.agent(DONE)
+    workshop.ralph("run", "-p", "x")
+    for since in ("today", "1h", "2w", "2020-01-01"):
+        assert read_sums(workshop, "--since", since)[1]["calls"] == 1
+    assert read_sums(workshop, "--since", "2099-01-01")[1]["calls"] == 0
+    assert workshop.ralph("cost", "--since", "2099-01-01").stdout == "No agent ran here since 2099-01-01.\n"
+    done = workshop.ralph("cost", "--since", "lately")
+    assert done.returncode == 2
+    assert "'lately' is no time" in done.stderr
+
+
+def test_an_agent_that_tells_no_cost_makes_the_total_a_lower_bound(workshop: ProjectFixture) -> None:
+    told = {"type": "result", "subtype": "success", "is_error": False, "result": "<response>DONE</response>"}
+    told["usage"] = {"input_tokens": 7, "output_tokens": 2}
+    workshop.agent(f"echo '{json.dumps(told)}'")
+    workshop.ralph("run", "-p", "x")
+    shown = workshop.ralph("cost").stdout
+    assert "1 call told no cost: the total is at least this much." in shown
+    assert "7 in / 2 out" in shown
+
+
+def test_all_knows_every_repository_of_this_machine(
+    workshop: ProjectFixture, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = ProjectFixture(tmp_path_factory.mktemp("other"))
+    other.environment["XDG_STATE_HOME"] = workshop.environment["XDG_STATE_HOME"] = str(workshop.home / "state")
+    for project in (workshop, other):
+        project.agent(DONE)
+        project.ralph("run", "-p", "x")
+    by_repository, total = read_sums(workshop, "--all", "--by", "repository")
+    assert by_repository == {str(workshop.repo): 0.5, str(other.repo): 0.5}
+    assert total["cost_usd"] == 1.0
+    assert read_sums(workshop)[1]["cost_usd"] == 0.5
+
+
+def test_without_a_run_it_says_so(workshop: ProjectFixture) -> None:
+    assert workshop.ralph("cost").stdout == "No agent ran here yet.\n"
