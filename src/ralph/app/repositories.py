@@ -45,7 +45,8 @@ def list_repositories(variables: Mapping[str, str]) -> list[Paths]:
         for name in os.listdir(base):
             known = _read_repository(os.path.join(base, name))
             if known and os.path.isdir(known.state):
-                found[known.state] = Paths(folder=known.root, root=known.root, state=known.state, in_git=True)
+                root = known.root
+                found[known.state] = Paths(folder=root, root=root, state=known.state, in_git=True, started_in=root)
     return sorted(found.values(), key=lambda paths: paths.root)
 
 
