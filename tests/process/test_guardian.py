@@ -30,6 +30,29 @@ def test_what_is_spared_is_left_out_with_all_below_it() -> None:
         os.kill(child, 9)
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("ralph run", True),
+        ("/opt/bin/ralph supervise folder", True),
+        ("setsid -f python -m ralph story run", True),
+        ("specflow execute", True),
+        ("ralph -m 3 -p prompt", True),
+        ("ralph --version", False),
+        ("ralph bus post", False),
+        ("grep -r ralph", False),
+        ("ralphs run", False),
+    ],
+)
+def test_a_loop_is_known_by_its_words(words: str, expected: bool) -> None:  # 003-17
+    with subprocess.Popen(["sh", "-c", "echo; read line", *words.split()], stdin=-1, stdout=-1) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert guardian.is_loop(process.pid) is expected
+        process.communicate(b"\n")
+    assert not guardian.is_loop(process.pid)
+
+
 def test_windows_is_refused_with_a_hint() -> None:  # 003-11
     code = (
         "import sys; sys.platform = 'win32'; sys.argv = ['ralph', 'run'];"

@@ -31,8 +31,9 @@ from ralph.model.ports import Gate, Inbox, Processes, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
+from ralph.process.guardian import list_children, list_descendants
 from ralph.process.identity import ProcessIdentity, identify_process, identify_self, is_alive
-from ralph.process.leftovers import find_loops_started_by, wait_for_exec
+from ralph.process.leftovers import wait_for_exec
 from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
@@ -169,7 +170,7 @@ class Session(Struct, frozen=True, kw_only=True):
         )
 
     def list_active_children(self) -> list[ChildRun]:
-        return list_active_children(self.attempts, self.run)
+        return list_active_children(self.attempts, self.run, self.processes.guardian_pid)
 
 
 @contextmanager
@@ -194,8 +195,12 @@ def open_session(
         remember_repository(paths, variables)
         event_log = _open_event_log(paths, run)
         inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), callbacks.on_signal)
-        spared = (lambda: _list_spared_pids(attempts, run)) if spares_children else None
-        supervisor = Supervisor(inbox, guardian, on_tick=callbacks.on_tick, spared=spared)
+        supervisor = Supervisor(
+            inbox,
+            guardian,
+            on_tick=callbacks.on_tick,
+            spared=(lambda: _list_spared_pids(attempts, run, supervisor.guardian_pid)) if spares_children else None,
+        )
         try:
             _register_with_parent(run, identify_owner(supervisor.guardian_pid), paths, variables)
             yield Session(
@@ -240,11 +245,13 @@ def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[Stores]:
         lock.release()
 
 
-def list_active_children(attempts: AttemptStore, run: str) -> list[ChildRun]:
-    """Runs that its agents started and whose process lives, those included that have only begun to start."""
-    known = [c for c in attempts.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
-    starting = find_loops_started_by(run) - {child.pid for child in known}
-    found = ((pid, identify_process(pid)) for pid in sorted(starting))
+def list_active_children(attempts: AttemptStore, run: str, guardian: int) -> list[ChildRun]:
+    """Runs that its agents started and whose process lives, those included that have only begun to start: between two
+    agents the guardian holds nothing else."""
+    known = _list_registered_children(attempts, run)
+    pids = {child.pid for child in known}
+    starting = [pid for pid in list_children(guardian) if not pids.intersection((pid, *list_descendants(pid)))]
+    found = ((pid, identify_process(pid)) for pid in starting)
     return known + [
         ChildRun(parent=run, run=f"starting, pid {pid}", pid=pid, ticks=who.ticks, boot=who.boot, guardian=0)
         for pid, who in found
@@ -252,10 +259,15 @@ def list_active_children(attempts: AttemptStore, run: str) -> list[ChildRun]:
     ]
 
 
-def _list_spared_pids(attempts: AttemptStore, run: str) -> list[int]:
-    """They may outlive the agent that started them, and so must their guardians."""
-    wait_for_exec(run)
-    children = list_active_children(attempts, run)
+def _list_registered_children(attempts: AttemptStore, run: str) -> list[ChildRun]:
+    return [c for c in attempts.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
+
+
+def _list_spared_pids(attempts: AttemptStore, run: str, guardian: int) -> list[int]:
+    """They may outlive the agent that started them, and so must their guardians. The guardian itself knows those that
+    have only begun to start."""
+    wait_for_exec(guardian, [child.pid for child in _list_registered_children(attempts, run)])
+    children = _list_registered_children(attempts, run)
     return [pid for child in children for pid in (child.pid, child.guardian) if pid]
 
 

@@ -8,7 +8,8 @@ A request is `length:u32` and fields joined by NUL, which neither an argument no
     spawn, folder, number of arguments, *arguments, *environment     with stdin, stdout and stderr as SCM_RIGHTS
     stop, seconds of grace between TERM and KILL                     everything below us
     hold                                                             from now on, leave it to `sweep` to end the rest
-    sweep, *pids                                                     end what a child left behind, but not these
+    sweep, *pids                                                     end what a child left behind, but not these, nor
+                                                                     a loop of ralph's own that is about to start
 A reply is a line: `failed ERRNO`, `exited CODE`, `empty` (once after each spawn). There is no `started`: it would
 wake the harness just when the child wants the core.
 Only C modules are imported: socket, signal, enum and typing would double the time to start.
@@ -33,6 +34,8 @@ RESTORED_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIG
 
 
 IS_LINUX = sys.platform.startswith("linux")
+LOOP_COMMANDS = (b"run", b"supervise", b"execute", b"story")
+SHORT_OPTIONS = (b"-v", b"--version", b"-h", b"--help")  # any other option in the place of a command is `ralph run`
 
 
 def become_subreaper() -> bool:
@@ -83,6 +86,26 @@ def list_descendants(pid: int, spared: "Container[int]" = ()) -> list[int]:
     return found
 
 
+def read_words(pid: int) -> list[bytes]:
+    """Its command line; empty when it is gone, or between two programs."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            return file.read().split(b"\0")[:-1]
+    except OSError:
+        return []
+
+
+def is_loop(pid: int) -> bool:
+    """Whether it is a loop of ralph's own, or what will become one: `setsid` and its like carry the words, and so does
+    what they fork. So a loop is known from the moment it is spawned; it tells of itself only later."""
+    words = read_words(pid)
+    return any(
+        word.rpartition(b"/")[2] in (b"ralph", b"specflow")
+        and (verb in LOOP_COMMANDS or (verb[:1] == b"-" and verb not in SHORT_OPTIONS))
+        for word, verb in zip(words, words[1:])  # noqa: B905, RUF007  # without itertools
+    )
+
+
 def send_signal(pid: int, number: int) -> None:
     """To one process. Whether it worked is for the proof to say: it may be gone, or not ours to signal."""
     try:
@@ -118,7 +141,8 @@ class Guardian:
         self.orphaned = False
         self.holds = False  # the harness says what of a child's remains is to be spared
         self.swept = True  # it has said so
-        self.spared: frozenset[int] = frozenset()
+        self.spared: set[int] = set()  # changed in place: who ends others looks at it all the time
+        self.spares_loops = False
         self.news: list[str] = []
 
     def serve(self) -> None:
@@ -138,7 +162,8 @@ class Guardian:
                 os.read(woken, 4096)
             if 0 in ready and not self.receive():
                 poll.unregister(self.control)
-                self.orphaned, self.spared, self.swept = True, frozenset(), True
+                self.orphaned = True
+                self.spare_nothing()
                 self.occupied = self.occupied or not self.reap_children()  # what was spared goes too
                 self.terminate(self.orphan_grace)
             self.settle()
@@ -160,12 +185,14 @@ class Guardian:
             if kind == b"spawn":
                 self.spawn(fields)
             elif kind == b"stop":
-                self.spared, self.swept = frozenset(), True
+                self.spare_nothing()
                 self.terminate(float(fields[0]))
             elif kind == b"hold":
                 self.holds = True
             else:
-                self.spared, self.swept = frozenset(map(int, filter(None, fields))), True
+                self.spare_nothing()
+                self.spared.update(map(int, filter(None, fields)))
+                self.spares_loops = True
         return bool(data)
 
     def spawn(self, fields: list[bytes]) -> None:
@@ -187,7 +214,7 @@ class Guardian:
             self.running.add(pid)
             self.groups.add(pid)
             self.occupied = True
-            self.swept = not self.holds
+            self.swept, self.spares_loops = not self.holds, False
         finally:
             os.chdir("/")
             for fd in streams:
@@ -196,10 +223,21 @@ class Guardian:
     def terminate(self, grace: float) -> None:
         """TERM to all, the deepest first: who loses its parent in between would slip out of the walk."""
         self.kill_at = time.monotonic() + grace
+        self.spare_loops()
         for pid in reversed(list_descendants(os.getpid(), self.spared)):
-            send_signal(pid, _signal.SIGTERM)
+            if not self.spares_loops or read_words(pid):  # what is between two programs may be a loop in a moment
+                send_signal(pid, _signal.SIGTERM)
         if not IS_LINUX:
             self.signal_groups(_signal.SIGTERM)
+
+    def spare_nothing(self) -> None:
+        self.spared.clear()
+        self.swept, self.spares_loops = True, False
+
+    def spare_loops(self) -> None:
+        """Loops that agents have begun to start, also those that came up since the harness looked."""
+        if self.spares_loops:
+            self.spared.update([pid for pid in list_descendants(os.getpid(), self.spared) if is_loop(pid)])
 
     def signal_groups(self, number: int) -> None:
         """Where orphans do not come to us, those that stayed in their child's group are still found."""
@@ -226,6 +264,7 @@ class Guardian:
         """As `nothing_left`; where something is spared the kernel cannot say so, and we look twice."""
         if self.reap_children():
             return True
+        self.spare_loops()
         me = os.getpid()
         return bool(self.spared) and all(self.spared.issuperset(list_children(me)) for _ in range(2))
 

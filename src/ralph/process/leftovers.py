@@ -4,14 +4,14 @@ import os
 import signal
 import time
 from collections.abc import Collection
-from itertools import pairwise
 
+from ralph.process.guardian import is_loop, list_descendants
 from ralph.process.identity import ProcessIdentity, is_alive
 
 GUARDIAN_WAIT_SECONDS = 8.0  # its own grace is five seconds
 LEFTOVER_GRACE_SECONDS = 2.0
-EXEC_GRACE_SECONDS = 0.15
-LOOP_COMMANDS = frozenset({"run", "supervise", "execute", "story", "-p", "-f", "--prompt", "--prompt-file"})
+EXEC_GRACE_SECONDS = 1.0  # from fork to exec on a machine that is busy
+PF_FORKNOEXEC = 0x40  # of the kernel: forked, but still the program of its parent
 
 
 def end_leftovers(run: str, guardian: ProcessIdentity) -> int:
@@ -43,26 +43,24 @@ def find_processes_of_run(run: str) -> set[int]:
     return found
 
 
-def find_loops_started_by(run: str) -> set[int]:
-    """Processes of `ralph` itself that an agent of this run started: known from the moment they are spawned, while they
-    tell of themselves only once they have loaded."""
-    return {pid for pid in find_processes_of_run(run) if _is_loop(pid)}
-
-
-def wait_for_exec(run: str) -> None:
-    """A moment for what was forked and is not yet what it will be; none where nothing is left of the agent."""
+def wait_for_exec(guardian: int, known: Collection[int]) -> None:
+    """A moment for what was forked below the guardian and is not yet the program it will be: it may become a loop.
+    Who is known, and who is a loop already, is not waited for."""
     deadline = time.monotonic() + EXEC_GRACE_SECONDS
-    while find_processes_of_run(run) != find_loops_started_by(run) and time.monotonic() < deadline:
-        time.sleep(0.03)
+    while time.monotonic() < deadline:
+        loops = filter(is_loop, list_descendants(guardian, known))
+        if not any(map(_has_yet_to_exec, list_descendants(guardian, {*known, *loops}))):
+            return
+        time.sleep(0.01)
 
 
-def _is_loop(pid: int) -> bool:
+def _has_yet_to_exec(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().decode("utf-8", "replace").split("\0")
-    except OSError:
-        return False
-    return any(os.path.basename(word) == "ralph" and verb in LOOP_COMMANDS for word, verb in pairwise(words))
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            state, _, _, _, _, _, flags, *_ = file.read().rpartition(b")")[2].split()
+    except (OSError, ValueError):
+        return False  # gone
+    return state not in (b"Z", b"X") and bool(int(flags) & PF_FORKNOEXEC)
 
 
 def _send_signal(pids: Collection[int], number: int) -> None:

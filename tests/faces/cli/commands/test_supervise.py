@@ -334,7 +334,7 @@ def test_a_task_that_was_done_before_says_that_no_agent_was_run(workshop: Projec
     assert "DONE was there already; no agent was run" in done.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("delay", [0, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize("delay", [0.05, 0.5])  # more of it in tests/torture
 def test_no_child_run_is_lost_however_late_it_registers(workshop: ProjectFixture, task: Path, delay: float) -> None:
     # 003-17: a child that was started just before its agent ended
     child = task.parent / "task-20260101-000001-child-of-it"
