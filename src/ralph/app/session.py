@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.repositories import remember_repository
+from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
@@ -159,7 +160,7 @@ class Session(Struct, frozen=True, kw_only=True):
         """The loop, to its end: each decision written down, then carried out. `record` or `take_over` comes first."""
         before: Replayed[_StateT] = replayed or Replayed()
         journal = Journal(self.runs, self.run, agent=self.agent_name, watchers=self.watchers, written=before.written)
-        return kernel.run_loop(
+        stop = kernel.run_loop(
             rules,
             before.state,
             fact=fact,
@@ -168,6 +169,18 @@ class Session(Struct, frozen=True, kw_only=True):
             wait=self.inbox.wait,
             journal=journal.append,
         )
+        self._write_receipt()
+        return stop
+
+    def _write_receipt(self) -> None:
+        """A full disk, or state that is gone, costs the receipt, never the run."""
+        if (record := self.runs.find_record(self.run)) is None or not os.path.isdir(self.run_dir):
+            return
+        folder = locate_checks(record, self.runs.read_request(self.run))
+        git = wiring.build_git(folder, self.variables, self.processes)
+        receipt = build_proof_receipt(record, self.runs.list_transitions(self.run), folder, git)
+        with suppress(OSError):
+            write_proof_receipt(self.paths, receipt)
 
     def list_active_children(self) -> list[ChildRun]:
         return list_active_children(self.attempts, self.run, self.processes.guardian_pid)

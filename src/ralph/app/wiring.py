@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
 from ralph.app.guardrails import name_gates
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, find_paths
 from ralph.config.schema import AgentSettings, Settings, split_flags
 from ralph.core import environment
 from ralph.core.policies.tagged import TaggedState, TagPolicy
@@ -200,6 +200,12 @@ def build_snapshots(
     return Snapshots(
         Git(git, tree.root, environment=variables, processes=processes), run, os.path.join(records, "snapshot.index")
     )
+
+
+def build_git(folder: str, variables: Mapping[str, str], processes: Processes) -> Git | None:
+    """Git for the repository around that folder; None where there is none."""
+    program = find_program("git", variables, folder) if find_paths(folder).in_git else None
+    return Git(program, folder, environment=variables, processes=processes) if program else None
 
 
 def build_gate_variables(variables: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:

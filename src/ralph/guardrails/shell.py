@@ -2,11 +2,13 @@
 
 import os
 
+from msgspec.structs import replace
+
 from ralph.core.guardrail import format_log_name, render_failure
 from ralph.model.command import Command, CommandExit
 from ralph.model.loop import Feedback, GateResult
 from ralph.model.ports import Evidence, Gate, GateOptions, Processes
-from ralph.process.output import BoundedLog, Excerpt
+from ralph.process.output import BoundedLog, Excerpt, OutputDigest
 from ralph.process.shell import build_shell_argv
 
 GUARDRAIL_LOG_FOLDER = ".ralph"
@@ -33,11 +35,12 @@ class ShellGate:
         options = self._options
         name = f"{GUARDRAIL_LOG_FOLDER}/{format_log_name(evidence.iteration, options.log_name)}"
         log = BoundedLog(os.path.join(evidence.folder, name))
-        output = Excerpt(OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES)
+        output, digest = Excerpt(OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES), OutputDigest()
 
         def keep(data: bytes) -> None:
             log.write(data)
             output.write(data)
+            digest.write(data)
 
         argv = build_shell_argv(options.command, evidence.environment)
         command = Command(
@@ -46,8 +49,18 @@ class ShellGate:
         exited = self._processes.run(command, keep, keep)
         log.close()
         kept, trouble = (name if log.is_there else ""), _describe_log_trouble(name, log)
+        passed = GateResult(
+            gate=options.command,
+            passed=True,
+            seconds=exited.seconds,
+            log=kept,
+            trouble=trouble,
+            digest=digest.hexdigest(),
+            argv=argv,
+            timeout=options.timeout,
+        )
         if exited.ending == "exited" and exited.code == 0:
-            return GateResult(gate=options.command, passed=True, seconds=exited.seconds, log=kept, trouble=trouble)
+            return passed
         reason = _describe_ending(exited, command)
         text = "\n".join(part for part in (reason, output.text()) if part)
         message = render_failure(
@@ -55,15 +68,12 @@ class ShellGate:
         )
         feedback = Feedback(message, options.action)
         summary, tail = _digest_output(output.text())
-        return GateResult(
-            gate=options.command,
+        return replace(
+            passed,
             passed=False,
             exit_code=exited.code,
-            seconds=exited.seconds,
-            log=kept,
             feedback=feedback,
             reason=reason,
-            trouble=trouble,
             summary=summary,
             tail=tail,
         )

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.proofs import ProofChange
+from ralph.model.receipt import CheckEvidence, SignedCommit
 
 FailAction = Literal["APPEND", "PREPEND", "REPLACE"]
 
@@ -71,6 +72,9 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     trouble: str = ""  # what went wrong around it; the verdict holds
     summary: str = ""  # the line of its output that tells most, when it did not pass
     tail: str = ""  # the last lines of its output, likewise
+    digest: str = ""  # SHA-256 of all it printed
+    argv: tuple[str, ...] = ()  # what was run; empty: it ran no command
+    timeout: float | None = None
 
 
 class Limits(Struct, frozen=True):
@@ -147,6 +151,7 @@ class Saved(Struct, frozen=True, tag="saved", omit_defaults=True, kw_only=True):
     problems: tuple[str, ...] = ()
     cost_usd: float | None = None
     usage: Usage = NO_USAGE
+    commit: SignedCommit | None = None  # what was made of it, where that is git's
 
 
 class Looked(Struct, frozen=True, tag="looked", omit_defaults=True, kw_only=True):
@@ -192,6 +197,7 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=
     by_words: bool = False  # nothing but the agent's own words spoke for it
     judge: str = ""  # who judged; empty: nobody was asked
     tree: str = ""  # of the work tree that was looked at, where somebody can tell
+    evidence: tuple[CheckEvidence, ...] = ()
 
 
 class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True):
@@ -203,6 +209,7 @@ class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True
     red: str = ""
     problem: str = ""
     stale: bool = False  # the tree is another than the one that was proven
+    evidence: tuple[CheckEvidence, ...] = ()  # of checks on the merged tree
 
 
 class Waited(Struct, frozen=True, tag="waited"):

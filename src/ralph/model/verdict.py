@@ -5,9 +5,14 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.model.ports import Processes
+from ralph.model.receipt import CheckEvidence, CheckKind
 from ralph.model.spec import CompletionCriteria, VerificationAttempt
+
+WORDS_METHODS = ("string_match", "contradictions")  # they look at an agent's message, and at nothing else
+SKIPPED_IN_STAGES = "string_match"  # a stage of that method looks at nothing: the promise was looked at before
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -44,6 +49,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
     red_before: bool | None = None  # whether its checks failed before the work began; None: nobody looked
     by_words: bool = False  # nothing but the agent's own words spoke for it
     judge: str = ""  # who judged; empty: nobody was asked
+    check: CheckEvidence | None = None  # the command that was run
 
     def as_attempt(self, *, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
         """As the board stores it: one look at a promise that was made."""
@@ -64,6 +70,36 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
             by_words=self.by_words,
             judge=self.judge,
         )
+
+    def list_evidence(self, role: str, *, on_merged_tree: bool = False) -> tuple[CheckEvidence, ...]:
+        """Every look that had a say in it, one by one, for the receipt."""
+        if self.stages:
+            inner = (
+                replace(each, red_before=self.red_before) if each.red_before is None else each for each in self.stages
+            )
+            heard = [stage for stage in inner if stage.method != SKIPPED_IN_STAGES]
+            return tuple(each for stage in heard for each in stage.list_evidence(role, on_merged_tree=on_merged_tree))
+        found = self.check or CheckEvidence(name=self.method, passed=False, kind=self._kind_of_look())
+        return (
+            replace(
+                found,
+                passed=self.verified,
+                digest=self.digest,
+                reason=self.reason,
+                seconds=self.seconds,
+                cost_usd=self.cost_usd,
+                role=role,
+                stage=self.name,
+                on_merged_tree=on_merged_tree,
+                red_before=self.red_before if self.check else None,
+                judge=self.judge,
+            ),
+        )
+
+    def _kind_of_look(self) -> CheckKind:
+        if self.judge:
+            return "judge"
+        return "words" if self.by_words or self.method in WORDS_METHODS else "other"
 
 
 class JudgeAnswer(Struct, frozen=True):

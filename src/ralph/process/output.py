@@ -1,6 +1,10 @@
 """What a child prints: raw bytes into a bounded log, whole lines onward, never more than a line in memory."""
 
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import hashlib
 
 MAX_LINE_BYTES = 16 << 20
 LOG_HEAD_BYTES = 8 << 20
@@ -95,6 +99,26 @@ def _is_file_at(path: str, fd: int) -> bool:
         return os.path.samestat(os.stat(path), os.fstat(fd))
     except OSError:
         return False
+
+
+class OutputDigest:
+    """SHA-256 of a stream."""
+
+    def __init__(self) -> None:
+        self._hash: hashlib._Hash | None = None
+
+    def write(self, data: bytes) -> None:
+        self._load().update(data)
+
+    def hexdigest(self) -> str:
+        return self._load().hexdigest()
+
+    def _load(self) -> "hashlib._Hash":
+        if self._hash is None:
+            import hashlib  # 3 ms: loaded while the child is at work
+
+            self._hash = hashlib.sha256()
+        return self._hash
 
 
 class LineSplitter:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ralph.model.command import Command, CommandExit
 from ralph.model.errors import ConfigError
+from ralph.model.receipt import CheckEvidence
 from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.process.output import Excerpt
 from ralph.process.shell import build_shell_argv
@@ -68,7 +69,18 @@ class ExternalVerifier:
         command = Command(argv=argv, environment=claim.environment, cwd=folder, timeout=options.timeout)
         with self._tools.processes() as processes:
             exited = processes.run(command, ears.feed_output, ears.feed_error)
-        verdict = self._judge_exit(exited, ears)
+        check = CheckEvidence(
+            name=options.command,
+            passed=False,
+            argv=argv,
+            exit_code=exited.code if exited.ending == "exited" else None,
+            timeout=options.timeout,
+            folder="" if options.working_dir == "." else os.path.normpath(options.working_dir),
+            success_exit_code=options.success_exit_code,
+            output_contains=options.output_contains,
+            output_not_contains=options.output_not_contains,
+        )
+        verdict = replace(self._judge_exit(exited, ears), check=check)
         if exited.ending == "exited" and not exited.error:
             self._tools.memory.keep(known, verdict)  # what the machine was too slow or too full for may yet work
         return verdict

@@ -18,7 +18,7 @@ MAX_EXCLUDED_FILES = 100  # no more than this are left out one by one
 SNAPSHOT_DAYS = 30  # so long are snapshots kept
 _STATUS_COMMAND = ("--no-optional-locks", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
 _STATUS_OPTIONS = ("--no-renames", "--ignore-submodules=dirty")
-_NOT_OUR_LOGS = (":(exclude,top,glob)**/.ralph/*.log", ":(exclude,top,glob)**/.ralph/prompt_*.txt")
+NOT_OUR_LOGS = (":(exclude,top,glob)**/.ralph/*.log", ":(exclude,top,glob)**/.ralph/prompt_*.txt")
 _WITHOUT_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -124,7 +124,7 @@ class Snapshots:
         if len(left_out) > MAX_EXCLUDED_FILES:
             which, left_out, problem = "--update", {}, "all new files: there are too many, or too large ones"
         others = (f":(exclude,top,literal){name.rstrip('/')}" for name in left_out)
-        said = self._git.add_to_index(self._index, which, "--ignore-errors", "--", ":/", *_NOT_OUR_LOGS, *others)
+        said = self._git.add_to_index(self._index, which, "--ignore-errors", "--", ":/", *NOT_OUR_LOGS, *others)
         return self._git.write_tree(self._index), problem or ("" if said.ok else _describe_failure(said))
 
     def _find_excluded(self, seen: TreeStatus) -> dict[str, str]:

@@ -350,7 +350,8 @@ def test_a_conflict_is_resolved_by_a_run_that_is_no_turn_of_its_stage(task: Task
 # -- its promise ----------------------------------------------------------------------------------
 def test_a_promise_that_holds_is_an_attempt_and_enters_the_next_stage(task: TaskFixture) -> None:  # 002-18
     fact = task.build_effects().perform(VERIFY)
-    assert fact == Verified(verified=True, reason="all green", cost_usd=0.125)
+    looks = task.verifier.verdict.list_evidence("coder")
+    assert fact == Verified(verified=True, reason="all green", cost_usd=0.125, evidence=looks)
     passed = (StagePassed(TASK, "coder"), StageEntered(TASK, "reviewer"))
     assert task.board.records == [(attempted(), JUDGE_COST, *passed)]
     assert task.board.charges == [0.125]
@@ -365,7 +366,8 @@ def test_the_last_stage_enters_no_other(task: TaskFixture) -> None:
 def test_a_promise_that_does_not_hold_is_an_attempt_and_nothing_else(task: TaskFixture) -> None:  # 002-18
     task.verifier.verdict = FAILED
     fact = task.build_effects().perform(VERIFY)
-    assert fact == Verified(verified=False, reason="2 tests fail", cost_usd=0.125)
+    looks = FAILED.list_evidence("coder")
+    assert fact == Verified(verified=False, reason="2 tests fail", cost_usd=0.125, evidence=looks)
     assert task.board.records == [(attempted(verified=False, reason="2 tests fail"), JUDGE_COST)]
 
 

@@ -1,20 +1,27 @@
 """Use case: the receipt of a run: what was done, checked, spent and kept, and why it stopped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import paths as whereabouts
 from ralph.app.paths import Paths
+from ralph.app.processes import open_short_lived_processes
 from ralph.app.runs.journal_reader import Iteration, Remark, read_journal
+from ralph.app.runs.proof_receipt import load_proof_receipt
 from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots
 from ralph.app.runs.status import find_run
 from ralph.app.stores import open_existing_stores
+from ralph.app.wiring import build_git
+from ralph.core.check_evidence import redact_checks
 from ralph.model.errors import NoSuchRun
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import Limits, Outcome
+from ralph.model.receipt import ProofReceipt
 from ralph.model.runs import RunRecord
+from ralph.workspaces.git import Git
 
 START_SECOND, NEVER_SECOND = 0, 1 << 62  # seconds at which no run goes on
 
@@ -45,6 +52,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     iterations: tuple[Iteration, ...]
     snapshots: tuple[SnapshotCommit, ...]
     unread: int  # rows of the journal that nobody can read
+    proof: ProofReceipt | None = None  # once it has ended
 
 
 def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: float) -> Receipt:
@@ -82,7 +90,23 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
         iterations=tuple(iterations),
         snapshots=snapshots,
         unread=book.unreadable_rows,
+        proof=None if active else _load_proof(places, record, variables),
     )
+
+
+def _load_proof(places: Paths, record: RunRecord, variables: Mapping[str, str]) -> ProofReceipt | None:
+    """Without secrets: this is to be shown."""
+    with open_existing_stores(places) as stores:
+        if stores is None:
+            return None
+        found = load_proof_receipt(places, record, stores.runs, lambda folder: _open_git(folder, variables))
+    return replace(found, checks=redact_checks(found.checks))
+
+
+@contextmanager
+def _open_git(folder: str, variables: Mapping[str, str]) -> Iterator[Git | None]:
+    with open_short_lived_processes() as processes:
+        yield build_git(folder, variables, processes)
 
 
 def _read_rows(places: Paths, run: str) -> list[tuple[bytes, bytes]]:

@@ -1,13 +1,14 @@
 """What earlier loops on a list of stories left in their journals: work nobody judged, and what it took."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import takewhile
 
 import msgspec
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.app.runs.evidence import JournalRows
 from ralph.app.stores import open_existing_stores
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.model.loop import (
@@ -29,7 +30,6 @@ from ralph.model.story import StoryRules
 
 KIND = "story"
 LIST_CLOSED_MARK = "put_away"  # a note on the last loop of a list: what comes after it is another list
-JournalRows = Iterable[tuple[bytes, bytes]]
 
 
 class StoryAgentRun(Struct, frozen=True):

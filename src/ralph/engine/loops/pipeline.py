@@ -29,6 +29,7 @@ from ralph.model.loop import (
     Verify,
 )
 from ralph.model.ports import Inbox, TaskBoard, Watcher, Workspace
+from ralph.model.receipt import CheckEvidence
 from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.verdict import Claim, ClaimVerifier, Verdict
 
@@ -75,6 +76,7 @@ class PipelineEffects:
         self._iteration = 0
         self._open_iteration: IterationEnded | None = None  # an iteration whose promise is to be looked at
         self._proofs: dict[Role, str] = {}  # by stage: the message whose promise held
+        self._merged_tree_evidence: tuple[CheckEvidence, ...] = ()
         self.last_text = ""
         self.landed_commit = ""
 
@@ -176,7 +178,12 @@ class PipelineEffects:
             self._proofs[role] = wanted.text
             changes += stage_records.describe_pass(task, role, self._list_stages_after(role))
         self._board.record(*changes)
-        return Verified(verified=verdict.verified, reason=verdict.reason, cost_usd=verdict.cost_usd)
+        return Verified(
+            verified=verdict.verified,
+            reason=verdict.reason,
+            cost_usd=verdict.cost_usd,
+            evidence=verdict.list_evidence(role),
+        )
 
     def _run_verification(
         self, title: str, role: Role, *, criteria: CompletionCriteria, text: str, folder: str
@@ -223,7 +230,7 @@ class PipelineEffects:
     def _land(self, proven: str) -> Fact:
         if proven and self._workspace.tree() != proven:
             return Landed(done=False, stale=True)
-        landed = self._workspace.land(self._check_merged_tree)
+        landed = replace(self._workspace.land(self._check_merged_tree), evidence=self._merged_tree_evidence)
         self.landed_commit = landed.commit
         if not landed.done and self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption())
@@ -238,6 +245,7 @@ class PipelineEffects:
                 verdict = self._run_verification(
                     title, role, criteria=setup.merged_tree_criteria, text=text, folder=folder
                 )
+                self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
                 return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
         return ""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ralph.core.text.plain import count_cells, one_line
 from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
+from ralph.faces.cli.pages.proof_lines import ProofRenderer
 from ralph.faces.cli.pages.receipt_lines import COMMIT_HASH_CHARS, ReceiptLineRenderer, TextLines
 from ralph.faces.cli.pages.runs import ACTIVITY_LABELS
 from ralph.faces.cli.terminal.columns import COLUMN_GAP, align_columns
@@ -34,7 +35,12 @@ class ReceiptPage:
 
     def render_receipt(self, receipt: "Receipt") -> str:
         """Head, table and hints, separated by empty lines."""
-        parts = (self._render_head(receipt), self._render_table(receipt), self._render_hints(receipt))
+        parts = (
+            self._render_head(receipt),
+            self._render_table(receipt),
+            self._render_proof(receipt),
+            self._render_hints(receipt),
+        )
         return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
 
     # -- the head -------------------------------------------------------------------------------
@@ -110,6 +116,9 @@ class ReceiptPage:
         if each.outcome == "finished" or not each.iteration:
             return ""
         return self._palette.cyan if _is_at_work(each, receipt) else self._palette.red
+
+    def _render_proof(self, receipt: "Receipt") -> TextLines:
+        return ProofRenderer(self._line_renderer).render_proof(receipt.proof) if receipt.proof else iter(())
 
     # -- kept trees -----------------------------------------------------------------------------
     def _render_hints(self, receipt: "Receipt") -> TextLines:

@@ -1,0 +1,100 @@
+"""What a run's journal proves: the checks that count at its end, the commits it made, the proofs it changed."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from ralph.core.check_evidence import describe_gate
+from ralph.model.loop import (
+    Brief,
+    Checked,
+    Decision,
+    Landed,
+    Observation,
+    Reported,
+    RunAgent,
+    Saved,
+    Verified,
+)
+from ralph.model.proofs import ProofChange
+from ralph.model.receipt import CheckEvidence, SignedCommit
+
+JournalRows = Iterable[tuple[bytes, bytes]]
+
+
+class RunEvidence(Struct, frozen=True, kw_only=True):
+    """As far as the journal can be read."""
+
+    checks: tuple[CheckEvidence, ...] = ()
+    commits: tuple[SignedCommit, ...] = ()
+    changed_proofs: tuple[ProofChange, ...] = ()
+    landed: str = ""  # the commit of a task that was merged
+    has_worked: bool = False  # an agent has run
+
+
+class EvidenceReader:
+    """Takes rows in their order. What an agent did after a check makes that check worthless."""
+
+    def __init__(self) -> None:
+        self._baseline: dict[str, bool] = {}  # by check: whether it failed before the first agent
+        self._checks: tuple[CheckEvidence, ...] = ()
+        self._stages: dict[str, tuple[CheckEvidence, ...]] = {}
+        self._merged: tuple[CheckEvidence, ...] = ()
+        self._commits: list[SignedCommit] = []
+        self._changed_proofs: tuple[ProofChange, ...] = ()
+        self._landed = ""
+        self._has_worked = False
+        self._brief = Brief(iteration=0, limit=0)
+
+    def add_row(self, seen: Observation, decision: Decision) -> None:
+        match seen.fact:
+            case Reported():
+                self._has_worked, self._checks, self._merged = True, (), ()
+            case Checked() as checked:
+                self._add_checks(checked)
+            case Saved(commit=SignedCommit() as commit):
+                self._commits.append(commit)
+            case Verified(verified=True, evidence=evidence):
+                self._stages[self._brief.role] = evidence
+            case Landed(done=True, commit=commit, evidence=evidence):
+                self._landed, self._merged = commit, evidence
+            case _:
+                pass
+        if isinstance(decision, RunAgent):
+            self._begin_stage(decision.brief)
+
+    def summarize(self) -> RunEvidence:
+        staged = tuple(check for checks in self._stages.values() for check in checks)
+        return RunEvidence(
+            checks=(*staged, *self._checks, *self._merged),
+            commits=tuple(self._commits),
+            changed_proofs=self._changed_proofs,
+            landed=self._landed,
+            has_worked=self._has_worked,
+        )
+
+    def _begin_stage(self, brief: Brief) -> None:
+        """Who works on a stage again has not passed it, nor what came after it."""
+        self._brief = brief
+        if brief.role in self._stages:
+            roles = [*self._stages]
+            self._stages = {role: self._stages[role] for role in roles[: roles.index(brief.role)]}
+
+    def _add_checks(self, checked: Checked) -> None:
+        if not self._has_worked:
+            self._baseline = {result.gate: not result.passed for result in checked.results}
+            return
+        self._checks = tuple(describe_gate(each, self._baseline.get(each.gate)) for each in checked.results)
+
+
+def read_evidence(rows: JournalRows) -> RunEvidence:
+    """Of a whole journal; a row that nobody can read is passed over."""
+    reader = EvidenceReader()
+    observation, decision = msgspec.json.Decoder(Observation), msgspec.json.Decoder(Decision)
+    for row in rows:
+        try:
+            reader.add_row(observation.decode(row[0]), decision.decode(row[1]))
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            continue
+    return reader.summarize()
