@@ -5,6 +5,7 @@ import json
 import tomllib
 
 import pytest
+from msgspec.structs import replace
 
 from ralph.agents import amp, claude, codex, command, gemini, opencode
 from ralph.agents._cards import load_builtin_cards
@@ -63,9 +64,12 @@ def test_a_star_as_the_last_word_is_a_prefix(pattern: str, prefix: str | None) -
 @pytest.mark.parametrize("permissions", ["checks", "edits", "all", None])
 def test_a_permission_flag_of_the_users_own_wins(name: str, flag: str, permissions: str | None) -> None:  # issue 12
     words = ("-c", f"{flag}=x") if not flag.startswith("-") else (flag, "x")
-    assert granted(name, *words, permissions=permissions, allow=ALLOW) == Grant()
+    git = ("/repo/.git",)
+    found = granted(name, *words, permissions=permissions, allow=ALLOW, git_folders=git)
+    assert replace(found, can_commit=True) == Grant()
     in_command = options(f"{name} {' '.join(words)}", permissions=permissions, allow=ALLOW)
-    assert importlib.import_module(f"ralph.agents.{name}").grant_permissions(in_command) == Grant()
+    found = importlib.import_module(f"ralph.agents.{name}").grant_permissions(in_command)
+    assert replace(found, can_commit=True) == Grant()
 
 
 @pytest.mark.parametrize("name", [name for name, card in CARDS.items() if card.folder_flag])
@@ -126,10 +130,65 @@ def test_claude_with_edits_or_all() -> None:
 
 # -- codex -------------------------------------------------------------------------------------------
 def test_codex_says_that_it_has_a_sandbox_and_no_list() -> None:  # issue 12
-    grant = granted("codex", permissions="checks", allow=ALLOW, folders=("/repo/.git",))
-    assert grant.argv == ("-s", "workspace-write", "--add-dir", "/repo/.git")
+    grant = granted("codex", permissions="checks", allow=ALLOW, folders=("/task",))
+    assert grant.argv == ("-s", "workspace-write", "--add-dir", "/task")
     assert grant.limits == ("Codex cannot allow single commands: it may run any command inside its own sandbox.",)
+
+
+def test_codex_commits_where_checks_open_what_a_commit_writes_to() -> None:  # issue 12
     assert not CARDS["codex"].can_commit
+    grant = granted("codex", permissions="checks", git_folders=("/repo/.git",))
+    assert (grant.argv, grant.can_commit) == (("-s", "workspace-write", "--add-dir", "/repo/.git"), True)
+    edits = granted("codex", permissions="edits", git_folders=("/repo/.git",))
+    assert (edits.argv, edits.can_commit) == (("-s", "workspace-write"), False)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "permissions", "expected"),
+    [
+        ("codex", "", "all", True),
+        ("codex", "-s workspace-write", "checks", False),
+        ("codex", "-s danger-full-access", "edits", True),
+        ("codex", "-c sandbox_mode=danger-full-access", "checks", True),
+        ("codex", "--yolo", "checks", True),
+        ("claude", "", "checks", True),
+        ("claude", "", "edits", False),
+        ("claude", "", "all", True),
+        ("claude", "--permission-mode acceptEdits", "checks", False),
+        ("claude", "--permission-mode acceptEdits --allowedTools Bash", "edits", True),
+        ("claude", "--dangerously-skip-permissions", "edits", True),
+        *((name, "", "checks", True) for name in ("gemini", "opencode", "qwen", "copilot", "amp")),
+        *((name, "", "edits", False) for name in ("gemini", "opencode", "qwen", "copilot")),
+        *((name, "", "all", True) for name in ("gemini", "opencode", "qwen", "copilot", "amp", "command")),
+    ],
+)
+def test_whether_it_may_commit(name: str, flags: str, permissions: str, expected: bool) -> None:  # issue 12
+    grant = granted(name, *flags.split(), permissions=permissions, allow=GIT_COMMANDS)
+    assert grant.can_commit is expected
+
+
+def test_an_old_codex_cannot_commit() -> None:
+    found = codex.grant_permissions(options("codex", permissions="checks", git_folders=("/x",), version="0.42.0"))
+    assert (found.argv, found.can_commit) == (("--full-auto",), False)
+
+
+@pytest.mark.parametrize(
+    ("variables", "warned"),
+    [
+        ({"HOME": "/tmp/me"}, True),
+        ({"HOME": "/home/me"}, False),
+        ({"HOME": "/home/me", "CODEX_HOME": "/tmp/x"}, True),
+        ({"HOME": "/tmp/me", "CODEX_HOME": "/srv/codex"}, False),
+        ({"HOME": "/tmp/me", "TMPDIR": "/var/tmp"}, False),
+        ({"HOME": "/home/me", "TMPDIR": "/home/me"}, True),
+        ({"HOME": "/tmpfoo"}, False),
+        ({}, False),
+    ],
+)
+def test_codex_warns_of_a_home_below_the_temporary_folder(variables: dict[str, str], warned: bool) -> None:  # issue 12
+    told = codex.check_environment(variables)
+    assert bool(told) is warned
+    assert all("Set CODEX_HOME or TMPDIR" in text for text in told)
 
 
 def test_codex_with_all_has_no_sandbox() -> None:
@@ -166,7 +225,7 @@ def test_gemini_says_which_pattern_it_cannot_allow() -> None:
 
 
 def test_gemini_with_edits_or_all() -> None:
-    assert granted("gemini", permissions="edits", allow=ALLOW) == Grant(argv=("--approval-mode", "auto_edit"))
+    assert granted("gemini", permissions="edits", allow=ALLOW).argv == ("--approval-mode", "auto_edit")
     assert granted("gemini", permissions="all") == Grant(argv=("--yolo",))
 
 

@@ -98,7 +98,7 @@ def test_checks_are_a_rule_each_and_a_flag_ends_the_list() -> None:  # issue 12
 
 
 def test_edits_and_all() -> None:
-    assert qwen.grant_permissions(options(permissions="edits")) == Grant(argv=("--approval-mode", "auto-edit"))
+    assert qwen.grant_permissions(options(permissions="edits")).argv == ("--approval-mode", "auto-edit")
     assert qwen.grant_permissions(options(permissions="all")) == Grant(argv=("--yolo",))
 
 

@@ -9,6 +9,12 @@ from support.client_room import ClientFixture
 claude = pytest.mark.parametrize(
     "room", [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "claude-newest")], indirect=True
 )
+claude_and_codex = pytest.mark.parametrize(
+    "room",
+    [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "claude-newest", "codex")],
+    indirect=True,
+)
+codex = pytest.mark.parametrize("room", [pytest.param("codex", marks=pytest.mark.clients)], indirect=True)
 pytestmark = pytest.mark.timeout(240)
 
 BROKEN = "def add(a, b):\n    return a - b\n"
@@ -73,12 +79,10 @@ def test_an_agent_refused_the_same_command_twice_stops_and_the_line_to_type_work
     assert (again.code, again.outcomes) == (0, ["finished"]), again.events
 
 
-@claude
-def test_a_task_is_committed_by_its_agent_and_lands(room: ClientFixture) -> None:
-    prepare(room)
-    commit = [{"bash": "git add -A && git commit -m 'Add, not subtract'"}]
+def execute_task(room: ClientFixture, *coder: object) -> subprocess.CompletedProcess[str]:
+    """A task whose coder does this, and whose other stages approve it."""
     stages = [
-        [*WORK, *commit, {"say": "Committed.\n\n<promise>IMPLEMENTATION_COMPLETE</promise>"}],
+        [*coder, {"say": "Committed.\n\n<promise>IMPLEMENTATION_COMPLETE</promise>"}],
         [{"say": "REVIEW PASSED, approved: add works.\n\n<promise>REVIEW_PASSED</promise>"}],
         [{"bash": "make test"}, {"say": "1 passed: add works\n\n<promise>TESTS_PASSED</promise>"}],
         [{"bash": "make test"}, {"say": "add works\n\n<promise>QA_PASSED</promise>"}],
@@ -102,13 +106,33 @@ def test_a_task_is_committed_by_its_agent_and_lands(room: ClientFixture) -> None
     ]
     made = room.ralph("task", "create", "TASK-001", "calc", "Fix add", *task, *more)
     assert made.returncode == 0, made.stderr
-    done = room.ralph("execute", "--json", timeout=220)
+    return room.ralph("execute", "--json", "--agent", room.agent, timeout=220)
+
+
+@claude_and_codex
+def test_a_task_is_committed_by_its_agent_and_lands(room: ClientFixture) -> None:
+    prepare(room)
+    commit = [{"bash": "git add -A && git commit -m 'Add, not subtract'"}]
+    done = execute_task(room, *WORK, *commit)
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"denials"' not in done.stdout
     log = subprocess.run(
         ["git", "log", "--format=%s"], cwd=room.repo, env=room.environment, capture_output=True, text=True, check=True
     )
     assert "Add, not subtract" in log.stdout
+
+
+@codex
+def test_a_task_lands_though_its_agent_cannot_commit(room: ClientFixture) -> None:
+    prepare(room)
+    room.settings(flags=[], agent={"permissions": "edits"})
+    done = execute_task(room, *WORK, {"bash": "git commit -qam mine || echo cannot"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cannot" in done.stdout
+    told = str(room.requests()[0]["body"])
+    assert "they are committed for you" in told
+    assert "Commit your changes" not in told
+    assert (room.repo / "calc.py").read_text() == FIXED
 
 
 @claude

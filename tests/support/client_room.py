@@ -81,11 +81,12 @@ class ClientFixture:
         self.home = folder / "home"
         self.repo = folder / "repo"
         self.log = folder / "requests.ndjson"
+        self._temporary = folder / "tmp"  # not around the home: Codex would refuse to put its helper programs there
         self._folder = folder
         self._network = network
         self._server: subprocess.Popen[str] | None = None
         self._pointing = EndpointConfig()
-        for made in (self.home, self.repo):
+        for made in (self.home, self.repo, self._temporary):
             made.mkdir()
         (self.home / "gitconfig").write_text("[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n")
         subprocess.run(["git", "init", "-q"], cwd=self.repo, env=self.environment, check=True)
@@ -96,7 +97,7 @@ class ClientFixture:
         return {
             "PATH": f"{self.program.parent}:{CLIENTS_BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
-            "TMPDIR": str(self.home),  # what a killed agent leaves lying about goes with the room
+            "TMPDIR": str(self._temporary),  # what a killed agent leaves lying about goes with the room
             "LANG": "C.UTF-8",
             "GIT_CONFIG_GLOBAL": str(self.home / "gitconfig"),
             **self._pointing.environment,

@@ -69,12 +69,18 @@ def grant_permissions(options: AgentOptions) -> Grant:
     """Its own list of commands: `Bash(make test)` and, with arguments, `Bash(make test:*)`."""
     folders = add_folders(options, CARD)
     if options.permissions is None or user_decides(options, CARD):
-        return Grant(argv=folders)
+        return Grant(argv=folders, can_commit=not _only_edits(options))
     if options.permissions == "all":
         return Grant(argv=(*folders, "--dangerously-skip-permissions"))
     edits = (*folders, "--permission-mode", "acceptEdits")
     rules = _list_rules(options.allow) if options.permissions == "checks" else ()
-    return Grant(argv=(*edits, "--allowedTools", *rules) if rules else edits)
+    return Grant(argv=(*edits, "--allowedTools", *rules) if rules else edits, can_commit=bool(rules))
+
+
+def _only_edits(options: AgentOptions) -> bool:
+    """Whether the user's own words allow edits and not a single command."""
+    words = " ".join((*options.command[1:], *options.flags))
+    return "acceptEdits" in words and "--allowed" not in words and "--permission-prompt-tool" not in words
 
 
 def _list_rules(allow: tuple[str, ...]) -> tuple[str, ...]:

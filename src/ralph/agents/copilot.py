@@ -91,7 +91,7 @@ def grant_permissions(options: AgentOptions) -> Grant:
         for command, program in programs.items()
         if command.removesuffix(" *") != program
     )
-    return Grant(argv=("--allow-tool=write", *rules, *folders), limits=tuple(wider))
+    return Grant(argv=("--allow-tool=write", *rules, *folders), limits=tuple(wider), can_commit=bool(rules))
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:

@@ -76,7 +76,7 @@ def grant_permissions(options: AgentOptions) -> Grant:
     edits = ("--approval-mode", "auto_edit", *folders)
     prefixes, limits = select_prefixes(CARD.title, options) if options.permissions == "checks" else ((), ())
     if not prefixes:
-        return Grant(argv=edits, limits=limits)
+        return Grant(argv=edits, limits=limits, can_commit=False)
     return Grant(argv=(*edits, "--policy", _POLICY_FILE), files={_POLICY_FILE: _write_policy(prefixes)}, limits=limits)
 
 

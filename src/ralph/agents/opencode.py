@@ -78,7 +78,7 @@ def grant_permissions(options: AgentOptions) -> Grant:
     bash: object = {"*": "deny", **dict.fromkeys(allowed, "allow")} if allowed else "deny"
     folders = {"*": "deny", **{f"{folder.rstrip('/')}/*": "allow" for folder in options.folders}}
     rules = {"edit": "allow", "bash": bash, "external_directory": folders, "doom_loop": "allow"}
-    return Grant(environment={"OPENCODE_PERMISSION": encode(rules).decode()})
+    return Grant(environment={"OPENCODE_PERMISSION": encode(rules).decode()}, can_commit=bool(allowed))
 
 
 def _list_globs(allow: tuple[str, ...]) -> tuple[str, ...]:

@@ -78,7 +78,8 @@ def grant_permissions(options: AgentOptions) -> Grant:
     # It would take a comma for the end of a rule.
     torn = tuple(f"{CARD.title} cannot allow `{each}`: it has a comma." for each in prefixes if "," in each)
     rules = (word for each in prefixes if "," not in each for word in ("--allowed-tools", f"run_shell_command({each})"))
-    return Grant(argv=(*folders, "--approval-mode", "auto-edit", *rules), limits=(*limits, *torn))
+    edits = (*folders, "--approval-mode", "auto-edit")
+    return Grant(argv=(*edits, *rules), limits=(*limits, *torn), can_commit=bool(prefixes))
 
 
 def configure_endpoint(url: str, home: str) -> EndpointConfig:

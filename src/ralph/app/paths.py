@@ -96,6 +96,18 @@ def read_branch(places: Paths) -> str:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:12]
 
 
+def list_commit_folders(folder: str) -> tuple[str, ...]:
+    """What `git commit` writes to: all of `.git`; of a linked work tree, what has no hooks and no settings."""
+    paths = find_paths(folder)
+    common, own = os.path.dirname(paths.state), _find_git_dir(os.path.join(paths.root, ".git"))
+    if not paths.in_git or not own:
+        return ()
+    if os.path.realpath(own) == os.path.realpath(common):
+        return (common,)
+    shared = (os.path.join(common, name) for name in ("objects", "refs", "logs", "reftable"))
+    return (os.path.normpath(own), *filter(os.path.isdir, shared))
+
+
 def _find_common_dir(path: str) -> str:
     """The repository behind a `.git` folder, or behind the file that stands for it in a linked work tree."""
     if os.path.isdir(path):

@@ -22,11 +22,13 @@ from ralph.core.text.write_error import explain_write_error
 from ralph.engine import kernel
 from ralph.engine.agent_run import AgentRunner
 from ralph.engine.clock import Clock
+from ralph.engine.emit import emit
 from ralph.engine.event_log import EventLog
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
 from ralph.model.errors import Busy, MachineError
+from ralph.model.events import Warned
 from ralph.model.loop import Decision, Fact, LoopState, Stop
 from ralph.model.ports import Gate, Inbox, Processes, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner
@@ -104,9 +106,12 @@ class Session(Struct, frozen=True, kw_only=True):
     def prepare_agent(
         self, command: wiring.AgentCommand, settings: AgentSettings, *, folder: str, keep: TreeKeeper | None
     ) -> AgentRunner:
-        """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it."""
+        """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it; what it
+        cannot do as it should is told."""
+        prepared = wiring.prepare_agent(command, folder, self.variables, self.processes)
+        emit(self.watchers, 0, *map(Warned, prepared.warnings))
         return wiring.build_agent_runner(
-            wiring.prepare_agent(command, folder, self.variables, self.processes),
+            prepared,
             command,
             settings=settings,
             folder=folder,

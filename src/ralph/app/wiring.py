@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
 from ralph.app.guardrails import name_gates
-from ralph.app.paths import Paths, find_paths
+from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.config.schema import AgentSettings, Settings, split_flags
 from ralph.core import environment
 from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
 from ralph.engine.agent_run import AgentRunner
-from ralph.model.agent_card import GIT_COMMANDS, Permissions
+from ralph.model.agent_card import GIT_COMMANDS, Grant, Permissions
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
 from ralph.model.ports import Agent, AgentOptions, OutputMode, Processes, TreeKeeper
@@ -38,7 +38,9 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     permissions: Permissions | None = None
     allow: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    git_folders: tuple[str, ...] = ()
     model: str = ""
+    environment: Mapping[str, str] = {}  # variables of its own
 
     def as_options(self, version: str = "") -> AgentOptions:
         """What its adapter is built from."""
@@ -49,6 +51,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
             permissions=self.permissions,
             allow=self.allow,
             folders=self.folders,
+            git_folders=self.git_folders,
             model=self.model,
         )
 
@@ -60,9 +63,10 @@ def resolve_agent(
     *,
     checks: Sequence[str] = (),
     folders: Sequence[str] = (),
+    commits_in: str = "",
 ) -> AgentCommand:
     """The agent these settings name. `checks` are the commands that will judge its work: it may run them itself;
-    `folders` are writable for it besides the one it works in."""
+    `folders` are writable for it besides the one it works in; `commits_in` is that one, where it may commit."""
     words = _split_command(settings.command, folder, variables)
     located = locate_agent(
         words,
@@ -76,8 +80,15 @@ def resolve_agent(
         permissions=settings.permissions or DEFAULT_PERMISSIONS,
         allow=(*checks, *GIT_COMMANDS, *settings.allow),
         folders=tuple(folders),
+        git_folders=_list_closed_git_folders(located.adapter, commits_in),
         model=settings.model,
+        environment=settings.environment,
     )
+
+
+def _list_closed_git_folders(adapter: str, folder: str) -> tuple[str, ...]:
+    """What must be opened for an agent whose own sandbox keeps git's folder closed."""
+    return list_commit_folders(folder) if folder and not registry.load_agent_card(adapter).can_commit else ()
 
 
 def locate_agent(
@@ -101,11 +112,36 @@ def locate_agent(
     return AgentCommand(adapter=adapter, argv=(program, *words[1:]), flags=flags)
 
 
-def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes) -> Agent:
+class PreparedAgent(Struct, frozen=True, kw_only=True):
+    """An agent that is ready to be called, and what there is to know before it is."""
+
+    agent: Agent
+    can_commit: bool = True
+    warnings: tuple[str, ...] = ()  # what its CLI cannot express, what keeps it from working
+
+
+def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes) -> PreparedAgent:
     """Its adapter; one whose flags depend on the version asks for it first."""
     asked = getattr(registry.load_extension("agents", crew.adapter), "VERSION_ARGV", ())
     version = read_version((*crew.argv, *asked), folder, variables, processes) if asked else ""
-    return build_agent(crew, version)
+    return PreparedAgent(
+        agent=build_agent(crew, version),
+        can_commit=read_grant(crew, version).can_commit,
+        warnings=find_agent_warnings(crew, variables, version),
+    )
+
+
+def find_agent_warnings(crew: AgentCommand, variables: Mapping[str, str], version: str = "") -> tuple[str, ...]:
+    """What its CLI cannot express of its permissions, and what in these variables keeps it from working."""
+    check = getattr(registry.load_extension("agents", crew.adapter), "check_environment", _find_nothing_wrong)
+    return (*read_grant(crew, version).limits, *check({**variables, **crew.environment}))
+
+
+def read_grant(crew: AgentCommand, version: str = "") -> Grant:
+    """What its adapter makes of its permissions."""
+    grant = getattr(registry.load_extension("agents", crew.adapter), "grant_permissions", None)
+    found: Grant = Grant() if grant is None else grant(crew.as_options(version))
+    return found
 
 
 def build_agent(crew: AgentCommand, version: str = "") -> Agent:
@@ -161,7 +197,7 @@ def refuse_unenforceable_budget(crew: AgentCommand, budget_usd: float | None) ->
 
 
 def build_agent_runner(
-    made: Agent,
+    made: PreparedAgent,
     crew: AgentCommand,
     *,
     settings: AgentSettings,
@@ -180,7 +216,7 @@ def build_agent_runner(
         extra=settings.environment,
     )
     return AgentRunner(
-        made,
+        made.agent,
         processes,
         folder=folder,
         environment=its,
@@ -216,6 +252,10 @@ def build_gate_variables(variables: Mapping[str, str], own: Mapping[str, str]) -
 def build_run_variables(run: str, task_folder: str, state: str) -> dict[str, str]:
     """What every child of a run can know about it."""
     return {"RALPH_RUN_ID": run, "RALPH_STATE": state, "TASK_FOLDER": task_folder}
+
+
+def _find_nothing_wrong(variables: Mapping[str, str]) -> tuple[str, ...]:
+    return ()
 
 
 def _split_command(command: str, folder: str, variables: Mapping[str, str]) -> tuple[str, ...]:

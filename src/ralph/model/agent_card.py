@@ -29,7 +29,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     permission_flags: tuple[str, ...] = ()  # where the user wrote one of these, ralph adds no permission of its own
     story_flags: tuple[str, ...] = ()  # a story loop adds them where the user wrote no permission flag
     plugin_flag: str = ""  # loads our plugin's hooks from a folder; empty: it cannot
-    can_commit: bool = True  # in its default sandbox; False: only with the git folder among AgentOptions.folders
+    can_commit: bool = True  # by itself; False: it is given the folders a commit writes to, AgentOptions.git_folders
     # -- what it reports, and how we know
     streaming: bool = True  # reports what it does while it does it
     cost: bool = False  # reports what it cost
@@ -46,6 +46,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}  # as Invocation.files
     limits: tuple[str, ...] = ()  # what this CLI cannot express, a sentence each, for the start of a run
+    can_commit: bool = True  # False: no prompt tells it to commit, and ralph commits what it leaves
 
 
 class EndpointConfig(Struct, frozen=True):

@@ -68,7 +68,9 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     `permissions` None is what the agent did before there was a choice. Permission flags the user wrote himself, in
     `flags` or `command`, always win: then `permissions` and `allow` add nothing; `folders` and `model` are given all
     the same. The adapter's `grant_permissions(options)`, where it has one, tells in `Grant.limits` what its CLI cannot
-    express; it is pure, so a caller may ask it before the start.
+    express and in `Grant.can_commit` whether the agent may commit; it is pure, so a caller may ask it before the start.
+    `check_environment(variables)`, where an adapter has one, gives a sentence for each variable that keeps its CLI from
+    working.
     """
 
     command: tuple[str, ...]  # the program and words that belong to it
@@ -77,6 +79,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     permissions: Permissions | None = None
     allow: tuple[str, ...] = ()  # for `checks`: commands in plain words, `make test`, with any arguments: `uv run *`
     folders: tuple[str, ...] = ()  # absolute; writable besides the working folder
+    git_folders: tuple[str, ...] = ()  # for `checks`: absolute; what `git commit` writes to, where its card asks for it
     model: str = ""  # instead of one in the flags
 
 

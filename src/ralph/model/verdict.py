@@ -28,6 +28,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     diff: Callable[[], str] = str  # asked for only when somebody reads it
     tree: str = ""  # the tree's hash; empty: nothing is remembered
     loose: bool = False  # seed 002's matching
+    can_commit: bool = True  # False: its agent was not told to commit
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -24,5 +24,5 @@ class ContradictionsVerifier:
             if claim.loose
             else is_promise_made(promise, output)
         )
-        verified, reason = check_promise(promised, output, claim.agent)
+        verified, reason = check_promise(promised, output, claim.agent, can_commit=claim.can_commit)
         return Verdict(method=CONTRADICTIONS_METHOD, verified=verified, reason=reason)

@@ -49,6 +49,11 @@ def test_each_stage_must_show_its_sign(stage: str, output: str, found: tuple[boo
     assert check_promise(True, output, stage) == found
 
 
+def test_an_agent_that_cannot_commit_need_not_say_that_it_did() -> None:  # issue 12
+    assert check_promise(True, "All is written.", "coder", can_commit=False) == (True, "Promise verified")
+    assert not check_promise(True, "TODO: all", "coder", can_commit=False)[0]
+
+
 def test_form_comes_before_contradictions_and_these_before_the_stage() -> None:  # 000-10
     assert check_promise(False, "TODO: all", "coder") == (False, "Promise not found or malformed")
     assert check_promise(True, "TODO: all", "coder") == (False, "Output contains contradictions to promise")

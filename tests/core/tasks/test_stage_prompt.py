@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ralph.core.claims import extract_promise
 from ralph.core.tasks.changes import extract_changes
@@ -146,6 +147,15 @@ def test_a_task_without_spec_is_to_be_completed() -> None:  # 002-22
     assert '## Task Outcome (What "Done" Means)\nComplete the assigned task.\n' in text
     assert "## Acceptance Criteria" not in text
     assert "## Specification" not in text
+
+
+@pytest.mark.parametrize("agent", ["coder", "reviewer", "tester", "qa"])
+def test_an_agent_that_cannot_commit_is_not_told_to(agent: str) -> None:  # issue 12
+    told = render_loop_prompt(brief(agent=agent, can_commit=False, criteria=replace(CRITERIA, description="It works")))
+    assert "1. " in told
+    assert "3. " in told
+    orders = [line for line in told.splitlines() if "ommit" in line]
+    assert orders == ([] if agent == "reviewer" else [line for line in orders if "committed for you" in line])
 
 
 @pytest.mark.parametrize(

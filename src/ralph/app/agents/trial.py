@@ -34,7 +34,6 @@ KEPT_VARIABLES = (
     "LANG",
     "LC_ALL",
     "TERM",
-    "TMPDIR",
     "USER",
     "LOGNAME",
     "SHELL",
@@ -150,8 +149,8 @@ class TrialEnvironment:
         self._trial_count += 1
         place = os.path.join(self._scratch, str(self._trial_count))
         home, work = os.path.join(place, "home"), os.path.join(place, "work")
-        os.makedirs(home)
-        os.makedirs(work)
+        for folder in (home, work, os.path.join(place, "tmp")):
+            os.makedirs(folder)
         self._stopper.stop_file = os.path.join(work, stop_at) if stop_at else ""
         if not self._agent.is_free:
             return self._run(
@@ -194,7 +193,7 @@ class TrialEnvironment:
         made = wiring.prepare_agent(crew, work, environment, self._processes)
         events: list[Event] = []
         caller = AgentRunner(
-            made,
+            made.agent,
             self._processes,
             folder=work,
             environment=environment,
@@ -222,7 +221,9 @@ class TrialEnvironment:
         """Nothing of the user's own: no key, no settings, no address can slip in."""
         kept = {name: self._variables[name] for name in KEPT_VARIABLES if name in self._variables}
         own = {f"XDG_{kind}_HOME": os.path.join(home, kind.lower()) for kind in XDG_KINDS}
-        return {**kept, **own, "HOME": home, **pointing.environment}
+        # Beside the home: Codex puts no helper programs below its temporary folder, and then runs no command.
+        temporary = os.path.join(os.path.dirname(home), "tmp")
+        return {**kept, **own, "HOME": home, "TMPDIR": temporary, **pointing.environment}
 
 
 @contextmanager

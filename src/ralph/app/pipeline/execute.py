@@ -20,9 +20,11 @@ from ralph.app.session import Callbacks, lock_and_open, make_run_id
 from ralph.app.stores import open_stores
 from ralph.config.schema import Settings
 from ralph.core.environment import without_git_vars
+from ralph.engine.emit import emit
 from ralph.engine.inbox import SignalInbox
 from ralph.model import board
 from ralph.model.errors import MachineError, UsageError
+from ralph.model.events import Warned
 from ralph.model.loop import Outcome
 from ralph.model.ports import Watcher
 from ralph.model.store_ports import Stores, TaskStore
@@ -71,7 +73,7 @@ def execute_tasks(
     git_program = find_program("git", variables)
     if git_program is None or not paths.in_git:
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
-    _require_agents(request, paths, variables)
+    emit(callbacks.watchers, 0, *map(Warned, _require_agents(request, paths, variables)))
     with lock_and_open(paths, paths.execute_lock, KIND) as stores:
         remember_repository(paths, variables)
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
@@ -165,11 +167,14 @@ class WorkerPool:
         return late or (left is not None and left <= 0) or self._context.state_file.is_gone
 
 
-def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[str, str]) -> None:
-    """What is wrong for every task is told before any is started."""
+def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[str, str]) -> list[str]:
+    """What is wrong for every task is told before any is started; what their CLIs cannot do, each once."""
+    warnings: dict[str, None] = {}
     for role in request.stages:
         agent_command = stages.resolve_stage_agent(role, request.settings, paths.folder, variables)
         wiring.refuse_unenforceable_budget(agent_command, _effective_budget(request.settings))
+        warnings |= dict.fromkeys(wiring.find_agent_warnings(agent_command, variables))
+    return [*warnings]
 
 
 def _require_judge(context: PipelineContext, tasks: TaskStore, wanted: Sequence[str]) -> None:

@@ -78,10 +78,13 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
     checks = list_check_commands(task, settings)
     for role in roles:
         found = resolve_stage_criteria(task, role, settings)
+        command = resolve_stage_agent(role, settings, context.folder, context.variables, checks=checks)
+        prepared = _prepare(command, context)
         setups[role] = StageSetup(
             criteria=found.criteria,
-            runner=_build_stage_runner(role, settings, context, checks),
+            runner=_build_runner(prepared, command, settings.agent, context),
             loops=is_looping(role, settings),
+            can_commit=prepared.can_commit,
             merged_tree_criteria=verification.select_file_criteria(found.criteria),
         )
         warnings += [found.warning] if found.warning else []
@@ -150,7 +153,7 @@ def resolve_stage_agent(
         agent = replace(agent, command=stage.agent, flags=(), adapter=None, model="")
     if stage.model:
         agent = replace(agent, model=stage.model)
-    return wiring.resolve_agent(agent, folder, variables, checks=checks)
+    return wiring.resolve_agent(agent, folder, variables, checks=checks, commits_in=folder)
 
 
 def require_judge(
@@ -180,7 +183,7 @@ def build_judge(settings: Settings, context: AgentContext, records: str) -> AskJ
     def ask(prompt: str, model: str) -> JudgeAnswer | None:
         agent_settings = _judge_agent_settings(settings, wanted, model)
         command = wiring.resolve_agent(agent_settings, context.folder, context.variables)
-        runner = _build_runner(command, agent_settings, replace(context, keep=None))
+        runner = _build_runner(_prepare(command, context), command, agent_settings, replace(context, keep=None))
         files = CallFiles.in_dir(
             records, stdout="judge.log", stderr="judge.stderr.log", prompt="judge.prompt", answer="judge.answer"
         )
@@ -197,14 +200,15 @@ def _judge_agent_settings(settings: Settings, wanted: schema.Judge, model: str =
     return replace(settings.agent, command=wanted.agent, flags=(), adapter=None, model=model or wanted.model)
 
 
-def _build_stage_runner(role: str, settings: Settings, context: AgentContext, checks: Sequence[str]) -> AgentRunner:
-    command = resolve_stage_agent(role, settings, context.folder, context.variables, checks=checks)
-    return _build_runner(command, settings.agent, context)
+def _prepare(command: wiring.AgentCommand, context: AgentContext) -> wiring.PreparedAgent:
+    return wiring.prepare_agent(command, context.folder, context.variables, context.processes)
 
 
-def _build_runner(command: wiring.AgentCommand, settings: AgentSettings, context: AgentContext) -> AgentRunner:
+def _build_runner(
+    prepared: wiring.PreparedAgent, command: wiring.AgentCommand, settings: AgentSettings, context: AgentContext
+) -> AgentRunner:
     return wiring.build_agent_runner(
-        wiring.prepare_agent(command, context.folder, context.variables, context.processes),
+        prepared,
         command,
         settings=settings,
         folder=context.folder,

@@ -21,7 +21,7 @@ def describe_dry_run(
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
     settings = request.settings
     checks = list_permitted_checks(settings, paths.folder)
-    command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks)
+    command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks, commits_in=paths.folder)
     wiring.refuse_missing_scm(settings, paths.folder, variables)
     titles = check_guardrails(settings.guardrails)
     done = earlier.iteration if earlier else 0

@@ -62,7 +62,7 @@ def run_stories(
     """Until every story is approved. `paths` are the project's own."""
     place, rules = request.place, request.rules
     _refuse_double_start(place)
-    command = wiring.resolve_agent(request.agent, place.project, variables)
+    command = wiring.resolve_agent(request.agent, place.project, variables, commits_in=place.project)
     git = find_program("git", variables)
     if git is None or not paths.in_git:
         raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
@@ -90,6 +90,7 @@ def run_stories(
         commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
         session.record(request, place.folder)
         emit(session.watchers, 0, Warned(notice), *_estimate_iterations(request, session.runs))
+        emit(session.watchers, 0, *map(Warned, _find_commit_problems(command)))
         policy = ReviewPolicy(
             cap=rules.cap,
             skip_review=rules.skip_review,
@@ -143,6 +144,15 @@ def _find_story_project(start: str, ralph_dir: str) -> str:
             return start
         at = os.path.dirname(at)
     return at
+
+
+def _find_commit_problems(command: wiring.AgentCommand) -> list[str]:
+    if wiring.read_grant(command).can_commit:
+        return []
+    title = registry.load_agent_card(command.adapter).title
+    return [
+        f"{title} may not commit with these permissions, and stories live in commits: set agent.permissions to checks"
+    ]
 
 
 def locate_stories(project: str, ralph_dir: str) -> StoryPaths:

@@ -93,7 +93,7 @@ def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) ->
     here = request.folder or os.getcwd()
     if request.words:
         return wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
-    return wiring.resolve_agent(request.agent, here, variables, folders=[request.place.folder])
+    return wiring.resolve_agent(request.agent, here, variables, folders=[request.place.folder], commits_in=here)
 
 
 class TaskLog:

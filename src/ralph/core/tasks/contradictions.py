@@ -18,20 +18,21 @@ CONTRADICTION_PATTERNS = (
 _CONTRADICTION = re.compile("|".join(CONTRADICTION_PATTERNS), re.IGNORECASE)
 
 
-def check_promise(promised: bool, output: str, stage: str) -> tuple[bool, str]:
-    """Whether the promise may be believed, and why: its form, then contradictions, then the stage's own rule."""
+def check_promise(promised: bool, output: str, stage: str, *, can_commit: bool = True) -> tuple[bool, str]:
+    """Whether the promise may be believed, and why: its form, then contradictions, then the stage's own rule. An agent
+    that cannot commit need not say that it did."""
     if not promised:
         return False, PROMISE_MALFORMED
     if _CONTRADICTION.search(output):
         return False, PROMISE_CONTRADICTED
-    missing = _find_missing_sign(stage, output)
+    missing = _find_missing_sign(stage, output, can_commit)
     return not missing, missing or PROMISE_VERIFIED
 
 
-def _find_missing_sign(stage: str, output: str) -> str:
+def _find_missing_sign(stage: str, output: str, can_commit: bool) -> str:
     lower = output.lower()
     match stage:
-        case "coder" if "commit" not in lower:
+        case "coder" if can_commit and "commit" not in lower:
             return "No commit detected in coder output"
         case "tester" if "passed" not in lower:
             return "No passing tests detected"

@@ -40,6 +40,12 @@ _STEPS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 
+_STEPS_WITHOUT_COMMIT: Mapping[str, str] = {  # the second step of an agent that cannot commit
+    "coder": "Leave your changes in the working tree: they are committed for you",
+    "tester": "Run all the tests; those you added are committed for you",
+    "qa": "Ensure all tests pass; what is not committed yet is committed for you",
+}
+
 _PROMISE_RULES = """\
 IMPORTANT:
 - Only output the promise when ALL requirements are met
@@ -120,6 +126,7 @@ class StageBrief(Struct, frozen=True, kw_only=True):
     specification: str = ""
     attempts: Sequence[VerificationAttempt] = ()
     changes: str = ""  # what a later stage wants changed
+    can_commit: bool = True
 
 
 def render_loop_prompt(brief: StageBrief) -> str:
@@ -127,7 +134,7 @@ def render_loop_prompt(brief: StageBrief) -> str:
     parts = [
         _render_header(brief, f"\n- **Ralph Iteration**: {brief.iteration}/{brief.limit}"),
         *_render_specification(brief),
-        _LOOP_REQUIREMENTS.format(steps=_render_steps(brief.agent), promise=brief.criteria.promise) + _PROMISE_RULES,
+        _LOOP_REQUIREMENTS.format(steps=_render_steps(brief), promise=brief.criteria.promise) + _PROMISE_RULES,
         _render_status(brief),
         *_render_acceptance(brief),
         *_render_requested_changes(brief),
@@ -163,8 +170,11 @@ def _render_specification(brief: StageBrief) -> list[str]:
     return described + specified
 
 
-def _render_steps(agent: str) -> str:
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(_STEPS.get(agent, _STEPS["coder"]), 1))
+def _render_steps(brief: StageBrief) -> str:
+    first, second, third = _STEPS.get(brief.agent, _STEPS["coder"])
+    if not brief.can_commit:
+        second = _STEPS_WITHOUT_COMMIT.get(brief.agent, second)
+    return f"1. {first}\n2. {second}\n3. {third}"
 
 
 def _render_status(brief: StageBrief) -> str:

@@ -42,6 +42,7 @@ class StageSetup(Struct, frozen=True, kw_only=True):
     criteria: CompletionCriteria
     runner: AgentRunner
     loops: bool = True
+    can_commit: bool = True  # its agent; False: what it leaves is committed when the task lands
     merged_tree_criteria: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
 
 
@@ -134,6 +135,7 @@ class PipelineEffects:
             specification=self._config.specification,
             attempts=self._board.failed_attempts(role) if brief.turn > 1 else (),
             changes=brief.changes,
+            can_commit=setup.can_commit,
         )
         text = render_loop_prompt(stage_brief) if setup.loops else render_single_pass_prompt(stage_brief)
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)
@@ -200,6 +202,7 @@ class PipelineEffects:
             diff=self._workspace.diff,
             tree=self._workspace.tree() if folder == self._workspace.folder else "",
             loose=self._config.loose,
+            can_commit=self._stages[role].can_commit,
         )
         emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
         verdict = self._verifier.verify(claim, criteria)

@@ -96,7 +96,7 @@ def command(
             request,
             paths,
             variables=os.environ,
-            callbacks=Callbacks(on_signal=display.handle_signal),
+            callbacks=Callbacks(watchers=(display.watch_start,), on_signal=display.handle_signal),
             watchers_of=display.make_watchers,
         )
     finally:
@@ -150,8 +150,12 @@ class ExecuteDisplay:
             self._task_lines.close()
 
     def show_warnings(self, warnings: Sequence[str]) -> None:
-        if warnings:
-            self._make_display()(time.time(), 0, [Warned(text) for text in warnings])
+        self.watch_start(time.time(), 0, [Warned(text) for text in warnings])
+
+    def watch_start(self, at: float, iteration: int, events: Sequence[Event]) -> None:
+        """What concerns all tasks, before the first of them."""
+        if events:
+            self._make_display()(at, iteration, events)
 
     def _lock_watcher(self, watch: Watcher) -> Watcher:
         def guarded(at: float, iteration: int, events: Sequence[Event]) -> None:
