@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
-.PHONY: all build test lint fmt check clean install demo bench torture coverage mutants
+.PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
 .PHONY: clients clients-all test-clients test-clients-quick
 
 all: fmt lint test build
@@ -60,8 +60,11 @@ MODULES ?= src/ralph/core src/ralph/engine
 mutants: $(READY)
 	$(BIN)/python tools/mutants.py $(MODULES)
 
+honesty: $(READY)
+	$(BIN)/python tests/torture/honesty.py
+
 torture: $(READY)
-	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture
+	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture/test_survivors.py
 
 # The real agent CLIs, from npm, against a scripted model on this machine. The first two are quick enough for every day.
 clients: $(READY)

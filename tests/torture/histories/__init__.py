@@ -1,0 +1,1 @@
+"""All histories, by kind."""
