@@ -25,8 +25,9 @@ class ProofChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""  # "3 assertions removed", "marked skip", "named like the make target `test`"
     check: str = ""  # the command it belongs to; empty: tests, protected globs
     protected: bool = False
+    noted: bool = False  # worth a word and no more: it may be the work itself
 
     @property
     def is_suspect(self) -> bool:
         """Whether checks that pass no longer say what they said at the baseline. New tests are welcome."""
-        return self.kind != "added" or self.protected
+        return self.protected or (self.kind != "added" and not self.noted)

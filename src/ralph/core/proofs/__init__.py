@@ -1,0 +1,1 @@
+"""Proofs: which files a check rests on, and whether they still say what they said."""

@@ -1,0 +1,278 @@
+"""What became of the proofs: the differences between two trees, seen by what the checks rest on."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+
+from msgspec import Struct
+
+from ralph.core.proofs import justfile, makefile
+from ralph.core.proofs.additions import is_only_added_to
+from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules
+from ralph.core.proofs.config_parts import extract_config_part
+from ralph.core.proofs.runners import RUNNERS
+from ralph.core.proofs.suites import DATA, detect_language, detect_test
+from ralph.core.proofs.weakening import count_tests, describe_danger, describe_weakening
+from ralph.core.text.quantities import pluralize
+from ralph.model.proofs import ProofChange, ProofChangeKind, TreeChange
+
+MAX_PROOF_CHANGES = 200
+INLINE_TEST_LANGUAGES = frozenset(("rust", "zig"))  # tests stand in the file they test
+_LINK_MODE = "12"
+_PYTHON_SHADOWS = re.compile(r"(?P<module>\w+)(\.py|\.pyc|\.pyd|\.so|\..*\.so|/__init__\.py|/__main__\.py)")
+_STANDARD_MODULES = frozenset(  # those a Python test runner imports after it has begun to look into the project
+    "argparse ast asyncio bdb cmd code configparser contextlib copy dataclasses datetime decimal difflib doctest"
+    " email enum fnmatch functools getpass glob gzip hashlib html http importlib inspect io json linecache locale"
+    " logging math operator optparse os pathlib pdb platform pprint random re runpy shlex shutil signal socket"
+    " string subprocess sysconfig tempfile textwrap threading time timeit token tokenize tomllib traceback types"
+    " typing unittest urllib uuid warnings xml zipfile".split()
+)
+
+
+class TreeReader(Struct, frozen=True, kw_only=True):
+    """How to look into both trees."""
+
+    read_blob: Callable[[str], bytes]
+    list_old_paths: Callable[[], Collection[str]]  # of the baseline
+
+    def read_text(self, blob: str) -> str:
+        return self.read_blob(blob).decode("utf-8", "replace") if blob else ""
+
+
+def find_proof_changes(
+    rules: Sequence[CheckRules], changes: Sequence[TreeChange], reader: TreeReader, protected: Sequence[str] = ()
+) -> tuple[ProofChange, ...]:
+    """Each proof that is not as it was, once, the suspect ones first."""
+    judge = _Judge(rules, reader, _find_moves(changes))
+    found: dict[str, ProofChange] = {}
+    for change in changes:
+        seen = judge.judge(change)
+        if matches_any(change.path, protected):
+            kind, reason = (seen.kind, seen.reason) if seen else (_plain_kind(change), "")
+            seen = ProofChange(path=change.path, kind=kind, reason=reason, protected=True)
+        if seen is not None:
+            found[seen.path] = seen
+    return tuple(sorted(found.values(), key=lambda each: (not each.is_suspect, each.path))[:MAX_PROOF_CHANGES])
+
+
+def matches_any(path: str, patterns: Sequence[str]) -> bool:
+    """By patterns as .gitignore has them: without a slash a name in any folder, `**` over folders; a folder stands for
+    all it holds."""
+    return any(compile_pattern(pattern).fullmatch(path) for pattern in patterns)
+
+
+@cache
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """A pattern of file names as a regular expression over whole paths."""
+    plain = pattern.removeprefix("./").strip("/")
+    anchored = "/" in plain or pattern.startswith("/")
+    text = re.escape(plain).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+    text = text.replace(r"\?", "[^/]")
+    return re.compile(f"{'' if anchored else '(?:.*/)?'}{text}(?:/.*)?", re.DOTALL)
+
+
+class _Judge:
+    """Knows what the checks rest on, and asks of one file after the other what it was to them."""
+
+    def __init__(self, rules: Sequence[CheckRules], reader: TreeReader, moved: Mapping[str, str]) -> None:
+        self._rules, self._reader, self._moved = rules, reader, moved
+        self._languages = {language for rule in rules for language in rule.languages}
+        self._named_tests = {path for rule in rules for path in rule.tests}
+
+    def judge(self, change: TreeChange) -> ProofChange | None:
+        for rule in self._rules:
+            found = (
+                _judge_shadow(change, rule)
+                or self._judge_build_file(change, rule)
+                or self._judge_configuration(change, rule)
+                or self._judge_script(change, rule)
+            )
+            if found is not None:
+                return found
+        return self._judge_test(change) or self._judge_inline_tests(change) or self._judge_work(change)
+
+    def _judge_build_file(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
+        """Makefile, justfile, package.json: only what the check uses of them counts."""
+        texts = self._read_both(change) if change.path in _list_build_files(rule, change.path) else ()
+        for make_part in rule.makefiles:
+            if make_part.path == change.path:
+                parsed = map(makefile.parse_makefile, texts)
+                parts = [makefile.extract_make_use(each, make_part.use) for each in parsed]
+                return _compare_parts(change, rule, parts, is_new_check=not rule.shadows)
+        for just_part in rule.justfiles:
+            if just_part.path == change.path:
+                recipes = map(justfile.parse_justfile, texts)
+                parts = [justfile.extract_just_use(each, just_part.use) for each in recipes]
+                return _compare_parts(change, rule, parts)
+        scripts = _list_used_scripts(rule, change.path)
+        if not scripts:
+            return None
+        parts = [extract_config_part(change.path, text or "{}", rule.runners, scripts) for text in texts]
+        return _compare_parts(change, rule, parts, is_new_check=True)
+
+    def _judge_configuration(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
+        runners = [name for name in rule.runners if matches_any(change.path, RUNNERS[name].files)]
+        if not runners:
+            return None
+        old, new = self._read_both(change)
+        empty = "{}" if change.path.endswith(".json") else ""
+        parts = [extract_config_part(change.path, text or empty, rule.runners) for text in (old, new)]
+        if parts[0] == parts[1]:
+            return None
+        reason, is_conftest = f"configures {runners[0]}", change.path.rpartition("/")[2] == "conftest.py"
+        if not self._has_old_tests(change.path if is_conftest else "", rule):
+            return ProofChange(path=change.path, kind="added", reason=reason, check=rule.command)
+        if not change.new_blob:
+            return ProofChange(path=change.path, kind="deleted", reason=reason, check=rule.command)
+        weaker = describe_weakening("python", old, new) if is_conftest else ""
+        kind: ProofChangeKind = "weakened" if weaker else "changed"
+        return ProofChange(path=change.path, kind=kind, reason=weaker or reason, check=rule.command)
+
+    def _has_old_tests(self, path: str, rule: CheckRules) -> bool:
+        """Whether a configuration holds for tests that were there before: for those beside and below the path, or any.
+        A check that runs no tests always has what it looks at."""
+        if not rule.languages:
+            return True
+        folder = path.rpartition("/")[0]
+        return any(
+            self._is_run_by(old, rule)
+            for old in self._reader.list_old_paths()
+            if not folder or old.startswith(f"{folder}/")
+        )
+
+    def _is_run_by(self, path: str, rule: CheckRules) -> bool:
+        language = detect_test(path)
+        if language and (language in rule.languages or ANY_LANGUAGE in rule.languages):
+            return True
+        return detect_language(path) in INLINE_TEST_LANGUAGES.intersection(rule.languages)
+
+    def _judge_script(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
+        if change.path not in rule.scripts:
+            return None
+        if not change.old_blob:
+            return ProofChange(path=change.path, kind="added", reason="new, and the check runs it", check=rule.command)
+        if not change.new_blob:
+            return ProofChange(path=change.path, kind="deleted", reason="the check needs it", check=rule.command)
+        weaker = describe_weakening(detect_language(change.path) or "shell", *self._read_both(change))
+        kind: ProofChangeKind = "weakened" if weaker else "changed"
+        return ProofChange(path=change.path, kind=kind, reason=weaker or "the check needs it", check=rule.command)
+
+    def _judge_test(self, change: TreeChange) -> ProofChange | None:
+        path, language = change.path, detect_test(change.path)
+        if not self._is_counted(language) and path not in self._named_tests:
+            return None
+        language = language or detect_language(path) or DATA
+        if path in self._moved:
+            way = "to" if change.old_blob else "from"
+            return ProofChange(path=path, kind="changed", reason=f"moved {way} {self._moved[path]}")
+        old, new = self._read_both(change)
+        if not change.old_blob:
+            danger = describe_danger(language, new)
+            return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "new test")
+        if not change.new_blob:
+            count = count_tests(language, old)
+            return ProofChange(path=path, kind="deleted", reason=f"{pluralize(count, 'test')} removed" if count else "")
+        if change.new_mode.startswith(_LINK_MODE) and not change.old_mode.startswith(_LINK_MODE):
+            return ProofChange(path=path, kind="weakened", reason="replaced by a link")
+        if weaker := describe_weakening(language, old, new) if language != DATA else "":
+            return ProofChange(path=path, kind="weakened", reason=weaker)
+        if language != DATA and is_only_added_to(language, old, new):
+            return ProofChange(path=path, kind="added", reason="tests added")
+        return ProofChange(path=path, kind="changed")
+
+    def _judge_inline_tests(self, change: TreeChange) -> ProofChange | None:
+        """Tests beside the code they test: the file may change, its tests may not become fewer."""
+        language = detect_language(change.path)
+        if language not in INLINE_TEST_LANGUAGES.intersection(self._languages) or not change.old_blob:
+            return None
+        old, new = self._read_both(change)
+        if not count_tests(language, old):
+            return None
+        weaker = describe_weakening(language, old[_first_test(old) :], new[_first_test(new) :])
+        return ProofChange(path=change.path, kind="weakened", reason=weaker) if weaker else None
+
+    def _judge_work(self, change: TreeChange) -> ProofChange | None:
+        for rule in self._rules:
+            if change.path in rule.work:
+                kind, reason = _plain_kind(change), "the check runs it"
+                return ProofChange(path=change.path, kind=kind, reason=reason, check=rule.command, noted=True)
+        return None
+
+    def _is_counted(self, language: str) -> bool:
+        if not language or not self._languages:
+            return False
+        return language in (DATA, *self._languages) or ANY_LANGUAGE in self._languages
+
+    def _read_both(self, change: TreeChange) -> tuple[str, str]:
+        return self._reader.read_text(change.old_blob), self._reader.read_text(change.new_blob)
+
+
+def _judge_shadow(change: TreeChange, rule: CheckRules) -> ProofChange | None:
+    if change.old_blob:
+        return None
+    for shadow in rule.shadows:
+        if change.path == shadow.path or change.path.startswith(f"{shadow.path}/"):
+            return ProofChange(path=change.path, kind="shadowed", reason=shadow.reason, check=rule.command)
+    for folder in rule.folders if rule.modules else ():
+        inner = change.path.removeprefix(f"{folder}/") if folder else change.path
+        found = _PYTHON_SHADOWS.fullmatch(inner)
+        if found and found["module"] in {*rule.modules, *_STANDARD_MODULES}:
+            reason = f"would be imported as {found['module']}"
+            return ProofChange(path=change.path, kind="shadowed", reason=reason, check=rule.command)
+    return None
+
+
+def _list_build_files(rule: CheckRules, path: str) -> list[str]:
+    known = [*(part.path for part in rule.makefiles), *(part.path for part in rule.justfiles)]
+    return [*known, path] if _list_used_scripts(rule, path) else known
+
+
+def _list_used_scripts(rule: CheckRules, path: str) -> list[str]:
+    folder, _, name = path.rpartition("/")
+    if name != "package.json":
+        return []
+    return [script for part in rule.packages if part.folder in (folder, ANY_FOLDER) for script in part.scripts]
+
+
+def _compare_parts(
+    change: TreeChange, rule: CheckRules, parts: Sequence[object], *, is_new_check: bool = False
+) -> ProofChange | None:
+    if not change.old_blob and is_new_check:
+        return ProofChange(path=change.path, kind="added", reason="new, and the check is in it", check=rule.command)
+    if change.new_blob and parts[0] == parts[1]:
+        return None
+    kind: ProofChangeKind = "changed" if change.new_blob else "deleted"
+    return ProofChange(path=change.path, kind=kind, reason="what the check runs is in it", check=rule.command)
+
+
+def _first_test(text: str) -> int:
+    """Where the tests of a Rust file begin: asserts above are the program's own."""
+    found = re.search(r"#\[cfg\(test\)\]|#\[(?:\w+::)*test\b", text)
+    return found.start() if found else len(text)
+
+
+def _find_moves(changes: Sequence[TreeChange]) -> dict[str, str]:
+    """Tests that lie elsewhere now, old path → new and new → old: by content, else by name."""
+    gone = [change for change in changes if change.old_blob and not change.new_blob and detect_test(change.path)]
+    new = [change for change in changes if change.new_blob and not change.old_blob and detect_test(change.path)]
+    moved: dict[str, str] = {}
+    for is_same in (_has_same_content, _has_same_name):
+        for old in gone:
+            target = next((each.path for each in new if each.path not in moved and is_same(old, each)), "")
+            if target and old.path not in moved:
+                moved[old.path], moved[target] = target, old.path
+    return moved
+
+
+def _has_same_content(old: TreeChange, new: TreeChange) -> bool:
+    return old.old_blob == new.new_blob
+
+
+def _has_same_name(old: TreeChange, new: TreeChange) -> bool:
+    return old.path.rpartition("/")[2] == new.path.rpartition("/")[2]
+
+
+def _plain_kind(change: TreeChange) -> ProofChangeKind:
+    if not change.old_blob:
+        return "added"
+    return "changed" if change.new_blob else "deleted"

@@ -1,0 +1,268 @@
+"""What became of the proofs, by what the checks rest on."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from ralph.core.proofs.changes import TreeReader, find_proof_changes, matches_any
+from ralph.core.proofs.check_rules import resolve_check
+from ralph.model.proofs import ProofChange, TreeChange
+
+TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n    assert add(2, 2) == 4\n"
+MAKEFILE = "test:\n\tpython3 -m pytest -q\nlint:\n\truff check .\n"
+PACKAGE = '{"scripts": {"test": "jest", "start": "node x"}, "dependencies": {"a": "1"}}'
+RUST = "pub fn a() -> i32 { 1 }\n#[cfg(test)]\nmod tests {\n  #[test]\n  fn t() { assert_eq!(super::a(), 1); }\n}\n"
+GO = 'package x\nfunc TestA(t *testing.T) { if 1 != 1 { t.Fatal("x") } }\n'
+JS = "it('a', () => {\n  expect(1).toBe(1)\n})\n"
+PROJECT = "[project]\nname = 'x'\n[tool.pytest.ini_options]\naddopts = '-q'\n[tool.ruff]\nline-length = 99\n"
+
+
+class Tree(dict[str, str]):
+    """A tree in memory."""
+
+    def read(self, path: str) -> str | None:
+        return self.get(path)
+
+
+def find(
+    before: Mapping[str, str], after: Mapping[str, str | None], *commands: str, protected: tuple[str, ...] = ()
+) -> tuple[ProofChange, ...]:
+    """`after`: what is different; None: it is gone."""
+    tree = Tree(before)
+    rules = [resolve_check(command, tree) for command in commands]
+    blobs = {f"old {path}": text for path, text in before.items()}
+    blobs |= {f"new {path}": text for path, text in after.items() if text is not None}
+    same = {text: blob for blob, text in reversed(blobs.items())}  # as git has it: one text, one blob
+    changes = [
+        TreeChange(path=path, old_blob=same.get(before.get(path, ""), ""), new_blob=same.get(text or "", ""))
+        for path, text in after.items()
+    ]
+    reader = TreeReader(read_blob=lambda blob: blobs[blob].encode(), list_old_paths=lambda: [*before])
+    return find_proof_changes(rules, changes, reader, protected)
+
+
+def kinds(before: Mapping[str, str], after: Mapping[str, str | None], *commands: str) -> dict[str, str]:
+    return {change.path: change.kind for change in find(before, after, *commands)}
+
+
+BEFORE = {
+    "calc.py": "def add(a, b): return a + b\n",
+    "tests/test_calc.py": TEST,
+    "tests/data/expected.json": "{}",
+    "conftest.py": "import pytest\n",
+    "pyproject.toml": PROJECT,
+    "Makefile": MAKEFILE,
+    "package.json": PACKAGE,
+    "check.sh": "set -e\npytest\n",
+    "check.py": "assert 1\n",
+    "main.py": "print(1)\n",
+    "src/lib.rs": RUST,
+    "Cargo.toml": "[package]\nname='x'\n[dependencies]\na='1'\n",
+    "x_test.go": GO,
+    "src/a.test.js": JS,
+    "setup.cfg": "[metadata]\nname = x\n[tool:pytest]\naddopts = -q\n",
+}
+
+TAMPERINGS = [
+    ("pytest", "tests/test_calc.py", TEST.replace("def test_add", "@pytest.mark.skip\ndef test_add"), "weakened"),
+    ("pytest", "tests/test_calc.py", TEST.replace("def test_add", "@pytest.mark.xfail\ndef test_add"), "weakened"),
+    ("pytest", "tests/test_calc.py", TEST.replace("    assert add(2, 2) == 4\n", ""), "weakened"),
+    ("pytest", "tests/test_calc.py", TEST.replace("test_add", "check_add"), "weakened"),
+    ("pytest", "tests/test_calc.py", TEST.replace("== 4", "== 5"), "changed"),
+    ("pytest", "tests/test_calc.py", None, "deleted"),
+    ("pytest", "tests/test_calc.py", "import os\n" + TEST + "os._exit(0)\n", "weakened"),
+    ("pytest", "tests/data/expected.json", "[]", "changed"),
+    ("pytest", "tests/test_aaa.py", "import os\nos._exit(0)\n", "changed"),
+    ("pytest", "conftest.py", "collect_ignore = ['tests']\n", "weakened"),
+    ("pytest", "conftest.py", "import pytest, calc\ncalc.add = max\n", "changed"),
+    ("pytest", "tests/conftest.py", "def pytest_collection_modifyitems(items): items.clear()\n", "weakened"),
+    ("pytest", "pytest.ini", "[pytest]\naddopts = --co\n", "changed"),
+    ("pytest", "tox.ini", "[pytest]\naddopts = --co\n", "changed"),
+    ("pytest", ".coveragerc", "[run]\nomit = *\n", "changed"),
+    ("pytest", "pyproject.toml", PROJECT.replace("-q", "--co"), "changed"),
+    ("pytest", "setup.cfg", "[tool:pytest]\naddopts = --co\n", "changed"),
+    ("pytest", "pytest.py", "", "shadowed"),
+    ("pytest", "pytest/__init__.py", "", "shadowed"),
+    ("pytest", "_pytest/__init__.py", "", "shadowed"),
+    ("pytest", "sitecustomize.py", "", "shadowed"),
+    ("python3 -m unittest", "unittest/__init__.py", "", "shadowed"),
+    ("python3 -m unittest", "unittest.py", "", "shadowed"),
+    ("python3 -m unittest", "json.py", "", "shadowed"),
+    ("ruff check .", "pyproject.toml", PROJECT.replace("99", "999"), "changed"),
+    ("ruff check .", "ruff.toml", "select = []\n", "changed"),
+    ("make test", "Makefile", MAKEFILE.replace("python3 -m pytest -q", "true"), "changed"),
+    ("make test", "Makefile", "SHELL = /bin/true\n" + MAKEFILE, "changed"),
+    ("make test", "Makefile", MAKEFILE + "test: x\n", "changed"),
+    ("make test", "Makefile", None, "deleted"),
+    ("make test", "GNUmakefile", "test:\n\ttrue\n", "shadowed"),
+    ("make test", "test", "", "shadowed"),
+    ("make test", "test/x", "", "shadowed"),
+    ("make test", "pytest.ini", "[pytest]\naddopts = --co\n", "changed"),
+    ("make test", "tests/test_calc.py", None, "deleted"),
+    ("npm test", "package.json", PACKAGE.replace("jest", "true"), "changed"),
+    ("npm test", "package.json", PACKAGE.replace('"start"', '"pretest"'), "changed"),
+    (
+        "npm test",
+        "package.json",
+        PACKAGE.replace('"start": "node x"}', '"start": "x"}, "jest": {"bail": 1}'),
+        "changed",
+    ),
+    ("npm test", "jest.config.js", "module.exports = {}", "changed"),
+    ("npm test", "src/a.test.js", JS.replace("it(", "it.skip("), "weakened"),
+    ("npm test", "src/a.test.js", JS.replace("it(", "xit("), "weakened"),
+    ("npm test", "src/a.test.js", JS + "it.only('b', () => { expect(1).toBe(1) })\n", "weakened"),
+    ("cargo test", "src/lib.rs", RUST.replace("#[test]", "#[test]\n  #[ignore]"), "weakened"),
+    ("cargo test", "src/lib.rs", "pub fn a() -> i32 { 1 }\n", "weakened"),
+    ("cargo test", "Cargo.toml", "[package]\nname='x'\nautotests=false\n", "changed"),
+    ("cargo test", "build.rs", "fn main() {}", "changed"),
+    ("cargo test", ".cargo/config.toml", "[target]", "changed"),
+    ("go test ./...", "x_test.go", GO.replace("{ if", "{ t.Skip(); if"), "weakened"),
+    ("go test ./...", "x_test.go", "//go:build never\n\n" + GO, "weakened"),
+    ("go test ./...", "main_test.go", "func TestMain(m *testing.M) { os.Exit(0) }\n", "changed"),
+    ("./check.sh", "check.sh", "exit 0\n", "weakened"),
+    ("./check.sh", "check.sh", None, "deleted"),
+    ("./check.sh", "tests/test_calc.py", None, "deleted"),
+    ("python3 check.py", "check.py", "assert 1 == 1\n", "changed"),
+    ("mytool", "tests/test_calc.py", None, "deleted"),
+]
+
+
+@pytest.mark.parametrize(("command", "path", "text", "kind"), TAMPERINGS)
+def test_what_makes_a_check_say_less_is_suspect(command: str, path: str, text: str | None, kind: str) -> None:
+    (change,) = find(BEFORE, {path: text or (None if text is None else "\n")}, command)
+    assert (change.kind, change.is_suspect) == (kind, True)
+
+
+HONEST = [
+    ("pytest", "calc.py", "def add(a, b): return b + a\n"),
+    ("pytest", "requirements.txt", "x\n"),
+    ("pytest", "pyproject.toml", PROJECT.replace("99", "80")),
+    ("pytest", "pyproject.toml", PROJECT.replace("name = 'x'", "name = 'x'\ndependencies = ['y']")),
+    ("pytest", "setup.cfg", BEFORE["setup.cfg"].replace("name = x", "name = y")),
+    ("pytest", "src/a.test.js", JS.replace("it(", "it.skip(")),
+    ("pytest", "package.json", "{}"),
+    ("pytest", "Makefile", "test:\n\ttrue\n"),
+    ("make test", "Makefile", MAKEFILE + "build:\n\tcc x.c\n"),
+    ("make test", "Makefile", "FLAGS = -O2\n" + MAKEFILE),
+    ("make test", "Makefile", "# how to test\n" + MAKEFILE),
+    ("make test", "Makefile", MAKEFILE.replace("ruff check .", "ruff check src")),
+    ("npm test", "package.json", PACKAGE.replace('"a": "1"', '"a": "2", "b": "1"')),
+    ("npm test", "package.json", PACKAGE.replace("node x", "node y")),
+    ("npm test", "package-lock.json", "{}"),
+    ("npm test", "tests/test_calc.py", None),
+    ("cargo test", "Cargo.toml", "[package]\nname='x'\n[dependencies]\na='2'\nb='1'\n"),
+    ("cargo test", "src/lib.rs", RUST.replace("{ 1 }", "{ 0 + 1 }")),
+    ("cargo test", "src/lib.rs", RUST.replace("fn t()", "fn renamed()")),
+    ("go test ./...", "go.sum", "x\n"),
+    ("ruff check .", "tests/test_calc.py", None),
+    ("ruff check .", "pyproject.toml", PROJECT.replace("-q", "--co")),
+    ("grep -q hello notes.txt", "notes.txt", "hello\n"),
+    ("test -f out.txt", "out.txt", "x\n"),
+    ("pytest", "tests/README.md", "x\n"),
+]
+
+
+@pytest.mark.parametrize(("command", "path", "text"), HONEST)
+def test_what_no_check_rests_on_is_nobodys_business(command: str, path: str, text: str | None) -> None:
+    assert find(BEFORE, {path: text}, command) == ()
+
+
+WELCOME = [
+    ("pytest", "tests/test_new.py", "def test_x():\n    assert True\n"),
+    ("pytest", "tests/test_calc.py", TEST + "\n\ndef test_more():\n    assert add(0, 0) == 0\n"),
+    (
+        "pytest",
+        "tests/test_calc.py",
+        TEST.replace("import add", "import add, sub") + "\n\ndef test_sub():\n    assert sub\n",
+    ),
+    ("pytest", "tests/unit/conftest.py", "import pytest\n"),
+    ("pytest", "tests/data/more.json", "{}"),
+    ("npm test", "src/b.test.js", JS),
+    ("npm test", "src/a.test.js", JS + "it('b', () => {\n  expect(2).toBe(2)\n})\n"),
+    ("go test ./...", "y_test.go", GO),
+    ("go test ./...", "x_test.go", GO + 'func TestB(t *testing.T) { if 2 != 2 { t.Fatal("y") } }\n'),
+]
+
+
+@pytest.mark.parametrize(("command", "path", "text"), WELCOME)
+def test_new_tests_are_welcome(command: str, path: str, text: str) -> None:
+    (change,) = find(BEFORE, {path: text}, command)
+    assert (change.kind, change.is_suspect) == ("added", False)
+
+
+NEW_CHECKS = [
+    ("make test", "Makefile", MAKEFILE),
+    ("npm test", "package.json", PACKAGE),
+    ("./check.sh", "check.sh", "pytest\n"),
+    ("pytest", "pyproject.toml", PROJECT),
+    ("pytest", "conftest.py", "import pytest\n"),
+    ("pytest tests/test_new.py", "tests/test_new.py", TEST),
+]
+
+
+@pytest.mark.parametrize(("command", "path", "text"), NEW_CHECKS)
+def test_a_check_that_begins_from_nothing_may_be_written(command: str, path: str, text: str) -> None:
+    (change,) = find({"README.md": "x"}, {path: text}, command)
+    assert (change.kind, change.is_suspect) == ("added", False)
+
+
+def test_the_work_a_check_runs_is_noted_and_no_more() -> None:
+    (change,) = find(BEFORE, {"main.py": "print(2)\n"}, "python3 main.py")
+    assert (change.kind, change.noted, change.is_suspect) == ("changed", True, False)
+
+
+def test_a_test_that_moves_is_seen_at_both_ends() -> None:
+    found = find(BEFORE, {"tests/test_calc.py": None, "tests/unit/test_calc.py": TEST}, "pytest")
+    assert [(each.path, each.kind, each.reason) for each in found] == [
+        ("tests/test_calc.py", "changed", "moved to tests/unit/test_calc.py"),
+        ("tests/unit/test_calc.py", "changed", "moved from tests/test_calc.py"),
+    ]
+
+
+def test_a_test_that_moves_where_nobody_looks_is_gone() -> None:
+    assert kinds(BEFORE, {"tests/test_calc.py": None, "attic/calc.txt": TEST}, "pytest") == {
+        "tests/test_calc.py": "deleted"
+    }
+
+
+def test_a_renamed_function_in_a_test_is_a_change_not_a_weakening() -> None:
+    assert kinds(BEFORE, {"tests/test_calc.py": TEST.replace("add", "plus")}, "pytest") == {
+        "tests/test_calc.py": "changed"
+    }
+
+
+def test_suspects_come_first_and_say_why() -> None:
+    found = find(BEFORE, {"a_test.py": f"{TEST}# another\n", "tests/test_calc.py": None}, "pytest")
+    assert [(each.path, each.reason) for each in found] == [
+        ("tests/test_calc.py", "1 test removed"),
+        ("a_test.py", "new test"),
+    ]
+
+
+def test_protected_files_count_whatever_the_check() -> None:
+    found = find(BEFORE, {"calc.py": "x", "docs/a.md": "y"}, "true", protected=("docs/**", "*.py"))
+    assert [(each.path, each.kind, each.protected, each.is_suspect) for each in found] == [
+        ("calc.py", "changed", True, True),
+        ("docs/a.md", "added", True, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "matches"),
+    [
+        ("a/b.py", "*.py", True),
+        ("a/b.py", "/*.py", False),
+        ("b.py", "/*.py", True),
+        ("tests/x/y.py", "tests", True),
+        ("tests/x/y.py", "tests/", True),
+        ("tests/x/y.py", "tests/**", True),
+        ("tests/x/y.py", "tests/*.py", False),
+        ("tests/x/y.py", "tests/**/*.py", True),
+        ("tests/y.py", "tests/**/*.py", True),
+        ("latest.py", "test.py", False),
+        ("a/gradle/wrapper/x", "gradle/wrapper/*", False),
+        ("a.b", "a?b", True),
+    ],
+)
+def test_patterns_are_those_of_gitignore(path: str, pattern: str, matches: bool) -> None:
+    assert matches_any(path, (pattern,)) is matches

@@ -1,0 +1,151 @@
+"""From a check's command to what it rests on."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.core.proofs.check_rules import CheckRules, resolve_check
+
+
+class Tree(dict[str, str]):
+    """A tree in memory."""
+
+    def read(self, path: str) -> str | None:
+        return self.get(path)
+
+
+MAKEFILE = "PY = python3\ntest: unit\n\t$(PY) -m pytest -q\nunit:\n\t./scripts/unit.sh\nlint:\n\truff check .\n"
+PACKAGE = '{"scripts": {"test": "jest --ci", "pretest": "npm run lint", "lint": "eslint .", "e2e": "bash e2e.sh"}}'
+TREE = Tree(
+    {
+        "Makefile": MAKEFILE,
+        "package.json": PACKAGE,
+        "check.sh": "#!/bin/sh\nset -e\ncd sub\ngo test ./...\n",
+        "check.py": "import subprocess\nsubprocess.run(['pytest'])\n",
+        "main.py": "print(4)\n",
+        "justfile": "py := 'python3'\ntest: build\n  {{py}} -m pytest\nbuild:\n  cargo build\n",
+        "scripts/unit.sh": "vendor/bin/phpunit\n",
+    }
+)
+
+
+def resolve(command: str) -> CheckRules:
+    return resolve_check(command, TREE)
+
+
+@pytest.mark.parametrize(
+    ("command", "runners"),
+    [
+        ("pytest", ["pytest"]),
+        ("make test", ["pytest", "phpunit"]),
+        ("make lint", ["ruff"]),
+        ("make -C . lint", ["ruff"]),
+        ("make -f Makefile lint", ["ruff"]),
+        ("make", ["pytest", "phpunit"]),
+        ("npm test", ["eslint", "jest"]),
+        ("npm run lint", ["eslint"]),
+        ("yarn lint", ["eslint"]),
+        ("pnpm run test", ["eslint", "jest"]),
+        ("yarn jest", ["jest"]),
+        ("./check.sh", ["go"]),
+        ("python3 check.py", ["pytest"]),
+        ("just test", ["pytest", "cargo"]),
+        ("just", ["pytest", "cargo"]),
+        ("bash -c 'make lint && npm run lint'", ["ruff", "eslint"]),
+        ("grep -q hello notes.txt", []),
+        ("test -f out.txt", []),
+    ],
+)
+def test_a_check_is_followed_to_its_runners(command: str, runners: list[str]) -> None:
+    assert sorted(resolve(command).runners) == sorted(runners)
+
+
+@pytest.mark.parametrize(
+    ("command", "languages"),
+    [
+        ("pytest", ["python"]),
+        ("cargo test", ["rust"]),
+        ("cargo clippy -- -D warnings", []),
+        ("go vet ./...", []),
+        ("ruff check .", []),
+        ("tsc --noEmit", []),
+        ("mytool verify", ["any"]),
+        ("grep -q x y.txt", []),
+        ("npm test --workspaces", ["javascript"]),
+    ],
+)
+def test_only_the_tests_a_check_runs_are_proofs(command: str, languages: list[str]) -> None:
+    assert sorted(resolve(command).languages) == sorted(languages)
+
+
+@pytest.mark.parametrize(
+    ("command", "scripts", "work"),
+    [
+        ("./check.sh", ["check.sh"], []),
+        ("python3 check.py", ["check.py"], []),
+        ("make test", ["scripts/unit.sh"], []),
+        ("npm run e2e", ["e2e.sh"], []),
+        ("python3 main.py", [], ["main.py"]),
+        ('test "$(python3 main.py)" = 4', [], ["main.py"]),
+        ("diff out.txt expected.txt", ["expected.txt"], []),
+        ("grep -q hello notes.txt", [], []),
+        ("bash deploy.sh", [], ["deploy.sh"]),
+    ],
+)
+def test_what_judges_is_told_from_what_is_judged(command: str, scripts: list[str], work: list[str]) -> None:
+    rules = resolve(command)
+    assert ([*rules.scripts], [*rules.work]) == (scripts, work)
+
+
+@pytest.mark.parametrize(
+    ("command", "tests"),
+    [
+        ("pytest tests/test_a.py::test_x -q", ["tests/test_a.py"]),
+        ("cd sub && pytest checks/verify.py", ["sub/checks/verify.py"]),
+        ("pytest -c other.ini tests", ["other.ini"]),
+        ("jest --config=jest.ci.js", ["jest.ci.js"]),
+        ("ruff check src/app.py", []),
+        ("ruff check --config other.toml src/app.py", ["other.toml"]),
+    ],
+)
+def test_files_given_to_a_runner_are_proofs(command: str, tests: list[str]) -> None:
+    assert [*resolve(command).tests] == tests
+
+
+def test_names_that_make_would_take_for_something_else() -> None:
+    assert [shadow.path for shadow in resolve("make test").shadows] == ["test", "unit", "GNUmakefile", "makefile"]
+
+
+def test_a_phony_target_cannot_be_faked_by_a_file() -> None:
+    tree = Tree({"Makefile": ".PHONY: test\ntest:\n\tpytest\nout.txt:\n\techo > $@\n"})
+    assert [shadow.path for shadow in resolve_check("make test out.txt", tree).shadows] == ["GNUmakefile", "makefile"]
+
+
+def test_included_makefiles_count() -> None:
+    tree = Tree({"Makefile": "include ci.mk\n-include local.mk\n", "ci.mk": "test:\n\tpytest\n"})
+    rules = resolve_check("make test", tree)
+    assert [part.path for part in rules.makefiles] == ["Makefile", "ci.mk", "local.mk"]
+    assert rules.runners == ("pytest",)
+
+
+def test_programs_are_remembered_with_where_they_run() -> None:
+    programs = resolve("cd sub && timeout 5 .venv/bin/pytest").programs
+    assert [(each.name, each.folder) for each in programs] == [("timeout", "sub"), (".venv/bin/pytest", "sub")]
+
+
+def test_a_module_of_python_is_no_program() -> None:
+    assert [each.name for each in resolve("python3 -m pytest").programs] == ["python3"]
+
+
+def test_scripts_that_call_each_other_end() -> None:
+    tree = Tree(
+        {"a/check.sh": "bash a/check.sh\nmake test\n", "Makefile": "test:\n\t$(MAKE) test\n\tbash a/check.sh\n"}
+    )
+    assert resolve_check("make test", tree).scripts == ("a/check.sh",)
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
+def test_any_command_and_any_files_give_rules(command: str, makefile: str, package: str) -> None:
+    tree = Tree({"Makefile": makefile, "package.json": package, "justfile": makefile, "check.sh": makefile})
+    for line in (command, "make", "make x", "npm test", "just", "./check.sh"):
+        assert resolve_check(line, tree).command == line
