@@ -59,9 +59,16 @@ def test_a_turn_that_starts_says_nothing() -> None:
 
 
 def test_a_command_starts_with_all_its_words() -> None:
-    assert events_of(item("started", "command_execution", command="bash -lc 'ls -la'")) == [
-        ToolStarted(id="i1", name="Bash", summary="bash -lc 'ls -la'")
-    ]
+    for command, meant in {
+        "/bin/bash -lc 'ls -la'": "ls -la",
+        "bash -lc \"echo 'hi there'\"": "echo 'hi there'",
+        "/usr/bin/zsh -lc ls": "ls",
+        "bash -lc 'unfinished": "bash -lc 'unfinished",
+        "bash -lc 'a' b": "bash -lc 'a' b",
+        "bash run.sh": "bash run.sh",
+    }.items():
+        started = events_of(item("started", "command_execution", command=command))
+        assert started == [ToolStarted(id="i1", name="Bash", summary=meant)]
 
 
 @pytest.mark.parametrize(

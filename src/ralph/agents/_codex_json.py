@@ -10,7 +10,7 @@ from msgspec.json import Decoder
 from ralph.agents._account import RunTotals
 from ralph.agents._ndjson import decode_lines
 from ralph.agents._recent import BoundedDict
-from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, build_tool_ended, describe_exit
+from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, build_tool_ended, describe_exit, unwrap_shell
 from ralph.model.events import (
     NO_USAGE,
     AgentEvent,
@@ -203,7 +203,7 @@ class CodexParser(RunTotals):
         if item.type == "command_execution":
             self._judge_command(item)
         if item.status == "declined":
-            self._record_denial((_describe_tool(item) or ("",))[0], item.command)
+            self._record_denial((_describe_tool(item) or ("",))[0], unwrap_shell(item.command))
         return build_tool_ended(item.id, item.aggregated_output, error)
 
     def _judge_command(self, item: _Item) -> None:
@@ -239,7 +239,7 @@ def _describe_tool(item: _Item) -> tuple[str, str] | None:
     """A tool's name and what it is about; None for what is no tool."""
     match item.type:
         case "command_execution":
-            return "Bash", item.command
+            return "Bash", unwrap_shell(item.command)
         case "file_change":
             return "Edit", ", ".join(change.path for change in item.changes)
         case "mcp_tool_call":

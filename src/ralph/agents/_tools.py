@@ -1,5 +1,7 @@
 """A tool call as the watcher sees it: what it is about, and what came out."""
 
+import re
+import shlex
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +13,13 @@ from ralph.agents._ndjson import DECODE_ERRORS
 from ralph.model.events import ToolEnded
 
 MAX_TOOL_TEXT_CHARS = 2_000  # characters of a tool's input or output in an event
-
+SUMMARY_CHARS = 300  # characters at the end of an output in which tests and builds sum up
+_SHELL_START = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh -l?c ")
+_SUMMARY_AT_END = re.compile(
+    r"\b\d+ (?:passed|failed|passing|failing|errors?|tests?|problems?|examples?)\b|^(?:OK|FAILED)\b|^test result: "
+    r"|^Tests?:? |^make(?:\[\d+\])?: \*\*\* |\bBUILD (?:FAILED|SUCCESS)|^(?:ok|FAIL)\s+\S+\s+[\d.(]|^npm (?:ERR|error)",
+    re.MULTILINE,
+)
 
 _PATH_FIELDS = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "dir_path")
 _SUMMARY_FIELDS = {
@@ -66,20 +74,36 @@ def read_command(given: Raw) -> str:
     return command[:MAX_TOOL_TEXT_CHARS] if isinstance(command, str) else ""
 
 
+def unwrap_shell(command: str) -> str:
+    """/bin/bash -lc 'make test' → make test: what the agent meant, without how it was started."""
+    if not _SHELL_START.match(command):
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 else command
+
+
 def build_tool_ended(call: str, output: str, error: str | None = None, nested: bool = False) -> ToolEnded:
-    """Cut for showing, counted in full."""
+    """Cut for showing, counted in full. Of tests and builds the end tells most, of all else the beginning."""
     lines = output.count("\n")
     if output and output[-1] != "\n":
         lines += 1
-    shown = "" if error == output else output[:MAX_TOOL_TEXT_CHARS]
+    from_end = lines > 3 and _SUMMARY_AT_END.search(output, max(0, len(output) - SUMMARY_CHARS)) is not None
     return ToolEnded(
         id=call,
-        output=shown,
-        error=error and error[:MAX_TOOL_TEXT_CHARS],
+        output="" if error == output else _cut(output, from_end),
+        error=error and _cut(error, from_end),
         lines=lines,
         chars=len(output),
         nested=nested,
+        from_end=from_end,
     )
+
+
+def _cut(text: str, from_end: bool) -> str:
+    return text[-MAX_TOOL_TEXT_CHARS:] if from_end else text[:MAX_TOOL_TEXT_CHARS]
 
 
 def describe_exit(code: int, output: str) -> str:

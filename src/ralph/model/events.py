@@ -52,6 +52,7 @@ class ToolEnded(Struct, frozen=True, gc=False, tag="tool_ended", omit_defaults=T
     lines: int = 0
     chars: int = 0
     nested: bool = False
+    from_end: bool = False  # the end of it tells most: what was cut is the beginning
 
 
 TodoState = Literal["pending", "active", "done"]

@@ -88,3 +88,8 @@ def test_an_exact_duration_leaves_no_part_out(seconds: float, text: str) -> None
 )
 def test_a_running_clock_shows_every_part(seconds: float, text: str) -> None:  # 000-19
     assert format_exact_duration(seconds, gap=" ") == text
+
+
+def test_never_more_is_cached_than_came_in() -> None:
+    usage = Usage(input_tokens=350_000, output_tokens=9_000, cache_read_tokens=400_000, cache_write_tokens=100_000)
+    assert format_usage(usage) == "850K in (500K cached) / 9K out"

@@ -471,9 +471,8 @@ def test_a_narrow_screen_shows_one_lane_and_tabs(room: BoardFixture) -> None:
         assert "Slot 1: coder" in await watcher.press("tab")
         assert "Live" in await watcher.press("tab")
         await watcher.pilot.resize_terminal(*WIDE)
-        seen = await watcher.look()
-        assert "Login" in seen
-        assert "Logout" in seen
+        assert await watcher.until("Login")
+        assert await watcher.until("Logout")
 
     watch(room, play, NARROW)
 

@@ -39,7 +39,9 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def format_usage(usage: Usage) -> str:
-    """1.2M in (850K cached) / 45K out; what the cache gave and what it took are both cached."""
+    """1.2M in (850K cached) / 45K out; what the cache gave and what it took are both cached. Some agents count what is
+    cached as part of the input, others beside it: it is never shown as more than the whole."""
     cached = usage.cache_read_tokens + usage.cache_write_tokens
+    whole = usage.input_tokens if usage.input_tokens >= cached else usage.input_tokens + cached
     aside = f" ({format_tokens(cached)} cached)" if cached else ""
-    return f"{format_tokens(usage.input_tokens)} in{aside} / {format_tokens(usage.output_tokens)} out"
+    return f"{format_tokens(whole)} in{aside} / {format_tokens(usage.output_tokens)} out"

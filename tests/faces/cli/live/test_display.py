@@ -193,8 +193,8 @@ LINES: dict[str, tuple[tuple[Event, ...], list[str]]] = {  # {g.…}: a glyph of
     ),
     "waiting": ((Waiting(300, "Usage limit."),), ["{g.wait} Waiting 5m, until 12:05: Usage limit."]),
     "a warning and a note": (
-        (Warned("Baseline is red"), Noted("session: abc123")),
-        ["{g.warn} Baseline is red", "{g.dot} session: abc123"],
+        (Warned("Baseline is red"), Noted("a note"), Noted("session: abc123")),
+        ["{g.warn} Baseline is red", "{g.dot} a note"],
     ),
     "a run's end": (
         (ENDED,),
@@ -872,3 +872,27 @@ def test_a_flood_of_nothing_to_show_shows_nothing() -> None:
     for _ in range(3):
         display(NOON, 1, [Unparsed(size=3)] * 200)
     assert len(screen.text.splitlines()) == 1  # the hint about the first
+
+
+def test_the_name_of_a_session_is_for_who_wants_every_detail() -> None:
+    assert shown(TerminalStyle(verbose=True), Noted("session: abc123")) == ["· session: abc123"]
+
+
+def test_of_tests_the_last_lines_are_shown() -> None:
+    output = "".join(f"test_{number} ok\n" for number in range(1, 40)) + "\n2 failed, 38 passed in 0.4s\n"
+    ended = ToolEnded(id="1", output=output, lines=41, chars=len(output), from_end=True)
+    assert shown(TerminalStyle(max_output_lines=2), ended)[1:] == [
+        "  └ … 39 lines above",
+        "    test_39 ok",
+        "    2 failed, 38 passed in 0.4s",
+    ]
+
+
+def test_paths_below_the_folder_are_relative() -> None:
+    style = TerminalStyle(folder="/home/me/repo")
+    for path, seen in {
+        "/home/me/repo/src/calc.py": "src/calc.py",
+        "/home/me/repo/.ralph/worktrees/T-1/src/calc.py": "src/calc.py",
+        "cat /home/me/repo/a /home/me/other/b": "cat a /home/me/other/b",
+    }.items():
+        assert shown(style, ToolStarted(id="1", name="Read", summary=path)) == [f"● Read({seen})"]

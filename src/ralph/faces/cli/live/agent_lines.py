@@ -1,14 +1,17 @@
 """An agent's events as text for people. Every word of an agent passes through `plain`."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ralph.core.text.plain import count_cells, one_line, sanitize, take_first_lines, wrap_text
+from ralph.core.text.plain import count_cells, one_line, sanitize, take_first_lines, truncate_cells, wrap_text
 from ralph.core.text.quantities import pluralize
 from ralph.faces.cli.terminal.look import DEFAULT_LOG_WIDTH, TerminalStyle
 from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
 
+_SESSION_NOTES = ("session: ", "thread: ")
+_WORKTREE_PREFIX = re.compile(r"\.ralph/worktrees/[^/\s]+/")
 MAX_TOOL_NAME_CELLS = 40  # cells of a tool's name
 MAX_OPEN_CALLS = 1000  # more unanswered calls than this are forgotten
 
@@ -74,13 +77,18 @@ class AgentEventRenderer:
         if not event.summary:
             return line
         room = max(8, (self._width or DEFAULT_LOG_WIDTH) - len(lead) - count_cells(name) - 3)
-        return f"{line}({one_line(event.summary, room, glyphs.ellipsis)})"
+        return f"{line}({one_line(self._shorten_paths(event.summary), room, glyphs.ellipsis)})"
 
     def render_tool_ended(self, event: ToolEnded) -> str:
         """✅ Result ← Read (45 lines, 1234 chars), and the first of these lines."""
         head, paint = self.render_tool_heading(event), self._palette
         text, tint = (event.output, paint.dim) if event.error is None else (event.error or event.output, paint.red)
-        return head + self.render_first_lines(text, event.lines, tint, "  " if event.nested else "") if text else head
+        indent = "  " if event.nested else ""
+        if not text:
+            return head
+        if event.from_end:
+            return head + self._render_last_lines(text, event.lines, tint, indent)
+        return head + self.render_first_lines(text, event.lines, tint, indent)
 
     def render_tool_heading(self, event: ToolEnded) -> str:
         """✅ Result ← Read (45 lines, 1234 chars)"""
@@ -115,7 +123,9 @@ class AgentEventRenderer:
         return "\n".join(lines)
 
     def render_noted(self, event: Noted) -> str:
-        return self._render_dimmed(event.text)
+        """Names of sessions are for who looks for trouble."""
+        is_session = event.text.startswith(_SESSION_NOTES)
+        return "" if is_session and not self._style.verbose else self._render_dimmed(event.text)
 
     def render_unparsed(self, event: Unparsed) -> str:
         """A hint for the first event of an unknown kind, and one for the first line that is none."""
@@ -141,6 +151,25 @@ class AgentEventRenderer:
             lines.append(f"{self._palette.dim}{ellipsis} {pluralize(more, 'more line')}")
         below = f"{off}\n{indent}{self._blank}{tint}".join(lines)
         return f"\n{indent}{self._branch}{tint}{below}{off}"
+
+    def _render_last_lines(self, text: str, total: int, tint: str, indent: str) -> str:
+        """The last lines of an output, each cut to the width, and how many there are above them."""
+        if self._limit < 1:
+            return ""
+        off, ellipsis = self._palette.off, self._glyphs.ellipsis
+        lines = [line for line in sanitize(text).expandtabs(4).splitlines() if line.strip()]
+        shown = [truncate_cells(line, self._limit, ellipsis) for line in lines[-self._style.max_output_lines :]]
+        above = total - len(shown)
+        if above > 0:
+            shown.insert(0, f"{self._palette.dim}{ellipsis} {pluralize(above, 'line')} above{off}{tint}")
+        below = f"{off}\n{indent}{self._blank}{tint}".join(shown)
+        return f"\n{indent}{self._branch}{tint}{below}{off}"
+
+    def _shorten_paths(self, summary: str) -> str:
+        """Paths below the folder ralph works in, or below a task's work tree, are relative to it."""
+        if self._style.folder and self._style.folder in summary:
+            summary = _WORKTREE_PREFIX.sub("", summary.replace(f"{self._style.folder}/", ""))
+        return summary
 
     def _open_call(self, event: ToolStarted) -> str:
         if len(self._open_call_names) >= MAX_OPEN_CALLS:

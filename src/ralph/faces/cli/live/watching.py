@@ -50,11 +50,19 @@ def build_display(
         max_output_chars=wanted.max_output_chars,
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,
+        folder=_find_folder(),
     )
     out = out or Output.for_stream(sys.stdout)
     if as_json:
         return JsonDisplay(style, out.write_bytes)
     return TextDisplay(style, out, Output.for_stream(sys.stderr), out.read_width if style.is_tty else None)
+
+
+def _find_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # it is gone; whoever needs it says so
 
 
 def announce_shutdown() -> None:

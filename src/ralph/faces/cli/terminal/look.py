@@ -47,6 +47,7 @@ class TerminalStyle(Struct, frozen=True, kw_only=True):
     is_tty: bool = False
     progress: bool = False  # a line at the bottom that tells what goes on now
     stream_agent_output: bool = True
+    folder: str = ""  # paths below it are shown relative to it
 
     @property
     def palette(self) -> Palette:
@@ -66,6 +67,7 @@ def resolve_style(
     verbose: bool = False,
     stream_agent_output: bool = True,
     progress: bool = True,
+    folder: str = "",
 ) -> TerminalStyle:
     """The style for this stream, by its terminal, the environment and the user's choices."""
     is_tty = has_terminal(stream)
@@ -81,6 +83,7 @@ def resolve_style(
         is_tty=is_tty,
         progress=progress and is_tty and environment.get("TERM") != "dumb",
         stream_agent_output=stream_agent_output,
+        folder=folder,
     )
 
 
