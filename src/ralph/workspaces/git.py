@@ -49,14 +49,18 @@ class Git:
         """The same, under a name of our own."""
         return self._copy(self.folder, _RALPH_IDENTITY)
 
-    def _copy(self, folder: str, variables: Mapping[str, str]) -> "Git":
+    def with_options(self, *options: str) -> "Git":
+        """The same, with these before every subcommand."""
+        return self._copy(self.folder, {}, options)
+
+    def _copy(self, folder: str, variables: Mapping[str, str], options: Sequence[str] = ()) -> "Git":
         return Git(
             self._program,
             folder,
             environment={**self._environment, **variables},
             processes=self._processes,
             common=self._common,
-            options=self._options,
+            options=(*self._options, *options),
             timeout=self._timeout,
         )
 

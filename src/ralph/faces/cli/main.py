@@ -37,7 +37,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "task": "Create, change and list tasks",
         "spec": "Create, change and list specs",
         "execute": "Work on tasks: coder, reviewer, tester, qa, merge",
-        "verify": "Verify a task by hand",
+        "verify": "Verify a task by hand, or a run's checks again",
         "story": "Work through a list of stories, each reviewed",
         "supervise": "Restart an agent until its task is DONE",
         "bus": "Post and read messages of supervised tasks",

@@ -1,37 +1,114 @@
-"""`ralph verify`: a task's verification by hand, and the templates there are."""
+"""`ralph verify`: a task by hand, the checks of a run again, all that has landed."""
 
 import os
+import re
+import sys
 from collections.abc import Sequence
 
 import click
 import msgspec
 
+from ralph.app.board.tasks import list_cards
 from ralph.app.board.verify import StageFinding, is_verified, list_templates, verify_task
+from ralph.app.board.verify_landed import verify_landed_tasks
 from ralph.app.paths import find_project_paths
+from ralph.app.runs.verify_run import verify_run
 from ralph.app.session import Callbacks
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.watching import announce_shutdown
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.looks import add_json_option, add_look_options
+from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
+from ralph.faces.cli.pages.verification import VerificationPage
 from ralph.faces.cli.terminal.columns import align_columns
+from ralph.faces.cli.terminal.look import TerminalStyle, resolve_style
 from ralph.model.spec import ROLES, Role
+
+RUN_ID_PATTERN = re.compile(r"\d{8}-\d{1,6}(-[0-9a-f]{0,4})?$")
+COMMIT_PATTERN = re.compile(r"[0-9a-f]{7,64}|HEAD|.*[~^].*")
 
 
 class VerifyGroup(click.Group):
-    """Takes a first word that is no command for a task."""
+    """Takes a first word that is no command for a task, or for a run, its receipt or its commit."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`ralph verify --all` is `ralph verify all`."""
+        return super().parse_args(
+            ctx, ["all", *(word for word in args if word != "--all")] if "--all" in args else args
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """`ralph verify TASK` is `ralph verify task TASK`."""
-        known = args and (args[0] in self.commands or args[0].startswith("-"))
-        return super().resolve_command(ctx, args if known else ["task", *args])
+        """`ralph verify TASK` is `ralph verify task TASK`, `ralph verify RUN` is `ralph verify run RUN`."""
+        if not args or args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, ["run" if _names_receipt(args[0]) else "task", *args])
 
 
-@click.group("verify", cls=VerifyGroup, short_help="Verify a task by hand.")
+def _names_receipt(word: str) -> bool:
+    """A task has the first claim to its name."""
+    paths = find_project_paths(os.getcwd())
+    if word in {card.id for card in list_cards(paths)}:
+        return False
+    return bool(RUN_ID_PATTERN.match(word)) or os.path.isfile(word) or bool(COMMIT_PATTERN.fullmatch(word))
+
+
+@click.group("verify", cls=VerifyGroup, short_help="Verify a task by hand, or run the checks of a run again.")
 def command() -> None:
-    """Run a task's verification by hand: `ralph verify TASK`. `ralph verify templates` lists what is ready made."""
+    """Verify a task by hand, or run the checks of a run again.
+
+    \b
+    ralph verify TASK        a task's verification, as if its agents had promised just now
+    ralph verify RUN         every check of the run's receipt, on its files; also by receipt.json or commit
+    ralph verify --all       the commands of all landed tasks, on their target as it is now
+    ralph verify templates   verifications that are ready made
+    """
+
+
+@command.command("run")
+@click.argument("run", metavar="RUN|FILE|COMMIT", shell_complete=complete_any_run)
+@add_look_options
+@add_json_option()
+def verify_run_command(run: str, color: str | None, glyphs: str | None, as_json: bool) -> int:
+    """Run every check of a receipt again, on the files it was made for, and say what still holds.
+
+    The files are put into a temporary work tree; yours stays as it is.
+    Exit code: 0 all of it holds, 1 not, 130 interrupted.
+    """
+    found = verify_run(find_project_paths(os.getcwd()), run, os.environ)
+    if as_json:
+        click.echo(msgspec.json.encode({**msgspec.to_builtins(found), "holds": found.holds}))
+    else:
+        style = load_style(color, glyphs)
+        click.echo(VerificationPage(style).render_run(found), color=style.color)
+    return 130 if found.interrupted else 0 if found.holds else 1
+
+
+@command.command("all")
+@add_look_options
+@add_json_option()
+def verify_all_command(color: str | None, glyphs: str | None, as_json: bool) -> int:
+    """Run the commands of all landed tasks on what their target holds now.
+
+    Exit code: 0 all of them pass, 1 not, 130 interrupted.
+    """
+    paths = find_project_paths(os.getcwd())
+    found = verify_landed_tasks(
+        paths,
+        load_settings(paths.folder, os.environ).settings,
+        variables=os.environ,
+        callbacks=Callbacks(on_signal=announce_shutdown),
+    )
+    holds = all(each.holds for each in found)
+    if as_json:
+        records = [{**msgspec.to_builtins(each), "holds": each.holds} for each in found]
+        click.echo(msgspec.json.encode({"holds": holds, "tasks": records}))
+    else:
+        style = load_style(color, glyphs)
+        click.echo(VerificationPage(style).render_landed(found), color=style.color)
+    return 130 if any(each.interrupted for each in found) else 0 if holds else 1
 
 
 @command.command("task")
@@ -79,6 +156,12 @@ def list_templates_command(as_json: bool) -> None:
         needs = f" (needs {', '.join(template.needs)})" if template.needs else ""
         rows.append((name, template.method, template.description + needs))
     click.echo("\n".join(align_columns(rows)))
+
+
+def load_style(color: str | None, glyphs: str | None) -> TerminalStyle:
+    given = {"display.color": color, "display.glyphs": glyphs}
+    display = load_settings(find_project_paths(os.getcwd()).folder, os.environ, given).settings.display
+    return resolve_style(sys.stdout, os.environ, glyphs=display.glyphs, color=display.color)
 
 
 def _render_findings_text(findings: Sequence[StageFinding]) -> str:

@@ -1,0 +1,235 @@
+"""Use case: run every check of a receipt again, on the files it was made for, in any clone."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.app.paths import Paths
+from ralph.app.runs.proof_receipt import load_proof_receipt, read_proof_receipt
+from ralph.app.stores import open_existing_stores
+from ralph.app.wiring import build_gate_variables, build_git
+from ralph.core.environment import without_git_vars
+from ralph.engine.inbox import SignalInbox
+from ralph.model.errors import MachineError, NoSuchRun, UsageError
+from ralph.model.ports import Processes
+from ralph.model.receipt import CheckEvidence, ProofReceipt, parse_trailer
+from ralph.model.verdict import Claim, Verdict, VerifierTools
+from ralph.process.supervisor import Supervisor
+from ralph.verifiers._memory import IterationMemory
+from ralph.verifiers.external import build as build_external_verifier
+from ralph.workspaces.exported_tree import open_exported_tree
+from ralph.workspaces.git import Git
+
+NOT_A_COMMAND = "no command: it cannot be repeated"
+HIDDEN_COMMAND = "its command holds a secret, which a receipt does not; verify it where the run is"
+INTERRUPTED = "interrupted"
+
+Standing = Literal["holds", "broken", "unknown"]
+
+
+class FoundReceipt(Struct, frozen=True, kw_only=True):
+    """What is to be verified, and on which files."""
+
+    receipt: ProofReceipt
+    commit: str = ""  # another one than the receipt's: its message names the receipt
+    problem: str = ""  # why the commit's message is not to be believed
+
+
+class RecheckedCommand(Struct, frozen=True, kw_only=True):
+    """What became of one check."""
+
+    check: CheckEvidence
+    standing: Standing
+    reason: str = ""
+    detail: str = ""  # what it printed, where it does not hold
+    seconds: float = 0.0
+
+
+class VerifiedRun(Struct, frozen=True, kw_only=True):
+    """What still holds of a receipt."""
+
+    run: str
+    commit: str
+    tree: str
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    checks: tuple[RecheckedCommand, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether there was something to run again, and all of it passed."""
+        standings = {each.standing for each in self.checks}
+        return "holds" in standings and "broken" not in standings and not self.problem and not self.interrupted
+
+
+def verify_run(paths: Paths, name: str, variables: Mapping[str, str]) -> VerifiedRun:
+    """`name` is a run, a receipt's file, or a commit whose message names a receipt."""
+    with _open_tools(paths, variables) as tools:
+        found = _find_receipt(paths, name, tools.git)
+        receipt = found.receipt
+        if receipt.outcome != "completed":
+            problem = f"run {receipt.run} did not complete ({receipt.outcome}): {receipt.why}"
+            return VerifiedRun(run=receipt.run, commit=receipt.commit, tree=receipt.tree, problem=problem)
+        source, notes = _choose_source(found, tools.git)
+        with open_exported_tree(tools.git, source) as folder:
+            checks = [*_repeat_checks(receipt, folder, tools)]
+        interrupted = bool(tools.inbox.poll_interruption())
+    return VerifiedRun(
+        run=receipt.run,
+        commit=found.commit or receipt.commit,
+        tree=receipt.tree,
+        notes=notes,
+        problem=found.problem or _explain_nothing(receipt),
+        checks=tuple(checks),
+        interrupted=interrupted,
+    )
+
+
+class _Tools(Struct, frozen=True, kw_only=True):
+    """What checks are run again with."""
+
+    git: Git
+    inbox: SignalInbox
+    processes: Processes
+    environment: Mapping[str, str]
+
+
+@contextmanager
+def _open_tools(paths: Paths, variables: Mapping[str, str]) -> Iterator[_Tools]:
+    inbox = SignalInbox(lambda: False, int)
+    supervisor = Supervisor(inbox)
+    try:
+        git = build_git(paths.root, variables, supervisor)
+        if git is None:
+            raise MachineError(f"{paths.root} is no git repository", "run it in a clone of the one the run worked in")
+        environment = build_gate_variables(without_git_vars(variables), {})
+        yield _Tools(git=git, inbox=inbox, processes=supervisor, environment=environment)
+    finally:
+        supervisor.close()
+        inbox.close()
+
+
+# -- which receipt --------------------------------------------------------------------------------
+def _find_receipt(paths: Paths, name: str, git: Git) -> FoundReceipt:
+    path = os.path.join(paths.started_in, name)
+    if os.path.isfile(path):
+        return FoundReceipt(receipt=_read_file(path))
+    if receipt := _load_recorded(paths, name):
+        return FoundReceipt(receipt=receipt)
+    if commit := git.find_commit(name):
+        return _find_named_by(paths, commit, git)
+    raise NoSuchRun(f"no run, receipt file or commit {name!r}", "see `ralph status`")
+
+
+def _read_file(path: str) -> ProofReceipt:
+    try:
+        return read_proof_receipt(path)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError(f"{path} is no receipt: {error}", "give the receipt.json of a run") from error
+
+
+def _load_recorded(paths: Paths, run: str) -> ProofReceipt | None:
+    with open_existing_stores(paths) as stores:
+        record = stores.runs.find_record(run) if stores else None
+        if stores is None or record is None:
+            return None
+        if record.ended_at is None:
+            raise UsageError(f"run {record.id} has not ended", "wait for it, or `ralph cancel` it")
+        return load_proof_receipt(paths, record, stores.runs, lambda _: nullcontext())
+
+
+def _find_named_by(paths: Paths, commit: str, git: Git) -> FoundReceipt:
+    named = parse_trailer(git.run("show", "--no-patch", "--format=%B", commit).output)
+    if named is None:
+        raise UsageError(f"commit {commit[:12]} names no receipt", "give a run: see `ralph status`")
+    run, digest = named
+    receipt = _load_recorded(paths, run)
+    if receipt is None:
+        hint = f"get runs/{run}/receipt.json from where it ran, and `ralph verify FILE`"
+        raise NoSuchRun(f"commit {commit[:12]} names run {run}, which this clone does not know", hint)
+    known = {receipt.digest, *(signed.digest for signed in receipt.commits)}
+    problem = "" if digest in known else f"commit {commit[:12]} names another digest than the receipt of run {run} has"
+    return FoundReceipt(receipt=receipt, commit=commit, problem=problem)
+
+
+def _choose_source(found: FoundReceipt, git: Git) -> tuple[str, tuple[str, ...]]:
+    """The very tree that was checked, if it is here; else the commit, and what is to be said about that."""
+    receipt, commit = found.receipt, found.commit or found.receipt.commit
+    has_tree = bool(receipt.tree) and git.run("cat-file", "-e", f"{receipt.tree}^{{tree}}").ok
+    if has_tree and not found.commit:
+        return receipt.tree, ()
+    if not commit:
+        raise MachineError(
+            f"the files of run {receipt.run} are not in this repository", "they were not committed; see `ralph show`"
+        )
+    if not git.find_commit(commit):
+        raise MachineError(f"commit {commit[:12]} is not in this repository", "get it with `git fetch`")
+    if found.commit or receipt.is_committed:
+        return commit, ()
+    return commit, (f"not all files of the run are here: checking commit {commit[:12]} without what it did not commit",)
+
+
+# -- its checks -----------------------------------------------------------------------------------
+def _explain_nothing(receipt: ProofReceipt) -> str:
+    has_command = any(check.is_repeatable for check in receipt.checks)
+    return "" if has_command else f"run {receipt.run} has no check that could be run again"
+
+
+def _repeat_checks(receipt: ProofReceipt, folder: str, tools: _Tools) -> Iterator[RecheckedCommand]:
+    """Each command once, however many stages it served."""
+    verdicts: dict[CheckEvidence, Verdict] = {}
+    for check in receipt.checks:
+        if not check.is_repeatable:
+            reason = HIDDEN_COMMAND if check.is_redacted else NOT_A_COMMAND
+            yield RecheckedCommand(check=check, standing="unknown", reason=reason)
+            continue
+        key = _without_result(check)
+        if key not in verdicts:
+            if tools.inbox.poll_interruption():
+                return
+            verdicts[key] = _repeat_check(check, receipt, folder, tools)
+        yield _compare(check, verdicts[key])
+
+
+def _without_result(check: CheckEvidence) -> CheckEvidence:
+    """What two checks have in common that are the same command."""
+    return CheckEvidence(
+        name=check.name,
+        passed=True,
+        timeout=check.timeout,
+        folder=check.folder,
+        success_exit_code=check.success_exit_code,
+        output_contains=check.output_contains,
+        output_not_contains=check.output_not_contains,
+    )
+
+
+def _repeat_check(check: CheckEvidence, receipt: ProofReceipt, folder: str, tools: _Tools) -> Verdict:
+    config = {
+        "command": check.name,
+        "timeout": check.timeout,
+        "working_dir": os.path.join(receipt.folder, check.folder) or ".",
+        "success_exit_code": check.success_exit_code,
+        "output_contains": check.output_contains,
+        "output_not_contains": check.output_not_contains,
+    }
+    verifier_tools = VerifierTools(
+        processes=lambda: nullcontext(tools.processes), memory=IterationMemory(), build=lambda *_: None
+    )
+    claim = Claim(promise="", output="", folder=folder, environment=tools.environment)
+    return build_external_verifier(config, verifier_tools).verify(claim)
+
+
+def _compare(check: CheckEvidence, verdict: Verdict) -> RecheckedCommand:
+    if verdict.interrupted:
+        return RecheckedCommand(check=check, standing="unknown", reason=INTERRUPTED)
+    found = RecheckedCommand(check=check, standing="broken", reason=verdict.reason, seconds=verdict.seconds)
+    if verdict.verified == check.passed:
+        return replace(found, standing="holds")
+    return replace(found, detail=verdict.detail)

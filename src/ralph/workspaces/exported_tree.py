@@ -1,0 +1,47 @@
+"""A tree of the repository in a folder of its own, apart from everyone's work, for as long as a block lasts."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ralph.model.errors import MachineError
+from ralph.workspaces.git import Git
+
+NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+RALPH_FOLDER = ".ralph"
+
+
+@contextmanager
+def open_exported_tree(git: Git, name: str) -> Iterator[str]:
+    """The folder with the files of that commit or tree, and with the dependencies that are installed in the work tree:
+    folders git ignores are linked. MachineError: git does not know the name."""
+    git = git.with_options(*NO_HOOKS)
+    home = tempfile.mkdtemp(prefix="ralph-")
+    folder = os.path.join(home, os.path.basename(git.folder) or "tree")  # tools name things after their folder
+    try:
+        git.add_worktree(folder, "--detach", folder, _find_commit(git, name))
+        _link_dependencies(git, folder)
+        yield folder
+    finally:
+        git.drop_worktree(folder)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _find_commit(git: Git, name: str) -> str:
+    if commit := git.find_commit(name):
+        return commit
+    made = git.as_ralph().run("commit-tree", f"{name}^{{tree}}", "-m", "ralph: files to check again")
+    if not made.ok:
+        raise MachineError(f"{name} is not in this repository", "get it with `git fetch`")
+    return made.text
+
+
+def _link_dependencies(git: Git, folder: str) -> None:
+    listed = git.run("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    for name in listed.output.split("\0"):
+        target = os.path.join(folder, name.rstrip("/"))
+        is_dependency = name.endswith("/") and name.split("/")[0] != RALPH_FOLDER
+        if is_dependency and os.path.isdir(os.path.dirname(target)) and not os.path.lexists(target):
+            os.symlink(os.path.join(git.folder, name.rstrip("/")), target)
