@@ -115,3 +115,11 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="Not a regular file"):
         read_regular_file(str(tmp_path / "pipe"))
+
+
+def test_a_users_own_file_keeps_its_mode(tmp_path: Path) -> None:
+    secret = tmp_path / "settings.local.json"
+    secret.write_text("old")
+    secret.chmod(0o600)
+    write_atomic(str(secret), "new", follow_links=True)
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600

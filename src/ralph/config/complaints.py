@@ -166,20 +166,20 @@ def _describe_expected(path: KeyPath, *, beyond: bool = False) -> str:
     if words := _EXPECTED_AT.get(tuple(0 if isinstance(step, int) else step for step in path)):
         return words
     document = msgspec.json.schema(schema.Settings)
-    node = _resolve_node(document, document)
+    node = resolve_schema_node(document, document)
     for step in path:
         inner = node.get("items") if isinstance(step, int) else node.get("properties", {}).get(step)
-        node = _resolve_node(inner or node.get("additionalProperties") or node, document)
+        node = resolve_schema_node(inner or node.get("additionalProperties") or node, document)
     most = f" and ≤ {node['maximum']:,.0f}" if beyond and "maximum" in node else ""
     return _describe_node(node, document) + most
 
 
-def _resolve_node(node: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+def resolve_schema_node(node: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     """The node itself, behind references and "or null"."""
     if "$ref" in node:
-        return _resolve_node(document["$defs"][node["$ref"].rsplit("/", 1)[1]], document)
+        return resolve_schema_node(document["$defs"][node["$ref"].rsplit("/", 1)[1]], document)
     if "anyOf" in node:
-        return _resolve_node(next(option for option in node["anyOf"] if option.get("type") != "null"), document)
+        return resolve_schema_node(next(option for option in node["anyOf"] if option.get("type") != "null"), document)
     return node
 
 
@@ -191,7 +191,8 @@ def _describe_node(node: dict[str, Any], document: dict[str, Any]) -> str:
             return _EXPECTED_WORDS[pattern]
         case {"type": "array", "items": items}:
             least = ", at least one" if "minItems" in node else ""
-            return f"a list of {_pluralize_phrase(_describe_node(_resolve_node(items, document), document))}{least}"
+            item = _describe_node(resolve_schema_node(items, document), document)
+            return f"a list of {_pluralize_phrase(item)}{least}"
         case {"type": "integer" | "number" as kind}:
             return ("an integer" if kind == "integer" else "a number") + _describe_bound(node)
         case {"type": kind}:

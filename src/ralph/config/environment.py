@@ -73,9 +73,13 @@ def _parse_value(text: str, path: tuple[str, ...], default: object) -> object:
             return msgspec.json.decode(text)
         except msgspec.DecodeError:
             return text
-    if isinstance(default, dict):
-        return text
-    if path in (("agent", "flags"), ("agent", "allow"), ("guardrails",)):  # flags are split where all are: once
+    return text if isinstance(default, dict) else split_list_text(path, text)
+
+
+def split_list_text(path: tuple[str, ...], text: str) -> list[str] | str:
+    """The items of a list that is not written as JSON: words as in a shell; a command or a flag is one item. The text
+    itself where a quotation does not end."""
+    if path[-1] in ("flags", "allow", "guardrails"):  # flags are split where all are: once
         return [text]
     import shlex
 

@@ -62,7 +62,7 @@ def load_project_settings(folder: str) -> tuple[RawSettings, tuple[str, ...]]:
     layers = [
         layer
         for name in (SETTINGS_FILE, LOCAL_SETTINGS_FILE)
-        if (layer := _read_json_layer(name, os.path.join(folder, name)))
+        if (layer := read_json_layer(name, os.path.join(folder, name)))
     ]
     return combine_layers(layers)[0], tuple(layer.name for layer in layers)
 
@@ -106,20 +106,25 @@ def _read_files(folder: str, environment: Mapping[str, str], seen_from: str) -> 
 
     yield _read_user_file(environment)
     yield _read_specflow_layer(*locate(SPECFLOW_FILE))
-    yield _read_json_layer(*locate(SETTINGS_FILE))
-    yield _read_json_layer(*locate(LOCAL_SETTINGS_FILE))
+    yield read_json_layer(*locate(SETTINGS_FILE))
+    yield read_json_layer(*locate(LOCAL_SETTINGS_FILE))
 
 
 def _read_user_file(environment: Mapping[str, str]) -> Layer | None:
     path = locate_user_settings(environment)
     if not path or not os.access(path, os.R_OK):  # another user's home is no error
         return None
-    return _read_json_layer(shorten_home(path, environment), path)
+    return read_json_layer(shorten_home(path, environment), path)
 
 
-def _read_json_layer(name: str, path: str) -> Layer | None:
+def read_json_layer(name: str, path: str) -> Layer | None:
+    """A settings file as it is, not yet checked; None where there is none."""
     text = _read_text(name, path)
-    return None if text is None else Layer(name=name, raw=expand_shorthand(_decode_json(name, text)), text=text)
+    return None if text is None else parse_json_layer(name, text)
+
+
+def parse_json_layer(name: str, text: str) -> Layer:
+    return Layer(name=name, raw=expand_shorthand(_decode_json(name, text)), text=text)
 
 
 def _read_specflow_layer(name: str, path: str) -> Layer | None:

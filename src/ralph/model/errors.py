@@ -47,6 +47,12 @@ class BrokenExtension(ConfigError):
     code = "broken_extension"
 
 
+class InsideAgent(RalphError):
+    """An agent of a living run asked for what only the user may do."""
+
+    code = "inside_agent"
+
+
 class Busy(RalphError):
     """Another process holds the repository, the story loop's marker or the message bus."""
 

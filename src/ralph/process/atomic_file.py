@@ -25,7 +25,8 @@ def read_regular_file(path: str, largest: int = MAX_FILE_CHARS, errors: str = "r
 def write_atomic(path: str, text: str, *, follow_links: bool = False) -> None:
     """All of it or nothing, on disk when this returns; its folder is made where there is none.
 
-    With `follow_links` it is the user's own file: a link stays one, and whatever else is in the way is an error.
+    With `follow_links` it is the user's own file: a link stays one, its mode stays, and whatever else is in the way is
+    an error.
     Without, an agent may have been there: a link gives way to the file, a folder is moved aside with all it holds."""
     path = os.path.realpath(path) if follow_links else path
     folder = os.path.dirname(path)
@@ -34,7 +35,7 @@ def write_atomic(path: str, text: str, *, follow_links: bool = False) -> None:
     os.makedirs(folder, exist_ok=True)
     draft = f"{path}.{os.urandom(4).hex()}.new"  # a name nobody can have put a link or a pipe under
     try:
-        _write_synced(draft, text)
+        _write_synced(draft, text, _read_mode(path) if follow_links else None)
         if not follow_links and os.path.isdir(path) and not os.path.islink(path):
             _move_aside(path)  # only now: what has no room on the disk displaces nothing
         os.replace(draft, path)
@@ -58,8 +59,17 @@ def _move_aside(path: str) -> None:
         os.rename(path, f"{path}.{os.urandom(4).hex()}.aside")
 
 
-def _write_synced(path: str, text: str) -> None:
+def _read_mode(path: str) -> int | None:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return None
+
+
+def _write_synced(path: str, text: str, mode: int | None) -> None:
     with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)  # before anything of it can be read
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ralph.faces.cli.commands.config import command
+from ralph.model.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +64,60 @@ def test_warnings_go_to_stderr() -> None:
 def test_the_schema_is_printed() -> None:
     result = CliRunner().invoke(command, ["schema"], standalone_mode=False)
     assert json.loads(result.stdout)["$defs"]["Settings"]["properties"]["maximumIterations"]["minimum"] == 1
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(command, arguments, standalone_mode=False, catch_exceptions=False)
+    assert "s3cret" not in result.output
+    return result
+
+
+def test_a_change_names_file_value_and_the_one_before() -> None:
+    assert run("set", "maximumIterations", "4").stdout == ".ralph/settings.json: maximumIterations = 4 (was 3)\n"
+    assert run("set", "agent.model", "x").stdout == '.ralph/settings.json: agent.model = "x" (was "", default)\n'
+    assert run("unset", "maximumIterations").stdout == (
+        ".ralph/settings.json: maximumIterations removed (was 4); now 10, default\n"
+    )
+    assert run("unset", "agent").stdout.startswith('.ralph/settings.json: agent removed (was {"command":"claude"')
+
+
+def test_secrets_are_written_and_not_shown(tmp_path: Path) -> None:
+    said = run("set", "agent.environment.OTHER_TOKEN", "s3cret2", "--local")
+    assert said.stdout == '.ralph/settings.local.json: agent.environment.OTHER_TOKEN = "***" (was not set)\n'
+    assert "s3cret2" in (tmp_path / ".ralph/settings.local.json").read_text()
+    assert run("get", "agent.environment.OTHER_TOKEN").stdout == "***\n"
+
+
+def test_a_change_without_effect_warns() -> None:
+    said = run("set", "budgetUsd", "1")
+    assert said.stderr == "warning: RALPH_BUDGET_USD is stronger: budgetUsd stays 2.5\n"
+
+
+def test_flags_may_look_like_options() -> None:
+    assert run("set", "agent.flags", "--model", "opus", "--user").stdout.startswith(
+        '~/.config/ralph/settings.json: agent.flags = ["--model","opus"]'
+    )
+
+
+def test_one_setting_is_printed_for_scripts() -> None:
+    assert run("get", "agent.command").stdout == "claude\n"
+    assert run("get", "agent.flags").stdout == '["--verbose"]\n'
+    assert run("get", "agent.flags", "--origin").stdout == '["--verbose"]  (.ralph/settings.local.json)\n'
+    assert json.loads(run("get", "agent.command", "--json", "--origin").stdout) == {
+        "value": "claude",
+        "origin": ".ralph/settings.json",
+    }
+
+
+def test_list_is_show() -> None:
+    assert run("list").stdout == run("show").stdout
+
+
+def test_two_files_at_once_are_refused() -> None:
+    with pytest.raises(UsageError):
+        run("set", "agent.model", "x", "--user", "--local")
+
+
+def test_text_that_is_not_utf8_is_refused() -> None:
+    with pytest.raises(UsageError, match="not UTF-8"):
+        run("set", "agent.model", "\udcff")

@@ -12,6 +12,7 @@ import click
 from ralph.app.agents.detect import detect_agent, list_suggestions
 from ralph.app.paths import find_project_paths
 from ralph.app.processes import open_short_lived_processes
+from ralph.app.runs.inside_agent import refuse_inside_agent
 from ralph.app.setup.check_trial import CheckTrial, format_trial, try_suggestions
 from ralph.app.setup.gitignore import ignore_logs
 from ralph.app.setup.init import detect_settings, write_first_settings
@@ -31,6 +32,7 @@ NEXT_COMMAND = 'Next: ralph run -p "Fix the failing tests"'
 @click.option("--force", is_flag=True, help="Replace existing settings without asking.")
 def command(yes: bool, force: bool) -> int:
     """Create .ralph/settings.json: the agent, its limits, the guardrails."""
+    refuse_inside_agent(os.environ, "ralph init")
     _announce_nested_settings(os.getcwd())
     if yes:
         return init_unattended(sys.stdout, os.getcwd(), os.environ, force=force)
