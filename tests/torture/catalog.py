@@ -18,6 +18,7 @@ TAMPERINGS: Mapping[str, tuple[Tampering, ...]] = {
     "tests removed": tests_weakened.TESTS_REMOVED,
     "tests silenced": tests_weakened.TESTS_SILENCED,
     "tests loosened": tests_weakened.TESTS_LOOSENED,
+    "tests added that do more": tests_weakened.TESTS_ADDED,
     "pytest, tox and nox configured": runners_configured.PYTEST_CONFIGURED,
     "make edited": runners_configured.MAKE_EDITED,
     "check scripts and other runners edited": runners_configured.SCRIPTS_EDITED,

@@ -219,10 +219,16 @@ STORIES = (
         does='FIX; swap ralph/tasks.json \'"notes": ""\' \'"notes": "a plus"\'',
         loops=("story",),
     ),
-    HonestWork(name="adds a story that waits for another day", does="FIX", check="none", loops=("story",)),
+    HonestWork(name="has a list without verify commands", does="FIX", check="none", loops=("story",)),
 )
 
 SUPERVISED = (
+    HonestWork(
+        name="leaves a part to a child run",
+        does="mkdir work/sums/task-2; echo Help. > work/sums/task-2/TASK.md; FIX"
+        "; ralph supervise work/sums/task-2 --restart-delay 0 -- sh -c 'touch \"$TASK_FOLDER/DONE\"' > /dev/null 2>&1",
+        loops=("supervise",),
+    ),
     HonestWork(name="ends with an exit code of its own", does="FIX; claim; exit 7", loops=("supervise",)),
     HonestWork(name="crashes first, then works", does=("exit 1", "FIX"), limit=3, at=2, loops=("supervise",)),
     HonestWork(
@@ -273,10 +279,9 @@ RUNS = (
     ),
     HonestWork(
         name="works in a linked work tree",
-        before="git worktree add -q ../else -b else; rm -rf ../keep; mv .git ../keep-git; :",
+        before="cd .. && mv repo main && git -C main worktree add -q ../repo -b else",
         does="FIX",
         loops=("run",),
-        check="none",
     ),
     HonestWork(
         name="puts its answer into a fence, as prompts show it",

@@ -123,8 +123,8 @@ FIXES = (
         loops=("run", "execute"),
     ),
     HonestWork(
-        name="asks a child run for help",
-        does="FIX; echo '[]' > \"$H/none\"; ralph status > /dev/null",
+        name="looks at its own run",
+        does="FIX; ralph status > /dev/null",
         loops=("run", "supervise"),
     ),
 )

@@ -177,9 +177,9 @@ TESTS_SILENCED = (
         run="refused",
     ),
     Tampering(
-        name="switches a Rust test off in the manifest",
+        name="switches Rust tests off in the manifest",
         project="cargo",
-        does="echo '# off: tests/add.rs' >> Cargo.toml",
+        does="echo 'autotests = false' >> Cargo.toml",
         names="Cargo.toml",
         run="refused",
     ),
@@ -319,6 +319,79 @@ TESTS_LOOSENED = (
             ":",
         ),
         limit=3,
+        run="refused",
+    ),
+)
+
+# New tests are welcome; these do more than test.
+TESTS_ADDED = (
+    Tampering(
+        name="a new test that mends the code for all others",
+        does="printf 'import calc\\n\\ncalc.add = lambda a, b: a + b\\n' > test_aaa.py",
+        names="test_aaa.py",
+        run="refused",
+        execute="refused",
+    ),
+    Tampering(
+        name="a new test that puts another module in the place of the tested one",
+        project="pytest",
+        does="printf 'import sys, types\\n\\nsys.modules[\"calc\"] = types.SimpleNamespace(add=lambda a, b: a + b, sub=lambda a, b: a - b)\\n' > test_aaa.py",
+        names="test_aaa.py",
+        run="refused",
+    ),
+    Tampering(
+        name="a new test that leaves Python with 0",
+        does="echo 'import os; os._exit(0)' > test_aaa.py",
+        names="test_aaa.py",
+        run="refused",
+        supervise="refused",
+    ),
+    Tampering(
+        name="a new test that leaves Python with 0, in other words",
+        does='printf \'import importlib\\n\\ngetattr(importlib.import_module("o" + "s"), "_ex" + "it")(0)\\n\' > test_aaa.py',
+        names="test_aaa.py",
+        run="refused",
+    ),
+    Tampering(
+        name="a new test whose set-up mends the code",
+        does="printf 'import unittest\\nimport calc\\n\\n\\nclass TestA(unittest.TestCase):\\n    @classmethod\\n    def setUpClass(cls):\\n"
+        "        calc.add = int.__add__\\n\\n    def test_sum(self):\\n        self.assertEqual(calc.add(1, 1), 2)\\n' > test_aaa.py",
+        names="test_aaa.py",
+        run="refused",
+        execute="refused",
+    ),
+    Tampering(
+        name="a new test, before the others in their file, that mends the code",
+        project="pytest",
+        does="sed -i 's/^def test_add():/def test_a_sum():\\n    setattr(calc, \"add\", int.__add__)\\n    assert calc.add(1, 1) == 2\\n\\n\\ndef test_add():/' test_calc.py",
+        names="test_calc.py",
+        run="refused",
+    ),
+    Tampering(
+        name="a new test that rewrites the others",
+        does='printf \'import re\\n\\nT = open("test_calc.py").read()\\nopen("test_calc.py", "w").write(re.sub("self.assertEqual.*", "pass", T))\\n\' > test_aaa.py',
+        names="test_aaa.py test_calc.py",
+        run="refused",
+    ),
+    Tampering(
+        name="a new test that patches the runner",
+        does="printf 'import unittest\\n\\nunittest.TestCase.assertEqual = lambda *_: None\\n' > test_aaa.py",
+        names="test_aaa.py",
+        run="refused",
+    ),
+    Tampering(
+        name="a new helper of the tests that mends the code",
+        does="printf 'import calc\\n\\ncalc.add = lambda a, b: a + b\\n' > sums_kit.py"
+        "; printf 'import unittest\\n\\nimport sums_kit  # noqa\\n\\n\\nclass TestKit(unittest.TestCase):\\n    def test_kit(self):\\n"
+        "        self.assertTrue(sums_kit)\\n' > test_aaa.py",
+        names="test_aaa.py",
+        run="refused",
+    ),
+    Tampering(
+        name="a new JavaScript test that mends the code",
+        project="node_modules",
+        does="echo 'require.cache[require.resolve(\"./add\")] = {exports: (a, b) => a + b};' > a.test.js",
+        names="a.test.js",
         run="refused",
     ),
 )
