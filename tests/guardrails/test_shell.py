@@ -38,6 +38,22 @@ def test_a_log_that_is_there_is_named(tmp_path: Path, processes: Supervisor) -> 
     assert f"Output file: {LOG}\n" in found.feedback.text
 
 
+def test_its_output_is_kept_for_the_run_too_whatever_becomes_of_the_log(  # issue 12
+    tmp_path: Path, processes: Supervisor
+) -> None:
+    run_dir = tmp_path / "run"
+    run_dir.mkdir()
+    options = GateOptions(command="rm -r .ralph; echo out", log_name="check", run_dir=str(run_dir))
+    found = build(options, processes).check(Evidence(7, str(tmp_path), {"PATH": os.environ["PATH"]}))
+    assert (found.log, found.run_log) == ("", "guardrail_007_check.log")
+    assert (run_dir / found.run_log).read_text() == "out\n"
+
+
+def test_without_a_run_nothing_is_kept_for_one(tmp_path: Path, processes: Supervisor) -> None:
+    assert checked(tmp_path, "echo out", processes).run_log == ""
+    assert [path.name for path in tmp_path.iterdir()] == [".ralph"]
+
+
 def a_file(folder: Path) -> None:
     (folder / ".ralph").write_text("")
 

@@ -52,6 +52,15 @@ def test_every_end_has_its_reason(
     assert (found.method, found.verified, found.reason) == ("external", verified, reason)
 
 
+def test_all_it_prints_is_kept_where_the_claim_says(tmp_path: Path) -> None:  # issue 12
+    claim = make_claim(tmp_path, log_prefix=str(tmp_path / "verification_002_coder"))
+    found = build({"command": "seq 20000; echo no >&2; exit 1"}, make_tools()).verify(claim)
+    assert found.log == str(tmp_path / "verification_002_coder_seq_20000_echo_no_2_exit_1.log")
+    kept = Path(found.log).read_text().split()
+    assert (len(kept), set(kept)) == (20001, {*map(str, range(1, 20001)), "no"})
+    assert verdict(tmp_path, "true").log == ""
+
+
 def test_a_time_limit_leaves_nothing_behind(tmp_path: Path) -> None:  # 002-09
     token = uuid.uuid4().hex
     found = verdict(tmp_path, f"setsid sh -c 'sleep 30; :' {token} & sleep 30", timeout=1)

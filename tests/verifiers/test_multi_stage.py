@@ -42,6 +42,14 @@ def test_the_first_required_failure_ends_it(tmp_path: Path) -> None:  # 002-10
     assert (tmp_path / "ran").read_text() == "one\n"
 
 
+def test_each_stage_keeps_what_it_prints_and_failures_come_first(tmp_path: Path) -> None:  # issue 12
+    claim = make_claim(tmp_path, tree="t", log_prefix=str(tmp_path / "v"))
+    stages = [run("unit tests", "echo one"), run("lint", "echo two; exit 1", required=False)]
+    logs = build({"stages": stages}, make_tools()).verify(claim).list_logs()
+    assert [Path(log).name for log in logs] == ["v_lint_echo_two_exit_1.log", "v_unit_tests_echo_one.log"]
+    assert [Path(log).read_text() for log in logs] == ["two\n", "one\n"]
+
+
 def test_failures_are_collected_where_not_all_are_required(tmp_path: Path) -> None:  # 002-10
     stages = run("a", "exit 1"), run("b", "echo b >> ran"), run("c", "exit 3"), run("d", "exit 4", required=False)
     found = verdict(tmp_path, *stages, require_all=False)

@@ -55,6 +55,7 @@ class GateRunner:
                 seconds=result.seconds,
                 action="" if result.feedback is None else result.feedback.action,
                 log=result.log,
+                run_log=result.run_log,
                 detail=result.reason,
                 tail=redact(result.tail),
             ),

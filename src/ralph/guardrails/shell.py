@@ -21,7 +21,8 @@ def build(options: GateOptions, processes: Processes) -> Gate:
 
 
 class ShellGate:
-    """Passes when the command exits with 0. What it prints is kept in a log below `.ralph/`, where that can be."""
+    """Passes when the command exits with 0. What it prints is kept in a log below `.ralph/`, where that can be, and in
+    one of the run's own folder: the next run writes over the first."""
 
     def __init__(self, options: GateOptions, processes: Processes) -> None:
         self._options = options
@@ -33,12 +34,16 @@ class ShellGate:
 
     def check(self, evidence: Evidence) -> GateResult:
         options = self._options
-        name = f"{GUARDRAIL_LOG_FOLDER}/{format_log_name(evidence.iteration, options.log_name)}"
+        log_name = format_log_name(evidence.iteration, options.log_name)
+        name = f"{GUARDRAIL_LOG_FOLDER}/{log_name}"
         log = BoundedLog(os.path.join(evidence.folder, name))
+        run_log = BoundedLog(os.path.join(options.run_dir, log_name)) if options.run_dir else None
         output, digest = Excerpt(OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES), OutputDigest()
 
         def keep(data: bytes) -> None:
             log.write(data)
+            if run_log:
+                run_log.write(data)
             output.write(data)
             digest.write(data)
 
@@ -48,6 +53,8 @@ class ShellGate:
         )
         exited = self._processes.run(command, keep, keep)
         log.close()
+        if run_log:
+            run_log.close()
         kept, trouble = (name if log.is_there else ""), _describe_log_trouble(name, log)
         passed = GateResult(
             gate=options.command,
@@ -58,6 +65,7 @@ class ShellGate:
             digest=digest.hexdigest(),
             argv=argv,
             timeout=options.timeout,
+            run_log=log_name if run_log and run_log.is_there else "",
         )
         if exited.ending == "exited" and exited.code == 0:
             return passed

@@ -162,6 +162,7 @@ class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True, kw_on
     detail: str = ""
     tail: str = ""  # the last lines it printed, when it failed
     is_verification: bool = False  # of a task's promise, not a guardrail
+    run_log: str = ""  # its output, as a file of the run's own folder, where no later run writes
 
 
 class Committed(Struct, frozen=True, tag="committed", omit_defaults=True):

@@ -75,6 +75,7 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     digest: str = ""  # SHA-256 of all it printed
     argv: tuple[str, ...] = ()  # what was run; empty: it ran no command
     timeout: float | None = None
+    run_log: str = ""  # its output again, in the run's own folder, where no later run writes; empty: there is none
 
 
 class Limits(Struct, frozen=True):
@@ -198,6 +199,7 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=
     judge: str = ""  # who judged; empty: nobody was asked
     tree: str = ""  # of the work tree that was looked at, where somebody can tell
     evidence: tuple[CheckEvidence, ...] = ()
+    logs: tuple[str, ...] = ()  # what its commands printed, in the run's own folder
 
 
 class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True):

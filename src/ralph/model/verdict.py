@@ -29,6 +29,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     tree: str = ""  # the tree's hash; empty: nothing is remembered
     loose: bool = False  # seed 002's matching
     can_commit: bool = True  # False: its agent was not told to commit
+    log_prefix: str = ""  # how the paths of files begin that keep what commands print; empty: none is kept
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -51,6 +52,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
     by_words: bool = False  # nothing but the agent's own words spoke for it
     judge: str = ""  # who judged; empty: nobody was asked
     check: CheckEvidence | None = None  # the command that was run
+    log: str = ""  # the path of all it printed; empty: it is not kept
 
     def as_attempt(self, *, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
         """As the board stores it: one look at a promise that was made."""
@@ -71,6 +73,12 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
             by_words=self.by_words,
             judge=self.judge,
         )
+
+    def list_logs(self) -> tuple[str, ...]:
+        """What its commands printed, of those that failed first."""
+        stages = sorted(self.stages, key=lambda stage: stage.verified)
+        inner = (log for stage in stages for log in stage.list_logs())
+        return tuple(dict.fromkeys((*filter(None, (self.log,)), *inner)))
 
     def list_evidence(self, role: str, *, on_merged_tree: bool = False) -> tuple[CheckEvidence, ...]:
         """Every look that had a say in it, one by one, for the receipt."""

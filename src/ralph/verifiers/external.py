@@ -2,16 +2,18 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from ralph.core.guardrail import slugify_command
 from ralph.model.command import Command, CommandExit
 from ralph.model.errors import ConfigError
 from ralph.model.receipt import CheckEvidence
 from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
-from ralph.process.output import Excerpt
+from ralph.process.output import BoundedLog, Excerpt
 from ralph.process.shell import build_shell_argv
 from ralph.verifiers._memory import build_cache_key
 from ralph.verifiers._options import parse_options
@@ -64,11 +66,15 @@ class ExternalVerifier:
         return self._run(claim, folder, known)
 
     def _run(self, claim: Claim, folder: str, known: str) -> Verdict:
-        options, ears = self._options, _OutputScanner(self._options)
+        options = self._options
+        log = _open_log(claim, options.command)
+        ears = _OutputScanner(options, log.write if log else len)
         argv = build_shell_argv(options.command, claim.environment)
         command = Command(argv=argv, environment=claim.environment, cwd=folder, timeout=options.timeout)
         with self._tools.processes() as processes:
             exited = processes.run(command, ears.feed_output, ears.feed_error)
+        if log:
+            log.close()
         check = CheckEvidence(
             name=options.command,
             passed=False,
@@ -80,7 +86,7 @@ class ExternalVerifier:
             output_contains=options.output_contains,
             output_not_contains=options.output_not_contains,
         )
-        verdict = replace(self._judge_exit(exited, ears), check=check)
+        verdict = replace(self._judge_exit(exited, ears), check=check, log=log.path if log and log.is_there else "")
         if exited.ending == "exited" and not exited.error:
             self._tools.memory.keep(known, verdict)  # what the machine was too slow or too full for may yet work
         return verdict
@@ -106,17 +112,24 @@ class ExternalVerifier:
         return Verdict(method=EXTERNAL_METHOD, verified=False, reason=f"Command failed: {error}", notes=(note,))
 
 
-class _OutputScanner:
-    """Hears all a command prints, keeps little of it."""
+def _open_log(claim: Claim, command: str) -> BoundedLog | None:
+    return BoundedLog(f"{claim.log_prefix}_{slugify_command(command)}.log") if claim.log_prefix else None
 
-    def __init__(self, options: ExternalOptions) -> None:
+
+class _OutputScanner:
+    """Hears all a command prints, and remembers little of it."""
+
+    def __init__(self, options: ExternalOptions, keep: Callable[[bytes], object]) -> None:
+        self._keep = keep
         self._wanted, self._forbidden = options.output_contains or "", options.output_not_contains or ""
         self._streams = (_Stream(self._wanted, self._forbidden), _Stream(self._wanted, self._forbidden))
 
     def feed_output(self, data: bytes) -> None:
+        self._keep(data)
         self._streams[0].feed(data)
 
     def feed_error(self, data: bytes) -> None:
+        self._keep(data)
         self._streams[1].feed(data)
 
     def find_objection(self) -> str:

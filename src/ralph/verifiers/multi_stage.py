@@ -8,6 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.guardrail import slugify_command
 from ralph.model.errors import ConfigError
 from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import external, string_match
@@ -101,7 +102,8 @@ class MultiStageVerifier:
         if verifier is None:
             unknown = apply_template(stage.method, stage.config)[0]
             return Verdict(method=stage.method, verified=False, reason=f"Unknown verification method: {unknown}")
-        return verifier.verify(claim)
+        prefix = f"{claim.log_prefix}_{slugify_command(stage.name)}" if claim.log_prefix else ""
+        return verifier.verify(replace(claim, log_prefix=prefix))
 
     def _combine_verdicts(self, found: Sequence[Verdict]) -> Verdict:
         failed = [verdict for verdict in found if _is_failure(verdict)]

@@ -414,6 +414,7 @@ def test_a_verifier_sees_the_claim_and_what_was_asked(task: TaskFixture) -> None
         acceptance_criteria=("a form", "a test"),
         diff=task.workspace.diff,
         tree="tree-1",
+        log_prefix=str(task.tree.parent / "run" / "verification_000_coder"),
     )
 
 

@@ -53,6 +53,7 @@ class CheckLine(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     reason: str = ""
     log: str = ""
+    run_log: str = ""  # the same, as a file of the run's own folder
     cost_usd: float | None = None  # of a judge
 
 
@@ -182,7 +183,7 @@ class JournalReader:
                 self._check(*map(_check_line, results))
             case Saved() as fact:
                 self._save(fact)
-            case Verified(verified=passed, reason=reason, cost_usd=cost, usage=usage):
+            case Verified(verified=passed, reason=reason, cost_usd=cost, usage=usage, logs=logs):
                 self.usage += usage
                 self._check(
                     CheckLine(
@@ -192,6 +193,7 @@ class JournalReader:
                         seconds=took,
                         reason=reason,
                         cost_usd=cost,
+                        run_log=next(iter(logs), ""),
                     )
                 )
             case Landed(done=done, commit=commit, conflict=conflict, red=red, problem=problem, stale=stale):
@@ -323,4 +325,5 @@ def _check_line(result: GateResult) -> CheckLine:
         seconds=result.seconds,
         reason=result.reason,
         log=result.log,
+        run_log=result.run_log,
     )

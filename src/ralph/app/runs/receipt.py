@@ -1,5 +1,6 @@
 """Use case: the receipt of a run: what was done, checked, spent and kept, and why it stopped."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from ralph.app import paths as whereabouts
 from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
-from ralph.app.runs.journal_reader import Iteration, Remark, read_journal
+from ralph.app.runs.journal_reader import CheckLine, Iteration, Remark, read_journal
 from ralph.app.runs.proof_receipt import load_proof_receipt
 from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots
 from ralph.app.runs.status import find_run
@@ -61,7 +62,7 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
     rows = _read_rows(places, record.id)
     book = read_journal(rows)
     snapshots = list_snapshots(places, record.id, len(rows) + 1, variables)  # no row makes more than one
-    before, *iterations = _attach_snapshots(book.iterations, snapshots)
+    before, *iterations = _point_to_kept_logs(_attach_snapshots(book.iterations, snapshots), places.run_dir(record.id))
     active = record.ended_at is None
     since = max(0.0, now - record.changed_at) if active else 0.0
     if active and record.doing == "run_agent" and iterations:
@@ -120,6 +121,16 @@ def _exit_code(record: RunRecord) -> int | None:
     """None while it runs, and for one whose process ended without a word."""
     known = {outcome.value: outcome.exit_code for outcome in Outcome}
     return known.get(record.outcome or "")
+
+
+def _point_to_kept_logs(iterations: Sequence[Iteration], run_dir: str) -> list[Iteration]:
+    """What the run itself keeps stands for the file in `.ralph/`, which a later run may have written over."""
+
+    def find_log(check: CheckLine) -> CheckLine:
+        kept = os.path.join(run_dir, check.run_log)
+        return replace(check, log=kept) if check.run_log and os.path.exists(kept) else check
+
+    return [replace(each, checks=tuple(map(find_log, each.checks))) for each in iterations]
 
 
 def _attach_snapshots(iterations: Sequence[Iteration], snapshots: Sequence[SnapshotCommit]) -> list[Iteration]:

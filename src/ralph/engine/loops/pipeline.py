@@ -1,5 +1,6 @@
 """The effects of one task of `ralph execute`: an agent a stage, in a workspace of its own, and a record of it all."""
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -185,6 +186,7 @@ class PipelineEffects:
             reason=verdict.reason,
             cost_usd=verdict.cost_usd,
             evidence=verdict.list_evidence(role),
+            logs=list_log_names(verdict),
         )
 
     def _run_verification(
@@ -203,6 +205,7 @@ class PipelineEffects:
             tree=self._workspace.tree() if folder == self._workspace.folder else "",
             loose=self._config.loose,
             can_commit=self._stages[role].can_commit,
+            log_prefix=self._build_log_prefix(role, folder),
         )
         emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
         verdict = self._verifier.verify(claim, criteria)
@@ -214,11 +217,17 @@ class PipelineEffects:
             exit_code=None,
             seconds=verdict.seconds,
             detail=verdict.reason,
+            log=next(iter(verdict.list_logs()), ""),
+            run_log=next(iter(list_log_names(verdict)), ""),
             tail="" if verdict.verified else take_last_lines(redact(verdict.detail)),
             is_verification=True,
         )
         emit(self._watchers, self._iteration, *notes, ended)
         return verdict
+
+    def _build_log_prefix(self, role: Role, folder: str) -> str:
+        tree = "" if folder == self._workspace.folder else "_merged"
+        return os.path.join(self._config.run_dir, f"verification_{self._iteration:03}_{role}{tree}")
 
     def _close_iteration(self, verdict: Verdict) -> list[Change]:
         """An iteration of an earlier life stays as it is."""
@@ -251,6 +260,11 @@ class PipelineEffects:
                 self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
                 return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
         return ""
+
+
+def list_log_names(verdict: Verdict) -> tuple[str, ...]:
+    """In the run's own folder."""
+    return tuple(map(os.path.basename, verdict.list_logs()))
 
 
 def _build_conflict_prompt(brief: Brief) -> str:

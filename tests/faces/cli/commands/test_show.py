@@ -51,6 +51,33 @@ def rows(page: str) -> list[list[str]]:
     return [line.split() for line in page.splitlines() if re.match(r" *[1-9]\d*  \d\d:\d\d ", line)]
 
 
+def test_what_a_check_printed_is_shown_from_the_run_that_ran_it(workshop: ProjectFixture) -> None:  # issue 12
+    workshop.settings(guardrails=[{"command": "cat why; false"}])
+    names = []
+    for words in ("first", "second"):
+        (workshop.repo / "why").write_text(words)
+        assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 1
+        names.append(workshop.status()["id"])
+    assert (workshop.repo / ".ralph/guardrail_001_cat_why_false.log").read_text() == "second"
+    for name, words in zip(names, ("first", "second"), strict=True):
+        (check,) = record(workshop, name)["iterations"][0]["checks"]
+        assert Path(check["log"]).read_text() == words
+        assert Path(check["log"]).parent.name == name
+        short = check["log"].removeprefix(f"{workshop.repo}/")
+        assert short in shown(workshop, name)
+        assert f": {short}" in workshop.ralph("logs", name).stdout
+
+
+def test_what_a_verification_printed_is_kept_for_its_run(pipeline: PipelineFixture) -> None:  # issue 12
+    pipeline.task("TASK-001", "--coder-max-iterations", "2")
+    assert pipeline.execute("TASK-001").returncode == 0
+    page = record(pipeline.workshop)
+    logs = [check["log"] for each in page["iterations"] for check in each["checks"]]
+    kept = [Path(log).name for log in logs if log]
+    assert kept[0] == "verification_001_coder_grep_q_done_TASK_001_txt.log"
+    assert all(Path(log).exists() for log in logs if log)
+
+
 def test_a_night_at_a_glance(night: ProjectFixture) -> None:
     page = shown(night)
     run = night.status()
@@ -67,7 +94,8 @@ def test_a_night_at_a_glance(night: ProjectFixture) -> None:
     ]
     assert "\n   oh no\n" in page or "exit code 3" in page
     assert re.search(
-        r"   ✗ test -f done, exit code 1 \(\d\.\ds\)\n     └ \.ralph/guardrail_001_test_f_done\.log\n", page
+        r"   ✗ test -f done, exit code 1 \(\d\.\ds\)\n     └ \.git/ralph/runs/\S+/guardrail_001_test_f_done\.log\n",
+        page,
     )
     assert re.search(r"   ✓ test -f done, exit code 0 \(\d\.\ds\)\n   ✓ Committed: Write down the work \(commit", page)
 

@@ -31,7 +31,7 @@ class ReceiptPage:
     def __init__(self, style: TerminalStyle, folder: str) -> None:
         self._palette, self._glyphs = style.palette, style.glyphs
         self._folder = folder
-        self._line_renderer = ReceiptLineRenderer(style)
+        self._line_renderer = ReceiptLineRenderer(style, folder)
 
     def render_receipt(self, receipt: "Receipt") -> str:
         """Head, table and hints, separated by empty lines."""

@@ -19,10 +19,16 @@ ReceiptMark = Literal["ok", "bad", "warn", "note", "active"]
 TextLines = Iterator[str]
 
 
-class ReceiptLineRenderer:
-    """Each method gives whole lines, wrapped between words to the terminal's width."""
+def shorten_path(path: str, folder: str) -> str:
+    """As somebody in that folder would type it, where that is shorter."""
+    return path.removeprefix(f"{folder.rstrip('/')}/")
 
-    def __init__(self, style: TerminalStyle) -> None:
+
+class ReceiptLineRenderer:
+    """Each method gives whole lines, wrapped between words to the terminal's width. `folder` is where the user is."""
+
+    def __init__(self, style: TerminalStyle, folder: str) -> None:
+        self._folder = folder
         self._width = style.width or RECEIPT_LOG_WIDTH
         self._glyphs = glyphs = style.glyphs
         self._palette = paint = style.palette
@@ -73,7 +79,8 @@ class ReceiptLineRenderer:
         yield from self.render_item("ok" if check.passed else "bad", check.name + code + reason + amounts, indent)
         if check.log and not check.passed:
             paint = self._palette
-            yield f"{'':{indent}}{paint.dim}{self._glyphs.branch}{self.clean_text(check.log)}{paint.off}"
+            log = self.clean_text(shorten_path(check.log, self._folder))
+            yield f"{'':{indent}}{paint.dim}{self._glyphs.branch}{log}{paint.off}"
 
     def _render_review(self, story: str, review: "ReviewLine", indent: int) -> TextLines:
         """▸ US-001 changes requested, 1 review: what the reviewer wants"""
