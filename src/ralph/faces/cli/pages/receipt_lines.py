@@ -21,13 +21,13 @@ TextLines = Iterator[str]
 
 def shorten_path(path: str, folder: str) -> str:
     """As somebody in that folder would type it, where that is shorter."""
-    return path.removeprefix(f"{folder.rstrip('/')}/")
+    return path if folder == "/" else path.removeprefix(f"{folder}/")
 
 
 class ReceiptLineRenderer:
     """Each method gives whole lines, wrapped between words to the terminal's width. `folder` is where the user is."""
 
-    def __init__(self, style: TerminalStyle, folder: str) -> None:
+    def __init__(self, style: TerminalStyle, folder: str = "/") -> None:
         self._folder = folder
         self._width = style.width or RECEIPT_LOG_WIDTH
         self._glyphs = glyphs = style.glyphs

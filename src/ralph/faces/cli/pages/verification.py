@@ -77,9 +77,7 @@ class VerificationPage:
         elif broken:
             yield from self._lines.render_item("bad", f"No longer true: {', '.join(broken)}")
         elif found:
-            yield from self._lines.render_item(
-                "ok", f"Verified: {pluralize(len(found), 'landed task')}"
-            )
+            yield from self._lines.render_item("ok", f"Verified: {pluralize(len(found), 'landed task')}")
 
     def _render_landed_check(self, task: str, check: "CheckEvidence") -> TextLines:
         took = format_duration(check.seconds, tenths=True)
