@@ -6,9 +6,11 @@ if TYPE_CHECKING:
     from ralph.app.pipeline.api_pipeline import ExecutionPipeline, ExecutionResult
     from ralph.app.pipeline.api_verifier import PromiseVerifier
     from ralph.app.supervise.api import Canceled, Context, FatalError, MaxRestartsExceeded, RootAgentLoop
+    from ralph.model.enumerations import AgentType, PipelineStage, TaskStatus
     from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationMethod
 
 __all__ = [
+    "AgentType",
     "Canceled",
     "CompletionCriteria",
     "Context",
@@ -16,6 +18,7 @@ __all__ = [
     "ExecutionResult",
     "FatalError",
     "MaxRestartsExceeded",
+    "PipelineStage",
     "PromiseVerifier",
     "RalphLoop",
     "RalphLoopConfig",
@@ -23,10 +26,12 @@ __all__ = [
     "RootAgentLoop",
     "Task",
     "TaskCompletionSpec",
+    "TaskStatus",
     "VerificationMethod",
 ]
 
 _API = {  # name → module; loaded when it is asked for, so that `ralph --version` pays for none of it
+    "AgentType": "ralph.model.enumerations",
     "Canceled": "ralph.app.supervise.api",
     "CompletionCriteria": "ralph.model.spec",
     "Context": "ralph.app.supervise.api",
@@ -34,6 +39,7 @@ _API = {  # name → module; loaded when it is asked for, so that `ralph --versi
     "ExecutionResult": "ralph.app.pipeline.api_pipeline",
     "FatalError": "ralph.app.supervise.api",
     "MaxRestartsExceeded": "ralph.app.supervise.api",
+    "PipelineStage": "ralph.model.enumerations",
     "PromiseVerifier": "ralph.app.pipeline.api_verifier",
     "RalphLoop": "ralph.app.pipeline.api_loop",
     "RalphLoopConfig": "ralph.app.pipeline.api_loop",
@@ -41,6 +47,7 @@ _API = {  # name → module; loaded when it is asked for, so that `ralph --versi
     "RootAgentLoop": "ralph.app.supervise.api",
     "Task": "ralph.model.spec",
     "TaskCompletionSpec": "ralph.model.spec",
+    "TaskStatus": "ralph.model.enumerations",
     "VerificationMethod": "ralph.model.spec",
 }
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import ralph
-from ralph import CompletionCriteria, ExecutionPipeline, TaskCompletionSpec, VerificationMethod
+from ralph import CompletionCriteria, ExecutionPipeline, PipelineStage, TaskCompletionSpec, VerificationMethod
 from support.processes import wait_until
 from support.workshop import ProjectFixture
 
 SEEDS = (
     "RalphLoop RalphLoopConfig RalphLoopState PromiseVerifier CompletionCriteria TaskCompletionSpec"
-    " VerificationMethod ExecutionPipeline RootAgentLoop"
+    " VerificationMethod ExecutionPipeline RootAgentLoop Task TaskStatus PipelineStage AgentType"
 ).split()
 WORKER = """#!/bin/sh
 {hook}
@@ -26,7 +26,7 @@ echo "<promise>$p</promise>"
 """
 
 
-def test_every_name_of_the_specifications_is_there() -> None:  # C25
+def test_every_name_of_the_specifications_is_there() -> None:  # C25, 000-26
     assert set(SEEDS) <= set(ralph.__all__)
     assert sorted(ralph.__all__) == sorted(ralph._API) == ralph.__all__
     for name in ralph.__all__:
@@ -71,9 +71,9 @@ def pipeline(shop: ProjectFixture, hook: str = ":") -> ExecutionPipeline:
     return ExecutionPipeline(shop.repo, agent="worker", environment=shop.environment)
 
 
-def test_a_pipeline_takes_a_task_through_all_stages(shop: ProjectFixture) -> None:
+def test_a_pipeline_takes_a_task_through_all_stages(shop: ProjectFixture) -> None:  # 000-26
     worked = pipeline(shop)
-    staged = worked.execute_stage("TASK-001", "coder")
+    staged = worked.execute_stage("TASK-001", PipelineStage.CODER)
     assert (staged.success, staged.issues) == (True, [])
     assert not (shop.repo / "a.txt").exists()
     assert worked.execute_task("TASK-001").success

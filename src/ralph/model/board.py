@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ralph.model.errors import RalphError
-from ralph.model.spec import Role, Task, TaskCompletionSpec, TaskStatus, VerificationAttempt
+from ralph.model.spec import Role, Task, TaskCompletionSpec, TaskStatusName, VerificationAttempt
 
 
 class Spec(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class TaskCard(Struct, frozen=True, gc=False, kw_only=True):  # thousands of the
     id: str
     spec_id: str
     title: str
-    status: TaskStatus
+    status: TaskStatusName
     stage: Role | None
     priority: int
     iteration: int

@@ -2,15 +2,20 @@
 
 import enum
 from collections.abc import Mapping
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-TaskStatus = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
+from ralph.model.enumerations import StageLike, name_stage
+
+TaskStatusName = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
 Role = Literal["coder", "reviewer", "tester", "qa"]
 
-TASK_STATUSES: tuple[TaskStatus, ...] = ("todo", "in_progress", "blocked", "done", "cancelled")
+TASK_STATUSES: tuple[TaskStatusName, ...] = ("todo", "in_progress", "blocked", "done", "cancelled")
 ROLES: tuple[Role, ...] = ("coder", "reviewer", "tester", "qa")  # in the order of the pipeline
+
+_NameT = TypeVar("_NameT", TaskStatusName, Role)
 
 
 class VerificationMethod(enum.Enum):
@@ -62,9 +67,10 @@ class TaskCompletionSpec(Struct, frozen=True, omit_defaults=True):
     tester: CompletionCriteria | None = None
     qa: CompletionCriteria | None = None
 
-    def get_criteria_for_agent(self, agent_type: str) -> CompletionCriteria | None:
+    def get_criteria_for_agent(self, agent_type: StageLike) -> CompletionCriteria | None:
         """The task's own criteria for that agent; None without any, or for an agent nobody knows."""
-        criteria: CompletionCriteria | None = getattr(self, agent_type) if agent_type in ROLES else None
+        name = name_stage(agent_type)
+        criteria: CompletionCriteria | None = getattr(self, name) if name in ROLES else None
         return criteria
 
     def to_dict(self) -> dict[str, object]:
@@ -90,7 +96,7 @@ class Task(Struct, frozen=True):
     spec_id: str
     title: str
     description: str = ""
-    status: TaskStatus = "todo"
+    status: TaskStatusName = "todo"
     stage: Role | None = None  # the stage it is in, or stopped in
     priority: int = 0  # lower comes first
     depends_on: tuple[str, ...] = ()
@@ -100,6 +106,74 @@ class Task(Struct, frozen=True):
     metadata: Mapping[str, object] = {}  # JSON
     created_at: float = 0.0  # unix time
     updated_at: float = 0.0
+
+    @property
+    def dependencies(self) -> list[str]:
+        """The tasks it waits for, as SpecFlow calls them."""
+        return [*self.depends_on]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it, in SpecFlow's names."""
+        return {
+            "id": self.id,
+            "spec_id": self.spec_id,
+            "title": self.title,
+            "description": self.description,
+            "status": str(self.status),
+            "stage": self.stage and name_stage(self.stage),
+            "priority": self.priority,
+            "dependencies": self.dependencies,
+            "assignee": self.assignee,
+            "created_at": _format_time(self.created_at),
+            "updated_at": _format_time(self.updated_at),
+            "metadata": {**self.metadata},
+            "iteration": self.iteration,
+            "completion_spec": self.completion_spec.to_dict() if self.completion_spec else None,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Task":
+        """KeyError names what is missing, ValueError an unknown status or stage, or a time that is none."""
+        completion, stage = data.get("completion_spec"), data.get("stage")
+        status = _find_name(TASK_STATUSES, data.get("status") or "todo", "status")
+        return cls(
+            data["id"],
+            data["spec_id"],
+            data["title"],
+            data.get("description") or "",
+            status=status,
+            stage=find_role(stage) if stage else None,
+            priority=data.get("priority") or 0,
+            depends_on=tuple(data.get("dependencies") or ()),
+            assignee=data.get("assignee") or "",
+            completion_spec=TaskCompletionSpec.from_dict(completion) if completion else None,
+            iteration=data.get("iteration") or 0,
+            metadata=data.get("metadata") or {},
+            created_at=parse_time(data.get("created_at")),
+            updated_at=parse_time(data.get("updated_at")),
+        )
+
+
+def parse_time(value: str | float | datetime | None) -> float:
+    """Unix time out of ISO 8601, in local time where it names no zone; 0 for none."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) and value else value or 0.0
+    return moment.timestamp() if isinstance(moment, datetime) else float(moment)
+
+
+def _format_time(seconds: float) -> str | None:
+    return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else None
+
+
+def find_role(stage: StageLike) -> Role:
+    """The agent of a stage; ValueError for one nobody knows."""
+    return _find_name(ROLES, stage, "stage")
+
+
+def _find_name(known: tuple[_NameT, ...], wanted: StageLike, what: str) -> _NameT:
+    for name in known:
+        if name == name_stage(wanted):
+            return name
+    raise ValueError(f"unknown {what} {name_stage(wanted)!r}; known: {', '.join(map(str, known))}")
 
 
 class AgentDefaults(Struct, frozen=True, kw_only=True):

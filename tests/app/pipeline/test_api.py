@@ -1,6 +1,7 @@
 """SpecFlow's classes as a Python API."""
 
 import dataclasses
+import enum
 import inspect
 import os
 import threading
@@ -15,6 +16,7 @@ import pytest
 
 from ralph.app.pipeline.api_loop import RalphLoop, RalphLoopConfig, RalphLoopState
 from ralph.app.pipeline.api_verifier import PromiseVerifier
+from ralph.model.enumerations import AgentType, PipelineStage
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationMethod
 from support.processes import wait_until
 
@@ -73,6 +75,26 @@ def test_the_signatures_are_the_specifications() -> None:  # 000-03, 002-15, C25
     assert names(RalphLoop.cancel)[1:] == []
     assert names(PromiseVerifier)[:1] == ["project"]
     assert names(PromiseVerifier.verify)[1:5] == ["criteria", "output", "worktree_path", "context"]
+
+
+class Stage(enum.Enum):
+    """Of a caller that has enumerations of its own."""
+
+    CODER = "coder"
+
+
+@pytest.mark.parametrize("stage", ["coder", AgentType.CODER, PipelineStage.CODER, Stage.CODER])
+def test_a_stage_has_one_rule_in_whatever_form_it_is_given(stage: str | enum.Enum) -> None:  # 000-26
+    said = "All there.\n<promise>DONE</promise>"
+    refused = (False, "No commit detected in coder output")
+    assert PromiseVerifier().verify("DONE", said, {"stage": stage}) == refused
+    assert PromiseVerifier().verify("DONE", DONE, {"stage": stage}) == (True, "Promise verified")
+    assert PromiseVerifier().examine("DONE", said, stage) == refused
+    loop = RalphLoop(RalphLoopConfig(completion_promise="DONE"))
+    loop.start(TASK, stage, "Do it.")
+    assert (state_of(loop).stage, type(state_of(loop).agent_type)) == ("coder", str)
+    assert state_of(loop).completion_criteria.description == "Complete coder stage"
+    assert (loop.should_continue(said), loop.should_continue(DONE)) == (True, False)
 
 
 def test_a_loop_needs_no_verifier_and_no_criteria(tmp_path: Path) -> None:  # 000-01, 000-03

@@ -28,7 +28,7 @@ from ralph.model.board import (
     TaskMove,
 )
 from ralph.model.errors import UsageError
-from ralph.model.spec import ROLES, Role, Task, TaskStatus, VerificationAttempt
+from ralph.model.spec import ROLES, Role, Task, TaskStatusName, VerificationAttempt
 from ralph.model.store_ports import Stores, TaskStore
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class TaskEdit(Struct, frozen=True, kw_only=True):
     priority: int | None = None
     depends_on: tuple[str, ...] | None = None
     assignee: str | None = None
-    status: TaskStatus | None = None
+    status: TaskStatusName | None = None
     reason: str = ""  # for the status
     completion: Mapping[str, object] = {}
 

@@ -9,7 +9,7 @@ from ralph.app.board.active import ActiveTask
 from ralph.core.tasks.graph import find_blocked
 from ralph.model.board import TaskCard
 from ralph.model.runs import RunRecord
-from ralph.model.spec import ROLES, TaskStatus
+from ralph.model.spec import ROLES, TaskStatusName
 
 TODO_LANE, DONE_LANE = "todo", "done"
 LANES = (TODO_LANE, *ROLES, DONE_LANE)
@@ -67,7 +67,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
     def running_slots(self) -> Sequence[WorkerSlot]:
         return [slot for slot in self.slots if slot.run]
 
-    def count_status(self, status: TaskStatus) -> int:
+    def count_status(self, status: TaskStatusName) -> int:
         return self.counts.get(status, 0)
 
 

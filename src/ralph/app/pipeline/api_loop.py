@@ -7,6 +7,7 @@ from typing import Protocol, overload
 
 from ralph.app.pipeline.api_verifier import PromiseMatch, PromiseVerifier, VerificationContext
 from ralph.core.claims import extract_promise_loosely
+from ralph.model.enumerations import StageLike, name_stage
 from ralph.model.spec import CompletionCriteria, TaskCompletionSpec, VerificationMethod
 
 LIMIT_WITHOUT_PROMISE = "Max iterations reached without completion promise"
@@ -84,21 +85,26 @@ class RalphLoop:
         self._cancelled_at: int | None = None  # the iteration
 
     def start(
-        self, task: TaskWithId, agent_type: str, criteria: CompletionCriteria | str | None = None, prompt: str = ""
+        self,
+        task: TaskWithId,
+        agent_type: StageLike,
+        criteria: CompletionCriteria | str | None = None,
+        prompt: str = "",
     ) -> None:
-        """Start a new loop for a task and agent; without criteria, by the config's own promise and verification.
-        In the first version's form the prompt stands in their place."""
+        """Start a new loop for a task and agent, or stage; without criteria, by the config's own promise and
+        verification. In the first version's form the prompt stands in their place."""
+        agent = name_stage(agent_type)
         self._uses_stage_rules = isinstance(criteria, str)
         if isinstance(criteria, str):
             prompt, criteria = criteria, None
         criteria = criteria or CompletionCriteria(
-            self.config.completion_promise, f"Complete {agent_type} stage", self.config.default_verification
+            self.config.completion_promise, f"Complete {agent} stage", self.config.default_verification
         )
         self._cancelled_at = None
-        self._context = _build_context(task, agent_type)
+        self._context = _build_context(task, agent)
         self.state = RalphLoopState(
             task.id,
-            agent_type,
+            agent,
             iteration=int(self._uses_stage_rules),
             max_iterations=criteria.max_iterations or self.config.max_iterations,
             completion_criteria=criteria,

@@ -15,9 +15,10 @@ from ralph.app.pipeline.task_run import TaskEnding
 from ralph.app.session import Callbacks
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
+from ralph.model.enumerations import StageLike
 from ralph.model.loop import Outcome
 from ralph.model.ports import Watcher
-from ralph.model.spec import ROLES, Role
+from ralph.model.spec import ROLES, Role, find_role
 
 
 @dataclass
@@ -58,9 +59,9 @@ class ExecutionPipeline:
     def execute_task(self, task_id: str, resume: bool = False) -> ExecutionResult:
         return _single_result(task_id, self._run_pipeline((task_id,), ROLES, resume))
 
-    def execute_stage(self, task_id: str, stage: Role) -> ExecutionResult:
-        """One stage of a task. Only qa lands."""
-        return _single_result(task_id, self._run_pipeline((task_id,), (stage,), resume=False))
+    def execute_stage(self, task_id: str, stage: StageLike) -> ExecutionResult:
+        """One stage of a task. Only qa lands. ValueError for a stage nobody knows."""
+        return _single_result(task_id, self._run_pipeline((task_id,), (find_role(stage),), resume=False))
 
     def cancel(self) -> None:
         """End what is running, from any thread; it can be resumed."""

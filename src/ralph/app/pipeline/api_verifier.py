@@ -1,5 +1,6 @@
 """`PromiseVerifier`: verifies one promise, in both of SpecFlow's forms."""
 
+import enum
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from ralph.app.wiring import build_gate_variables
 from ralph.core.claims import extract_promise_loosely
 from ralph.core.tasks.contradictions import check_promise
 from ralph.core.tasks.criteria import is_promise_made, list_accepted_promises
+from ralph.model.enumerations import StageLike, name_stage
 from ralph.model.ports import Processes
 from ralph.model.spec import CompletionCriteria
 from ralph.model.verdict import AskJudge, Claim, JudgeAnswer, Verdict
@@ -68,7 +70,7 @@ class PromiseVerifier:
             verdict = self.verdict(criteria, output, folder, context or {})
             return verdict.verified, verdict.reason
         told = context if context is not None else worktree_path if isinstance(worktree_path, Mapping) else {}
-        return self.examine(criteria or promise, output, str(told.get("stage", "")))
+        return self.examine(criteria or promise, output, _read_name(told, "stage"))
 
     def verdict(
         self,
@@ -84,7 +86,7 @@ class PromiseVerifier:
             output=output,
             folder=os.path.abspath(worktree_path),
             environment=build_gate_variables(os.environ, {}),
-            agent=str(context.get("agent", "")),
+            agent=_read_name(context, "agent"),
             outcome=str(context.get("outcome", "")),
             acceptance_criteria=tuple(map(str, wanted)) if isinstance(wanted, list | tuple) else (),
             diff=lambda: str(context.get("diff", "")),
@@ -94,9 +96,9 @@ class PromiseVerifier:
         judge = self._judge
         return verify_claim(claim, criteria, build_tools(self._open_processes, _adapt_judge(judge) if judge else None))
 
-    def examine(self, promise: str, output: str, stage: str) -> tuple[bool, str]:
+    def examine(self, promise: str, output: str, stage: StageLike) -> tuple[bool, str]:
         """By form, contradictions and the rule of the stage."""
-        return check_promise(self.promised(promise, output), output, stage)
+        return check_promise(self.promised(promise, output), output, name_stage(stage))
 
     def promised(self, promise: str, output: str) -> bool:
         """Whether the output makes that promise."""
@@ -139,6 +141,11 @@ class _CancelFlag:
         return VERIFIER_STOP_GRACE_SECONDS if self.is_stopped else None
 
     def wait(self, seconds: float) -> None: ...
+
+
+def _read_name(context: VerificationContext, key: str) -> str:
+    value = context.get(key) or ""
+    return name_stage(value) if isinstance(value, enum.Enum) else str(value)
 
 
 def _adapt_judge(judge: Callable[[str], str | None]) -> AskJudge:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ralph.model import board
 from ralph.model.board import Change, Entry, IllegalMove
-from ralph.model.spec import ROLES, TASK_STATUSES, Role, Task, TaskCompletionSpec, TaskStatus
+from ralph.model.spec import ROLES, TASK_STATUSES, Role, Task, TaskCompletionSpec, TaskStatusName
 
 MAX_LAST_OUTPUT_CHARS = 5000  # characters of it that a failure keeps
 LOOP_KEY, FAILURE_KEY, SEND_BACKS_KEY = "ralph", "ralph_failure", "ralph_send_backs"  # keys of a task's metadata
@@ -18,10 +18,10 @@ CANCELLED_AT_WORK, CANCELLED_RUN_GONE = (
 )  # not given up by anyone
 GIVEN_UP_KEY = "given_up"  # a key of a send-back: it was before the task was given up, and counts no more
 
-_ACTIVE: tuple[TaskStatus, ...] = ("in_progress",)
-_RESTING: tuple[TaskStatus, ...] = ("todo", "blocked", "cancelled")
+_ACTIVE: tuple[TaskStatusName, ...] = ("in_progress",)
+_RESTING: tuple[TaskStatusName, ...] = ("todo", "blocked", "cancelled")
 _LEGAL_CHANGES: Mapping[
-    type[Change], tuple[tuple[TaskStatus, ...], str]
+    type[Change], tuple[tuple[TaskStatusName, ...], str]
 ] = {  # from which statuses, and what it is called
     board.Claimed: (("todo",), "be claimed"),
     board.TakenOver: (_ACTIVE, "be taken over"),
@@ -41,7 +41,7 @@ _LEGAL_CHANGES: Mapping[
     board.Attempted: (TASK_STATUSES, "be verified"),
     board.CostRecorded: (TASK_STATUSES, "be paid for"),
 }
-_HINTS: Mapping[TaskStatus, str] = {
+_HINTS: Mapping[TaskStatusName, str] = {
     "todo": "`ralph execute {id}` starts it",
     "in_progress": "`ralph task cancel {id}` ends the work on it",
     "blocked": "`ralph task edit {id} --status todo` opens it again",
@@ -94,7 +94,7 @@ def apply_change(entry: Entry, change: Change) -> Entry:
             assert_never(change)
 
 
-def format_status(status: TaskStatus) -> str:
+def format_status(status: TaskStatusName) -> str:
     return status.replace("_", " ")
 
 
@@ -187,7 +187,7 @@ def _land(entry: Entry, commit: str) -> Entry:
 
 
 def _stop_work(
-    entry: Entry, status: TaskStatus, iteration: int | None = None, metadata: Mapping[str, object] | None = None
+    entry: Entry, status: TaskStatusName, iteration: int | None = None, metadata: Mapping[str, object] | None = None
 ) -> Entry:
     """Takes the task from its worker and drops the loop's record."""
     task = entry.task
