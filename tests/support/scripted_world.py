@@ -24,6 +24,8 @@ from ralph.model.loop import (
     Save,
     Saved,
     Stop,
+    Verified,
+    Verify,
     Wait,
     Waited,
 )
@@ -36,6 +38,9 @@ class AgentTurn(Struct, frozen=True, kw_only=True):
     red: frozenset[str] = frozenset()
     interrupted: str = ""
     cut_short: bool = False
+    sealed_red: frozenset[str] = frozenset()  # with the proofs as they were
+    accepted: frozenset[str] = frozenset()  # proofs a person accepts before the sealed check
+    verdict: Verified | None = None  # of the judge
 
 
 class ScriptedEffects:
@@ -47,6 +52,7 @@ class ScriptedEffects:
         self.briefs: list[Brief] = []
         self.checks: list[int] = []
         self.saves = 0
+        self.questions: list[Verify] = []
         self.waits: list[float] = []
         self._now = 0.0
 
@@ -59,6 +65,8 @@ class ScriptedEffects:
             case RunAgent(brief):
                 self.briefs.append(brief)
                 return Interrupted("SIGINT") if self.turn.cut_short else self.turn.reported
+            case Check(gates, sealed=True):
+                return self._check_sealed(gates)
             case Check(gates, iteration):
                 self.checks.append(iteration)
                 return Checked(
@@ -73,6 +81,10 @@ class ScriptedEffects:
                         for g in gates
                     )
                 )
+            case Verify():
+                self.questions.append(decision)
+                assert self.turn.verdict, "nobody can be asked"
+                return self.turn.verdict
             case Save():
                 self.saves += 1
                 return Saved(done=("commit",), message="message")
@@ -82,6 +94,13 @@ class ScriptedEffects:
                 return Waited()
             case _:
                 raise AssertionError(decision)
+
+    def _check_sealed(self, gates: Sequence[str]) -> Checked:
+        turn = self.turn
+        left = [change for change in turn.reported.proofs if change.is_suspect and change.path not in turn.accepted]
+        red = turn.sealed_red if left else frozenset()
+        results = (GateResult(gate=gate, passed=gate not in red, exit_code=int(gate in red)) for gate in gates)
+        return Checked(tuple(results), sealed=True, proofs=tuple(left), diff="-    assert old\n+    assert True\n")
 
     def look(self, fact: Fact) -> Observation:
         self._now += self._seconds

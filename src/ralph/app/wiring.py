@@ -172,6 +172,7 @@ def build_rules(settings: Settings, *, baseline: bool) -> Rules[TaggedState]:
         expected=settings.completion_response,
         saves=settings.scm is not None and bool(settings.scm.tasks),
         baseline=baseline,
+        proofs=settings.proofs,
     )
     return Rules(policy, settings.patience)
 

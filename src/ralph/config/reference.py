@@ -25,6 +25,9 @@ SETTING_DESCRIPTIONS = {
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
         "snapshots": "Keep the work tree around every agent run as a commit below refs/ralph, for 30 days.",
+        "proofs": "What happens when the checks pass only because tests or their configuration were changed: warn"
+        " (the agent puts it back or explains it, and the last line says so), strict (the run fails), off.",
+        "protected": 'Files no agent may change, whatever it says: "tests/acceptance/**", "*.lock".',
         "agents": "What holds for one agent whenever it runs, by its name: flags, permissions, allow, model.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "display": "How a run looks on a terminal.",

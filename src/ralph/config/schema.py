@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ralph.model.agent_card import Permissions
 from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
+from ralph.model.proofs import ProofMode
 
 NON_BLANK_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
 EMPTY_OR_TEXT_PATTERN = rf"^$|{NON_BLANK_PATTERN}"
@@ -181,6 +182,8 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     max_time_seconds: Seconds | None = None
     budget_usd: PositiveDollars | None = None
     snapshots: bool = True
+    proofs: ProofMode = "warn"  # what becomes of a claim whose checks pass only with changed tests
+    protected: tuple[NonBlankText, ...] = ()  # patterns of files no agent may change
     agents: dict[str, OwnAgentSettings] = {}  # by name: claude, codex, …
     retry: Retry = Retry()
     display: Display = Display()

@@ -27,6 +27,7 @@ class ClaimHistory(Struct, frozen=True, kw_only=True):
     red_gates: tuple[str, ...] = ()  # the guardrails that were red after each claim, in words
     red: str = ""  # the last red guardrail, in words
     summary: str = ""  # the line of its output that tells most
+    altered: str = ""  # which proofs were not as they were at the last claim that was green without them, in words
 
     def add_report(self, iteration: int, reported: Reported, claim: str, voided: str) -> "ClaimHistory":
         finished = reported.outcome in ("finished", "refused")
@@ -55,13 +56,18 @@ class ClaimHistory(Struct, frozen=True, kw_only=True):
             summary=redact(last.summary) or last.reason or f"exit code {last.exit_code}",
         )
 
+    def add_altered_proofs(self, altered: str, failures: Sequence[GateResult]) -> "ClaimHistory":
+        """`altered`: "test_calc.py was changed"."""
+        red = join_words([f"`{redact(failure.gate)}`" for failure in failures])
+        return replace(self, altered=f"{altered}, and {red} is red with the files as they were" if red else altered)
+
     def explain(self, missing: str) -> str:
         """`missing` says what the agent never did: "answered <response>DONE</response>"."""
         if not self.ended:
             return ""
         if self.unfinished == self.ended:
             return f"no iteration finished: {self.trouble}"
-        why = self._explain_red_claims() if self.red_gates else self._explain_no_claim(missing)
+        why = self._explain_red_claims() if self.red_gates else self.altered or self._explain_no_claim(missing)
         unfinished = f"{self.unfinished} of {self.ended} iterations did not finish: {self.trouble}"
         return f"{why}; {unfinished}" if self.unfinished else why
 

@@ -105,7 +105,7 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
             return [Warned(line) for line in lines]
         case Wait(seconds, why):
             return [Waiting(seconds, why)]
-        case Stop(outcome, why):
+        case Stop(outcome, why, flagged=flagged):
             tally, cut = state.tally, is_cut_off(seen, state)
             return [
                 RunEnded(
@@ -118,6 +118,7 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
                     cost_usd=tally.cost_usd,
                     usage=tally.usage,
                     cut_off=cut,
+                    flagged=flagged,
                 )
             ]
         case _:

@@ -81,6 +81,8 @@ def _advance(
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0, limit_seconds=0.0, refusals=RefusalStreak())
             state = replace(state, limits=limits, tally=tally)
+            if isinstance(state.wanted, Stop) and state.wanted.outcome is Outcome.TAMPERED:
+                return _ask_policy(rules, state, seen)  # a person may have accepted what was refused
             return _wait_on(state, fact, seen) or _apply_limits(rules, state, seen)
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _apply_limits(rules, state, seen)

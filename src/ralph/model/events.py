@@ -204,6 +204,7 @@ class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True, kw_only
     cost_usd: float | None = None
     usage: Usage = NO_USAGE
     cut_off: bool = False  # the last of them was interrupted before its agent had ended
+    flagged: bool = False  # completed, but somebody should look at what `why` says
 
 
 LoopEvent = (

@@ -133,11 +133,18 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
 
 
-class Checked(Struct, frozen=True, tag="checked", omit_defaults=True):
+class _Sealing(Struct, frozen=True, kw_only=True):
+    """What a sealed check adds to its results."""
+
+    sealed: bool = False  # with the proofs as they were at the baseline
+    proofs: tuple[ProofChange, ...] = ()  # those that were put back for it
+    diff: str = ""  # of them
+
+
+class Checked(_Sealing, frozen=True, tag="checked", omit_defaults=True):
     """The results of all gates of one Check."""
 
     results: tuple[GateResult, ...]
-    sealed: bool = False  # with the proofs as they were at the baseline
 
     @property
     def failures(self) -> tuple[GateResult, ...]:
@@ -350,7 +357,13 @@ class Wait(Struct, frozen=True, tag="wait"):
     why: str
 
 
-class Stop(Struct, frozen=True, tag="stop", omit_defaults=True):
+class _Ending(Struct, frozen=True, kw_only=True):
+    """What else there is to say about the end of a loop."""
+
+    flagged: bool = False  # completed, but somebody should look at what `why` says
+
+
+class Stop(_Ending, frozen=True, tag="stop", omit_defaults=True):
     """End the loop."""
 
     outcome: Outcome
@@ -395,8 +408,8 @@ class LoopState(Struct, Generic[_StateT], frozen=True, kw_only=True):
 
 
 class Policy(Protocol[_StateT]):
-    """A completion rule: a pure machine over observations. It never sees Began, Resumed or Interrupted, and Waited
-    only for a Wait of its own."""
+    """A completion rule: a pure machine over observations. It never sees Began or Interrupted, Resumed only where it
+    stopped for tampering, and Waited only for a Wait of its own."""
 
     def begin(self, limits: Limits) -> tuple[_StateT, Decision]:
         """The first state and decision."""

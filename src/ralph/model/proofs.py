@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+ProofMode = Literal["warn", "strict", "off"]
 ProofChangeKind = Literal["added", "changed", "weakened", "deleted", "shadowed"]
 
 

@@ -5,6 +5,16 @@ from msgspec.structs import replace
 
 from ralph.core.claims import MISPLACED_PROMISE_REASON, find_completion_signal, has_misplaced_promise
 from ralph.core.incompletion import ClaimHistory
+from ralph.core.proofs.wording import (
+    OFF_NOTE,
+    SEALED_NOTE,
+    build_proof_feedback,
+    describe_altered,
+    describe_flagged_completion,
+    describe_notes,
+    describe_refused_proofs,
+    extract_explanation,
+)
 from ralph.model.loop import (
     Brief,
     Check,
@@ -16,12 +26,18 @@ from ralph.model.loop import (
     Observation,
     Outcome,
     Reported,
+    Resumed,
     RunAgent,
     Save,
     Saved,
     Stop,
     Tally,
+    Verified,
+    Verify,
 )
+from ralph.model.proofs import ProofChange, ProofMode
+
+PROOF_JUDGE = "judge"  # the role of who is asked about an explained change
 
 
 class TaggedState(Struct, frozen=True, kw_only=True):
@@ -30,6 +46,12 @@ class TaggedState(Struct, frozen=True, kw_only=True):
     claim: str = ""  # the signal that fired, in words
     worked: bool = False  # an agent ran since the last check: else it is the baseline that was checked
     is_misplaced: bool = False  # it made its promise where no promise counts
+    proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
+    explanation: str = ""  # what the agent says about that
+    warned: frozenset[str] = frozenset()  # proofs an agent was told to put back
+    sealed: Checked | None = None  # the last sealed check, while it is being judged
+    note: str = ""  # what completion is to mention
+    flag: str = ""  # what a person has to look at
     history: ClaimHistory = ClaimHistory()
 
 
@@ -41,6 +63,8 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
     expected: str = "DONE"
     saves: bool = False  # SCM tasks after every passing iteration
     baseline: bool = False  # check once before the first agent
+    proofs: ProofMode = "warn"
+    has_judge: bool = False  # somebody can be asked about an explained change
 
     def begin(self, limits: Limits) -> tuple[TaggedState, Decision]:
         """Start with the baseline where asked for."""
@@ -55,14 +79,20 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
         match seen.fact:
             case Reported() as reported:
                 state = self._read_report(state, reported, tally.iterations)
-                return state, Check(self.gates, tally.iterations) if self.gates else self._save_or_finish(state, tally)
+                return state, Check(self.gates, tally.iterations) if self.gates else self._prove(state, tally)
+            case Checked(sealed=True) as checked:
+                return self._judge_sealed(state, checked, tally, limits)
             case Checked() as checked:
                 if state.worked:
                     state = replace(state, history=state.history.add_check(checked.failures, bool(state.claim)))
                 if not checked.failures:
-                    return state, self._save_or_finish(state, tally)
+                    return state, self._prove(state, tally)
                 feedback = (*(f.feedback for f in checked.failures if f.feedback), *_correct_promise(state))
-                return TaggedState(history=state.history), _run_again(feedback)
+                return _start_over(state), _run_again(feedback)
+            case Verified() as verdict if state.sealed:
+                return self._hear_judge(state, state.sealed, verdict, tally)
+            case Resumed() if state.sealed:  # it was refused: a person may have accepted the change meanwhile
+                return state, Check(self.gates, tally.iterations, sealed=True)
             case Saved():
                 return state, self._finish_if_claimed(state)
             case Forbidden(why):
@@ -71,7 +101,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 return state, _run_again()
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        return f"maximum iterations reached ({limits.iterations}) without completion"
+        return f"maximum iterations reached ({limits.iterations}) without completion{self._mention_off()}"
 
     def explain_incompletion(self, state: TaggedState) -> str:
         """guardrails were green in 3 of 3 iterations, but the agent never answered <response>DONE</response>"""
@@ -83,7 +113,15 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
         misplaced = not claim and self._has_misplaced_promise(reported)
         history = state.history.add_report(iteration, reported, claim, voided)
         history = history.add_misplaced_promise(iteration) if misplaced else history
-        return TaggedState(claim=claim, worked=True, is_misplaced=misplaced, history=history)
+        return TaggedState(
+            claim=claim,
+            worked=True,
+            is_misplaced=misplaced,
+            proofs=reported.proofs,
+            explanation=extract_explanation(reported.text) if reported.proofs else "",
+            warned=state.warned,
+            history=history,
+        )
 
     def _has_misplaced_promise(self, reported: Reported) -> bool:
         ended_well = reported.outcome in ("finished", "refused")
@@ -94,15 +132,74 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
             return f"answered <response>{self.expected}</response>"
         return f"promised <promise>{self.expected}</promise>" if signal == "promise" else f"created {signal[5:]}"
 
+    def _prove(self, state: TaggedState, tally: Tally) -> Decision:
+        """Green, and claimed: where what the checks rest on was touched, they pass once more with it as it was."""
+        if state.claim and any(self._counts(change) for change in state.proofs):
+            return Check(self.gates, tally.iterations, sealed=True)
+        return self._save_or_finish(state, tally)
+
+    def _counts(self, change: ProofChange) -> bool:
+        return change.protected or (change.is_suspect and self.proofs != "off")
+
+    def _judge_sealed(
+        self, state: TaggedState, checked: Checked, tally: Tally, limits: Limits
+    ) -> tuple[TaggedState, Decision]:
+        """Green: complete. Red: to be put back or explained; where that was refused before, it is the end."""
+        protected = tuple(change for change in checked.proofs if change.protected)
+        if not protected and not checked.failures:
+            state = replace(state, sealed=None, note=f"; {SEALED_NOTE}" if checked.proofs else "")
+            return state, self._save_or_finish(state, tally)
+        if protected or self.proofs == "strict":
+            known = frozenset(change.path for change in checked.proofs) <= state.warned
+            if known or tally.iterations >= limits.iterations:
+                return replace(state, sealed=checked), Stop(Outcome.TAMPERED, describe_refused_proofs(checked.proofs))
+        elif state.explanation and self.has_judge:
+            return replace(state, sealed=checked), Verify(role=PROOF_JUDGE, turn=1, turns=1, text=state.explanation)
+        elif state.explanation:
+            state = replace(state, sealed=None, flag=describe_flagged_completion(checked.proofs))
+            return state, self._save_or_finish(state, tally)
+        return self._ask_to_put_back(state, checked)
+
+    def _hear_judge(
+        self, state: TaggedState, checked: Checked, verdict: Verified, tally: Tally
+    ) -> tuple[TaggedState, Decision]:
+        if verdict.verified:
+            note = f"; {describe_altered(checked.proofs)}, which the judge approved: {verdict.reason}"
+            state = replace(state, sealed=None, note=note)
+            return state, self._save_or_finish(state, tally)
+        return self._ask_to_put_back(state, checked, verdict.reason)
+
+    def _ask_to_put_back(
+        self, state: TaggedState, checked: Checked, objection: str = ""
+    ) -> tuple[TaggedState, Decision]:
+        feedback = build_proof_feedback(checked.proofs, checked.failures, checked.diff, judge=objection)
+        history = state.history.add_altered_proofs(describe_altered(checked.proofs), checked.failures)
+        warned = state.warned | {change.path for change in checked.proofs}
+        return TaggedState(history=history, warned=warned), _run_again((feedback,))
+
     def _save_or_finish(self, state: TaggedState, tally: Tally) -> Decision:
         return Save(tally.iterations) if self.saves and state.worked else self._finish_if_claimed(state)
 
     def _finish_if_claimed(self, state: TaggedState, note: str = "") -> Decision:
         if not state.claim:
             return _run_again(_correct_promise(state))
+        notes = f"{state.note}{self._mention_new_checks(state)}{note}{self._mention_off()}"
+        if state.flag:
+            return Stop(Outcome.COMPLETED, f"{state.flag}{notes}", flagged=True)
         count = len(self.gates)
         proof = f"{count} guardrail{'s' if count != 1 else ''} passed" if count else "no guardrails configured"
-        return Stop(Outcome.COMPLETED, f"agent claimed {state.claim}, {proof}{note}")
+        return Stop(Outcome.COMPLETED, f"agent claimed {state.claim}, {proof}{notes}")
+
+    def _mention_new_checks(self, state: TaggedState) -> str:
+        found = describe_notes(state.proofs) if self.proofs != "off" else ""
+        return f"; {found}" if found else ""
+
+    def _mention_off(self) -> str:
+        return f"; {OFF_NOTE}" if self.proofs == "off" else ""
+
+
+def _start_over(state: TaggedState) -> TaggedState:
+    return TaggedState(history=state.history, warned=state.warned)
 
 
 def _correct_promise(state: TaggedState) -> tuple[Feedback, ...]:

@@ -95,10 +95,11 @@ class CheckRules(Struct, frozen=True, kw_only=True):
     programs: tuple[CheckedProgram, ...] = ()
 
 
-def resolve_check(command: str, files: ProjectFiles) -> CheckRules:
-    """Total: any command gives rules. What it runs through make, npm, just or a shell script is looked into."""
+def resolve_check(command: str, files: ProjectFiles, folder: str = "") -> CheckRules:
+    """Total: any command gives rules. What it runs through make, npm, just or a shell script is looked into. `folder`:
+    where it is run, from the root of the tree."""
     resolver = _Resolver(files)
-    resolver.add_line(command, "", 0)
+    resolver.add_line(command, folder, 0)
     return resolver.build_rules(command)
 
 

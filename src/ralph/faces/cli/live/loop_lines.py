@@ -108,7 +108,11 @@ class LoopEventRenderer:
         facts = [_format_iterations(event), format_duration(event.seconds), *self._format_price(event.cost_usd)]
         if event.usage != NO_USAGE:
             facts.append(format_usage(event.usage))
+        if event.flagged:  # "completed, but …" is the whole sentence
+            why = self._clean_text(event.why).removeprefix(event.outcome)
         line = self._join_with_dots(f"{paint.bold}{outcome}{paint.off}{why}", *facts)
+        if event.flagged:
+            return f"{paint.yellow}{self._glyphs.warn}{paint.off} {line}"
         return self._mark_ok(line) if event.outcome == "completed" else self._mark_bad(line)
 
     def _format_price(self, cost_usd: float | None) -> list[str]:
