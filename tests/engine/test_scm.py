@@ -7,6 +7,7 @@ import pytest
 
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, AgentReply, ScmRunner
 from ralph.model.ports import GitResult
+from ralph.model.receipt import SignedCommit
 from support.repository import RepositoryFixture, open_repository
 
 
@@ -52,6 +53,26 @@ def test_a_commit_holds_what_is_new_since_the_run_began_and_no_more(repository: 
     assert repository.run("status", "--porcelain") == "?? mine"
 
 
+def test_a_commit_of_gits_ends_with_the_trailer_and_is_known(repository: RepositoryFixture) -> None:
+    runner = ScmRunner("git", ("commit",), git=repository.git, run_dir=str(repository.scratch))
+    (repository.root / "new").write_text("the agent's")
+    saved = runner.save(lambda question: AgentReply(text="Add it"), "Ralph-Receipt: run sha256:12ab")
+    assert repository.run("log", "-1", "--format=%B") == "Add it\n\nRalph-Receipt: run sha256:12ab"
+    assert saved.message == "Add it"
+    assert saved.commit == SignedCommit(repository.run("rev-parse", "HEAD"), "12ab")
+
+
+def test_a_hook_that_writes_another_message_leaves_no_commit_of_ours(repository: RepositoryFixture) -> None:
+    runner = ScmRunner("git", ("commit",), git=repository.git, run_dir=str(repository.scratch))
+    hook = repository.root / ".git/hooks/commit-msg"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text('#!/bin/sh\necho Mine > "$1"\n')
+    hook.chmod(0o755)
+    (repository.root / "new").write_text("the agent's")
+    saved = runner.save(lambda question: AgentReply(text="Add it"), "Ralph-Receipt: run sha256:12ab")
+    assert (saved.done, saved.commit) == (("commit",), None)
+
+
 def test_without_a_change_nobody_is_asked(repository: RepositoryFixture) -> None:
     runner = ScmRunner("git", ("commit",), git=repository.git, run_dir=str(repository.scratch))
     assert runner.save(never_asked).done == ()
@@ -67,7 +88,7 @@ def test_the_first_task_that_fails_ends_them_with_gits_own_complaint(repository:
 def test_another_program_gets_its_tasks_word_by_word() -> None:
     client = ScriptedClient(GitResult(0, ""), GitResult(3, "half done\n", "no network\n"))
     runner = ScmRunner("/opt/jj --quiet", ("commit", "git push"), git=client, run_dir="")
-    saved = runner.save(lambda question: AgentReply(text="Add it"))
+    saved = runner.save(lambda question: AgentReply(text="Add it"), "Ralph-Receipt: run sha256:12ab")
     assert client.calls == [("commit", "-am", "Add it"), ("git", "push")]
     assert saved.problems == ("/opt/jj git push failed with exit code 3: no network",)
 

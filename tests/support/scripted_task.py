@@ -50,6 +50,7 @@ class ScriptedWorkspace:
         self.hash = "tree-1"
         self._landed, self._merged = landed, merged
         self.landings = 0
+        self.trailer = ""
         self.found_wrong = ""
 
     def diff(self) -> str:
@@ -58,8 +59,9 @@ class ScriptedWorkspace:
     def tree(self) -> str:
         return self.hash
 
-    def land(self, verify: Callable[[str], str]) -> Landed:
+    def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         self.landings += 1
+        self.trailer = trailer
         if self._merged:
             self.found_wrong = verify(self._merged)
         return self._landed

@@ -73,6 +73,18 @@ def test_a_merge_is_named_after_branch_and_task(repo: RepositoryFixture, workspa
     assert repo.run("log", "-1", "--format=%s", "main") == "Merge ralph/TASK-001: Sign in"
 
 
+def test_messages_of_our_own_end_with_the_trailer(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    Path(workspace.folder, "left.txt").write_text("left\n")
+    repo.commit("b.txt", "b\n")
+    assert workspace.land(accept, "Ralph-Receipt: run sha256:1").done
+    told = repo.run("log", "-3", "--format=%s|%(trailers:unfold,separator=%x2C)", "main").splitlines()
+    assert sorted(told) == [
+        "Merge ralph/TASK-001: Sign in|Ralph-Receipt: run sha256:1",
+        "Write b.txt|",
+        "ralph: TASK-001|Ralph-Receipt: run sha256:1",
+    ]
+
+
 def test_what_is_wrong_with_the_merged_tree_is_told(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.commit("a.txt", "a\n", at=workspace.folder)
     assert workspace.land(lambda folder: "tests fail") == Landed(done=False, red="tests fail")

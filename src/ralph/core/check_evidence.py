@@ -10,6 +10,25 @@ from ralph.model.loop import GateResult
 from ralph.model.receipt import CheckEvidence
 
 
+class StageEvidence:
+    """The checks of a task's stages, as far as they still count."""
+
+    def __init__(self) -> None:
+        self._by_role: dict[str, tuple[CheckEvidence, ...]] = {}
+
+    def begin_stage(self, role: str) -> None:
+        """Who works on a stage again has not passed it, nor what came after it."""
+        if role in self._by_role:
+            roles = [*self._by_role]
+            self._by_role = {each: self._by_role[each] for each in roles[: roles.index(role)]}
+
+    def pass_stage(self, role: str, checks: Iterable[CheckEvidence]) -> None:
+        self._by_role[role] = tuple(checks)
+
+    def list_checks(self) -> tuple[CheckEvidence, ...]:
+        return tuple(check for checks in self._by_role.values() for check in checks)
+
+
 def describe_gate(result: GateResult, red_before: bool | None = None) -> CheckEvidence:
     return CheckEvidence(
         name=result.gate,

@@ -9,6 +9,7 @@ from ralph.core.commit_message import parse_commit_message
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import Saved
 from ralph.model.ports import GitClient
+from ralph.model.receipt import SignedCommit, parse_trailer
 from ralph.process.atomic_file import write_atomic
 
 COMMIT_MESSAGE_PROMPT = (
@@ -40,8 +41,8 @@ class ScmRunner:
             self._load_untracked_before(run_dir) if "commit" in tasks and self._is_git else frozenset()
         )
 
-    def save(self, ask: Callable[[str], AgentReply]) -> Saved:
-        """All tasks in order; the first that fails ends them."""
+    def save(self, ask: Callable[[str], AgentReply], trailer: str = "") -> Saved:
+        """All tasks in order; the first that fails ends them. `trailer` is a last line for git's commit message."""
         done: list[str] = []
         answer, problem = AgentReply(text=""), ""
         for task in self._tasks:
@@ -49,7 +50,7 @@ class ScmRunner:
                 if self._is_git and not self._has_changes():
                     continue  # an empty diff is no error, and not worth a question
                 answer = ask(COMMIT_MESSAGE_PROMPT)
-                problem = answer.problem or self._commit(parse_commit_message(answer.text))
+                problem = answer.problem or self._commit(parse_commit_message(answer.text), trailer)
             else:
                 problem = self._try_task(task, task.split())
             if problem:
@@ -62,6 +63,7 @@ class ScmRunner:
             problems=(problem,) if problem else (),
             cost_usd=answer.cost_usd,
             usage=answer.usage,
+            commit=self._find_signed_commit(trailer) if message else None,
         )
 
     def _load_untracked_before(self, run_dir: str) -> frozenset[str]:
@@ -75,13 +77,21 @@ class ScmRunner:
         write_atomic(path, "\0".join(sorted(found)))
         return found
 
-    def _commit(self, message: str) -> str:
+    def _find_signed_commit(self, trailer: str) -> SignedCommit | None:
+        """What carries the trailer now; a hook may have made another message of it."""
+        found = self._git.run("log", "-1", "--format=%H%n%B") if self._is_git and trailer else None
+        commit, _, message = found.output.partition("\n") if found and found.ok else ("", "", "")
+        named = parse_trailer(message)
+        return SignedCommit(commit, named[1]) if named and trailer in message.splitlines() else None
+
+    def _commit(self, message: str, trailer: str) -> str:
         if not message:
             return "commit: the agent gave no commit message"
         new = sorted(self._list_untracked() - self._untracked_before) if self._is_git else []
         if new and (problem := self._try_task("add", ["add", "--", *(f":(top,literal){name}" for name in new)])):
             return problem
-        return self._try_task("commit", ["commit", "-am", message])
+        signed = f"{message}\n\n{trailer}" if self._is_git and trailer else message
+        return self._try_task("commit", ["commit", "-am", signed])
 
     def _has_changes(self) -> bool:
         tracked = self._git.run("status", "--porcelain", "--untracked-files=no")

@@ -219,6 +219,7 @@ class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True
     problem: str = ""
     stale: bool = False  # the tree is another than the one that was proven
     evidence: tuple[CheckEvidence, ...] = ()  # of checks on the merged tree
+    digest: str = ""  # of the evidence that the message of a commit of ours names
 
 
 class Waited(Struct, frozen=True, tag="waited"):

@@ -273,10 +273,10 @@ class Workspace(Protocol):
         """A hash of all files as they are now; empty where nobody can tell."""
         ...
 
-    def land(self, verify: Callable[[str], str]) -> Landed:
+    def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         """Merge all of it, one task at a time. `verify` gets a folder with the merged tree and says what is wrong with
         it; only where it says nothing does the target move. Who is to stop while waiting for its turn has not landed.
-        Landing what has landed does no harm."""
+        Landing what has landed does no harm. `trailer` is the last line of the messages of our own commits."""
         ...
 
 

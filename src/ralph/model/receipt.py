@@ -8,6 +8,7 @@ from ralph.model.proofs import ProofChange
 
 RECEIPT_VERSION = 1
 RECEIPT_TRAILER = "Ralph-Receipt"
+TRAILER_DIGEST_CHARS = 40  # linters of commit messages want lines of less than 100
 
 CheckKind = Literal["command", "judge", "words", "other"]
 
@@ -85,11 +86,11 @@ class ProofReceipt(Struct, frozen=True, kw_only=True):
 
 def format_trailer(run: str, digest: str) -> str:
     """Ralph-Receipt: 20261117-120000-ab12 sha256:…"""
-    return f"{RECEIPT_TRAILER}: {run} sha256:{digest}"
+    return f"{RECEIPT_TRAILER}: {run} sha256:{digest[:TRAILER_DIGEST_CHARS]}"
 
 
 def parse_trailer(message: str) -> tuple[str, str] | None:
-    """Run and digest, from the last such line of a commit's message."""
+    """Run and the beginning of the digest, from the last such line of a commit's message."""
     for line in reversed(message.splitlines()):
         name, _, value = line.partition(": ")
         run, _, digest = value.strip().partition(" sha256:")

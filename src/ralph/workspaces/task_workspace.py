@@ -46,14 +46,14 @@ class TaskWorkspace:
     def tree(self) -> str:
         return self._git.hash_tree(self._index)
 
-    def land(self, verify: Callable[[str], str]) -> Landed:
+    def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         """What an agent left lying about lands with the rest."""
-        if problem := self._trees.commit_leftovers(self._worktree, f"ralph: {self._task.id}"):
+        if problem := self._trees.commit_leftovers(self._worktree, _sign(f"ralph: {self._task.id}", trailer)):
             return Landed(done=False, problem=problem)
         if not self._wait_for_turn():
             return Landed(done=False, problem="interrupted")
         try:
-            return self._merge(verify)
+            return self._merge(verify, trailer)
         finally:
             self._landing_lock.release()
 
@@ -68,12 +68,12 @@ class TaskWorkspace:
                 return False
         return True
 
-    def _merge(self, verify: Callable[[str], str]) -> Landed:
+    def _merge(self, verify: Callable[[str], str], trailer: str) -> Landed:
         found = land_branch(
             self._trees.git,
             self._worktree,
             folder=self._trees.get_folder(LANDING_FOLDER),
-            message=f"Merge {self._worktree.branch}: {self._task.title}",
+            message=_sign(f"Merge {self._worktree.branch}: {self._task.title}", trailer),
             verify=verify,
         )
         return Landed(
@@ -83,3 +83,7 @@ class TaskWorkspace:
             red=found.check_failure,
             problem=found.problem,
         )
+
+
+def _sign(message: str, trailer: str) -> str:
+    return f"{message}\n\n{trailer}" if trailer else message

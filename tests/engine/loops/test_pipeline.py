@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ralph.core.check_evidence import digest_checks
 from ralph.core.tasks.task_rules import apply_change
 from ralph.engine.agent_run import AgentRunner
 from ralph.engine.loops.pipeline import PipelineEffects, StageSetup, TaskRunConfig
@@ -39,6 +40,7 @@ from ralph.model.loop import (
     Verify,
     Wait,
 )
+from ralph.model.receipt import format_trailer
 from ralph.model.spec import (
     CompletionCriteria,
     Role,
@@ -71,7 +73,7 @@ PASSED = Verdict(
 FAILED = replace(PASSED, verified=False, reason="2 tests fail")
 BRIEF = Brief(iteration=7, limit=20, role="coder", story=TASK, turn=2, turns=4)
 VERIFY = Verify(role="coder", turn=2, turns=4, text=PROMISE)
-LANDED = Landed(done=True, commit="c0mm1t")
+LANDED = Landed(done=True, commit="c0mm1t", digest=digest_checks([]))
 
 
 class TaskFixture:
@@ -440,6 +442,16 @@ def test_a_verification_that_is_cut_short_says_neither_yes_nor_no(
 
 
 # -- landing --------------------------------------------------------------------------------------
+def test_a_landing_names_the_evidence_of_the_stages_that_still_count(task: TaskFixture) -> None:
+    effects = task.build_effects()
+    effects.perform(VERIFY)
+    landed = effects.perform(Land())
+    digest = digest_checks(PASSED.list_evidence("coder"))
+    assert isinstance(landed, Landed)
+    assert landed.digest == digest
+    assert task.workspace.trailer == format_trailer(RUN, digest)
+
+
 def test_a_landing_is_a_fact_and_its_commit_is_known(task: TaskFixture) -> None:
     effects = task.build_effects()
     assert effects.perform(Land()) == LANDED

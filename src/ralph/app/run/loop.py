@@ -158,6 +158,7 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
     config = RunConfig(
         folder=paths.folder,
         dot_ralph=paths.dot_ralph,
+        run=session.run,
         run_dir=session.run_dir,
         signals=settings.until,
         count_iterations=settings.include_iteration_count_in_prompt,

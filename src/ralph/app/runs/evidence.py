@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from ralph.core.check_evidence import describe_gate
+from ralph.core.check_evidence import StageEvidence, describe_gate
 from ralph.model.loop import (
     Brief,
     Checked,
@@ -39,7 +39,7 @@ class EvidenceReader:
     def __init__(self) -> None:
         self._baseline: dict[str, bool] = {}  # by check: whether it failed before the first agent
         self._checks: tuple[CheckEvidence, ...] = ()
-        self._stages: dict[str, tuple[CheckEvidence, ...]] = {}
+        self._stages = StageEvidence()
         self._merged: tuple[CheckEvidence, ...] = ()
         self._commits: list[SignedCommit] = []
         self._changed_proofs: tuple[ProofChange, ...] = ()
@@ -56,30 +56,24 @@ class EvidenceReader:
             case Saved(commit=SignedCommit() as commit):
                 self._commits.append(commit)
             case Verified(verified=True, evidence=evidence):
-                self._stages[self._brief.role] = evidence
-            case Landed(done=True, commit=commit, evidence=evidence):
+                self._stages.pass_stage(self._brief.role, evidence)
+            case Landed(done=True, commit=commit, evidence=evidence, digest=digest):
                 self._landed, self._merged = commit, evidence
+                self._commits += [SignedCommit(commit, digest)] if digest else []
             case _:
                 pass
         if isinstance(decision, RunAgent):
-            self._begin_stage(decision.brief)
+            self._brief = decision.brief
+            self._stages.begin_stage(decision.brief.role)
 
     def summarize(self) -> RunEvidence:
-        staged = tuple(check for checks in self._stages.values() for check in checks)
         return RunEvidence(
-            checks=(*staged, *self._checks, *self._merged),
+            checks=(*self._stages.list_checks(), *self._checks, *self._merged),
             commits=tuple(self._commits),
             changed_proofs=self._changed_proofs,
             landed=self._landed,
             has_worked=self._has_worked,
         )
-
-    def _begin_stage(self, brief: Brief) -> None:
-        """Who works on a stage again has not passed it, nor what came after it."""
-        self._brief = brief
-        if brief.role in self._stages:
-            roles = [*self._stages]
-            self._stages = {role: self._stages[role] for role in roles[: roles.index(brief.role)]}
 
     def _add_checks(self, checked: Checked) -> None:
         if not self._has_worked:

@@ -1,7 +1,7 @@
 """Use case: `runs/<id>/receipt.json`: what proves a run, written at its end, and made again where it is missing."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 
 import msgspec
@@ -12,7 +12,7 @@ from ralph.app.paths import Paths, find_paths
 from ralph.app.runs.evidence import JournalRows, RunEvidence, read_evidence
 from ralph.core.check_evidence import digest_checks, redact_checks
 from ralph.model.ports import GitClient
-from ralph.model.receipt import ProofReceipt, SignedCommit
+from ralph.model.receipt import ProofReceipt
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file, write_atomic
@@ -81,7 +81,7 @@ def build_proof_receipt(
         changed_proofs=found.changed_proofs,
         by_words_only=record.outcome == "completed" and not _is_proven(found),
         cost_usd=record.cost_usd,
-        commits=(*found.commits, *_sign_landed(found)),
+        commits=found.commits,
     )
 
 
@@ -121,10 +121,6 @@ def load_proof_receipt(
 
 def _is_proven(found: RunEvidence) -> bool:
     return any(check.passed and check.kind in ("command", "judge") for check in found.checks)
-
-
-def _sign_landed(found: RunEvidence) -> Sequence[SignedCommit]:
-    return (SignedCommit(found.landed, digest_checks(found.checks)),) if found.landed else ()
 
 
 def _find_checked_tree(git: GitClient, run: str, name: str) -> CheckedTree:

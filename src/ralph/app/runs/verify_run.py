@@ -154,7 +154,8 @@ def _find_named_by(paths: Paths, commit: str, git: Git) -> FoundReceipt:
         hint = f"get runs/{run}/receipt.json from where it ran, and `ralph verify FILE`"
         raise NoSuchRun(f"commit {commit[:12]} names run {run}, which this clone does not know", hint)
     known = {receipt.digest, *(signed.digest for signed in receipt.commits)}
-    problem = "" if digest in known else f"commit {commit[:12]} names another digest than the receipt of run {run} has"
+    fits = any(each.startswith(digest) for each in known)
+    problem = "" if fits else f"commit {commit[:12]} names another digest than the receipt of run {run} has"
     return FoundReceipt(receipt=receipt, commit=commit, problem=problem)
 
 

@@ -8,6 +8,7 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.check_evidence import StageEvidence, digest_checks
 from ralph.core.tasks import stage_records
 from ralph.core.tasks.stage_prompt import StageBrief, render_loop_prompt, render_single_pass_prompt
 from ralph.core.text.check_output import take_last_lines
@@ -30,7 +31,7 @@ from ralph.model.loop import (
     Verify,
 )
 from ralph.model.ports import Inbox, TaskBoard, Watcher, Workspace
-from ralph.model.receipt import CheckEvidence
+from ralph.model.receipt import CheckEvidence, format_trailer
 from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.verdict import Claim, ClaimVerifier, Verdict
 
@@ -78,6 +79,7 @@ class PipelineEffects:
         self._iteration = 0
         self._open_iteration: IterationEnded | None = None  # an iteration whose promise is to be looked at
         self._proofs: dict[Role, str] = {}  # by stage: the message whose promise held
+        self._evidence = StageEvidence()
         self._merged_tree_evidence: tuple[CheckEvidence, ...] = ()
         self.last_text = ""
         self.landed_commit = ""
@@ -100,6 +102,7 @@ class PipelineEffects:
         self._iteration = brief.iteration
         role = cast("Role", brief.role)
         setup = self._stages[role]
+        self._evidence.begin_stage(role)
         if brief.turns:
             self._record_start(brief, role, setup.criteria.promise)
         request = AgentRequest(
@@ -179,6 +182,7 @@ class PipelineEffects:
         ]
         if verdict.verified:
             self._proofs[role] = wanted.text
+            self._evidence.pass_stage(role, verdict.list_evidence(role))
             changes += stage_records.describe_pass(task, role, self._list_stages_after(role))
         self._board.record(*changes)
         return Verified(
@@ -242,7 +246,9 @@ class PipelineEffects:
     def _land(self, proven: str) -> Fact:
         if proven and self._workspace.tree() != proven:
             return Landed(done=False, stale=True)
-        landed = replace(self._workspace.land(self._check_merged_tree), evidence=self._merged_tree_evidence)
+        digest = digest_checks(self._evidence.list_checks())
+        landed = self._workspace.land(self._check_merged_tree, format_trailer(self._config.run, digest))
+        landed = replace(landed, evidence=self._merged_tree_evidence, digest=digest if landed.done else "")
         self.landed_commit = landed.commit
         if not landed.done and self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption())

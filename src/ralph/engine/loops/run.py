@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.check_evidence import describe_gate, digest_checks
 from ralph.core.prompt import compose_prompt
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
 from ralph.engine.emit import emit_debug
@@ -14,14 +15,17 @@ from ralph.engine.scm import AgentReply, ScmRunner
 from ralph.model.loop import (
     Brief,
     Check,
+    Checked,
     Decision,
     Fact,
+    GateResult,
     Interrupted,
     RunAgent,
     Save,
     Saved,
 )
 from ralph.model.ports import Inbox, OutputMode, Watcher
+from ralph.model.receipt import format_trailer
 
 
 class RunConfig(Struct, frozen=True, kw_only=True):
@@ -29,6 +33,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
 
     folder: str  # where agents and gates work
     dot_ralph: str  # `.ralph`: prompts and guardrail logs
+    run: str = ""  # its id
     run_dir: str  # the run's own folder: raw output and events
     signals: tuple[str, ...]
     count_iterations: bool
@@ -58,13 +63,14 @@ class RunEffects:
         self._scm = scm
         self._calls = count_calls(config.run_dir)
         self._iteration = 0
+        self._last_results: tuple[GateResult, ...] = ()
 
     def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
             case Check(gates, iteration):
-                return self._gates.check(gates, iteration)
+                return self._check(gates, iteration)
             case Save(budget_usd=budget):
                 return self._save(budget)
             case _:
@@ -84,8 +90,14 @@ class RunEffects:
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
         return replace(reported, present=self._find_completion_files())
 
+    def _check(self, gates: Sequence[str], iteration: int) -> Fact:
+        checked = self._gates.check(gates, iteration)
+        self._last_results = checked.results if isinstance(checked, Checked) else ()
+        return checked
+
     def _save(self, budget: float | None) -> Fact:
-        saved = self._scm.save(lambda question: self._ask_agent(question, budget)) if self._scm else Saved()
+        trailer = format_trailer(self._config.run, digest_checks(map(describe_gate, self._last_results)))
+        saved = self._scm.save(lambda question: self._ask_agent(question, budget), trailer) if self._scm else Saved()
         return Interrupted(self._inbox.poll_interruption()) if self._inbox.poll_stop_grace() is not None else saved
 
     def _ask_agent(self, question: str, budget: float | None) -> AgentReply:

@@ -88,6 +88,31 @@ def test_a_commit_that_is_not_in_the_clone_is_told(project: ProjectFixture, tmp_
     assert "git fetch" in done.stderr
 
 
+def test_a_commit_of_ours_names_its_receipt_and_is_verified_by_it(project: ProjectFixture, tmp_path: Path) -> None:
+    project.settings(guardrails=["grep -q fine lib/state"], scm={"command": "git", "tasks": ["commit"]})
+    project.agent(f"{WORK}; {CLAIM}", "echo Do the work")
+    assert project.ralph("run", "-p", "x").returncode == 0
+    commit, run = project.git("rev-parse", "HEAD").strip(), project.status()["id"]
+    assert project.git("log", "-1", "--format=%s").strip() == "Do the work"  # 001-24
+    receipt = json.loads(receipt_of(project, run).read_text())
+    (signed,) = receipt["commits"]
+    assert signed["commit"] == commit
+    assert receipt["digest"].startswith(signed["digest"])
+    assert project.git("log", "-1", "--format=%(trailers)").strip() == f"Ralph-Receipt: {run} sha256:{signed['digest']}"
+    assert project.ralph("verify", commit[:9]).returncode == 0
+    elsewhere = verify_in(clone(project, tmp_path / "clone"), project, commit[:9])
+    assert elsewhere.returncode == 2
+    assert f"runs/{run}/receipt.json" in elsewhere.stderr
+
+
+def test_a_commit_that_names_a_run_falsely_is_found_out(project: ProjectFixture) -> None:
+    run = complete(project)
+    project.git("commit", "-q", "--allow-empty", "-m", f"Fake it\n\nRalph-Receipt: {run} sha256:{40 * '0'}")
+    done = project.ralph("verify", "HEAD")
+    assert done.returncode == 1
+    assert "another digest" in done.stdout
+
+
 def test_a_run_that_did_not_complete_is_not_verified(project: ProjectFixture) -> None:
     project.agent(CLAIM)
     assert project.ralph("run", "-p", "x", "-m", "1").returncode == 1
