@@ -23,7 +23,7 @@ def locate(start: Path, top: Path | None = None, home: str = "/nowhere") -> Sett
 
 @pytest.mark.parametrize("name", [SETTINGS_FILE, LOCAL_SETTINGS_FILE, SPECFLOW_FILE])
 @pytest.mark.parametrize("in_git", [True, False])
-def test_settings_above_hold_in_every_folder_below(tmp_path: Path, name: str, in_git: bool) -> None:
+def test_settings_above_hold_in_every_folder_below(tmp_path: Path, name: str, in_git: bool) -> None:  # 001-03
     write(tmp_path, name)
     top = tmp_path if in_git else None
     assert locate(tmp_path / "a/b", top) == SettingsLocation(str(tmp_path))

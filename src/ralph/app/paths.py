@@ -18,6 +18,7 @@ class Paths(Struct, frozen=True, kw_only=True):
     state: str  # shared by all work trees of a repository, untouched by `git clean`
     in_git: bool
     started_in: str  # what paths on the command line are relative to
+    has_settings: bool = False  # of a project; the user's own do not count
     foreign_settings: str = ""  # settings above that are ignored, because they are another user's
 
     @property
@@ -67,13 +68,13 @@ def find_project_paths(folder: str) -> Paths:
     home = os.path.realpath(os.path.expanduser("~"))
     found = locate_settings(here.folder, here.root if here.in_git else None, home)
     paths = here if found.folder in ("", here.folder) else find_paths(found.folder)
-    return replace(paths, started_in=here.folder, foreign_settings=found.foreign)
+    return replace(paths, started_in=here.folder, has_settings=bool(found.folder), foreign_settings=found.foreign)
 
 
 def describe_settings_choice(paths: Paths, files: Sequence[str], works_in: str = "") -> tuple[str, ...]:
     """What a user who is not in the folder of the settings has to know; `files` are those that were read."""
     lines = []
-    if files and paths.started_in != paths.folder:
+    if paths.has_settings and paths.started_in != paths.folder:
         lines.append(f"settings: {', '.join(files)}; working in {works_in or paths.folder}")
     if foreign := paths.foreign_settings:
         where = os.path.dirname(os.path.dirname(foreign))

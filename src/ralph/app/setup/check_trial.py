@@ -1,11 +1,12 @@
 """Use case: run a check once, to see whether it can run here and what it says."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from ralph.app.agents.detect import SuggestedGuardrail
+from ralph.app.agents.detect import SuggestedGuardrail, list_suggestions
+from ralph.app.processes import open_interruptible_processes
 from ralph.app.wiring import build_gate_variables
 from ralph.core.text.check_output import find_why_it_cannot_run, summarize_output
 from ralph.model.command import Command
@@ -63,14 +64,29 @@ def has_module(python: str, module: str, *, folder: str, variables: Mapping[str,
     return not (exited.ending == "exited" and exited.code == 1)
 
 
+def try_suggested_checks(
+    folder: str, variables: Mapping[str, str], on_begin: Callable[[str], object] = str
+) -> Iterator[CheckTrial]:
+    """What this repository suggests, each run once; `on_begin` hears which is about to run. Ctrl-C ends it at once."""
+    if suggestions := list_suggestions(folder):
+        with open_interruptible_processes() as processes:
+            yield from try_suggestions(suggestions, folder, variables=variables, processes=processes, on_begin=on_begin)
+
+
 def try_suggestions(
-    suggestions: Iterable[SuggestedGuardrail], folder: str, *, variables: Mapping[str, str], processes: Processes
+    suggestions: Iterable[SuggestedGuardrail],
+    folder: str,
+    *,
+    variables: Mapping[str, str],
+    processes: Processes,
+    on_begin: Callable[[str], object] = str,
 ) -> Iterator[CheckTrial]:
     """Each suggestion tried in turn, until there is a usable one for its purpose."""
     found: set[str] = set()
     for suggestion in suggestions:
         if suggestion.purpose in found:
             continue
+        on_begin(suggestion.command)
         trial = try_check(suggestion.command, folder, variables=variables, processes=processes)
         if trial.is_usable:
             found.add(suggestion.purpose)

@@ -43,7 +43,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "bus": "Post and read messages of supervised tasks",
     },
     "Set up": {
-        "config": "Show the settings in force, or their schema",
+        "config": "Show or change the settings",
         "doctor": "Check that everything a run needs is there",
         "agents": "List coding agents; check one",
         "plugin": "Install the Claude Code plugin",
@@ -158,7 +158,8 @@ def main(arguments: Sequence[str], guardian: "GuardianHandle | None" = None) -> 
     gc.enable()
     as_json = "--json" in arguments
     try:
-        result = ralph.main(list(arguments), prog_name="ralph", standalone_mode=False, obj=guardian)
+        entry = _load_guided_start() if _wants_guided_start(arguments) else ralph
+        result = entry.main(list(arguments), prog_name="ralph", standalone_mode=False, obj=guardian)
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -185,6 +186,21 @@ def main(arguments: Sequence[str], guardian: "GuardianHandle | None" = None) -> 
         print_error(_wrap_bug(error), as_json)
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _wants_guided_start(arguments: Sequence[str]) -> bool:
+    """Who types only `ralph`, where nothing is set up, is asked; scripts and who has settings get the help."""
+    if arguments or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    from ralph.app.paths import find_project_paths
+
+    return not find_project_paths(os.getcwd()).has_settings
+
+
+def _load_guided_start() -> click.Command:
+    from ralph.faces.cli.commands.setup.guided_start import command
+
+    return command
 
 
 def print_error(error: RalphError, as_json: bool, code: str = "") -> None:

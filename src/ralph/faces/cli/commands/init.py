@@ -9,11 +9,10 @@ from typing import TextIO
 
 import click
 
-from ralph.app.agents.detect import detect_agent, list_suggestions
+from ralph.app.agents.detect import detect_agent
 from ralph.app.paths import find_project_paths
-from ralph.app.processes import open_short_lived_processes
 from ralph.app.runs.inside_agent import refuse_inside_agent
-from ralph.app.setup.check_trial import CheckTrial, format_trial, try_suggestions
+from ralph.app.setup.check_trial import format_trial, try_suggested_checks
 from ralph.app.setup.gitignore import ignore_logs
 from ralph.app.setup.init import detect_settings, write_first_settings
 from ralph.config.location import LOCAL_SETTINGS_FILE, SETTINGS_FILE
@@ -47,20 +46,21 @@ def init_interactively(
         raise UsageError(
             "ralph init asks questions, and stdin is not a terminal", "to write what is detected: ralph init --yes"
         )
-    terminal = Prompter(_tolerate_bad_bytes(console_in), console_out)
+    terminal = Prompter(tolerate_bad_bytes(console_in), console_out)
     try:
-        with _interrupt_on_sigterm():
+        with interrupt_on_sigterm():
             if not force and not _may_overwrite(terminal, folder):
                 return 0
             terminal.print_line("")
             raw = ask_for_settings(
-                terminal, detect_agent(environment, folder), try_suggested_checks(folder, environment)
+                terminal, detect_agent(environment, folder), [*try_suggested_checks(folder, environment)]
             )
     except (KeyboardInterrupt, EOFError):
         terminal.print_line("\nInterrupted: nothing was written.")
         return INTERRUPTED_EXIT_CODE
     terminal.print_line("")
-    _write_settings(terminal.print_line, folder, raw)
+    write_new_settings(terminal.print_line, folder, raw)
+    terminal.print_line(NEXT_COMMAND)
     return 0
 
 
@@ -72,23 +72,16 @@ def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, 
 
     if not force and os.path.lexists(os.path.join(folder, SETTINGS_FILE)):
         raise UsageError(f"{SETTINGS_FILE} exists already", "to replace it: ralph init --yes --force")
-    trials = try_suggested_checks(folder, environment)
+    trials = [*try_suggested_checks(folder, environment)]
     for trial in trials:
         say(format_trial(trial))
     raw = detect_settings(folder, environment, [trial.command for trial in trials if trial.is_usable])
     say(format_json({key: raw[key] for key in ("agent", "guardrails")}))
     if not raw["guardrails"]:
         say("No tests or linters found: nothing will check what the agent claims. Add guardrails.")
-    _write_settings(say, folder, raw)
+    write_new_settings(say, folder, raw)
+    say(NEXT_COMMAND)
     return 0
-
-
-def try_suggested_checks(folder: str, environment: Mapping[str, str]) -> tuple[CheckTrial, ...]:
-    suggestions = list_suggestions(folder)
-    if not suggestions:
-        return ()
-    with open_short_lived_processes() as processes:
-        return tuple(try_suggestions(suggestions, folder, variables=environment, processes=processes))
 
 
 def _announce_nested_settings(folder: str) -> None:
@@ -112,15 +105,14 @@ def _may_overwrite(terminal: Prompter, folder: str) -> bool:
     return terminal.ask_yes_no("Overwrite? (y/N): ")
 
 
-def _write_settings(say: Callable[[str], None], folder: str, raw: Mapping[str, object]) -> None:
+def write_new_settings(say: Callable[[str], None], folder: str, raw: Mapping[str, object]) -> None:
     write_first_settings(folder, raw)
     if done := ignore_logs(folder):
         say(done)
     say(f"Settings written to {SETTINGS_FILE}")
-    say(NEXT_COMMAND)
 
 
-def _tolerate_bad_bytes(console_in: TextIO) -> TextIO:
+def tolerate_bad_bytes(console_in: TextIO) -> TextIO:
     """Undecodable bytes become surrogates, which `Prompter.ask_line` asks about again, instead of an exception."""
     if hasattr(console_in, "reconfigure"):
         console_in.reconfigure(errors="surrogateescape")
@@ -128,7 +120,7 @@ def _tolerate_bad_bytes(console_in: TextIO) -> TextIO:
 
 
 @contextmanager
-def _interrupt_on_sigterm() -> Iterator[None]:
+def interrupt_on_sigterm() -> Iterator[None]:
     """SIGTERM ends the questions as Ctrl-C does."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

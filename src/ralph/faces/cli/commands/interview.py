@@ -13,7 +13,7 @@ from ralph.model.loop import FailAction
 
 DECLINE_ANSWER = "-"
 PERMISSION_CHOICES = """\
-  checks  edit files, run the guardrails above, and commit with git; nothing else
+  checks  edit files, run the guardrails above, commit with git; nothing else
   edits   edit files only
   all     anything, like you: use it in a sandbox"""
 _PERMISSION_ANSWERS: dict[str, Permissions] = {"checks": "checks", "edits": "edits", "all": "all"}
@@ -29,6 +29,14 @@ class Prompter:
     def print_line(self, text: str) -> None:
         self._out.write(f"{text}\n")
         self._out.flush()
+
+    def show_for_now(self, text: str) -> None:
+        """Until `erase_line`, or the next of its kind."""
+        self._out.write(f"\r\x1b[K{text}")
+        self._out.flush()
+
+    def erase_line(self) -> None:
+        self.show_for_now("")
 
     def ask_line(self, prompt: str) -> str:
         """One trimmed line; asks again if it holds control characters."""
@@ -86,6 +94,10 @@ def ask_for_settings(
 def ask_permissions(terminal: Prompter) -> Permissions:
     """One question, with the plain meaning of each answer."""
     terminal.print_line(PERMISSION_CHOICES)
+    return ask_permission_name(terminal)
+
+
+def ask_permission_name(terminal: Prompter) -> Permissions:
     while True:
         answer = terminal.ask_line("What may the agent do without asking? [checks]: ").lower() or "checks"
         if answer in _PERMISSION_ANSWERS:

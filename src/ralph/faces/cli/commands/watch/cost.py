@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 import msgspec
 
-from ralph.app.paths import find_paths
+from ralph.app.paths import find_project_paths
 from ralph.app.runs.spending import (
     GROUPINGS,
     Grouping,
@@ -36,7 +36,7 @@ def command(since: str, by: Grouping, everywhere: bool, as_json: bool) -> None:
       ralph cost --by task --since 7d
       ralph cost --all --by repository
     """
-    paths, begin = find_paths(os.getcwd()), parse_since(since, datetime.now().astimezone())
+    paths, begin = find_project_paths(os.getcwd()), parse_since(since, datetime.now().astimezone())
     expenses = list_all_expenses(os.environ, paths, begin) if everywhere else list_expenses(paths, begin)
     groups, total = group_expenses(expenses, by), sum_expenses(expenses)
     if as_json:
