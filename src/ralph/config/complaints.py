@@ -24,6 +24,7 @@ _EXPECTED_WORDS = {
     schema.NO_NUL_PATTERN: "a string",
     schema.VARIABLE_PATTERN: "the name of an environment variable",
     schema.SIGNAL_PATTERN: '"response", "promise" or "file:PATH"',
+    schema.WEBHOOK_PATTERN: "an address such as https://example.org/hook",
     "boolean": "true or false",
     "object": "an object",
     "string": "a string",

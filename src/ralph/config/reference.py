@@ -31,6 +31,7 @@ SETTING_DESCRIPTIONS = {
         "agents": "What holds for one agent whenever it runs, by its name: flags, permissions, allow, model.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "display": "How a run looks on a terminal.",
+        "notify": "Who is told how a run goes, besides the screen.",
         "specflow": "The same keys as `ralph:` in .specflow/config.yaml, stronger than those.",
     },
     "AgentSettings": {
@@ -78,6 +79,13 @@ SETTING_DESCRIPTIONS = {
         "maxOutputLines": "Lines shown of what a tool printed.",
         "maxOutputChars": "Characters shown of each.",
         "maxCheckLines": "Lines shown of what a failed check printed.",
+    },
+    "Notify": {
+        "command": "A program and its words; gets each message as JSON on stdin.",
+        "webhook": "An address that gets each message as JSON by POST.",
+        "secretVariable": "The environment variable with the key that signs messages to the webhook.",
+        "on": "Which events: ended, stuck, limited, budget, question.",
+        "bell": "Ring the bell of the terminal when a run ends.",
     },
     "Specflow": {
         "enabled": "False: one pass an agent, no loop.",

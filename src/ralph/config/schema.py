@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
+from ralph.core.notice import NOTICE_KINDS, NoticeKind
 from ralph.model.agent_card import Permissions
 from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
@@ -25,6 +26,7 @@ NonBlankText = Annotated[str, Meta(pattern=NON_BLANK_PATTERN)]
 Word = Annotated[str, Meta(pattern=NO_NUL_PATTERN)]
 Signal = Annotated[str, Meta(pattern=SIGNAL_PATTERN)]
 Variable = Annotated[str, Meta(pattern=VARIABLE_PATTERN)]
+WEBHOOK_PATTERN = r"^(https?://\S+)?$"
 Verification = Literal["string_match", "semantic", "external", "multi_stage"]
 
 SHELL_KIND = "shell"  # what a guardrail is when it does not say
@@ -88,6 +90,16 @@ class Retry(Struct, frozen=True, rename="camel", kw_only=True):
     maximum_delay_seconds: Seconds = 900.0
     empty_answers: Amount = 3
     max_wait_seconds: Seconds = 6 * 3600.0
+
+
+class Notify(Struct, frozen=True, rename="camel", kw_only=True):
+    """Who is told how a run goes, besides the screen."""
+
+    command: tuple[NonBlankText, ...] = ()  # gets the message as JSON on stdin
+    webhook: Annotated[str, Meta(pattern=WEBHOOK_PATTERN)] = ""
+    secret_variable: NonBlankText = "RALPH_WEBHOOK_SECRET"  # noqa: S105  # the name of the variable that holds it
+    on: tuple[NoticeKind, ...] = NOTICE_KINDS
+    bell: bool = True  # on a terminal
 
 
 class Display(Struct, frozen=True, rename="camel", kw_only=True):
@@ -187,6 +199,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     agents: dict[str, OwnAgentSettings] = {}  # by name: claude, codex, …
     retry: Retry = Retry()
     display: Display = Display()
+    notify: Notify = Notify()
     specflow: Specflow = Specflow()
 
     @property
@@ -222,6 +235,7 @@ SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of i
     "scm": Scm,
     "retry": Retry,
     "display": Display,
+    "notify": Notify,
     "specflow": Specflow,
     "coder": Coder,
     "reviewer": Reviewer,

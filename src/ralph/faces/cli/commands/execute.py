@@ -22,7 +22,7 @@ from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.task_lines import TaskStatusLines
-from ralph.faces.cli.live.watching import announce_shutdown, build_display
+from ralph.faces.cli.live.watching import announce_shutdown, build_display, notify_people
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
@@ -92,13 +92,14 @@ def command(
     display = ExecuteDisplay(settings, jobs, as_json, verbose)
     display.show_warnings((*describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
-        report = execute_tasks(
-            request,
-            paths,
-            variables=os.environ,
-            callbacks=Callbacks(watchers=(display.watch_start,), on_signal=display.handle_signal),
-            watchers_of=display.make_watchers,
-        )
+        with notify_people(settings, display.watch_start) as others:
+            report = execute_tasks(
+                request,
+                paths,
+                variables=os.environ,
+                callbacks=Callbacks(watchers=(display.watch_start,), on_signal=display.handle_signal),
+                watchers_of=lambda task: (*display.make_watchers(task), *others),
+            )
     finally:
         display.close()
     Output.for_stream(sys.stdout)(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ralph.core.text.plain import sanitize
+from ralph.core.text.plain import one_line, sanitize
 from ralph.faces.cli.live.agent_lines import AgentEventRenderer
 from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.status_line import StatusLine
@@ -25,6 +25,7 @@ from ralph.model.events import (
 )
 
 DEBUG_PREFIX = "[ralph] "
+MAX_BELL_CELLS = 120
 
 
 class TextDisplay:
@@ -141,6 +142,9 @@ class TextDisplay:
 
     def _render_run_ended(self, event: RunEnded) -> str:
         self._rows.add_event(event, self._at)
+        if self._style.bell and event.outcome != "interrupted":
+            words = one_line(f"ralph: {event.outcome.replace('_', ' ')}: {event.why}", MAX_BELL_CELLS)
+            self._out(f"\a\x1b]9;{words}\x07")  # OSC 9: a message of the desktop, where the terminal knows it
         table = render_summary_table(self._rows.get_rows(), self._style)
         above = "" if self._style.timestamps else "\n"
         return f"{above}{table}\n{self._loop.render_run_ended(event)}" if table else self._loop.render_run_ended(event)

@@ -13,6 +13,7 @@ from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.events import Debugged, Event, Warned
+from ralph.model.ports import Watcher
 
 if TYPE_CHECKING:
     from ralph.config.schema import Settings
@@ -29,9 +30,32 @@ def watch_run(
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
     try:
-        yield Callbacks(watchers=(watcher,), on_tick=lambda: watcher.tick(time.time()), on_signal=announce_shutdown)
+        with notify_people(settings, watcher) as others:
+            yield Callbacks(
+                watchers=(watcher, *others), on_tick=lambda: watcher.tick(time.time()), on_signal=announce_shutdown
+            )
     finally:
         watcher.close()
+
+
+@contextmanager
+def notify_people(settings: "Settings", display: Watcher) -> Iterator[Sequence[Watcher]]:
+    """Watchers that send messages, where settings name someone; what could not be sent is shown at the end."""
+    if not settings.notify.command and not settings.notify.webhook:
+        yield ()
+        return
+    from ralph.app.notify import Notifier  # needs urllib and threads; most do without
+
+    notifier = Notifier(
+        settings.notify,
+        folder=os.getcwd(),
+        variables=os.environ,
+        warn=lambda problem: display(time.time(), 0, [Warned(problem)]),
+    )
+    try:
+        yield (notifier,)
+    finally:
+        notifier.close()
 
 
 def build_display(
@@ -51,6 +75,7 @@ def build_display(
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,
         folder=_find_folder(),
+        bell=settings.notify.bell,
     )
     out = out or Output.for_stream(sys.stdout)
     if as_json:

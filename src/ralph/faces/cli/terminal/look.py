@@ -47,6 +47,7 @@ class TerminalStyle(Struct, frozen=True, kw_only=True):
     is_tty: bool = False
     progress: bool = False  # a line at the bottom that tells what goes on now
     stream_agent_output: bool = True
+    bell: bool = False  # rung when a run ends
     folder: str = ""  # paths below it are shown relative to it
 
     @property
@@ -67,6 +68,7 @@ def resolve_style(
     verbose: bool = False,
     stream_agent_output: bool = True,
     progress: bool = True,
+    bell: bool = False,
     folder: str = "",
 ) -> TerminalStyle:
     """The style for this stream, by its terminal, the environment and the user's choices."""
@@ -83,6 +85,7 @@ def resolve_style(
         is_tty=is_tty,
         progress=progress and is_tty and environment.get("TERM") != "dumb",
         stream_agent_output=stream_agent_output,
+        bell=bell and is_tty,
         folder=folder,
     )
 

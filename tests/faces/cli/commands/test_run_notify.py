@@ -1,0 +1,38 @@
+"""Messages at the end of a run, as a user sets them up."""
+
+import json
+
+from support.terminal import PseudoTerminal
+from support.workshop import RALPH_ARGV, ProjectFixture
+
+
+def test_a_run_tells_its_end_to_a_command(workshop: ProjectFixture) -> None:
+    told = workshop.home / "told"
+    workshop.settings(notify={"command": ["tee", str(told)]})
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert json.loads(told.read_text())["outcome"] == "completed"
+
+
+def test_a_message_that_cannot_be_sent_changes_no_outcome(workshop: ProjectFixture) -> None:
+    workshop.settings(notify={"command": ["no-such-program"], "webhook": "http://127.0.0.1:9/"})
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert "notify: there is no program 'no-such-program' on PATH" in done.stdout
+    assert "notify: the webhook cannot be reached" in done.stdout
+
+
+def test_a_bad_address_is_refused_before_anything_runs(workshop: ProjectFixture) -> None:
+    workshop.settings(notify={"webhook": "ftp://x"})
+    done = workshop.ralph("run", "-p", "x")
+    assert (done.returncode, workshop.calls) == (2, 0)
+    assert "notify.webhook: expected an address such as https://example.org/hook" in done.stderr
+
+
+def test_a_terminal_rings_when_a_run_ends(workshop: ProjectFixture) -> None:
+    for wanted in (True, False):
+        workshop.settings(notify={"bell": wanted})
+        terminal = PseudoTerminal([*RALPH_ARGV, "run", "-p", "x"], workshop.repo, workshop.environment)
+        assert terminal.sees("Completed")
+        assert terminal.ended() == 0
+        assert (b"\a\x1b]9;ralph: completed: agent claimed" in terminal.seen) == wanted
