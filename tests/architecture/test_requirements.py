@@ -18,8 +18,6 @@ COVERED_DECISIONS = frozenset(
 LATER = {  # work that has not begun
     "later: sandbox backends": frozenset({"004-10", "004-11", "004-12"}),
     "later: proven by default": frozenset({"000-25", "002-29", "002-30"}),
-    "later: documentation by task": frozenset({"002-27"}),
-    "later: bringing SpecFlow over": frozenset({"002-28"}),
 }
 
 ROW = re.compile(r"^\| (\d{3}-\d{2}|C\d+) \| ([^|]+) \| (.*) \|$", re.MULTILINE)

@@ -3,12 +3,16 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from ralph.app.paths import Paths
 from ralph.model.store_ports import Changes, Stores
 from ralph.stores.sqlite.changes import SqliteChanges
 from ralph.stores.sqlite.database import translate_errors
 from ralph.stores.sqlite.stores import connect_stores
+
+if TYPE_CHECKING:
+    from ralph.core.tasks.specflow_records import SpecFlowContent
 
 
 def has_stores(paths: Paths) -> bool:
@@ -41,6 +45,13 @@ def open_existing_stores(paths: Paths) -> Iterator[Stores | None]:
 def watch_changes(paths: Paths) -> Changes:
     """For who looks again and again; to be used inside `friendly_errors`, and closed."""
     return SqliteChanges(paths.database)
+
+
+def load_specflow_database(path: str) -> "SpecFlowContent":
+    """What the database of a SpecFlow project holds."""
+    from ralph.stores.sqlite.specflow_database import read_specflow_database  # no loop needs it
+
+    return read_specflow_database(path)
 
 
 def friendly_errors(paths: Paths) -> AbstractContextManager[None]:

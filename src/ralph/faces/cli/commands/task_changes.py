@@ -8,9 +8,11 @@ import click
 import msgspec
 
 from ralph.app.board.git_leftovers import find_git_leftovers
+from ralph.app.board.specflow_import import import_specflow_database, import_specflow_log, is_database
 from ralph.app.board.tasks import TaskEdit, create_task, delete_task, edit_task
-from ralph.app.board.yaml_import import import_tasks
-from ralph.app.paths import find_project_paths
+from ralph.app.board.yaml_import import ImportedTasks, import_tasks
+from ralph.app.paths import Paths, find_project_paths
+from ralph.core.tasks.specflow_records import is_change_log
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
@@ -43,7 +45,15 @@ _depends_on_option = click.option(
 @add_criteria_options
 @add_json_option()
 def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
-    """Make the task ID of SPEC. --outcome and at least one --acceptance are needed."""
+    """Make the task ID of SPEC. --outcome and at least one --acceptance are needed.
+
+    \b
+    How a promise is verified (METHOD; more in docs/verification.md):
+      external      when a command can tell: tests, a build, a file that is there
+      semantic      when somebody has to read to know: a judge looks at each criterion
+      multi_stage   when one look is not enough: several of these in a row
+      string_match  when little depends on it: the promise itself is believed
+    """
     raw = _build_raw_task(task_id, spec, title, given)
     _print_created(create_task(find_project_paths(os.getcwd()), raw).id, as_json)
 
@@ -86,9 +96,11 @@ def create_followup_command(
 @click.option("--spec", default="", metavar="NAME", help="For tasks that name no spec.  [default: the file's name]")
 @add_json_option()
 def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
-    """Make all tasks of a YAML FILE (`-`: standard input), or none of them."""
-    stem = "" if file.is_stdin else os.path.splitext(os.path.basename(file.name))[0]
-    imported = import_tasks(find_project_paths(os.getcwd()), file.read_text(), name=file.name, spec=spec, or_else=stem)
+    """Make all tasks of FILE (`-`: standard input), or none of them.
+
+    FILE is YAML or JSON, or the database (.specflow/specflow.db) or JSONL log of a SpecFlow project.
+    """
+    imported = _import_file(file, find_project_paths(os.getcwd()), spec)
     for warning in imported.warnings:
         click.echo(f"warning: {warning}", err=True)
     ids = [task.id for task in imported.tasks]
@@ -97,6 +109,16 @@ def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
     else:
         shown = ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
         click.echo(f"Imported {shown}. See `ralph task list`.")
+
+
+def _import_file(file: TextFile, paths: Paths, spec: str) -> ImportedTasks:
+    if not file.is_stdin and is_database(file.name):
+        return import_specflow_database(paths, file.name)
+    text = file.read_text()
+    if is_change_log(file.name, text):
+        return import_specflow_log(paths, text, file.name)
+    stem = "" if file.is_stdin else os.path.splitext(os.path.basename(file.name))[0]
+    return import_tasks(paths, text, name=file.name, spec=spec, or_else=stem)
 
 
 @click.command("edit")
