@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ralph.app.paths import find_paths
+from ralph.app.wiring import build_snapshots
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.git import Git
+from ralph.workspaces.snapshots import Snapshots
 from ralph.workspaces.worktree import Worktree, Worktrees
 from support.quiet_inbox import QuietInbox
 
@@ -49,6 +52,24 @@ class RepositoryFixture:
         self.run("add", "-A", at=at)
         self.run("commit", "-qm", f"Write {name}", at=at)
         return self.run("rev-parse", "HEAD", at=at)
+
+    def keeper(self, run: str, at: str | Path = "", *, keeps: bool = True) -> Snapshots:
+        """What looks at the work tree for a run."""
+        made = build_snapshots(
+            keeps, run, tree=find_paths(str(at or self.root)), variables=self.environment, processes=self.supervisor
+        )
+        assert made
+        return made
+
+    @property
+    def own_dir(self) -> Path:
+        """Where our git keeps what a keeper has seen; there is one when there was a keeper."""
+        (found,) = (self.root.parent / ".local/state/ralph/trees").iterdir()
+        return found
+
+    def run_own(self, *words: str) -> str:
+        """Git in our own directory."""
+        return self.run(f"--git-dir={self.own_dir}", f"--work-tree={self.root}", *words)
 
     def open(self, task: str = "TASK-001") -> Worktree:
         """A task's work tree."""

@@ -1,17 +1,21 @@
 """The work tree, kept around agent runs: whatever an agent does to it, what was there can be had again."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ralph.workspaces import snapshots
-from ralph.workspaces.snapshots import Snapshots, TreeStatus, parse_status
+from ralph.model.errors import MachineError
+from ralph.model.proofs import TreeChange
+from ralph.workspaces import left_out
+from ralph.workspaces.snapshots import Snapshots
 from support.repository import RepositoryFixture, open_repository
 
 RUN = "20261116-010203-abcd"
 REF = f"refs/ralph/{RUN}"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
 @pytest.fixture
@@ -20,39 +24,45 @@ def repo(tmp_path: Path) -> Iterator[RepositoryFixture]:
         yield made
 
 
-def kept_by(repo: RepositoryFixture, run: str = RUN) -> Snapshots:
-    return Snapshots(repo.git, run, str(repo.scratch / run))
-
-
 def titles(repo: RepositoryFixture, ref: str = REF) -> list[str]:
-    lines = repo.run("log", "--first-parent", "--format=%s", ref).splitlines()
-    return [line.removeprefix(f"ralph {RUN}: ") for line in lines if line.startswith("ralph ")]
+    lines = repo.run_own("log", "--first-parent", "--format=%s", ref).splitlines()
+    return [line.removeprefix(f"ralph {RUN}: ") for line in lines]
 
 
 def files(repo: RepositoryFixture, commit: str = REF) -> list[str]:
-    return repo.run("ls-tree", "-r", "--name-only", commit).splitlines()
+    return repo.run_own("ls-tree", "-r", "--name-only", commit).splitlines()
+
+
+def changes(keep: Snapshots) -> list[tuple[str, str]]:
+    """Of what is there now, against the start: path, and what happened to it."""
+    kinds = {(True, True): "changed", (False, True): "added", (True, False): "deleted"}
+    found = keep.list_changes(keep.baseline(), keep.tree())
+    return [(each.path, kinds[bool(each.old_blob), bool(each.new_blob)]) for each in found]
 
 
 def test_what_is_not_committed_survives_the_first_agent(repo: RepositoryFixture) -> None:
     (repo.root / "README").write_text("my own words\n")
     (repo.root / "new").write_text("of mine\n")
-    keep = kept_by(repo)
+    keep = repo.keeper(RUN)
     assert keep.save_initial_tree() == ""
     repo.run("reset", "--hard")
     repo.run("clean", "-fdx")
-    repo.run("restore", f"--source={REF}", "--", ".")
+    repo.run_own("restore", f"--source={REF}", "--", ".")
     assert (repo.root / "README").read_text() == "my own words\n"
     assert (repo.root / "new").read_text() == "of mine\n"
 
 
-def test_a_clean_tree_needs_no_snapshot(repo: RepositoryFixture) -> None:
-    keep = kept_by(repo)
-    assert (keep.save_initial_tree(), keep.save_tree_after(1)) == ("", "")
-    assert repo.run("for-each-ref", "refs/ralph") == ""
+def test_the_project_is_given_a_ref_and_nothing_else(repo: RepositoryFixture) -> None:
+    before = repo.run("count-objects")
+    (repo.root / "new").write_text("x")
+    repo.keeper(RUN).save_initial_tree()
+    head = repo.run("rev-parse", "HEAD")
+    assert repo.run("for-each-ref", "--format=%(refname)", "refs/ralph") == f"refs/ralph/pinned/{head}"
+    assert repo.run("count-objects") == before
 
 
 def test_every_agents_work_hangs_together_newest_first(repo: RepositoryFixture) -> None:
-    keep = kept_by(repo)
+    keep = repo.keeper(RUN)
     keep.save_initial_tree()
     for number in (1, 2, 3):
         (repo.root / f"{number}").write_text("x")
@@ -60,26 +70,42 @@ def test_every_agents_work_hangs_together_newest_first(repo: RepositoryFixture) 
         keep.save_tree_after(number)  # nothing new: nothing kept
     repo.run("clean", "-fdx")
     keep.save_tree_after(4)
-    assert titles(repo) == [f"after iteration {number}" for number in (4, 3, 2, 1)]
+    assert titles(repo) == [*(f"after iteration {number}" for number in (4, 3, 2, 1)), "before the first agent"]
     assert files(repo, f"{REF}~1") == ["1", "2", "3", "README"]
     assert files(repo) == ["README"]
 
 
-def test_commits_an_agent_makes_and_drops_are_kept(repo: RepositoryFixture) -> None:
-    keep = kept_by(repo)
+def test_commits_an_agent_makes_and_drops_survive_gits_own_clean_up(repo: RepositoryFixture) -> None:
+    keep = repo.keeper(RUN)
     keep.save_initial_tree()
     made = repo.commit("a", "a\n")
     keep.save_tree_after(1)
     repo.run("reset", "--hard", "HEAD~1")
     keep.save_tree_after(2)
-    assert titles(repo) == ["after iteration 2", "after iteration 1"]
-    repo.run("merge-base", "--is-ancestor", made, REF)
+    assert titles(repo) == ["after iteration 2", "after iteration 1", "before the first agent"]
+    repo.run("reflog", "expire", "--expire=now", "--all")
+    repo.run("gc", "-q", "--prune=now")
+    assert repo.run("show", f"{made}:a") == "a"
 
 
-def test_another_life_of_a_run_goes_on_with_its_snapshots(repo: RepositoryFixture) -> None:
+def test_snapshots_outlive_what_the_project_throws_away(repo: RepositoryFixture) -> None:
+    (repo.root / "staged").write_text("only in the index\n")
+    repo.run("add", "staged")
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    repo.run("rm", "-qf", "staged")
+    repo.run("checkout", "-q", "--orphan", "another")
+    repo.run("branch", "-D", "main")
+    repo.run("reflog", "expire", "--expire=now", "--all")
+    repo.run("gc", "-q", "--prune=now")
+    assert repo.run_own("show", f"{REF}:staged") == "only in the index"
+    assert repo.run_own("show", f"{REF}:README") == "x"
+
+
+def test_another_life_of_a_run_goes_on_with_its_snapshots_and_its_baseline(repo: RepositoryFixture) -> None:
     for number in (1, 2):
         (repo.root / f"{number}").write_text("x")
-        keep = kept_by(repo)
+        keep = repo.keeper(RUN)
         keep.save_initial_tree()
         (repo.root / f"{number}").write_text("y")
         keep.save_tree_after(number)
@@ -89,6 +115,16 @@ def test_another_life_of_a_run_goes_on_with_its_snapshots(repo: RepositoryFixtur
         "after iteration 1",
         "before the first agent",
     ]
+    assert changes(keep) == [("1", "changed"), ("2", "added")]
+
+
+def test_a_life_that_begins_where_the_last_ended_keeps_nothing_twice(repo: RepositoryFixture) -> None:
+    for _ in range(2):
+        keep = repo.keeper(RUN)
+        keep.save_initial_tree()
+        (repo.root / "new").write_text("x")
+        keep.save_tree_after(1)
+    assert titles(repo) == ["after iteration 1", "before the first agent"]
 
 
 def test_the_users_index_and_branches_stay_as_they_are(repo: RepositoryFixture) -> None:
@@ -97,67 +133,39 @@ def test_the_users_index_and_branches_stay_as_they_are(repo: RepositoryFixture) 
     (repo.root / "new").write_text("x")
     before = repo.run("status", "--porcelain", "--branch")
     index = (repo.root / ".git/index").read_bytes()
-    kept_by(repo).save_initial_tree()
+    repo.keeper(RUN).save_initial_tree()
     assert repo.run("status", "--porcelain", "--branch") == before
     assert (repo.root / ".git/index").read_bytes() == index
     assert files(repo) == ["README", "new", "staged"]
 
 
-def test_ignored_files_and_our_own_logs_are_not_kept(repo: RepositoryFixture) -> None:
-    repo.commit(".gitignore", "*.tmp\n")
-    (repo.root / ".ralph").mkdir()
-    for name in ("a.tmp", ".ralph/guardrail_001_true.log", ".ralph/prompt_001.txt"):
-        (repo.root / name).write_text("x")
-    keep = kept_by(repo)
+def test_before_the_first_commit(repo: RepositoryFixture) -> None:
+    repo.run("update-ref", "-d", "HEAD")
+    repo.run("rm", "-q", "--cached", "README")
+    assert repo.keeper(RUN).save_initial_tree() == ""
+    assert files(repo) == ["README"]
+
+
+def test_switched_off_nothing_is_kept_and_changes_are_known_all_the_same(repo: RepositoryFixture) -> None:
+    keep = repo.keeper(RUN, keeps=False)
     keep.save_initial_tree()
-    assert repo.run("for-each-ref", "refs/ralph") == ""
-    (repo.root / ".ralph/settings.json").write_text("{}")
+    (repo.root / "README").write_text("y\n")
     keep.save_tree_after(1)
-    assert files(repo) == [".gitignore", ".ralph/settings.json", "README"]
-
-
-def test_before_the_first_commit(tmp_path: Path) -> None:
-    with open_repository(tmp_path) as repo:
-        repo.run("update-ref", "-d", "HEAD")
-        repo.run("rm", "-q", "--cached", "README")
-        keep = kept_by(repo)
-        assert keep.save_initial_tree() == ""
-        assert files(repo) == ["README"]
+    assert changes(keep) == [("README", "changed")]
+    assert repo.run_own("for-each-ref", "refs/ralph") == ""
 
 
 def test_what_might_fill_the_disk_is_left_out_and_told_once(
     repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "MAX_NEW_FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(left_out, "MAX_NEW_FILE_BYTES", 1 << 20)
     (repo.root / "large [1]*.bin").write_bytes(bytes(2 << 20))
     (repo.root / "small").write_text("x")
-    keep = kept_by(repo)
+    keep = repo.keeper(RUN)
     assert keep.save_initial_tree() == "large [1]*.bin (2 MB)"
     (repo.root / "small").write_text("y")
     assert keep.save_tree_after(1) == ""
     assert files(repo) == ["README", "small"]
-    assert titles(repo) == ["after iteration 1", "before the first agent"]
-
-
-def test_too_much_is_left_out_altogether(repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_NEW_FILES_BYTES", 1000)
-    monkeypatch.setattr(snapshots, "MAX_EXCLUDED_FILES", 3)
-    for number in range(5):
-        (repo.root / f"new{number}").write_bytes(bytes(300))
-    (repo.root / "README").write_text("changed\n")
-    assert "all new files" in kept_by(repo).save_initial_tree()
-    assert files(repo) == ["README"]
-    assert repo.run("show", f"{REF}:README") == "changed"
-
-
-def test_a_repository_inside_the_repository_is_told_of(repo: RepositoryFixture) -> None:
-    inner = repo.root / "inner"
-    inner.mkdir()
-    repo.run("init", "-q", at=inner)
-    (inner / "a").write_text("x")
-    (repo.root / "new").write_text("x")
-    assert kept_by(repo).save_initial_tree() == "inner/ (a repository of its own)"
-    assert files(repo) == ["README", "new"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -165,54 +173,97 @@ def test_a_file_that_cannot_be_read_does_not_cost_the_others(repo: RepositoryFix
     (repo.root / "locked").write_text("x")
     (repo.root / "locked").chmod(0)
     (repo.root / "new").write_text("x")
-    assert "locked" in kept_by(repo).save_initial_tree()
+    assert "locked" in repo.keeper(RUN).save_initial_tree()
     assert files(repo) == ["README", "new"]
 
 
-def test_a_git_that_was_stopped_half_way_is_no_obstacle(repo: RepositoryFixture) -> None:
-    (repo.root / "new").write_text("x")
-    (repo.scratch / f"{RUN}.lock").touch()
-    assert kept_by(repo).save_initial_tree() == ""
-    assert files(repo) == ["README", "new"]
-
-
-def test_hooks_and_signing_of_the_user_are_not_asked(repo: RepositoryFixture) -> None:
-    for name in ("pre-commit", "reference-transaction", "post-index-change"):
-        hook = repo.root / ".git/hooks" / name
-        hook.write_text("#!/bin/sh\nexit 1\n")
-        hook.chmod(0o755)
-    repo.run("config", "commit.gpgsign", "true")
-    (repo.root / "new").write_text("x")
-    assert kept_by(repo).save_initial_tree() == ""
-    assert files(repo) == ["README", "new"]
-
-
-def test_a_broken_repository_is_told_of_and_nothing_else(repo: RepositoryFixture) -> None:
-    keep = kept_by(repo)
+def test_in_a_broken_repository_the_files_are_kept(repo: RepositoryFixture) -> None:
+    keep = repo.keeper(RUN)
     (repo.root / ".git/HEAD").write_text("gone\n")
-    assert "not a git repository" in keep.save_initial_tree()
-    assert keep.save_tree_after(1) == ""
+    assert keep.save_initial_tree() == ""
+    assert files(repo) == ["README"]
+
+
+def test_without_a_start_there_is_no_baseline(repo: RepositoryFixture) -> None:
+    keep = repo.keeper(RUN)
+    moved = repo.root.parent / "moved"
+    repo.root.rename(moved)
+    assert keep.save_initial_tree() != ""
+    moved.rename(repo.root)
+    (repo.root / "README").write_text("what an agent made of it\n")
+    keep.save_tree_after(1)
+    assert keep.tree()
+    assert keep.baseline() == ""
 
 
 def test_snapshots_are_forgotten_after_a_month(repo: RepositoryFixture) -> None:
-    for run in ("20200101-000000-aaaa", RUN):
-        repo.run("update-ref", f"refs/ralph/{run}", "HEAD")
-    (repo.root / "new").write_text("x")
-    kept_by(repo, "29990101-000000-bbbb").save_initial_tree()
-    assert "20200101" not in repo.run("for-each-ref", "refs/ralph")
-    assert RUN in repo.run("for-each-ref", "refs/ralph")
+    repo.run("update-ref", "refs/ralph/20200101-000000-aaaa", "HEAD")  # of a version that kept them there
+    repo.run("update-ref", f"refs/ralph/{RUN}", "HEAD")
+    (repo.root / "old").write_text("of long ago\n")
+    old = repo.keeper("20200101-000000-bbbb")
+    old.save_initial_tree()
+    blob = next(each.new_blob for each in old.list_changes(EMPTY_TREE, old.tree()) if each.path == "old")
+    (repo.root / "old").unlink()
+    for path in (repo.own_dir / "store").rglob("*"):
+        os.utime(path, (0, 0))
+    for mark in (repo.own_dir / "pinned").iterdir():
+        os.utime(mark, (0, 0))
+    os.utime(repo.own_dir / "cleaned", (0, 0))
+    repo.commit("b", "b\n")
+    keep = repo.keeper("29990101-000000-cccc")
+    keep.save_initial_tree()
+    assert "20200101" not in repo.run_own("for-each-ref") + repo.run("for-each-ref")
+    assert RUN in repo.run("for-each-ref")
+    assert len(repo.run("for-each-ref", "refs/ralph/pinned").splitlines()) == 1
+    with pytest.raises(MachineError):
+        keep.read_blob(blob)
+    assert files(repo, "refs/ralph/29990101-000000-cccc") == ["README", "b"]
 
 
-def test_in_a_linked_work_tree(repo: RepositoryFixture) -> None:
+def test_all_work_trees_of_a_repository_share_one_directory(repo: RepositoryFixture) -> None:
     tree = repo.open()
     (Path(tree.folder) / "new").write_text("x")
-    Snapshots(repo.git.in_folder(tree.folder), RUN, str(repo.scratch / "index")).save_initial_tree()
+    repo.keeper("20261116-000000-0000").save_initial_tree()
+    repo.keeper(RUN, tree.folder).save_initial_tree()
     assert files(repo) == ["README", "new"]
+    assert repo.own_dir.stat().st_mode & 0o777 == 0o700
     assert repo.run("status", "--porcelain") == ""
 
 
-def test_status_is_read_whatever_files_are_called() -> None:
-    told = "# branch.oid abc\0# branch.head main\0? a b\0? # c\0? x/.ralph/y.log\0"
-    assert parse_status(told) == TreeStatus("abc", False, ("a b", "# c"))
-    assert parse_status("# branch.oid (initial)\0") == TreeStatus()
-    assert parse_status("1 .M N... 100644 100644 100644 a b c\0").changed
+def test_a_change_is_told_by_path_blob_and_mode(repo: RepositoryFixture) -> None:
+    repo.commit("gone", "g\n")
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    (repo.root / "gone").unlink()
+    (repo.root / "README").chmod(0o755)
+    (repo.root / "né w\n").write_text("n\n")
+    keep.save_tree_after(1)
+    found = {each.path: each for each in keep.list_changes(keep.baseline(), keep.tree())}
+    assert [*found] == ["README", "gone", "né w\n"]
+    assert (found["README"].old_mode, found["README"].new_mode) == ("100644", "100755")
+    assert found["gone"] == TreeChange(path="gone", old_blob=found["gone"].old_blob, old_mode="100644")
+    assert keep.read_blob(found["gone"].old_blob) == b"g\n"
+    assert keep.read_blob(found["né w\n"].new_blob) == b"n\n"
+
+
+def test_a_diff_of_some_paths_has_no_others(repo: RepositoryFixture) -> None:
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    for name in ("README", "a*", "ab"):
+        (repo.root / name).write_text("new line\n")
+    keep.save_tree_after(1)
+    assert keep.diff(keep.baseline(), keep.tree()).count("+new line") == 3
+    told = keep.diff(keep.baseline(), keep.tree(), ["a*"])
+    assert (told.count("+new line"), "a/ab" in told) == (1, False)
+
+
+def test_outside_git_a_folder_is_looked_at_too(repo: RepositoryFixture) -> None:
+    shutil.rmtree(repo.root / ".git")
+    (repo.root / "node_modules").mkdir()
+    (repo.root / "node_modules/x.js").write_text("x")
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    (repo.root / "README").write_text("y\n")
+    keep.save_tree_after(1)
+    assert changes(keep) == [("README", "changed")]
+    assert keep.read_blob(keep.list_changes(keep.baseline(), keep.tree())[0].old_blob) == b"x\n"

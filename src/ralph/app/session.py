@@ -15,6 +15,7 @@ from ralph.app.paths import Paths
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
+from ralph.app.runs.snapshots import read_snapshot_tree
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
 from ralph.core.step import Rules
@@ -127,10 +128,8 @@ class Session(Struct, frozen=True, kw_only=True):
         )
 
     def keep_snapshots(self, wanted: bool, tree: Paths) -> Snapshots | None:
-        """Keeps the work tree around agents; None where that is not wanted, or there is no git."""
-        return wiring.build_snapshots(
-            wanted, self.run, tree=tree, records=self.run_dir, variables=self.variables, processes=self.processes
-        )
+        """Looks at the work tree around agents, and keeps it where that is wanted; None where there is no git."""
+        return wiring.build_snapshots(wanted, self.run, tree=tree, variables=self.variables, processes=self.processes)
 
     def record(self, request: object, folder: str = "") -> None:
         """A new run, on disk before anything of it starts. `request` is what a later life reads; `folder` the one
@@ -183,7 +182,8 @@ class Session(Struct, frozen=True, kw_only=True):
             return
         folder = locate_checks(record, self.runs.read_request(self.run))
         git = wiring.build_git(folder, self.variables, self.processes)
-        receipt = build_proof_receipt(record, self.runs.list_transitions(self.run), folder, git)
+        kept_tree = read_snapshot_tree(self.paths, self.run, self.variables)
+        receipt = build_proof_receipt(record, self.runs.list_transitions(self.run), folder, git, kept_tree=kept_tree)
         with suppress(OSError):
             write_proof_receipt(self.paths, receipt)
 

@@ -23,7 +23,13 @@ from ralph.model.ports import Agent, AgentOptions, OutputMode, Processes, TreeKe
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
+from ralph.workspaces.own_dir import open_own_dir
+from ralph.workspaces.own_git import OwnGit
+from ralph.workspaces.project_dir import find_project_dir
+from ralph.workspaces.run_rules import RunRules
 from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.tree_index import TreeIndex
+from ralph.workspaces.user_ignores import read_user_ignores
 
 VERSION_TIMEOUT_SECONDS = 20.0
 DEFAULT_PERMISSIONS: Permissions = "checks"
@@ -228,15 +234,20 @@ def build_agent_runner(
 
 
 def build_snapshots(
-    wanted: bool, run: str, *, tree: Paths, records: str, variables: Mapping[str, str], processes: Processes
+    wanted: bool, run: str, *, tree: Paths, variables: Mapping[str, str], processes: Processes
 ) -> Snapshots | None:
-    """Keeps the work tree that these places are in; None where it is not wanted, or there is no git."""
-    git = find_program("git", variables, tree.root) if wanted and tree.in_git else None
-    if git is None:
+    """Looks at the work tree that these places are in, and keeps it where that is wanted; None where there is no
+    git."""
+    program = find_program("git", variables, tree.root)
+    if program is None:
         return None
-    return Snapshots(
-        Git(git, tree.root, environment=variables, processes=processes), run, os.path.join(records, "snapshot.index")
-    )
+    project = find_project_dir(tree.root) if tree.in_git else None
+    folder = open_own_dir(variables, root=tree.root, project=project, fallback=tree.state)
+    own = OwnGit(program, folder, root=tree.root, environment=variables, processes=processes)
+    users = read_user_ignores(variables, project) if project else None
+    rules = RunRules(own.path("runs", run), tree.root, users)
+    git = Git(program, tree.root, environment=variables, processes=processes) if project else None
+    return Snapshots(own, TreeIndex(own, project, rules), run, git=git, keeps=wanted)
 
 
 def build_git(folder: str, variables: Mapping[str, str], processes: Processes) -> Git | None:

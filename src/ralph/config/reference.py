@@ -24,7 +24,7 @@ SETTING_DESCRIPTIONS = {
         "tellCompletion": "Add a line to prompts that do not name the signal: how to claim completion.",
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
-        "snapshots": "Keep the work tree around every agent run as a commit below refs/ralph, for 30 days.",
+        "snapshots": "Keep the work tree around every agent run for 30 days; `ralph restore` has it back.",
         "proofs": "What happens when the checks pass only because tests or their configuration were changed: warn"
         " (the agent puts it back or explains it, and the last line says so), strict (the run fails), off.",
         "protected": 'Files no agent may change, whatever it says: "tests/acceptance/**", "*.lock".',

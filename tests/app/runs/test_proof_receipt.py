@@ -35,7 +35,8 @@ def test_a_run_leaves_a_receipt_of_what_was_checked_on_which_files(project: Proj
     assert (receipt["run"], receipt["outcome"], receipt["isolation"]) == (project.status()["id"], "completed", "none")
     assert receipt["commit"] == project.git("rev-parse", "HEAD").strip()
     assert not receipt["is_committed"]
-    assert "done" in project.git("ls-tree", "--name-only", receipt["tree"]).splitlines()
+    (own,) = (project.home / ".local/state/ralph/trees").iterdir()
+    assert "done" in project.git(f"--git-dir={own}", "ls-tree", "--name-only", receipt["tree"]).splitlines()
     check, secret = receipt["checks"]
     assert (check["name"], check["exit_code"], check["red_before"]) == ("test -f done", 0, True)
     assert (secret["name"], secret["is_redacted"]) == ("API_TOKEN=*** test -f done", True)

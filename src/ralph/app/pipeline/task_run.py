@@ -127,7 +127,6 @@ def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEf
             settings.snapshots,
             session.run,
             tree=find_paths(workspace.folder),
-            records=session.run_dir,
             variables=session.variables,
             processes=context.processes.make_uninterruptible(),
         ),

@@ -16,7 +16,8 @@ from ralph.model.receipt import ProofReceipt
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file, write_atomic
-from ralph.workspaces.snapshots import NOT_OUR_LOGS, SNAPSHOT_REFS
+from ralph.workspaces.snapshots import SNAPSHOT_REFS
+from ralph.workspaces.tree_index import NOT_OUR_LOGS
 
 RECEIPT_FILE = "receipt.json"
 HEAD_COMMIT = "HEAD^{commit}"
@@ -55,14 +56,21 @@ def locate_checks(record: RunRecord, request: bytes) -> str:
 
 
 def build_proof_receipt(
-    record: RunRecord, rows: JournalRows, folder: str, git: GitClient | None, *, has_just_ended: bool = True
+    record: RunRecord,
+    rows: JournalRows,
+    folder: str,
+    git: GitClient | None,
+    *,
+    has_just_ended: bool = True,
+    kept_tree: str = "",
 ) -> ProofReceipt:
     """Of a run that has ended, whose checks ran in `folder`. Its commands are those that were run, secrets and all.
-    What is checked out says something only of a run that has just ended."""
+    What is checked out says something only of a run that has just ended. `kept_tree`: of its newest snapshot."""
     found = read_evidence(rows)
     where = CheckedTree()
     if git and found.has_worked:
-        where = _find_checked_tree(git, record.id, found.landed or (HEAD_COMMIT if has_just_ended else ""))
+        name = found.landed or (HEAD_COMMIT if has_just_ended else "")
+        where = _find_checked_tree(git, record.id, name, kept_tree)
     return ProofReceipt(
         run=record.id,
         kind=record.kind,
@@ -102,7 +110,7 @@ def read_proof_receipt(path: str) -> ProofReceipt:
 
 
 def load_proof_receipt(
-    paths: Paths, record: RunRecord, runs: RunStore, open_git: Callable[[str], GitBlock]
+    paths: Paths, record: RunRecord, runs: RunStore, open_git: Callable[[str], GitBlock], *, kept_tree: str = ""
 ) -> ProofReceipt:
     """What its file says of commit and tree, and what its journal says of all else; made again where the file is
     gone."""
@@ -111,7 +119,7 @@ def load_proof_receipt(
         known = read_proof_receipt(locate_proof_receipt(paths, record.id))
     except (OSError, msgspec.MsgspecError):
         with open_git(folder) as git:
-            made = build_proof_receipt(record, rows, folder, git, has_just_ended=False)
+            made = build_proof_receipt(record, rows, folder, git, has_just_ended=False, kept_tree=kept_tree)
         with suppress(OSError):
             write_proof_receipt(paths, made)
         return made
@@ -123,12 +131,13 @@ def _is_proven(found: RunEvidence) -> bool:
     return any(check.passed and check.kind in ("command", "judge") for check in found.checks)
 
 
-def _find_checked_tree(git: GitClient, run: str, name: str) -> CheckedTree:
-    """What has landed, else what is checked out, and for what is not committed the newest snapshot of the run."""
+def _find_checked_tree(git: GitClient, run: str, name: str, kept_tree: str) -> CheckedTree:
+    """What has landed, else what is checked out, and for what is not committed the newest snapshot of the run, which
+    runs of version 0.1 have in the project."""
     commit = _resolve(git, name) if name else ""
     if commit and (name != HEAD_COMMIT or _is_clean(git)):
         return CheckedTree(commit=commit, tree=_resolve(git, f"{commit}^{{tree}}"), is_committed=True)
-    return CheckedTree(commit=commit, tree=_resolve(git, f"{SNAPSHOT_REFS}/{run}^{{tree}}"))
+    return CheckedTree(commit=commit, tree=kept_tree or _resolve(git, f"{SNAPSHOT_REFS}/{run}^{{tree}}"))
 
 
 def _is_clean(git: GitClient) -> bool:

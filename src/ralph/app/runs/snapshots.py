@@ -1,16 +1,24 @@
-"""The snapshots of a run, as git has them."""
+"""The snapshots of a run: listed, compared, and their files put back."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from msgspec import Struct
 
 from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
+from ralph.model.errors import MachineError, NoSuchRun
+from ralph.model.ports import Processes
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
+from ralph.workspaces.own_dir import find_own_dir
+from ralph.workspaces.own_git import OwnGit
+from ralph.workspaces.own_objects import read_kept_tree
+from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.snapshots import SNAPSHOT_REFS
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
+MOST_SNAPSHOTS = 100_000
 
 
 class SnapshotCommit(Struct, frozen=True):
@@ -27,22 +35,80 @@ class SnapshotCommit(Struct, frozen=True):
         return 0 if self.title == BEFORE_TITLE else int(number) if number.isdecimal() else None
 
 
+class SnapshotReader:
+    """Asks the git that has a run's snapshots: ralph's own, or the project's for runs of version 0.1."""
+
+    def __init__(self, places: Paths, variables: Mapping[str, str], processes: Processes) -> None:
+        program = find_program("git", variables, places.root) or "git"
+        project = find_project_dir(places.root) if places.in_git else None
+        folder = find_own_dir(variables, root=places.root, project=project, fallback=places.state)
+        self._own = (
+            OwnGit(program, folder, root=places.root, environment=variables, processes=processes) if folder else None
+        )
+        self._project = Git(program, places.root, environment=variables, processes=processes) if project else None
+
+    def list(self, run: str, most: int = MOST_SNAPSHOTS) -> tuple[SnapshotCommit, ...]:
+        """The oldest first, not more than `most`; none where git knows of none."""
+        ref = f"{SNAPSHOT_REFS}/{run}"
+        words = ("log", "--first-parent", f"--max-count={most}", "--format=%H%x00%ct%x00%s", ref, "--")
+        if self._own and self._own.read_ref(ref):
+            return _parse_log(self._own.run(*words, own_objects=True).output.decode("utf-8", "replace"), run)
+        said = self._project.run(*words) if self._project else None
+        return _parse_log(said.output, run) if said and said.ok else ()
+
+    def diff(self, older: str, newer: str) -> str:
+        """What changed between two of them."""
+        words = ("diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color", older, newer)
+        if self._own and self._own.run("cat-file", "-e", newer).ok:
+            return self._own.run(*words).output.decode("utf-8", "replace")
+        return self._project.run(*words).output if self._project else ""
+
+    def restore(self, commit: str, folder: str) -> str:
+        """Write its files into a folder, over those that are there; the whole hash."""
+        source = ("restore", f"--source={commit}", "--worktree", "--", ":/")
+        for git in (self._own, self._project):
+            if git is None or not (known := _find_snapshot(git, commit)):
+                continue
+            said = git.run(*source, root=folder) if isinstance(git, OwnGit) else git.run(*source, GIT_WORK_TREE=folder)
+            if not said.ok:
+                raise MachineError(f"cannot restore {commit}: {said.problem}", f"look at {folder}")
+            return known
+        raise NoSuchRun(f"no snapshot {commit!r}", "`ralph show RUN` lists the snapshots of a run")
+
+
+@contextmanager
+def open_snapshot_reader(places: Paths, variables: Mapping[str, str]) -> Iterator[SnapshotReader]:
+    with open_short_lived_processes() as processes:
+        yield SnapshotReader(places, variables, processes)
+
+
 def list_snapshots(places: Paths, run: str, most: int, variables: Mapping[str, str]) -> tuple[SnapshotCommit, ...]:
     """The oldest first, not more than `most`; none where git knows of none."""
-    program = find_program("git", variables, places.root) if places.in_git else None
-    if program is None:
-        return ()
-    words = ("log", "--first-parent", f"--max-count={most}", "--format=%H%x00%ct%x00%s", f"{SNAPSHOT_REFS}/{run}", "--")
-    with open_short_lived_processes() as processes:
-        said = Git(program, places.root, environment=variables, processes=processes).run(*words)
-    return tuple(_parse_log(said.output, f"ralph {run}: "))[::-1] if said.ok else ()
+    with open_snapshot_reader(places, variables) as reader:
+        return reader.list(run, most)
 
 
-def _parse_log(text: str, beginning: str) -> Iterator[SnapshotCommit]:
+def read_snapshot_tree(places: Paths, run: str, variables: Mapping[str, str]) -> str:
+    """The tree of its newest snapshot; empty where ralph's own git has none. No process is needed for it."""
+    project = find_project_dir(places.root) if places.in_git else None
+    folder = find_own_dir(variables, root=places.root, project=project, fallback=places.state)
+    return read_kept_tree(folder, f"{SNAPSHOT_REFS}/{run}") if folder else ""
+
+
+def _find_snapshot(git: OwnGit | Git, commit: str) -> str:
+    """The whole hash of one of ours; a commit of the user's own is none."""
+    said = git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+    subject = git.run("log", "-1", "--format=%s", said.text, "--").text if said.ok else ""
+    return said.text if subject.startswith("ralph ") and subject.rpartition(": ")[2] else ""
+
+
+def _parse_log(text: str, run: str) -> tuple[SnapshotCommit, ...]:
     """Up to the first commit that is not ours: what is before it is the user's own history."""
+    found, beginning = [], f"ralph {run}: "
     for line in text.splitlines():
         commit, _, rest = line.partition("\0")
         at, _, subject = rest.partition("\0")
         if not subject.startswith(beginning):
-            return
-        yield SnapshotCommit(subject.removeprefix(beginning), commit, int(at))
+            break
+        found.append(SnapshotCommit(subject.removeprefix(beginning), commit, int(at)))
+    return tuple(reversed(found))

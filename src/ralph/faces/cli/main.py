@@ -29,6 +29,8 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "Show what is running, and how recent runs ended",
         "logs": "Show what a run said and did; -f follows",
         "show": "Show a run's iterations, checks, cost and snapshots",
+        "diff": "Show what a run changed",
+        "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
         "cost": "Show what agents cost, by day, task, agent or model",
         "cancel": "Stop a run; its work is kept",
@@ -52,7 +54,8 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in group)
-MODULE_FOLDERS: Mapping[str, str] = {"cost": "watch"}  # command → folder below commands/, where it has one
+# command → folder below commands/, where it has one
+MODULE_FOLDERS: Mapping[str, str] = {"cost": "watch", "diff": "trees", "restore": "trees"}
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 COMMAND_ALIASES: Mapping[str, Sequence[str]] = {  # what people type, too

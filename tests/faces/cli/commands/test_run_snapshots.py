@@ -30,12 +30,18 @@ def workshop(tmp_path: Path) -> ProjectFixture:
     return made
 
 
+def run_own_git(workshop: ProjectFixture, *words: str) -> str:
+    """Git with the directory that is ralph's own."""
+    (folder,) = (workshop.home / ".local/state/ralph/trees").iterdir()
+    return workshop.git(f"--git-dir={folder}", "--work-tree=.", *words)
+
+
 def refs(workshop: ProjectFixture) -> list[str]:
-    return workshop.git("for-each-ref", "--format=%(refname)", "refs/ralph").split()
+    return run_own_git(workshop, "for-each-ref", "--format=%(refname)", "refs/ralph").split()
 
 
 def subjects(workshop: ProjectFixture, ref: str) -> list[str]:
-    told = workshop.git("log", "--first-parent", "--format=%s", ref).splitlines()
+    told = run_own_git(workshop, "log", "--first-parent", "--format=%s", ref).splitlines()
     return [line.partition(": ")[2] for line in told if line.startswith("ralph ")]
 
 
@@ -45,10 +51,10 @@ def test_an_agent_that_wipes_the_tree_loses_nothing(workshop: ProjectFixture) ->
     (ref,) = refs(workshop)
     assert ref == f"refs/ralph/{workshop.status()['id']}"
     assert subjects(workshop, ref) == ["after iteration 2", "after iteration 1", "before the first agent"]
-    workshop.git("restore", f"--source={ref}~2", "--", ".")
+    run_own_git(workshop, "restore", f"--source={ref}~2", "--", ".")
     assert (workshop.repo / "kept").read_text() == "not committed\n"
     assert (workshop.repo / "new").read_text() == "never added\n"
-    assert workshop.git("show", f"{ref}:made") == "more\n"
+    assert run_own_git(workshop, "show", f"{ref}:made") == "more\n"
 
 
 def test_an_agent_that_only_talks_needs_no_other_snapshot(workshop: ProjectFixture) -> None:
@@ -88,12 +94,24 @@ def test_two_signals_while_git_looks_start_no_agent(workshop: ProjectFixture) ->
     assert "not kept" not in out
 
 
-def test_outside_git_there_are_none(tmp_path: Path) -> None:
+def test_outside_git_a_folder_is_kept_too(tmp_path: Path) -> None:
     workshop = ProjectFixture(tmp_path)
     (workshop.repo / ".git").rename(workshop.home / "no.git")
+    (workshop.repo / "notes").write_text("mine\n")
+    workshop.agent(f"rm notes; {WORD}; {make_result_command('<response>DONE</response>')}")
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
     assert "not kept" not in done.stdout
+    (ref,) = refs(workshop)
+    assert run_own_git(workshop, "show", f"{ref}~1:notes") == "mine\n"
+
+
+def test_an_agent_is_not_told_where_trees_are_kept(workshop: ProjectFixture) -> None:
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    (folder,) = (workshop.home / ".local/state/ralph/trees").iterdir()
+    heard = [path.read_text() for path in workshop.home.glob("*.1") if path.is_file()]
+    assert heard
+    assert not [text for text in heard if folder.name in text or "ralph/trees" in text]
 
 
 def test_a_supervised_agents_work_is_kept(workshop: ProjectFixture) -> None:
@@ -104,7 +122,7 @@ def test_a_supervised_agents_work_is_kept(workshop: ProjectFixture) -> None:
     assert workshop.ralph("supervise", str(task), "--", "sh", "-c", script).returncode == 0
     (ref,) = refs(workshop)
     assert subjects(workshop, ref) == ["after iteration 1", "before the first agent"]
-    assert workshop.git("show", f"{ref}~1:new") == "never added\n"
+    assert run_own_git(workshop, "show", f"{ref}~1:new") == "never added\n"
 
 
 def test_every_stage_of_a_task_is_kept_under_its_run(tmp_path: Path) -> None:
@@ -114,8 +132,8 @@ def test_every_stage_of_a_task_is_kept_under_its_run(tmp_path: Path) -> None:
     pipeline.agent(hook="echo draft > draft")
     assert pipeline.execute("TASK-001").returncode == 0
     (ref,) = refs(pipeline.workshop)
-    assert subjects(pipeline.workshop, ref)[-1] == "after iteration 1"
-    assert "draft" in pipeline.workshop.git("ls-tree", "--name-only", ref)
+    assert subjects(pipeline.workshop, ref)[-2:] == ["after iteration 1", "before the first agent"]
+    assert "draft" in run_own_git(pipeline.workshop, "ls-tree", "--name-only", ref)
 
 
 def test_a_story_loops_work_is_kept(tmp_path: Path) -> None:
@@ -124,5 +142,5 @@ def test_a_story_loops_work_is_kept(tmp_path: Path) -> None:
     stories.play([{"bash": "echo draft > draft"}, {"say": "Ended."}], [{"bash": "git clean -qfdx"}, {"say": "Ended."}])
     stories.workshop.ralph("story", "run", "--max-iterations", "2")
     (ref,) = refs(stories.workshop)
-    assert subjects(stories.workshop, ref) == ["after iteration 2", "after iteration 1"]
-    assert stories.workshop.git("show", f"{ref}~1:draft") == "draft\n"
+    assert subjects(stories.workshop, ref) == ["after iteration 2", "after iteration 1", "before the first agent"]
+    assert run_own_git(stories.workshop, "show", f"{ref}~1:draft") == "draft\n"

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -118,42 +120,50 @@ def test_everything_as_json(night: ProjectFixture) -> None:
     assert found["unread"] == 0
 
 
+def follow(workshop: ProjectFixture, page: str, command: str) -> subprocess.CompletedProcess[str]:
+    """Type what the page says."""
+    line = re.search(rf"\n  (ralph {command} .+)\n", page)
+    assert line
+    return workshop.ralph(*shlex.split(line[1])[1:])
+
+
 def test_what_was_kept_can_be_seen_and_had_back(night: ProjectFixture) -> None:
     page = shown(night)
-    diff = re.search(r"To see what iteration 3 changed:\n  git (diff \w+ \w+)\n", page)
-    back = re.search(r"git (restore --source=\w+ -- \.)\n", page)
-    assert diff
-    assert back
-    changes = night.git(*diff[1].split())
+    assert "To see what iteration 3 changed:\n  ralph diff" in page
+    changes = follow(night, page, "diff").stdout
     assert "-one" in changes
     assert "+two" in changes
     kept = {row[0]: row[-1] for row in rows(page)}
-    assert night.git("show", f"{kept['2']}:work") == "one\n"
     night.git("rm", "-q", "work")
     night.git("commit", "-qm", "Lose it")
     (night.repo / "done").write_text("overwritten")
-    night.git(*back[1].split())
+    back = follow(night, page, "restore")
+    assert (back.returncode, back.stderr) == (0, "")
     assert (night.repo / "work").read_text() == "two\n"
     assert (night.repo / "done").read_text() == ""
-    night.git("restore", f"--source={kept['2']}", "--", ".")
+    assert follow(night, f"\n  {back.stdout.partition('To undo: ')[2]}", "restore").returncode == 0
+    assert (night.repo / "done").read_text() == "overwritten"
+    assert night.ralph("restore", kept["2"]).returncode == 0
     assert (night.repo / "work").read_text() == "one\n"
 
 
 def test_from_elsewhere_the_way_back_leads_to_the_runs_own_tree(night: ProjectFixture) -> None:
     night.git("worktree", "add", "-q", "../beside")
     night.repo = night.repo.parent / "beside"
-    back = re.search(r"git (-C (\S+) restore --source=\w+ -- \.)\n", shown(night))
+    back = re.search(r"\n  cd (\S+) && ralph (restore \w+)\n", shown(night))
     assert back
-    assert back[2] == str(night.repo.parent / "repo")
-    (Path(back[2]) / "work").write_text("spoiled")
-    night.git(*back[1].split())
-    assert (Path(back[2]) / "work").read_text() == "two\n"
+    assert back[1] == str(night.repo.parent / "repo")
+    night.repo = Path(back[1])
+    (night.repo / "work").write_text("spoiled")
+    assert night.ralph(*back[2].split()).returncode == 0
+    assert (night.repo / "work").read_text() == "two\n"
 
 
 def test_without_snapshots_nothing_is_said_of_them(night: ProjectFixture) -> None:
-    night.git("update-ref", "-d", f"refs/ralph/{night.status()['id']}")
+    (folder,) = (night.home / ".local/state/ralph/trees").iterdir()
+    (folder / "refs/ralph" / night.status()["id"]).unlink()
     page = shown(night)
-    assert "git " not in page
+    assert "ralph restore" not in page
     assert "kept" not in page
     assert record(night)["snapshots"] == []
 
@@ -207,7 +217,7 @@ def test_an_interrupted_run_and_its_next_life(workshop: ProjectFixture) -> None:
     page = shown(workshop)
     assert [row[:1] + row[2:3] for row in rows(page)] == [["1", "interrupted"], ["1", "finished"]]
     assert re.search(r"\n   cancelled with `ralph cancel`\n   ▸ Resumed at \d\d:\d\d, kept \w{10}\n", page)
-    assert "as they were when the run went on back" in page  # what the cut-off agent left
+    assert "as they were when the run resumed" in page  # what the cut-off agent left
 
 
 def test_a_wait_for_the_service_is_told(workshop: ProjectFixture) -> None:
@@ -255,10 +265,8 @@ def test_the_stages_of_a_task_and_how_it_landed(pipeline: PipelineFixture) -> No
     landed = re.search(r"\n   ✓ Landed as (\w+)\n", page)
     assert landed
     assert pipeline.workshop.git("rev-parse", "main").startswith(landed[1])
-    assert "git restore" not in page  # its files are not those the user has before him
-    apart = re.search(r"git (worktree add \S+ \w+)\n", page)
-    assert apart
-    pipeline.workshop.git(*apart[1].split())
+    assert follow(pipeline.workshop, page, "restore").returncode == 0  # not over the files the user has before him
+    assert (pipeline.workshop.repo.parent / str(record(pipeline.workshop)["id"]) / "README").exists()
 
 
 def _limits(pipeline: PipelineFixture) -> dict[str, int]:
@@ -341,7 +349,7 @@ def test_it_fits_the_terminal(workshop: ProjectFixture, columns: int) -> None:
     terminal = PseudoTerminal([*RALPH_ARGV, "show"], workshop.repo, workshop.environment, (columns, 60))
     try:
         assert terminal.ended() == 0
-        assert terminal.sees("-- .")
+        assert terminal.sees("ralph restore")
     finally:
         terminal.close()
     page = re.sub("\x1b\\[\\d+m", "", terminal.seen.decode()).replace("\r", "")

@@ -122,23 +122,22 @@ class ReceiptPage:
 
     # -- kept trees -----------------------------------------------------------------------------
     def _render_hints(self, receipt: "Receipt") -> TextLines:
-        changes = [(older, newer) for older, newer in pairwise(receipt.snapshots) if newer.iteration]
-        for older, newer in changes[-1:]:
-            command = f"git diff {older.commit[:COMMIT_HASH_CHARS]} {newer.commit[:COMMIT_HASH_CHARS]}"
-            yield from self._render_hint(f"To see what iteration {newer.iteration} changed:", command)
+        changes = [newer.iteration for _, newer in pairwise(receipt.snapshots) if newer.iteration]
+        for iteration in changes[-1:]:
+            command = f"ralph diff {receipt.id} --iteration {iteration}"
+            yield from self._render_hint(f"To see what iteration {iteration} changed:", command)
         for newest in receipt.snapshots[-1:]:
             yield from self._render_restore_hint(receipt, newest)
 
     def _render_restore_hint(self, receipt: "Receipt", kept: "SnapshotCommit") -> TextLines:
-        commit = kept.commit[:COMMIT_HASH_CHARS]
-        git_dir = "" if self._folder == receipt.root else f"-C {shlex.quote(receipt.root)} "
+        restore = f"ralph restore {kept.commit[:COMMIT_HASH_CHARS]}"
         if receipt.kind == EXECUTE_KIND:  # a task works in a tree of its own, not where the user is
-            apart = f"git {git_dir}worktree add ../{receipt.id} {commit}"
-            return self._render_hint("To have its files in a folder of their own:", apart)
+            return self._render_hint("To have its files in a folder of their own:", f"{restore} --into ../{receipt.id}")
         is_first = receipt.before is not None and receipt.before.snapshot == kept.commit
-        when = kept.title if kept.iteration or is_first else "when the run went on"
-        text = f"To have the files as they were {when} back, also those overwritten, deleted or `git clean`-ed:"
-        return self._render_hint(text, f"git {git_dir}restore --source={commit} -- .")
+        when = kept.title if kept.iteration or is_first else "when the run resumed"
+        text = f"To restore the files as they were {when}, also those overwritten, deleted or `git clean`-ed:"
+        there = "" if self._folder == receipt.root else f"cd {shlex.quote(receipt.root)} && "
+        return self._render_hint(text, f"{there}{restore}")
 
     def _render_hint(self, text: str, command: str) -> TextLines:
         yield from self._line_renderer.wrap_text(text, 0)

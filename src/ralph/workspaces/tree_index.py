@@ -1,0 +1,252 @@
+"""Looks at a work tree: every file that git would keep, byte for byte, as the hash of one tree.
+
+The index is ours and stays warm from one run to the next, so that a look reads only what has changed. It knows no bits
+that tell git to look away. One look serves snapshots, proofs, diffs and landings.
+"""
+
+import fcntl
+import os
+import stat
+import weakref
+from binascii import crc32
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ralph.workspaces.ignore_rules import IgnoreRules
+from ralph.workspaces.left_out import choose_left_out, describe_left_out
+from ralph.workspaces.own_git import OwnAnswer, OwnGit
+from ralph.workspaces.project_dir import ProjectDir
+from ralph.workspaces.run_rules import RunRules
+
+MAX_HIDDEN_FILES = 1000  # files that a rule of the agent's would hide
+MAX_BAD_NAMES = 100  # of files that git cannot take
+_SCAN = ("ls-files", "-z", "-t", "--others", "--modified", "--deleted", "--exclude-standard")
+_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+NOT_OUR_LOGS = (":(exclude,top,glob)**/.ralph/*.log", ":(exclude,top,glob)**/.ralph/prompt_*.txt")
+_BAD_NAME = "Unable to process path "
+Stamp = tuple[int, int, int]  # of the index: whether it is the one a tree was written from
+
+
+class TreeLook(Struct, frozen=True, kw_only=True):
+    """What a look found."""
+
+    tree: str = ""  # the hash of all files; empty where nobody can tell
+    head: str = ""  # the commit that was checked out
+    problem: str = ""  # what is not in the tree, in words
+    hidden: tuple[str, ...] = ()  # files in the tree that only a rule of the agent's ignores
+
+
+class _Scan(Struct, frozen=True, kw_only=True):
+    """What git tells of the work tree, compared with the index."""
+
+    tracked: tuple[bytes, ...] = ()  # only where they were asked for
+    changed: tuple[bytes, ...] = ()  # deleted ones among them
+    new: tuple[bytes, ...] = ()
+    nested: tuple[bytes, ...] = ()  # repositories in the repository
+
+
+class TreeIndex:
+    """Of one work tree, for one run."""
+
+    def __init__(self, own: OwnGit, project: ProjectDir | None, rules: RunRules) -> None:
+        self._own, self._project, self._rules = own, project, rules
+        self._folder = ""
+        self._ignored: IgnoreRules | None = None
+        self._head = ""  # the commit whose files are all in the index
+        self._written: tuple[Stamp | None, str] = (None, "")  # the index, and the tree it is
+
+    def look(self) -> TreeLook:
+        """The files as they are now. After a failure the next look begins anew."""
+        try:
+            return self._look()
+        except OSError as error:
+            return TreeLook(problem=f"{error.strerror}: {error.filename}")
+
+    def _look(self) -> TreeLook:
+        self._hold()
+        head = self._project.read_head() if self._project else ""
+        named = self._follow_head(head)
+        scanned = self._scan()
+        if isinstance(scanned, OwnAnswer):
+            return TreeLook(head=head, problem=scanned.problem)
+        hidden = self._find_hidden(scanned)
+        problem, said = self._update(scanned, (*named, *hidden))
+        tree = self._write_tree() if said.ok else ""
+        self._head = head if tree else ""
+        self._remember()
+        names = tuple(os.fsdecode(name) for name in hidden)
+        return TreeLook(tree=tree, head=head, problem=problem or said.problem, hidden=names)
+
+    # -- the index ------------------------------------------------------------------------------
+    @property
+    def _index(self) -> str:
+        return os.path.join(self._folder, "index")
+
+    def _hold(self) -> None:
+        """Ours alone, for as long as we live. Another run in the same work tree makes do with one of its own."""
+        if not self._folder:
+            root = self._own.root
+            shared = self._own.path("work", f"{os.path.basename(root)[:40]}-{crc32(os.fsencode(root)):08x}")
+            self._folder = shared if self._lock(shared) else self._rules.folder
+            os.makedirs(self._folder, exist_ok=True)
+            self._recall()
+        if os.path.exists(f"{self._index}.lock"):  # of a git that was stopped half-way
+            os.unlink(f"{self._index}.lock")
+
+    def _lock(self, folder: str) -> bool:
+        os.makedirs(folder, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _recall(self) -> None:
+        """What an earlier run left: its index, and which tree and commit that is."""
+        try:
+            with open(os.path.join(self._folder, "seen"), encoding="utf-8", errors="surrogateescape") as file:
+                root, head, tree, *stamp = file.read().split("\0")
+        except (OSError, ValueError):
+            return
+        now = self._read_stamp()
+        if root == self._own.root and now is not None and [str(part) for part in now] == stamp:
+            self._head, self._written = head, (now, tree)
+
+    def _remember(self) -> None:
+        stamp, tree = self._written
+        fields = (self._own.root, self._head, tree, *(str(part) for part in stamp or ()))
+        with open(os.path.join(self._folder, "seen"), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write("\0".join(fields))
+
+    def _read_stamp(self) -> Stamp | None:
+        try:
+            found = os.stat(self._index)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino, found.st_size
+
+    def _run(self, *words: str, stdin: bytes = b"", own_objects: bool = True) -> OwnAnswer:
+        options = ("-c", f"core.excludesFile={self._rules.exclude_file}")
+        return self._own.run(*options, *words, stdin=stdin, index=self._index, own_objects=own_objects)
+
+    # -- what is committed ----------------------------------------------------------------------
+    def _follow_head(self, head: str) -> list[bytes]:
+        """The files that were committed since the last look, ignored or not; those no longer committed may be."""
+        if self._written[0] is None or (self._project and not self._head):
+            self._fill(head)
+            return []
+        if head == self._head or not head:
+            return []
+        said = self._run("diff-tree", "-r", "-z", "--name-status", "--no-renames", self._head, head, own_objects=False)
+        if not said.ok:  # the commit is gone
+            self._fill(head)
+            return []
+        words = said.output.split(b"\0")
+        changes = list(zip(words[::2], words[1::2], strict=False))
+        if gone := [name for kind, name in changes if kind == b"D"]:
+            self._run("update-index", "-z", "--force-remove", "--stdin", stdin=b"\0".join(gone))
+        return [name for kind, name in changes if kind == b"A" and os.path.lexists(self._locate(name))]
+
+    def _fill(self, head: str) -> None:
+        """All that is committed, compared with the files once."""
+        if os.path.exists(self._index):
+            os.unlink(self._index)
+        self._written = (None, "")
+        if head and self._run("read-tree", head, own_objects=False).ok:
+            self._run("update-index", "-q", "--refresh")
+
+    # -- what is there --------------------------------------------------------------------------
+    def _scan(self) -> _Scan | OwnAnswer:
+        if problem := self._rules.find_problem():
+            return OwnAnswer(1, b"", problem)
+        said = self._run(*_SCAN, *(() if self._ignored else ("--cached",)))
+        if not said.ok:
+            return said
+        found = _parse_scan(said.output)
+        if self._ignored is None:
+            self._ignored = self._rules.open(found.tracked)
+        return found
+
+    def _find_hidden(self, scanned: _Scan) -> list[bytes]:
+        """New files beside tracked ones that are ignored now and would not have been when the run began."""
+        if self._ignored is None or not self._ignored.have_changed():
+            return []
+        words = ("ls-files", "-z", "--others", "--directory", "--no-empty-directory")
+        said = self._run(*words, f"--exclude-from={self._rules.write_all(self._ignored)}")
+        known = {*scanned.new, *scanned.nested}
+        found = [name for name in said.output.split(b"\0") if name and not name.endswith(b"/") and name not in known]
+        return found[:MAX_HIDDEN_FILES]
+
+    def _update(self, scanned: _Scan, named: Sequence[bytes]) -> tuple[str, OwnAnswer]:
+        """Take into the index what has changed; what could not be taken, in words."""
+        new = {name: self._read_size(name) for name in (*scanned.new, *named)}
+        left_out = choose_left_out(new) | dict.fromkeys(scanned.nested, "a repository of its own")
+        wanted = [*scanned.changed, *(name for name in new if name not in left_out)]
+        odd = [name for name in wanted if not self._is_takeable(name)]
+        if odd:
+            left_out |= dict.fromkeys(odd, "cannot be read")
+            self._run("update-index", "-z", "--force-remove", "--stdin", stdin=b"\0".join(odd))
+            wanted = [name for name in wanted if name not in left_out]
+        said = self._take(wanted, left_out)
+        return describe_left_out(left_out), said
+
+    def _take(self, wanted: Sequence[bytes], left_out: dict[bytes, str]) -> OwnAnswer:
+        said = OwnAnswer(0, b"")
+        for _ in range(MAX_BAD_NAMES):
+            names = [name for name in wanted if name not in left_out]
+            if not names:
+                break
+            said = self._run(*_UPDATE, stdin=b"\0".join(names))
+            bad = said.complaint.rpartition(_BAD_NAME)[2].strip() if _BAD_NAME in said.complaint else ""
+            if said.ok or os.fsencode(bad) not in names:
+                break
+            left_out[os.fsencode(bad)] = "git cannot take it"
+        return said
+
+    def _write_tree(self) -> str:
+        stamp = self._read_stamp()
+        if stamp is not None and self._written[0] == stamp:
+            return self._written[1]
+        said = self._run("write-tree", "--missing-ok")
+        self._written = (self._read_stamp(), said.text) if said.ok else (None, "")
+        return self._written[1]
+
+    def _locate(self, name: bytes) -> str:
+        return os.path.join(self._own.root, os.fsdecode(name))
+
+    def _read_size(self, name: bytes) -> int:
+        try:
+            return os.lstat(self._locate(name)).st_size
+        except OSError:
+            return 0  # gone since
+
+    def _is_takeable(self, name: bytes) -> bool:
+        """Also what is gone: it is taken out."""
+        path = self._locate(name)
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            return True
+        return stat.S_ISLNK(mode) or stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and os.access(path, os.R_OK))
+
+
+def _parse_scan(output: bytes) -> _Scan:
+    by_kind: dict[bytes, list[bytes]] = {}
+    for entry in output.split(b"\0"):
+        by_kind.setdefault(entry[:1], []).append(entry[2:])
+    new = [name for name in by_kind.get(b"?", ()) if not is_our_log(os.fsdecode(name))]
+    return _Scan(
+        tracked=tuple(by_kind.get(b"H", ())),
+        changed=tuple(dict.fromkeys((*by_kind.get(b"R", ()), *by_kind.get(b"C", ())))),
+        new=tuple(name for name in new if not name.endswith(b"/")),
+        nested=tuple(name for name in new if name.endswith(b"/")),
+    )
+
+
+def is_our_log(name: str) -> bool:
+    """The same as NOT_OUR_LOGS says to git."""
+    folder, _, file = f"/{name}".rpartition("/")
+    return folder.endswith("/.ralph") and (file.endswith(".log") or file[:7] + file[-4:] == "prompt_.txt")
