@@ -9,6 +9,7 @@ from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.status_line import StatusLine
 from ralph.faces.cli.live.summary import IterationRows, render_summary_table
 from ralph.faces.cli.terminal.look import MIN_TERMINAL_WIDTH, TerminalStyle
+from ralph.faces.cli.terminal.wrapping import wrap_painted
 from ralph.faces.clock import format_local_time
 from ralph.model.events import (
     AgentEnded,
@@ -26,6 +27,8 @@ from ralph.model.events import (
 
 DEBUG_PREFIX = "[ralph] "
 MAX_BELL_CELLS = 120
+TIMESTAMP_CELLS = 11  # [12:34:56] and a blank
+_LOOP_EVENTS = frozenset({RunStarted, AgentEnded, GateStarted, GateEnded, Committed, Waiting, Warned, RunEnded})
 
 
 class TextDisplay:
@@ -70,10 +73,15 @@ class TextDisplay:
         self._at = at
         for event in events:
             if text := self._renderers[type(event)](event):
-                self._pending_texts.append(text)
+                self._pending_texts.append(self._wrap(text) if type(event) in _LOOP_EVENTS else text)
         if self._progress is not None:
             self._progress.handle_events(at, events)
         self._flush()
+
+    def _wrap(self, text: str) -> str:
+        """The loop's own lines, broken between words where there is a terminal to break them."""
+        room = self._update_width() - (TIMESTAMP_CELLS if self._style.timestamps else 0)
+        return wrap_painted(text, room) if self._style.width and room >= MIN_TERMINAL_WIDTH else text
 
     def tick(self, now: float) -> None:
         """Renews the status line; may be called often, it draws four times a second at most."""

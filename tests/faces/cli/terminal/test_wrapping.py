@@ -1,0 +1,31 @@
+"""Lines with colours, broken between words."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.faces.cli.terminal.wrapping import wrap_painted
+
+
+def test_a_long_line_is_broken_between_words() -> None:
+    assert wrap_painted("Completed: the agent is done · 3 iterations", 20) == (
+        "Completed: the agent\n  is done · 3\n  iterations"
+    )
+
+
+def test_colours_take_no_room_and_are_not_torn() -> None:
+    line = "\x1b[32m✓\x1b[0m \x1b[1mCompleted\x1b[0m: all good"
+    assert wrap_painted(line, 21) == line
+    assert wrap_painted(line, 15) == "\x1b[32m✓\x1b[0m \x1b[1mCompleted\x1b[0m:\n  all good"
+
+
+def test_columns_of_short_lines_stay_as_they_are() -> None:
+    assert wrap_painted("#  agent     time\n1  finished  0s", 20) == "#  agent     time\n1  finished  0s"
+
+
+def test_a_word_that_is_too_long_stays_whole() -> None:
+    assert wrap_painted("see /a/very/long/path/to/a/log now", 10) == "see\n  /a/very/long/path/to/a/log\n  now"
+
+
+@given(text=st.text("ab 漢\n", max_size=80), width=st.integers(4, 30))
+def test_no_word_is_lost(text: str, width: int) -> None:
+    assert wrap_painted(text, width).split() == text.split()
