@@ -118,7 +118,8 @@ def test_tasks_one_after_the_other_or_at_once(pipeline: PipelineFixture, jobs: s
     pipeline.honest()
     for number in (1, 2, 3):
         pipeline.task(f"TASK-00{number}")
-    pipeline.agent(before=f"echo $RALPH_TASK >> {pipeline.home}/n; sleep 0.5; rm -rf {state}")
+    all_there = f"until [ $(wc -l < {pipeline.home}/n) -ge {jobs} ]; do sleep 0.05; done"
+    pipeline.agent(before=f"echo $RALPH_TASK >> {pipeline.home}/n; {all_there}; rm -rf {state}")
     done = pipeline.execute("-j", jobs)
     assert done.returncode == 1, done.stdout + done.stderr
     assert sentence(state) in done.stdout

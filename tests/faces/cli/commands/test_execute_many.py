@@ -69,8 +69,8 @@ def test_each_task_tells_what_it_begins_and_why_a_promise_failed(pipeline: Pipel
     assert lines[0] == "TASK-001  coder 1/15 started"
     assert "TASK-001  coder 2/15 started" in lines
     failed = next(line for line in lines if "failed" in line)
-    assert failed.startswith('TASK-001  ✗ Guardrail "coder: external" failed (')
-    assert failed.endswith("Command exited with 2, expected 0")
+    assert failed.startswith('TASK-001  ✗ Verification "coder: external" failed (')
+    assert "Command exited with 2, expected 0" in failed
 
 
 TWO_TOGETHER = r"""#!/bin/sh

@@ -554,13 +554,14 @@ def test_status_shows_and_cancel_ends_a_run_within_two_seconds(workshop: Project
         status = workshop.status()
         assert (status["active"], status["iteration"], status["limit"]) == (True, 2, 10)
         assert status["costUsd"] == pytest.approx(0.01)
-        assert "running  claude · iteration 2/10" in workshop.ralph("status").stdout
         began = time.monotonic()
+        assert "running  claude · iteration 2/10" in workshop.ralph("status").stdout
+        start, began = time.monotonic() - began, time.monotonic()
         cancelled = workshop.ralph("cancel", status["id"])
         took = time.monotonic() - began
         run.communicate(timeout=20)
     assert cancelled.stdout == f"Cancelled run {status['id']} at iteration 2/10\n"
-    assert took < 3  # two seconds, and the start of `ralph cancel` itself
+    assert took < 2.5 + 2 * start  # two seconds, and the start of `ralph cancel` itself, which imports more
     assert run.returncode == 130
     assert not find_processes_with(token)
     assert (workshop.repo / "work").read_text() == "kept\n"
