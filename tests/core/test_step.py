@@ -395,6 +395,17 @@ def test_what_is_asked_beside_the_work_is_paid_for_too(fact: Saved | Verified) -
     assert (state.tally.cost_usd, state.tally.usage) == (0.5, fact.usage)
 
 
+def test_only_the_last_scm_tasks_count_when_it_ends() -> None:  # issue 12
+    facts: list[Fact] = [Began(Limits()), Reported(outcome="finished"), Saved(problems=("git push failed",))]
+    state, _ = replay(Rules(TagPolicy(saves=True)), [Observation(fact=each) for each in facts])
+    assert state is not None
+    assert state.tally.scm_problems == ("git push failed",)
+    facts += [Reported(outcome="finished"), Saved(done=("push",))]
+    state, _ = replay(Rules(TagPolicy(saves=True)), [Observation(fact=each) for each in facts])
+    assert state is not None
+    assert state.tally.scm_problems == ()
+
+
 def refused(*tools: str, detail: str = "It may not.") -> AgentTurn:
     return AgentTurn(reported=Reported(outcome="refused", refused_tools=tools, detail=detail))
 

@@ -119,6 +119,7 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
                     usage=tally.usage,
                     cut_off=cut,
                     flagged=flagged,
+                    problems=tally.scm_problems,
                 )
             ]
         case _:

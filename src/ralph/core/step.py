@@ -93,6 +93,8 @@ def _advance(
                 return again
         case Saved() | Verified():
             state = replace(state, tally=_add_cost(state.tally, fact))
+            if isinstance(fact, Saved):
+                state = replace(state, tally=replace(state.tally, scm_problems=fact.problems))
             if isinstance(fact, Verified) and fact.verified:  # whatever was refused, the work got on
                 state = replace(state, tally=replace(state.tally, refusals=RefusalStreak()))
         case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Landed():

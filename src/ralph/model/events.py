@@ -205,6 +205,7 @@ class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True, kw_only
     usage: Usage = NO_USAGE
     cut_off: bool = False  # the last of them was interrupted before its agent had ended
     flagged: bool = False  # completed, but somebody should look at what `why` says
+    problems: tuple[str, ...] = ()  # what went wrong around the work and does not change how it ended: a commit, a push
 
 
 LoopEvent = (

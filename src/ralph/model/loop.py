@@ -394,6 +394,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     refusals: RefusalStreak = RefusalStreak()
     limit_seconds: float = 0.0  # waited for limits of the account, in a row
     limit_end: float = 0.0  # unix time until which one is waited for
+    scm_problems: tuple[str, ...] = ()  # why the last SCM tasks were not all done
 
 
 _StateT = TypeVar("_StateT")

@@ -323,7 +323,9 @@ def test_scm_trouble_is_reported_and_the_loop_goes_on(workshop: ProjectFixture) 
     workshop.settings(scm={"command": "git", "tasks": ["push"]})
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
-    assert "git push failed with exit code 128: fatal: No configured push destination." in done.stdout
+    problem = "git push failed with exit code 128: fatal: No configured push destination."
+    assert done.stdout.count(problem) == 2
+    assert problem in done.stdout.splitlines()[-1]
 
 
 def test_a_failed_push_hides_no_commit(workshop: ProjectFixture) -> None:  # 001-24

@@ -1,5 +1,6 @@
 """What `ralph run` commits, and where."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -59,6 +60,24 @@ def test_an_scm_that_is_not_there_is_refused_before_anyone_is_paid(workshop: Pro
     assert "scm.command not found: 'no-such-scm' is not on PATH\n  → install it, or set scm.command" in done.stderr
     assert workshop.calls == 0
     assert not (workshop.repo / ".git/ralph").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "code"), [(DONE, "completed", 0), (make_result_command("more to do"), "exhausted", 1)]
+)
+def test_a_commit_that_failed_stands_at_the_end_and_changes_no_exit_code(  # issue 12
+    workshop: ProjectFixture, answer: str, outcome: str, code: int
+) -> None:
+    (workshop.repo / ".git/hooks/pre-commit").write_text("#!/bin/sh\necho 'no tabs, please' >&2; exit 1\n")
+    (workshop.repo / ".git/hooks/pre-commit").chmod(0o755)
+    workshop.agent(f"echo 1 > made; {answer}", "echo Make it")
+    workshop.settings(scm={"command": "git", "tasks": ["commit", "push"]})
+    told = workshop.ralph("run", "-p", "x", "-m", "1", "--json")
+    ended = json.loads(told.stdout.splitlines()[-1])["event"]
+    problem = "git commit failed with exit code 1: no tabs, please"
+    assert (ended["type"], ended["outcome"], ended["problems"]) == ("run_ended", outcome, [problem])
+    assert told.returncode == ended["exit_code"] == code
+    assert problem in workshop.ralph("logs").stdout.splitlines()[-1]
 
 
 def test_an_scm_with_nothing_to_do_need_not_be_there(workshop: ProjectFixture) -> None:

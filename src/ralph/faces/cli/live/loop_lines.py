@@ -101,10 +101,11 @@ class LoopEventRenderer:
         return self._render_warning(event.text)
 
     def render_run_ended(self, event: RunEnded) -> str:
-        """✓ Completed: why · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"""
+        """✓ Completed: why; what was not committed or pushed · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"""
         outcome = self._clean_text(event.outcome).replace("_", " ").capitalize()
         paint = self._palette
-        why = f": {self._clean_text(event.why)}" if event.why else ""
+        words = "; ".join(map(self._clean_text, filter(None, (event.why, *event.problems))))
+        why = f": {words}" if words else ""
         facts = [_format_iterations(event), format_duration(event.seconds), *self._format_price(event.cost_usd)]
         if event.usage != NO_USAGE:
             facts.append(format_usage(event.usage))
