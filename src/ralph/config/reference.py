@@ -64,6 +64,7 @@ SETTING_DESCRIPTIONS = {
     "Scm": {
         "command": "The program, e.g. git.",
         "tasks": "Its subcommands in order; commit gets a message written by the agent.",
+        "allowDirty": "Run also where tracked files have uncommitted changes, which then go into the agent's commits.",
     },
     "Retry": {
         "attempts": "In a row, before giving up.",

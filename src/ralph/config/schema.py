@@ -80,6 +80,7 @@ class Scm(Struct, frozen=True, rename="camel"):
 
     command: NonBlankText = "git"
     tasks: tuple[NonBlankText, ...] = ()
+    allow_dirty: bool = False  # commit also what the user had not committed when the run began
 
 
 class Retry(Struct, frozen=True, rename="camel", kw_only=True):

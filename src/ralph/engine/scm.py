@@ -6,6 +6,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ralph.core.commit_message import parse_commit_message
+from ralph.core.own_files import is_own_file
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import Saved
 from ralph.model.ports import GitClient
@@ -16,7 +17,6 @@ COMMIT_MESSAGE_PROMPT = (
     "Provide a short imperative commit message for the changes. Output only the message, no explanation."
 )
 SCM_TIMEOUT_SECONDS = 600.0  # a push may take its time
-_RALPH_FOLDER = "/.ralph/"  # settings are the user's to commit, logs are nobody's
 
 
 class AgentReply(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,11 @@ class ScmRunner:
         self._untracked_before = (
             self._load_untracked_before(run_dir) if "commit" in tasks and self._is_git else frozenset()
         )
+
+    @property
+    def left_out(self) -> list[str]:
+        """Files that git did not know when the run began: they are the user's, and no commit takes them."""
+        return sorted(self._untracked_before)
 
     def save(self, ask: Callable[[str], AgentReply], trailer: str = "") -> Saved:
         """All tasks in order; the first that fails ends them. `trailer` is a last line for git's commit message."""
@@ -102,7 +107,7 @@ class ScmRunner:
         # In the whole work tree, as `commit -a` does it, wherever in it we are.
         found = self._git.run("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", ":/")
         names = found.output.split("\0") if found.ok else []
-        return frozenset(name for name in names if name and _RALPH_FOLDER not in f"/{name}")
+        return frozenset(name for name in names if name and not is_own_file(name))
 
     def _try_task(self, name: str, words: list[str]) -> str:
         found = self._git.run(*words)

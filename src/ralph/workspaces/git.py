@@ -12,6 +12,7 @@ from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
 
 GIT_TIMEOUT_SECONDS = 300.0
+_PLAIN_CHANGES = ("--no-renames", "--ignore-submodules=dirty")
 _QUIET_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 _RALPH_IDENTITY = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -121,6 +122,12 @@ class Git:
         """Whether there is anything that is not committed, new files included."""
         said = self.run("status", "--porcelain", "--untracked-files=normal")
         return not said.ok or bool(said.text)
+
+    def list_changed_files(self) -> list[str]:
+        """Files that git knows and that are not as they were committed, from the root of the work tree; of a submodule
+        only which commit it is at. Empty where git cannot tell."""
+        said = self.run("--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=no", *_PLAIN_CHANGES)
+        return [entry[3:] for entry in said.output.split("\0") if entry] if said.ok else []
 
     def diff(self, base: str, index: str) -> str:
         """What has changed since a commit, committed or not, new files included."""

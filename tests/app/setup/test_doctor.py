@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ralph.app.setup.doctor import DoctorContext, DoctorFinding, extract_program, find_missing_part, run_checks
-from ralph.app.setup.gitignore import GITIGNORE_LINES
+from ralph.core.own_files import GITIGNORE_LINES
 from ralph.model.errors import CorruptState
 
 SETTINGS = '{"agent": {"command": "claude"}, "guardrails": [{"command": "make test"}]}'

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app.setup.gitignore import GITIGNORE_LINES, find_missing_ignores, ignore_lines, ignore_logs
+from ralph.app.setup.gitignore import find_missing_ignores, ignore_lines, ignore_logs
+from ralph.core.own_files import GITIGNORE_LINES
 
 LINES = "".join(f"{line}\n" for line in GITIGNORE_LINES).encode()
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ralph.app import wiring
 from ralph.app.guardrails import check_guardrails
 from ralph.app.paths import Paths
+from ralph.app.run.dirty_tree import refuse_uncommitted_changes
 from ralph.app.run.loop import RunRequest, list_added_lines, list_permitted_checks, read_prompt
 from ralph.config.schema import Settings
 from ralph.core.prompt import compose_prompt
@@ -23,6 +24,8 @@ def describe_dry_run(
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
     settings = request.settings
     wiring.refuse_missing_scm(settings, paths.folder, variables)
+    if earlier is None:
+        refuse_uncommitted_changes(settings, paths, variables)
     titles = check_guardrails(settings.guardrails)
     done = earlier.iteration if earlier else 0
     prompt, invocation = _build_invocation(request, paths, variables, done)

@@ -11,6 +11,7 @@ from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths
+from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
 from ralph.app.run.resume import describe_differences, take_todays_agent
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
@@ -57,6 +58,7 @@ def start_run(
     settings = request.settings
     command = _require_tools(settings, paths, variables)
     read_prompt(request)  # a missing file is told before anything starts
+    refuse_uncommitted_changes(settings, paths, variables)
     with open_session(
         paths,
         kind=KIND,
@@ -188,7 +190,10 @@ def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:
         options=options,
         timeout=SCM_TIMEOUT_SECONDS,
     )
-    return ScmRunner(wanted.command, wanted.tasks, git=git, run_dir=session.run_dir)
+    scm = ScmRunner(wanted.command, wanted.tasks, git=git, run_dir=session.run_dir)
+    if scm.left_out:
+        emit(session.watchers, 0, Noted(f"untracked files are left out of commits: {describe_files(scm.left_out)}"))
+    return scm
 
 
 def read_prompt(request: RunRequest) -> str:

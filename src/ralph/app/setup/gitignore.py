@@ -4,8 +4,8 @@ import os
 from collections.abc import Sequence
 
 from ralph.app.paths import find_paths
+from ralph.core.own_files import GITIGNORE_LINES
 
-GITIGNORE_LINES = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
 _ALL_OF_RALPH = {".ralph", ".ralph/", ".ralph/*", ".ralph/**"}
 
 

@@ -1,5 +1,7 @@
 """How amounts read: tokens, time, money and counted things."""
 
+from collections.abc import Sequence
+
 from ralph.model.events import Usage
 
 
@@ -36,6 +38,12 @@ def format_money(usd: float | None, unknown: str = "—") -> str:
 
 def pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def list_some(names: Sequence[str], most: int) -> str:
+    """a, b, c and 12 more"""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def format_usage(usage: Usage) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.app.setup.gitignore import GITIGNORE_LINES
+from ralph.core.own_files import GITIGNORE_LINES
 
 SCRIPT = """
 import sys

@@ -3,10 +3,12 @@
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support.processes import wait_until
 from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
 DONE = make_result_command("<response>DONE</response>")
@@ -78,6 +80,125 @@ def test_a_commit_that_failed_stands_at_the_end_and_changes_no_exit_code(  # iss
     assert (ended["type"], ended["outcome"], ended["problems"]) == ("run_ended", outcome, [problem])
     assert told.returncode == ended["exit_code"] == code
     assert problem in workshop.ralph("logs").stdout.splitlines()[-1]
+
+
+# -- what the user had not committed -----------------------------------------------------------------
+@pytest.fixture
+def started(workshop: ProjectFixture) -> ProjectFixture:
+    """Files that are committed, and a commit task."""
+    for name in ("a.txt", "b.txt", ".gitignore"):
+        (workshop.repo / name).write_text("one\n")
+    workshop.settings(scm=SCM)
+    workshop.git("add", "-A")
+    workshop.git("commit", "-qm", "Start")
+    workshop.agent(f"echo 1 > made; {DONE}", "echo Make it")
+    return workshop
+
+
+REFUSAL = "uncommitted changes of yours would go into the agent's commits: "
+
+
+@pytest.mark.parametrize("words", [[], ["--dry-run"]])
+def test_changes_of_the_users_own_are_refused_before_the_first_agent(  # issue 12; C35
+    started: ProjectFixture, words: list[str]
+) -> None:
+    below = started.repo / "below"
+    below.mkdir()
+    for number in range(1, 18):
+        (below / f"f{number:02}").write_text("1")
+    started.git("add", "-A")
+    (started.repo / "a.txt").write_text("two\n")
+    done = started.ralph("run", "-p", "x", *words)
+    assert done.returncode == 2
+    assert f"{REFUSAL}a.txt, below/f01, below/f02, below/f03, below/f04 and 13 more\n" in done.stderr
+    assert all(word in done.stderr for word in ("--allow-dirty", "scm.allowDirty", "--worktree"))
+    assert started.calls == 0
+    assert not (started.repo / ".git/ralph").exists()
+
+
+@pytest.mark.parametrize("allowed_by", ["flag", "settings"])
+def test_they_are_committed_where_that_is_allowed(started: ProjectFixture, allowed_by: str) -> None:  # issue 12; C35
+    if allowed_by == "settings":
+        started.settings(scm={**SCM, "allowDirty": True})
+    (started.repo / "a.txt").write_text("two\n")
+    done = started.ralph("run", "-p", "x", *(["--allow-dirty"] if allowed_by == "flag" else []))
+    assert done.returncode == 0, done.stderr
+    assert "a.txt" in started.git("show", "--name-only", "--format=").splitlines()
+
+
+def rename(repo: Path) -> None:
+    (repo / "a.txt").rename(repo / "c.txt")
+
+
+def untracked(repo: Path) -> None:
+    (repo / "mine.txt").write_text("mine")
+
+
+def ignored(repo: Path) -> None:
+    (repo / "one").write_text("mine")
+
+
+def our_settings(repo: Path) -> None:
+    path = repo / ".ralph/settings.json"
+    path.write_text(path.read_text().replace("{", "{ ", 1))
+
+
+def our_ignores(repo: Path) -> None:
+    (repo / ".gitignore").write_text("one\n.ralph/*.log\n.ralph/prompt_*.txt\n")
+
+
+def own_ignores(repo: Path) -> None:
+    (repo / ".gitignore").write_text("one\n*.o\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        (rename, True),
+        (untracked, False),
+        (ignored, False),
+        (our_settings, False),
+        (our_ignores, False),
+        (own_ignores, True),
+    ],
+)
+def test_only_what_a_commit_would_take_counts(  # issue 12; C35
+    started: ProjectFixture, change: Callable[[Path], None], refused: bool
+) -> None:
+    change(started.repo)
+    done = started.ralph("run", "-p", "x")
+    assert (REFUSAL in done.stderr) is refused
+    assert done.returncode == (2 if refused else 0)
+    if change is untracked:
+        assert "untracked files are left out of commits: mine.txt" in done.stdout
+        assert "mine.txt" not in committed(started)
+
+
+@pytest.mark.parametrize("scm", [None, {"command": "git", "tasks": ["push"]}])
+def test_who_commits_nothing_is_not_asked(started: ProjectFixture, scm: object) -> None:
+    started.settings(**({"scm": scm} if scm else {}))
+    (started.repo / "a.txt").write_text("two\n")
+    assert started.ralph("run", "-p", "x").returncode == 0
+
+
+def test_a_run_goes_on_with_what_its_own_agent_left(started: ProjectFixture) -> None:  # issue 12; C35
+    started.settings(scm=SCM, guardrails=["test -f green"])
+    started.agent(f"echo two > a.txt; {DONE}", f"touch green; {DONE}", "echo Make it")
+    assert started.ralph("run", "-p", "x", "-m", "1").returncode == 1
+    assert " M a.txt\n" in started.git("status", "--porcelain")
+    done = started.ralph("run", "--resume", "-m", "2")
+    assert done.returncode == 0, done.stderr
+    assert {"a.txt", "green"} <= {*started.git("show", "--name-only", "--format=").splitlines()}
+
+
+def test_a_tree_that_is_busy_is_called_busy(started: ProjectFixture) -> None:
+    started.agent(f"echo two > a.txt; touch up; sleep 2; {DONE}", "echo Make it")
+    with started.start("run", "-p", "x") as first:
+        assert wait_until((started.repo / "up").exists)
+        again = started.ralph("run", "-p", "x")
+        first.communicate()
+    assert again.returncode == 2
+    assert "is busy" in again.stderr
 
 
 def test_an_scm_with_nothing_to_do_need_not_be_there(workshop: ProjectFixture) -> None:

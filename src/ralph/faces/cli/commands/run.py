@@ -40,6 +40,7 @@ from ralph.model.loop import Stop
 if TYPE_CHECKING:
     from ralph.model.runs import RunRecord
 
+_ALLOW_DIRTY_KEY = "scm.allowDirty"  # nobody asks a run that goes on
 _SETTINGS_KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",
     "completion_response": "completionResponse",
@@ -51,6 +52,7 @@ _SETTINGS_KEYS = {  # flag → settings key
     "idle_timeout": "agent.idleTimeoutSeconds",
     "color": "display.color",
     "glyphs": "display.glyphs",
+    "allow_dirty": _ALLOW_DIRTY_KEY,
 }
 _LIMIT_FIELDS = {
     "maximumIterations": "maximum_iterations",
@@ -100,6 +102,12 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
 @agent_options()
 @timeout_option
 @idle_timeout_option
+@click.option(
+    "--allow-dirty",
+    is_flag=True,
+    default=None,
+    help="With an SCM commit task, start even if you have uncommitted changes: they are committed, too.",
+)
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
 @click.option(
     "--resume",
@@ -234,7 +242,7 @@ def _is_read_once(path: str) -> bool:
 
 
 def _refuse_changes(given: dict[str, object]) -> None:
-    kept = (*_LIMIT_FIELDS, *_DISPLAY_KEYS)
+    kept = (*_LIMIT_FIELDS, *_DISPLAY_KEYS, _ALLOW_DIRTY_KEY)
     if other := [key for key in given if key not in kept and not key.startswith("agent.")]:
         raise UsageError(
             f"--resume keeps the run's prompt and guardrails; {', '.join(other)} cannot be changed",

@@ -13,6 +13,7 @@ from ralph.app.board.tasks import TaskEdit, create_task, delete_task, edit_task
 from ralph.app.board.yaml_import import ImportedTasks, import_tasks
 from ralph.app.paths import Paths, find_project_paths
 from ralph.core.tasks.specflow_records import is_change_log
+from ralph.core.text.quantities import list_some
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
@@ -107,7 +108,7 @@ def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode({"tasks": ids, "specs": [spec.id for spec in imported.specs]}))
     else:
-        shown = ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+        shown = list_some(ids, 5)
         click.echo(f"Imported {shown}. See `ralph task list`.")
 
 
