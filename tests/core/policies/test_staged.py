@@ -326,7 +326,7 @@ def test_a_tree_that_stays_red_is_given_up() -> None:
     assert Play(whole(max_send_backs=1), landings=[Landed(done=False, red="x")] * 9).stop.outcome is Outcome.EXHAUSTED
 
 
-def test_a_single_pass_still_needs_its_gate() -> None:  # 000-06, 002-20
+def test_a_single_pass_still_needs_its_gate() -> None:  # 000-06, 002-20, C33
     once = PipelinePolicy(task="T", stages=plans(limit=1, loops=False))
     assert Play(once).stop.outcome is Outcome.COMPLETED
     assert Play(once, [BROKEN]).stop == Stop(

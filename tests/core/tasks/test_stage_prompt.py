@@ -142,6 +142,16 @@ Your work will be verified. False promises will be detected.
     assert "loop will continue" not in text
 
 
+def test_a_single_pass_is_told_the_outcome_and_the_criteria_like_any_other() -> None:  # C33
+    def find_meaning(prompt: str) -> str:
+        return prompt[prompt.index("## Task Outcome") :].partition("\n\n## ")[0]
+
+    single, loop = render_single_pass_prompt(brief()), render_loop_prompt(brief())
+    assert find_meaning(single) == find_meaning(loop)
+    assert "\n\n## Acceptance Criteria\n- [ ] Login returns JWT\n- [ ] 401 for invalid tokens\n\n" in single
+    assert "## Ralph Loop Status" not in single
+
+
 def test_a_task_without_spec_is_to_be_completed() -> None:  # 002-22
     text = render_loop_prompt(brief(task=Task("T-1", "s", "t"), specification=""))
     assert '## Task Outcome (What "Done" Means)\nComplete the assigned task.\n' in text

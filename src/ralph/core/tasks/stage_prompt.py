@@ -80,8 +80,9 @@ Then output:
 _STATUS = """\
 ## Ralph Loop Status
 - **Iteration**: {iteration}/{limit}
-- **Agent**: {agent}
+- **Agent**: {agent}"""
 
+_OUTCOME = """\
 ## Task Outcome (What "Done" Means)
 {outcome}"""
 
@@ -135,7 +136,8 @@ def render_loop_prompt(brief: StageBrief) -> str:
         _render_header(brief, f"\n- **Ralph Iteration**: {brief.iteration}/{brief.limit}"),
         *_render_specification(brief),
         _LOOP_REQUIREMENTS.format(steps=_render_steps(brief), promise=brief.criteria.promise) + _PROMISE_RULES,
-        _render_status(brief),
+        _STATUS.format(iteration=brief.iteration, limit=brief.limit, agent=brief.agent),
+        _render_outcome(brief),
         *_render_acceptance(brief),
         *_render_requested_changes(brief),
         *_render_attempts(brief.attempts),
@@ -150,6 +152,7 @@ def render_single_pass_prompt(brief: StageBrief) -> str:
     parts = [
         _render_header(brief, ""),
         *_render_specification(brief),
+        _render_outcome(brief),
         *_render_acceptance(brief),
         *_render_requested_changes(brief),
         _ONE_RUN_REQUIREMENTS.format(promise=brief.criteria.promise) + _PROMISE_RULES,
@@ -177,10 +180,9 @@ def _render_steps(brief: StageBrief) -> str:
     return f"1. {first}\n2. {second}\n3. {third}"
 
 
-def _render_status(brief: StageBrief) -> str:
+def _render_outcome(brief: StageBrief) -> str:
     spec = brief.task.completion_spec
-    outcome = spec.outcome if spec else "Complete the assigned task."
-    return _STATUS.format(iteration=brief.iteration, limit=brief.limit, agent=brief.agent, outcome=outcome)
+    return _OUTCOME.format(outcome=spec.outcome if spec else "Complete the assigned task.")
 
 
 def _render_acceptance(brief: StageBrief) -> list[str]:

@@ -214,7 +214,7 @@ def test_who_waits_for_a_failed_task_stays_todo(pipeline: PipelineFixture) -> No
     assert pipeline.told("TASK-003", "coder") == []
 
 
-def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: PipelineFixture) -> None:  # 000-06, 002-20
+def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: PipelineFixture) -> None:  # 000-06, 002-20, C33
     pipeline.workshop.settings(agent={"command": "worker"}, specflow={"coder": {"enabled": False}})
     pipeline.task("TASK-001")
     done = pipeline.execute()

@@ -40,7 +40,32 @@ def test_what_a_resumed_run_cannot_do_is_refused(workshop: ProjectFixture) -> No
     assert "--baseline cannot be changed" in done.stderr
 
 
-def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: ProjectFixture) -> None:
+def test_a_resumed_run_takes_todays_agent_and_keeps_its_guardrails(workshop: ProjectFixture) -> None:  # C31
+    workshop.agent(WORKING)
+    old = {"command": "claude", "flags": ["--door"], "environment": {"DOOR": "shut"}}
+    workshop.settings(agent=old, guardrails=["touch began"])
+    workshop.ralph("run", "-p", "the prompt", "-m", "1")
+    (workshop.repo / "began").unlink()
+    workshop.settings(agent={**old, "flags": ["--gate"], "environment": {"DOOR": "open"}}, guardrails=["touch other"])
+    done = workshop.ralph("run", "--resume", "-m", "2")
+    assert [word for word in workshop.argv(2) if word in ("--door", "--gate")] == ["--gate"]
+    assert "DOOR=open\n" in (workshop.home / "env.2").read_text()
+    assert "from today's settings: flags --gate (was --door), environment" in done.stdout
+    assert "guardrails stay those the run began with" in done.stdout
+    assert ((workshop.repo / "began").exists(), (workshop.repo / "other").exists()) == (True, False)
+    assert "the prompt" in workshop.prompt(2)
+
+
+def test_a_run_can_be_resumed_with_another_agent_and_model(workshop: ProjectFixture) -> None:  # C31
+    workshop.agent(WORKING)
+    workshop.ralph("run", "-p", "the prompt", "-m", "1")
+    workshop.agent("printf '%s\\n' '<response>DONE</response>'", name="helper")
+    done = workshop.ralph("run", "--resume", "--agent", "helper", "-m", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "from today's settings: agent helper (was claude)" in done.stdout
+
+
+def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: ProjectFixture) -> None:  # C31
     workshop.agent(WORKING)
     workshop.ralph("run", "-p", "x", "-m", "1")
     killed(workshop, "--resume", "-m", "20", "--budget", "0.2")
