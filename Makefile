@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
-.PHONY: clients clients-all test-clients test-clients-quick
+.PHONY: test-pythons clients clients-all test-clients test-clients-quick
 
 all: fmt lint test build
 
@@ -32,6 +32,10 @@ demo: $(INSTALLED)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
+
+# With every Python we support that is installed here: make test-pythons, or PYTHONS="3.12 3.13"
+test-pythons:
+	$(PYTHON) tools/pythons.py $(PYTHONS)
 
 build: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
