@@ -1,6 +1,7 @@
 """One call of an agent: what it is started with, what is kept of it, what it comes to."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExi
 from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import Debugged, Finished, Warned
 from ralph.model.loop import Interrupted, Reported
+from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
 from support.scripted_processes import (
     AnsweringAgent,
@@ -40,6 +42,13 @@ class Keeper:
 
     def get_tree_sign(self) -> str:
         return " ".join(self.saved)
+
+    @property
+    def root(self) -> str:
+        return ""
+
+    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+        raise NotImplementedError
 
     def baseline(self) -> str:
         return ""

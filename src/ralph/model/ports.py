@@ -179,9 +179,28 @@ class GitClient(Protocol):
         ...
 
 
+class SealedTree(Protocol):
+    """A copy of the work tree with some files as they were when the run started, for commands that judge it. What they
+    write is thrown away."""
+
+    def locate(self, folder: str) -> str:
+        """Where a folder of the work tree is for these commands; the same path where a mount can stand in for it."""
+        ...
+
+    def wrap(self, command: Command) -> Command:
+        """The same command, run in the copy, with a home that holds tools and none of the settings an agent could have
+        changed."""
+        ...
+
+
 class TreeKeeper(Protocol):
-    """Commits snapshots of the work tree around agent runs. Both methods return what could not be saved, in words,
-    each thing once."""
+    """Looks at the work tree around agent runs and keeps it. `save_…` return what could not be saved, in words, each
+    thing once."""
+
+    @property
+    def root(self) -> str:
+        """The folder that paths in trees count from."""
+        ...
 
     def save_initial_tree(self) -> str:
         """Save the work tree before the first agent."""
@@ -211,6 +230,11 @@ class TreeKeeper(Protocol):
 
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
         """The same in git's words, for these paths or all; bounded, without the project's own diff programs."""
+        ...
+
+    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+        """The work tree as it is now, with these paths as they were at the baseline: what was deleted is back, what was
+        added is gone. Installed dependencies are there, caches are not. MachineError: it cannot be made."""
         ...
 
 

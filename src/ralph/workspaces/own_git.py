@@ -52,7 +52,8 @@ class OwnGit:
         self, program: str, folder: str, *, root: str, environment: Mapping[str, str], processes: Processes
     ) -> None:
         self.folder, self.root = folder, root
-        self._program, self._processes = program, processes
+        self.user_environment, self.processes = environment, processes
+        self._program = program
         kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
         # Old versions know no GIT_CONFIG_GLOBAL; there are no settings of a user in our directory.
         self._environment = {**kept, **_NO_SETTINGS, "HOME": folder, "XDG_CONFIG_HOME": folder, "GIT_DIR": folder}
@@ -72,7 +73,7 @@ class OwnGit:
             stdin=stdin,
             timeout=OWN_GIT_TIMEOUT_SECONDS,
         )
-        exited = self._processes.run(command, output.add, errors.add)
+        exited = self.processes.run(command, output.add, errors.add)
         if output.is_full:
             return OwnAnswer(1, b"", f"git answered with more than {MAX_OWN_OUTPUT_BYTES >> 20} MB")
         return OwnAnswer(exited.code, output.join(), exited.error or errors.join().decode("utf-8", "replace"))

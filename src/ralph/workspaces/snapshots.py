@@ -1,8 +1,11 @@
 """Keeps the work tree around every agent run, and tells what became of it since the run began."""
 
+import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from ralph.model.errors import MachineError
+from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
 from ralph.workspaces.git import Git
 from ralph.workspaces.old_snapshots import forget_old_snapshots
@@ -10,6 +13,7 @@ from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
 from ralph.workspaces.tree_index import TreeIndex, TreeLook
+from ralph.workspaces.tree_objects import SUBMODULE_MODE, compare_trees
 
 SNAPSHOT_REFS, BASELINE_REFS = "refs/ralph", "refs/baseline"
 MAX_DIFF_BYTES = 4 << 20
@@ -38,10 +42,7 @@ class Snapshots:
         if self._begun:
             return ""
         self._begun = True
-        try:
-            forget_old_snapshots(self._own, self._git)
-        except OSError:
-            pass  # another run's turn
+        self._clean_up()
         kept = self._read_tree(SNAPSHOT_REFS)
         self._baseline = self._read_tree(BASELINE_REFS)
         return self._save("before the first agent", kept, is_start=not self._baseline)
@@ -60,14 +61,7 @@ class Snapshots:
         return self._last.tree
 
     def list_changes(self, before: str, after: str) -> list[TreeChange]:
-        if before == after:
-            return []
-        # All trees are ours: an agent's objects are not asked what another tree held.
-        said = self._own.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after, own_objects=True)
-        if not said.ok:
-            raise MachineError(f"cannot compare the trees {before} and {after}: {said.problem}")
-        words = said.output.split(b"\0")
-        return [_parse_change(head, name) for head, name in zip(words[::2], words[1::2], strict=False)]
+        return compare_trees(self._own, before, after)
 
     def read_blob(self, blob: str) -> bytes:
         return self._objects.read_blob(blob)
@@ -75,10 +69,31 @@ class Snapshots:
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
         changed = self.list_changes(before, after)
         wanted = [each for each in changed if not paths or each.path in paths]
-        self._objects.secure_blobs(each.old_blob for each in wanted if each.old_blob and each.old_mode != "160000")
+        self._objects.secure_blobs(
+            each.old_blob for each in wanted if each.old_blob and each.old_mode != SUBMODULE_MODE
+        )
         words = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
         said = self._own.run("--literal-pathspecs", *words, before, after, "--", *(each.path for each in wanted))
         return said.output[:MAX_DIFF_BYTES].decode("utf-8", "replace")
+
+    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+        from ralph.workspaces.sealer import TreeSealer  # most runs need none
+
+        if not (self._baseline and self._last.tree):
+            raise MachineError("nobody knows the files as they were when the run started")
+        since = os.stat(self._own.path(f"{BASELINE_REFS}/{self._run}")).st_mtime
+        sealer = TreeSealer(self._own, self._index, since)
+        return sealer.open(self._baseline, self._last.tree, restored)
+
+    def _clean_up(self) -> None:
+        try:
+            forget_old_snapshots(self._own, self._git)
+            if self._own.list_refs("sealed"):
+                from ralph.workspaces.sealer import TreeSealer
+
+                TreeSealer(self._own, self._index, 0.0).remove_abandoned()
+        except OSError:
+            pass  # the next run's turn
 
     def _read_tree(self, refs: str) -> str:
         """What an earlier life of the run kept there."""
@@ -116,10 +131,3 @@ class Snapshots:
             return ""
         self._reported.add(problem)
         return problem
-
-
-def _parse_change(head: bytes, name: bytes) -> TreeChange:
-    old_mode, new_mode, old_blob, new_blob, _ = head.decode("ascii").lstrip(":").split(" ")
-    old = {} if set(old_mode) == {"0"} else {"old_mode": old_mode, "old_blob": old_blob}
-    new = {} if set(new_mode) == {"0"} else {"new_mode": new_mode, "new_blob": new_blob}
-    return TreeChange(path=name.decode("utf-8", "surrogateescape"), **old, **new)

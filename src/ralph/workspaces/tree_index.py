@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ralph.model.errors import MachineError
 from ralph.workspaces.ignore_rules import IgnoreRules
 from ralph.workspaces.left_out import choose_left_out, describe_left_out
 from ralph.workspaces.own_git import OwnAnswer, OwnGit
@@ -50,7 +51,7 @@ class TreeIndex:
     """Of one work tree, for one run."""
 
     def __init__(self, own: OwnGit, project: ProjectDir | None, rules: RunRules) -> None:
-        self._own, self._project, self._rules = own, project, rules
+        self._own, self.project, self._rules = own, project, rules
         self._folder = ""
         self._ignored: IgnoreRules | None = None
         self._head = ""  # the commit whose files are all in the index
@@ -65,7 +66,7 @@ class TreeIndex:
 
     def _look(self) -> TreeLook:
         self._hold()
-        head = self._project.read_head() if self._project else ""
+        head = self.project.read_head() if self.project else ""
         named = self._follow_head(head)
         scanned = self._scan()
         if isinstance(scanned, OwnAnswer):
@@ -132,10 +133,17 @@ class TreeIndex:
         options = ("-c", f"core.excludesFile={self._rules.exclude_file}")
         return self._own.run(*options, *words, stdin=stdin, index=self._index, own_objects=own_objects)
 
+    def list_untracked(self) -> list[str]:
+        """All that is there and not in the tree; a folder in which nothing is ends with a slash."""
+        said = self._run("ls-files", "-z", "--others", "--directory", "--no-empty-directory")
+        if not said.ok:
+            raise MachineError(f"cannot list the files of {self._own.root}: {said.problem or 'stopped'}")
+        return [os.fsdecode(name) for name in said.output.split(b"\0") if name]
+
     # -- what is committed ----------------------------------------------------------------------
     def _follow_head(self, head: str) -> list[bytes]:
         """The files that were committed since the last look, ignored or not; those no longer committed may be."""
-        if self._written[0] is None or (self._project and not self._head):
+        if self._written[0] is None or (self.project and not self._head):
             self._fill(head)
             return []
         if head == self._head or not head:
