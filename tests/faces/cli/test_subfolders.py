@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.pipeline import PipelineFixture
 from support.stories import StoryFixture, make_story
 from support.workshop import ProjectFixture, make_result_command
 
@@ -152,6 +153,24 @@ def test_stories_are_found_from_a_subfolder_and_the_settings_above_them(workshop
     assert where(workshop) == str(project)
     assert workshop.ralph("story", "init").returncode == 0
     assert (below / "ralph/tasks.json").exists(), "what is created is created here"
+
+
+def test_tasks_are_made_shown_and_executed_from_a_subfolder(pipeline: PipelineFixture) -> None:
+    workshop, root = pipeline.workshop, pipeline.repo
+    del workshop.environment["RALPH_AGENT_COMMAND"]
+    workshop.settings(agent="bin/worker")
+    (root / "bin").mkdir()
+    (root / "bin/worker").symlink_to(pipeline.home / "worker")
+    workshop.repo = root / "src/deep"
+    workshop.repo.mkdir(parents=True)
+    pipeline.task("TASK-003")
+    assert "TASK-003" in workshop.ralph("task", "list").stdout
+    done = workshop.ralph("execute")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "settings: ../../.ralph/settings.json" in done.stdout.splitlines()[0]
+    assert workshop.ralph("task", "show", "TASK-003").returncode == 0
+    assert (root / "TASK-003.txt").exists(), "it landed where it belongs"
+    assert not (workshop.repo / ".ralph").exists()
 
 
 def test_init_says_that_other_settings_hold_here_already(workshop: ProjectFixture, below: Path) -> None:

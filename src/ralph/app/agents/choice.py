@@ -12,6 +12,7 @@ from ralph.app.registry import resolve_adapter
 from ralph.config.schema import Settings, split_flags
 from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import MachineError
+from ralph.model.spec import ROLES
 
 FLAGS_VARIABLE = "RALPH_AGENT_FLAGS"
 
@@ -29,9 +30,17 @@ def override_agent(settings: Settings, command: str | None, variables: Mapping[s
     return replace(settings, agent=agent)
 
 
-def anchor_agent(settings: Settings, folder: str) -> Settings:
-    """The agent these settings mean, for work in another folder than theirs."""
-    return replace(settings, agent=replace(settings.agent, command=anchor_command(settings.agent.command, folder)))
+def anchor_agents(settings: Settings, folder: str) -> Settings:
+    """The agents these settings mean, for work in another folder than theirs, such as a task's work tree."""
+    flow = settings.specflow
+    own = {role: stage for role in ROLES if (stage := getattr(flow, role)).agent}
+    stages = {role: replace(stage, agent=anchor_command(stage.agent, folder)) for role, stage in own.items()}
+    judge = flow.judge and replace(flow.judge, agent=anchor_command(flow.judge.agent, folder))
+    return replace(
+        settings,
+        agent=replace(settings.agent, command=anchor_command(settings.agent.command, folder)),
+        specflow=replace(flow, judge=judge, **stages),
+    )
 
 
 def anchor_command(command: str, folder: str) -> str:

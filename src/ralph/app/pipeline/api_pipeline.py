@@ -87,7 +87,7 @@ class ExecutionPipeline:
             settings = stages.use_one_agent(choice.override_agent(settings, self.agent, os.environ))
         if self.budget_usd is not None:
             settings = replace(settings, budget_usd=self.budget_usd)
-        return choice.ensure_agent(settings, paths, self._environment)[0]
+        return choice.ensure_agent(choice.anchor_agents(settings, paths.folder), paths, self._environment)[0]
 
 
 def _to_results(report: ExecuteReport) -> list[ExecutionResult]:

@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from ralph.app.agents.choice import ensure_agent
+from ralph.app.agents.choice import anchor_agents, ensure_agent
 from ralph.app.paths import describe_settings_choice, find_project_paths
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
@@ -85,7 +85,7 @@ def command(
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     chosen = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
     chosen = use_one_agent(chosen) if agent or model else chosen
-    settings, notice = ensure_agent(chosen, paths, os.environ)
+    settings, notice = ensure_agent(anchor_agents(chosen, paths.folder), paths, os.environ)
     request = ExecuteRequest(
         settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
     )

@@ -7,7 +7,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from ralph.app.agents.choice import anchor_agent, ensure_agent
+from ralph.app.agents.choice import anchor_agents, ensure_agent
 from ralph.app.paths import describe_settings_choice, find_paths, find_project_paths
 from ralph.app.setup.plugin import find_plugin_folder
 from ralph.app.story.files import archive_stories, check_story_file, create_story_files
@@ -114,7 +114,7 @@ def run_stories_command(
     paths = find_paths(place.project)
     chosen = replace(find_project_paths(place.project), started_in=os.getcwd())
     loaded = load_settings(chosen.folder, os.environ, given, seen_from=chosen.started_in)
-    configured = loaded.settings if chosen.folder == place.project else anchor_agent(loaded.settings, chosen.folder)
+    configured = loaded.settings if chosen.folder == place.project else anchor_agents(loaded.settings, chosen.folder)
     wanted = apply_agent_options(configured, chosen, agent=agent, model=None, allow=allow)
     settings, notice = ensure_agent(wanted, paths, os.environ)
     request = StoryRequest(

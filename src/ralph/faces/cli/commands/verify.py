@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from ralph.app.agents.choice import anchor_agents
 from ralph.app.board.tasks import list_cards
 from ralph.app.board.verify import StageFinding, is_verified, list_templates, verify_task
 from ralph.app.board.verify_landed import verify_landed_tasks
@@ -97,7 +98,7 @@ def verify_all_command(color: str | None, glyphs: str | None, as_json: bool) -> 
     paths = find_project_paths(os.getcwd())
     found = verify_landed_tasks(
         paths,
-        load_settings(paths.folder, os.environ).settings,
+        load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings,
         variables=os.environ,
         callbacks=Callbacks(on_signal=announce_shutdown),
     )
@@ -127,9 +128,10 @@ def verify_task_command(task: str, agent: Role | None, message: TextFile | None,
     Every look is recorded: `ralph task show TASK`. Exit code: 0 verified, 1 not, 130 interrupted.
     """
     paths = find_project_paths(os.getcwd())
+    settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
     findings = verify_task(
         paths,
-        load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings,
+        anchor_agents(settings, paths.folder),
         variables=os.environ,
         callbacks=Callbacks(on_signal=announce_shutdown),
         task=task,
@@ -160,7 +162,8 @@ def list_templates_command(as_json: bool) -> None:
 
 def load_style(color: str | None, glyphs: str | None) -> TerminalStyle:
     given = {"display.color": color, "display.glyphs": glyphs}
-    display = load_settings(find_project_paths(os.getcwd()).folder, os.environ, given).settings.display
+    paths = find_project_paths(os.getcwd())
+    display = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in).settings.display
     return resolve_style(sys.stdout, os.environ, glyphs=display.glyphs, color=display.color)
 
 
