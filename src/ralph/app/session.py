@@ -15,6 +15,7 @@ from ralph.app.paths import Paths
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
+from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_snapshot_tree
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
@@ -31,7 +32,7 @@ from ralph.engine.journal import Journal, replay_journal
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Decision, Fact, LoopState, Stop
-from ralph.model.ports import Gate, Inbox, Processes, TreeKeeper, Watcher
+from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
@@ -91,6 +92,7 @@ class Session(Struct, frozen=True, kw_only=True):
     inbox: Inbox
     processes: RunProcesses
     watchers: Sequence[Watcher]
+    watch: ChangeWatch | None = None  # over settings, prompts and hooks
 
     @property
     def run_dir(self) -> str:
@@ -120,6 +122,7 @@ class Session(Struct, frozen=True, kw_only=True):
             own=self.run_variables,
             processes=self.processes,
             keep=keep,
+            watch=self.watch,
         )
 
     def prepare_gates(self, gates: Mapping[str, Gate], folder: str) -> GateRunner:
@@ -204,9 +207,12 @@ def open_session(
     run: str = "",
     task: str = "",
     spares_children: bool = False,
+    watched: Paths | None = None,
+    prompt_file: str = "",
 ) -> Iterator[Session]:
     """For as long as the block lasts: the place locked, leftovers of the dead ended, inbox, guardian and event log
-    there, the parent told. `run` is one to go on with; `spares_children`: runs that an agent starts may outlive it."""
+    there, the parent told. `run` is one to go on with; `spares_children`: runs that an agent starts may outlive it;
+    `watched`: whose settings hold, where these are another place's."""
     run = run or make_run_id()
     with lock_and_open(paths, lock, run) as stores:
         runs, attempts = stores.runs, stores.attempts
@@ -219,6 +225,7 @@ def open_session(
             on_tick=callbacks.on_tick,
             spared=(lambda: _list_spared_pids(attempts, run, supervisor.guardian_pid)) if spares_children else None,
         )
+        watch = SettingsWatch(watched or paths, variables, run=run, prompt_file=prompt_file)
         try:
             _register_with_parent(run, identify_owner(supervisor.guardian_pid), paths, variables)
             yield Session(
@@ -234,8 +241,10 @@ def open_session(
                 inbox=inbox,
                 processes=supervisor,
                 watchers=(event_log, *callbacks.watchers),
+                watch=watch,
             )
         finally:
+            watch.close()
             event_log.close()
             supervisor.close()
             inbox.close()

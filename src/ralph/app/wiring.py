@@ -19,7 +19,7 @@ from ralph.engine.agent_run import AgentRunner
 from ralph.model.agent_card import GIT_COMMANDS, Grant, Permissions
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
-from ralph.model.ports import Agent, AgentOptions, OutputMode, Processes, TreeKeeper
+from ralph.model.ports import Agent, AgentOptions, ChangeWatch, OutputMode, Processes, TreeKeeper
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
@@ -213,6 +213,7 @@ def build_agent_runner(
     own: Mapping[str, str],
     processes: Processes,
     keep: TreeKeeper | None = None,
+    watch: ChangeWatch | None = None,
 ) -> AgentRunner:
     its = environment.build_agent_env(
         variables,
@@ -230,6 +231,7 @@ def build_agent_runner(
         timeout=settings.timeout_seconds,
         idle_timeout=settings.idle_timeout_seconds,
         keep=keep,
+        watch=watch,
     )
 
 

@@ -17,7 +17,7 @@ from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, Invocation
 from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import Warned
 from ralph.model.loop import Interrupted, Reported
-from ralph.model.ports import Agent, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
+from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
 from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD_BYTES, STDERR_TAIL_BYTES = 1 << 14, 1 << 16
@@ -85,13 +85,14 @@ class AgentRunner:
         timeout: float | None,
         idle_timeout: float | None,
         keep: TreeKeeper | None = None,
+        watch: ChangeWatch | None = None,
     ) -> None:
         self._agent = agent
         self._processes = processes
         self._folder = folder
         self._environment = environment
         self.timeout, self.idle_timeout = timeout, idle_timeout
-        self._tree_keeper = keep
+        self._tree_keeper, self._watch = keep, watch
 
     def call(self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher]) -> Reported | Interrupted:
         """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built."""
@@ -132,6 +133,8 @@ class AgentRunner:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request, watchers)
         exited = self._processes.run(command, output.feed, errors.write)
         output.finish()
+        if self._watch is not None:
+            emit(watchers, request.iteration, *map(Warned, self._watch.find_changes()))
         if stderr := errors.text():
             _write_log(files.stderr, stderr)
         if exited.ending == "stopped":

@@ -238,6 +238,14 @@ class TreeKeeper(Protocol):
         ...
 
 
+class ChangeWatch(Protocol):
+    """Looks at what decides how the next run is judged. Safe to use from several threads."""
+
+    def find_changes(self) -> Sequence[str]:
+        """What changed since the last look, a sentence each."""
+        ...
+
+
 class Inbox(Protocol):
     """Signals and `ralph cancel`, noticed within a second."""
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ralph.model.errors import MachineError
@@ -14,14 +14,18 @@ RALPH_FOLDER = ".ralph"
 
 
 @contextmanager
-def open_exported_tree(git: Git, name: str) -> Iterator[str]:
+def open_exported_tree(git: Git, name: str, write_files: Callable[[str], None] | None = None) -> Iterator[str]:
     """The folder with the files of that commit or tree, and with the dependencies that are installed in the work tree:
-    folders git ignores are linked. MachineError: git does not know the name."""
+    folders git ignores are linked. `write_files` writes others than the commit's: those only ralph's own git has.
+    MachineError: git does not know the name."""
     git = git.with_options(*NO_HOOKS)
     home = tempfile.mkdtemp(prefix="ralph-")
     folder = os.path.join(home, os.path.basename(git.folder) or "tree")  # tools name things after their folder
     try:
-        git.add_worktree(folder, "--detach", folder, _find_commit(git, name))
+        empty = ("--no-checkout",) if write_files else ()
+        git.add_worktree(folder, "--detach", *empty, folder, _find_commit(git, name))
+        if write_files:
+            write_files(folder)
         _link_dependencies(git, folder)
         yield folder
     finally:

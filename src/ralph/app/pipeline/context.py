@@ -19,7 +19,7 @@ from ralph.engine.event_log import EventLog
 from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Entry
 from ralph.model.errors import MachineError
-from ralph.model.ports import Processes, Watcher
+from ralph.model.ports import ChangeWatch, Processes, Watcher
 from ralph.model.spec import ROLES, Role, Task
 from ralph.model.store_ports import StateFile, TaskStore
 from ralph.workspaces.git import Git
@@ -59,6 +59,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     sibling_guardians: set[int]  # the guardians of all tasks
     landing_lock: threading.Lock  # one at a time: what is merged must have been verified merged
     state_file: StateFile  # of the board
+    watch: ChangeWatch  # over settings, prompts and hooks
 
     def open_worktrees(self, processes: Processes) -> Worktrees:
         git_folder = os.path.dirname(self.paths.state)

@@ -16,6 +16,7 @@ from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
 from ralph.app.pipeline.task_run import TaskEnding, run_task
 from ralph.app.repositories import remember_repository
+from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.session import Callbacks, lock_and_open, make_run_id
 from ralph.app.stores import open_stores
 from ralph.config.schema import Settings
@@ -77,6 +78,7 @@ def execute_tasks(
     with lock_and_open(paths, paths.execute_lock, KIND) as stores:
         remember_repository(paths, variables)
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
+        watch = SettingsWatch(paths, variables, run=make_run_id())
         try:
             with _open_repository(git_program, paths, variables, signals) as git:
                 target = _resolve_target(request, git)
@@ -96,9 +98,11 @@ def execute_tasks(
                 sibling_guardians=set(),
                 landing_lock=threading.Lock(),
                 state_file=stores.file,
+                watch=watch,
             )
             return WorkerPool(context).run(stores)
         finally:
+            watch.close()
             signals.close()
 
 

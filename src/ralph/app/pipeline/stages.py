@@ -15,7 +15,7 @@ from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.loops.pipeline import StageSetup
 from ralph.model.errors import MachineError
 from ralph.model.loop import Interrupted
-from ralph.model.ports import Processes, TreeKeeper
+from ralph.model.ports import ChangeWatch, Processes, TreeKeeper
 from ralph.model.spec import AGENT_DEFAULTS, ROLES, AgentDefaults, Role, Task, VerificationMethod
 from ralph.model.verdict import AskJudge, JudgeAnswer
 
@@ -48,6 +48,7 @@ class AgentContext(Struct, frozen=True, kw_only=True):
     run_variables: Mapping[str, str]  # of the run
     processes: Processes
     keep: TreeKeeper | None = None
+    watch: ChangeWatch | None = None
 
 
 def plan_stages(
@@ -216,6 +217,7 @@ def _build_runner(
         own=context.run_variables,
         processes=context.processes,
         keep=context.keep,
+        watch=context.watch,
     )
 
 

@@ -130,6 +130,7 @@ def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEf
             variables=session.variables,
             processes=context.processes.make_uninterruptible(),
         ),
+        watch=context.pipeline.watch,
     )
     built = stages.build_stages(context.task, context.request.stages, settings, agent_context)
     emit(session.watchers, 0, *map(Warned, (*built.warnings, *_skipped_stage_warnings(context))))

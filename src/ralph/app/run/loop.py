@@ -67,6 +67,7 @@ def start_run(
         variables=variables,
         guardian=guardian,
         callbacks=callbacks,
+        prompt_file=request.prompt_file or "",
     ) as session:
         session.record(request)
         emit(session.watchers, 0, *(Warned(f"added to the prompt: {line}") for line in list_added_lines(request)))
@@ -99,6 +100,7 @@ def resume_run(
         variables=variables,
         guardian=guardian,
         callbacks=callbacks,
+        prompt_file=request.prompt_file or "",
     ) as session:
         replayed = session.take_over(wiring.build_rules(began, baseline=request.baseline))
         emit(session.watchers, 0, *map(Noted, describe_differences(began, today)))

@@ -1,5 +1,7 @@
 """The snapshots of a run: listed, compared, and their files put back."""
 
+import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -74,6 +76,19 @@ class SnapshotReader:
                 raise MachineError(f"cannot restore {commit}: {said.problem}", f"look at {folder}")
             return known
         raise NoSuchRun(f"no snapshot {commit!r}", "`ralph show RUN` lists the snapshots of a run")
+
+    def has_tree(self, tree: str) -> bool:
+        return self._own is not None and self._own.run("cat-file", "-e", f"{tree}^{{tree}}").ok
+
+    def write_tree_files(self, tree: str, folder: str) -> None:
+        """All files of a tree that ralph's own git has, into an empty folder."""
+        assert self._own is not None
+        with tempfile.TemporaryDirectory() as scratch:
+            index = os.path.join(scratch, "index")
+            for words in (("read-tree", tree), ("checkout-index", "--all")):
+                said = self._own.run(*words, index=index, root=folder)
+                if not said.ok:
+                    raise MachineError(f"cannot write the files of {tree}: {said.problem}", f"look at {folder}")
 
 
 @contextmanager

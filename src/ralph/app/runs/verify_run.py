@@ -1,8 +1,9 @@
 """Use case: run every check of a receipt again, on the files it was made for, in any clone."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from ralph.app.paths import Paths
 from ralph.app.runs.proof_receipt import load_proof_receipt, read_proof_receipt
+from ralph.app.runs.snapshots import SnapshotReader
 from ralph.app.stores import open_existing_stores
 from ralph.app.wiring import build_gate_variables, build_git
 from ralph.core.environment import without_git_vars
@@ -76,25 +78,34 @@ def verify_run(paths: Paths, name: str, variables: Mapping[str, str]) -> Verifie
         if receipt.outcome != "completed":
             problem = f"run {receipt.run} did not complete ({receipt.outcome}): {receipt.why}"
             return VerifiedRun(run=receipt.run, commit=receipt.commit, tree=receipt.tree, problem=problem)
-        source, notes = _choose_source(found, tools.git)
-        with open_exported_tree(tools.git, source) as folder:
+        source = _choose_source(found, tools)
+        with open_exported_tree(tools.git, source.name, source.write_files) as folder:
             checks = [*_repeat_checks(receipt, folder, tools)]
         interrupted = bool(tools.inbox.poll_interruption())
     return VerifiedRun(
         run=receipt.run,
         commit=found.commit or receipt.commit,
         tree=receipt.tree,
-        notes=notes,
+        notes=source.notes,
         problem=found.problem or _explain_nothing(receipt),
         checks=tuple(checks),
         interrupted=interrupted,
     )
 
 
+class _Source(Struct, frozen=True, kw_only=True):
+    """Where the files come from."""
+
+    name: str  # of a commit or tree
+    write_files: Callable[[str], None] | None = None  # others than the commit's
+    notes: tuple[str, ...] = ()
+
+
 class _Tools(Struct, frozen=True, kw_only=True):
     """What checks are run again with."""
 
     git: Git
+    snapshots: SnapshotReader
     inbox: SignalInbox
     processes: Processes
     environment: Mapping[str, str]
@@ -109,7 +120,8 @@ def _open_tools(paths: Paths, variables: Mapping[str, str]) -> Iterator[_Tools]:
         if git is None:
             raise MachineError(f"{paths.root} is no git repository", "run it in a clone of the one the run worked in")
         environment = build_gate_variables(without_git_vars(variables), {})
-        yield _Tools(git=git, inbox=inbox, processes=supervisor, environment=environment)
+        snapshots = SnapshotReader(paths, variables, supervisor)
+        yield _Tools(git=git, snapshots=snapshots, inbox=inbox, processes=supervisor, environment=environment)
     finally:
         supervisor.close()
         inbox.close()
@@ -159,21 +171,26 @@ def _find_named_by(paths: Paths, commit: str, git: Git) -> FoundReceipt:
     return FoundReceipt(receipt=receipt, commit=commit, problem=problem)
 
 
-def _choose_source(found: FoundReceipt, git: Git) -> tuple[str, tuple[str, ...]]:
+def _choose_source(found: FoundReceipt, tools: _Tools) -> _Source:
     """The very tree that was checked, if it is here; else the commit, and what is to be said about that."""
     receipt, commit = found.receipt, found.commit or found.receipt.commit
-    has_tree = bool(receipt.tree) and git.run("cat-file", "-e", f"{receipt.tree}^{{tree}}").ok
-    if has_tree and not found.commit:
-        return receipt.tree, ()
+    if receipt.tree and not found.commit:
+        if tools.git.run("cat-file", "-e", f"{receipt.tree}^{{tree}}").ok:
+            return _Source(name=receipt.tree)
+        if tools.snapshots.has_tree(receipt.tree):
+            base = tools.git.find_commit(commit) if commit else ""
+            write = partial(tools.snapshots.write_tree_files, receipt.tree)
+            return _Source(name=base or "HEAD", write_files=write)
     if not commit:
         raise MachineError(
             f"the files of run {receipt.run} are not in this repository", "they were not committed; see `ralph show`"
         )
-    if not git.find_commit(commit):
+    if not tools.git.find_commit(commit):
         raise MachineError(f"commit {commit[:12]} is not in this repository", "get it with `git fetch`")
     if found.commit or receipt.is_committed:
-        return commit, ()
-    return commit, (f"not all files of the run are here: checking commit {commit[:12]} without what it did not commit",)
+        return _Source(name=commit)
+    note = f"not all files of the run are here: checking commit {commit[:12]} without what it did not commit"
+    return _Source(name=commit, notes=(note,))
 
 
 # -- its checks -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ralph.app import registry, wiring
 from ralph.app.guardrails import build_gates, check_guardrails, name_gates
-from ralph.app.paths import Paths, find_paths
+from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
@@ -75,6 +75,8 @@ def run_stories(
         variables=variables,
         guardian=guardian,
         callbacks=callbacks,
+        watched=find_project_paths(place.project),
+        prompt_file=place.prompt,
     ) as session:
         earlier = None if request.as_is else find_unjudged_iteration(session.runs, place.folder)
         repository = Git(

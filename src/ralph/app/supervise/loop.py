@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
-from ralph.app.paths import Paths, find_paths
+from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.session import Callbacks, Session, find_parent_run, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
@@ -68,6 +68,8 @@ def supervise_task(
         guardian=guardian,
         callbacks=replace(callbacks, watchers=(*callbacks.watchers, bus)),
         spares_children=True,
+        watched=find_project_paths(request.folder or os.getcwd()),
+        prompt_file=place.path(TASK_FILE),
     ) as session:
         session.record(request)
         return _run_loop(session, request, command, TaskLog(session, place, bus, needs))

@@ -27,6 +27,7 @@ from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
 from ralph.faces.clock import format_local_time
@@ -48,6 +49,7 @@ from ralph.model.spec import ROLES, Role
 @max_time_option
 @timeout_option
 @idle_timeout_option
+@accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
 @add_verbose_option()
 def command(
@@ -64,6 +66,7 @@ def command(
     max_time: float | None,
     timeout: float | None,
     idle_timeout: float | None,
+    accept_settings: bool,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -89,8 +92,9 @@ def command(
     request = ExecuteRequest(
         settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
     )
+    changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
     display = ExecuteDisplay(settings, jobs, as_json, verbose)
-    display.show_warnings((*describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
+    display.show_warnings((*changed, *describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
         with notify_people(settings, display.watch_start) as others:
             report = execute_tasks(

@@ -32,6 +32,7 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_resumable_run
+from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import UsageError
@@ -119,6 +120,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     help="Go on with a run that was stopped or killed; the last one without RUN.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
+@accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
 @add_look_options
 @add_verbose_option()
@@ -132,6 +134,7 @@ def command(
     until: tuple[str, ...],
     baseline: bool,
     dry_run: bool,
+    accept_settings: bool,
     as_json: bool,
     verbose: bool,
     agent: str | None,
@@ -157,7 +160,9 @@ def command(
         if dry_run:
             record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths)
             return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(warnings)), record)
-        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=(*chosen, *warnings)) as callbacks:
+        changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
+        shown = (*changed, *chosen, *warnings)
+        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=shown) as callbacks:
             stop = resume_run(
                 resume,
                 lambda old: _with_limits(old, given),
@@ -180,7 +185,8 @@ def command(
     if dry_run:
         return _print_plan(request, paths, (*chosen, *_label(warnings)))
     notes = _describe_settings(settings, loaded.files) if verbose else ()
-    warnings = (*chosen, *warnings)
+    changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
+    warnings = (*changed, *chosen, *warnings)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
         stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     return _report_end(stop, quiet=as_json or not has_stores(paths))

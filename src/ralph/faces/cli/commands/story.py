@@ -28,6 +28,7 @@ from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, CommandT, add_json_option, add_verbose_option
+from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.story import render_story_page
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.model.errors import ConfigError, MachineError, UsageError
@@ -78,6 +79,7 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 @idle_timeout_option
 @click.option("--branch", default="", metavar="NAME", help="The branch to work on.  [default: as tasks.json says]")
 @click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
+@accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
 @add_verbose_option()
 @_add_dir_options
@@ -100,6 +102,7 @@ def run_stories_command(
     idle_timeout: float | None,
     as_is: bool,
     branch: str,
+    accept_settings: bool,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -130,7 +133,8 @@ def run_stories_command(
         branch=branch,
     )
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
-    warnings = (*described, *loaded.warnings, *notice)
+    changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)
+    warnings = (*changed, *described, *loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = run_stories(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     if not as_json:

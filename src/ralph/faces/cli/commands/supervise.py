@@ -14,6 +14,7 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.model.errors import UsageError
 
 
@@ -41,6 +42,7 @@ from ralph.model.errors import UsageError
 @budget_option
 @click.option("--project", default="", help="The project's name.  [default: the folder above the task]")
 @click.option("--task", default="", help="The task's name.  [default: the task's folder]")
+@accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
 @add_verbose_option()
 @click.pass_context
@@ -62,6 +64,7 @@ def command(
     budget: float | None,
     project: str,
     task: str,
+    accept_settings: bool,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -96,7 +99,8 @@ def command(
         max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
-    warnings = (*chosen, *loaded.warnings, *notice)
+    changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
+    warnings = (*changed, *chosen, *loaded.warnings, *notice)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings) as callbacks:
         stop = supervise_task(
             request, find_paths(place.folder), variables=os.environ, guardian=context.obj, callbacks=callbacks
