@@ -29,6 +29,7 @@ from ralph.engine.event_log import EventLog
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
+from ralph.engine.proof_watch import ProofWatch
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Decision, Fact, LoopState, Stop
@@ -125,14 +126,36 @@ class Session(Struct, frozen=True, kw_only=True):
             watch=self.watch,
         )
 
-    def prepare_gates(self, gates: Mapping[str, Gate], folder: str) -> GateRunner:
+    def prepare_gates(self, gates: Mapping[str, Gate], folder: str, *, sealed_from: str = "") -> GateRunner:
         return GateRunner(
-            gates, folder=folder, environment=self.gate_environment, inbox=self.inbox, watchers=self.watchers
+            gates,
+            folder=folder,
+            environment=self.gate_environment,
+            inbox=self.inbox,
+            watchers=self.watchers,
+            sealed_from=sealed_from,
         )
 
     def keep_snapshots(self, wanted: bool, tree: Paths) -> Snapshots | None:
         """Looks at the work tree around agents, and keeps it where that is wanted; None where there is no git."""
         return wiring.build_snapshots(wanted, self.run, tree=tree, variables=self.variables, processes=self.processes)
+
+    def watch_proofs(
+        self, keep: Snapshots | None, commands: Sequence[str], *, folder: str, protected: Sequence[str]
+    ) -> ProofWatch | None:
+        """Watches what these checks rest on, as it was when the run was recorded; None where nobody keeps trees."""
+        record = self.runs.find_record(self.run)
+        if keep is None or record is None:
+            return None
+        return ProofWatch(
+            keep,
+            commands=commands,
+            protected=protected,
+            folder=folder,
+            environment=self.gate_environment,
+            started_at=record.started_at,
+            list_accepted=keep.accepted.read,
+        )
 
     def record(self, request: object, folder: str = "") -> None:
         """A new run, on disk before anything of it starts. `request` is what a later life reads; `folder` the one

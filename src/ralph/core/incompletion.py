@@ -68,6 +68,8 @@ class ClaimHistory(Struct, frozen=True, kw_only=True):
         if self.unfinished == self.ended:
             return f"no iteration finished: {self.trouble}"
         why = self._explain_red_claims() if self.red_gates else self.altered or self._explain_no_claim(missing)
+        if self.altered and self.red_gates:
+            why = f"{why}; in another claim {self.altered}"
         unfinished = f"{self.unfinished} of {self.ended} iterations did not finish: {self.trouble}"
         return f"{why}; {unfinished}" if self.unfinished else why
 

@@ -1,12 +1,27 @@
 """Runs gates in order: each is told when it starts and how it ended, an interruption starts no other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ralph.core.text.secrets import redact
 from ralph.engine.emit import emit
+from ralph.model.command import Command, CommandExit
 from ralph.model.events import Debugged, GateEnded, GateStarted, Warned
 from ralph.model.loop import Checked, GateResult, Interrupted
-from ralph.model.ports import Evidence, Gate, Inbox, Watcher
+from ralph.model.ports import Evidence, Gate, Inbox, Processes, Watcher
+
+SEALED_REMARK = " (with the tests as they were)"
+
+
+class WrappedProcesses:
+    """The same processes, each command changed first."""
+
+    def __init__(self, processes: Processes, wrap: Callable[[Command], Command]) -> None:
+        self._processes, self._wrap = processes, wrap
+
+    def run(
+        self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
+    ) -> CommandExit:
+        return self._processes.run(self._wrap(command), on_output, on_error)
 
 
 class GateRunner:
@@ -20,14 +35,23 @@ class GateRunner:
         environment: Mapping[str, str],
         inbox: Inbox,
         watchers: Sequence[Watcher],
+        sealed_from: str = "",
     ) -> None:
+        """`sealed_from`: the real folder, where this one has the proofs as they were; logs are kept there."""
         self._gates = gates
         self._folder, self._environment = folder, environment
+        self._sealed_from = sealed_from
         self._inbox, self._watchers = inbox, watchers
 
     def check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
         """All of these; a stop that must not wait judges none."""
-        evidence = Evidence(iteration, self._folder, self._environment)
+        evidence = Evidence(
+            iteration,
+            self._folder,
+            self._environment,
+            log_folder=self._sealed_from,
+            log_suffix="_sealed" if self._sealed_from else "",
+        )
         results: list[GateResult] = []
         for name in names:
             result = self._check_gate(self._gates[name], evidence, len(names))
@@ -41,6 +65,7 @@ class GateRunner:
     def _check_gate(self, gate: Gate, evidence: Evidence, count: int) -> GateResult | None:
         """None: it was cut short, so nobody knows."""
         title, number = redact(gate.title), evidence.iteration
+        title = f"{title}{SEALED_REMARK}" if self._sealed_from else title
         emit(self._watchers, number, GateStarted(title, count), Debugged(f"Running guardrail: {title}"))
         result = gate.check(evidence)
         if self._inbox.poll_stop_grace() is not None:

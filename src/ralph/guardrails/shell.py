@@ -34,9 +34,9 @@ class ShellGate:
 
     def check(self, evidence: Evidence) -> GateResult:
         options = self._options
-        log_name = format_log_name(evidence.iteration, options.log_name)
+        log_name = format_log_name(evidence.iteration, f"{options.log_name}{evidence.log_suffix}")
         name = f"{GUARDRAIL_LOG_FOLDER}/{log_name}"
-        log = BoundedLog(os.path.join(evidence.folder, name))
+        log = BoundedLog(os.path.join(evidence.log_folder or evidence.folder, name))
         run_log = BoundedLog(os.path.join(options.run_dir, log_name)) if options.run_dir else None
         output, digest = Excerpt(OUTPUT_HEAD_BYTES, OUTPUT_TAIL_BYTES), OutputDigest()
 

@@ -95,7 +95,12 @@ class Agent(Protocol):
         ...
 
 
-class Evidence(Struct, frozen=True):
+class _LogPlace(Struct, frozen=True, kw_only=True):
+    log_folder: str = ""  # where logs are kept, when that is not the folder that is looked at
+    log_suffix: str = ""  # in the name of each
+
+
+class Evidence(_LogPlace, frozen=True):
     """What a gate may look at and work with."""
 
     iteration: int
@@ -221,7 +226,8 @@ class TreeKeeper(Protocol):
         ...
 
     def list_changes(self, before: str, after: str) -> "Sequence[TreeChange]":
-        """What differs between two trees, by path. A name that is not UTF-8 has surrogates in it."""
+        """What differs between two trees, by path; an empty `before` has nothing in it. A name that is not UTF-8 has
+        surrogates in it."""
         ...
 
     def read_blob(self, blob: str) -> bytes:

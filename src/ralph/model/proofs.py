@@ -6,6 +6,7 @@ from msgspec import Struct
 
 ProofMode = Literal["warn", "strict", "off"]
 ProofChangeKind = Literal["added", "changed", "weakened", "deleted", "shadowed"]
+GONE_BLOB = "-"  # what a person accepts of a file that is not there any more
 
 
 class TreeChange(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from ralph.model.errors import MachineError
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
+from ralph.workspaces.acceptance import AcceptedProofs
 from ralph.workspaces.git import Git
 from ralph.workspaces.old_snapshots import forget_old_snapshots
 from ralph.workspaces.own_git import OwnGit
@@ -94,6 +95,11 @@ class Snapshots:
                 TreeSealer(self._own, self._index, 0.0).remove_abandoned()
         except OSError:
             pass  # the next run's turn
+
+    @property
+    def accepted(self) -> AcceptedProofs:
+        """What a person accepted of this run."""
+        return AcceptedProofs(self._own.path("runs", self._run))
 
     def _read_tree(self, refs: str) -> str:
         """What an earlier life of the run kept there."""

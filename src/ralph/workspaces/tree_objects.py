@@ -20,9 +20,12 @@ class TreeFile(Struct, frozen=True):
 
 
 def compare_trees(own: OwnGit, before: str, after: str) -> list[TreeChange]:
-    """All trees are ours: the objects of an agent are not asked what another tree held."""
+    """All trees are ours: the objects of an agent are not asked what another tree held. No tree before: all is new."""
     if before == after:
         return []
+    if not before:
+        files = list_tree(own, after)
+        return [TreeChange(path=path, new_blob=file.blob, new_mode=file.mode) for path, file in files.items()]
     said = own.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after, own_objects=True)
     if not said.ok:
         raise MachineError(f"cannot compare the trees {before} and {after}: {said.problem or 'stopped'}")

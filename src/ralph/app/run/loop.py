@@ -20,18 +20,22 @@ from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.emit import emit
+from ralph.engine.gate_run import GateRunner, WrappedProcesses
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
+from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.events import Noted, Warned
 from ralph.model.loop import Began, Resumed, Stop
+from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
 from ralph.workspaces.git import Git
+from ralph.workspaces.snapshots import Snapshots
 
 KIND = "run"
 MAX_PROMPT_CHARS = 64 << 20  # characters; an agent may put anything in the place of its prompt
@@ -152,13 +156,20 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
     """All that `ralph run` may touch."""
     settings, paths = request.settings, session.paths
     keep = session.keep_snapshots(settings.snapshots, paths)
-    gates = build_gates(
-        settings.guardrails,
-        session.processes,
-        folder=paths.folder,
-        run_dir=session.run_dir,
-        output_limit=settings.output_truncate_chars,
-    )
+
+    def build(processes: Processes) -> dict[str, Gate]:
+        return build_gates(
+            settings.guardrails,
+            processes,
+            folder=paths.folder,
+            run_dir=session.run_dir,
+            output_limit=settings.output_truncate_chars,
+        )
+
+    def open_sealed_gates(sealed: SealedTree) -> GateRunner:
+        gates = build(WrappedProcesses(session.processes, sealed.wrap))
+        return session.prepare_gates(gates, sealed.locate(paths.folder), sealed_from=paths.folder)
+
     config = RunConfig(
         folder=paths.folder,
         dot_ralph=paths.dot_ralph,
@@ -172,11 +183,21 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         config,
         read_prompt=lambda: read_prompt(request),
         runner=session.prepare_agent(command, settings.agent, folder=paths.folder, keep=keep),
-        gates=session.prepare_gates(gates, paths.folder),
+        gates=session.prepare_gates(build(session.processes), paths.folder),
         inbox=session.inbox,
         watchers=session.watchers,
         scm=_build_scm(session, settings),
+        proofs=_watch_proofs(session, settings, keep),
+        open_sealed_gates=open_sealed_gates,
     )
+
+
+def _watch_proofs(session: Session, settings: Settings, keep: Snapshots | None) -> ProofWatch | None:
+    """What the guardrails rest on; only what is protected, where that was switched off."""
+    commands = list_guardrail_commands(settings.guardrails) if settings.proofs != "off" else []
+    if not commands and not settings.protected:
+        return None
+    return session.watch_proofs(keep, commands, folder=session.paths.folder, protected=settings.protected)
 
 
 def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:

@@ -7,8 +7,8 @@ from msgspec import Struct
 from ralph.core.proofs.shell_line import SimpleCommand, join_path, parse_shell_line
 
 _MAX_DEPTH = 8
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_PYTHON = re.compile(r"(python|pypy)[\d.]*$")
+_ASSIGNMENT = r"[A-Za-z_]\w*\+?="
+_PYTHON = r"(python|pypy)[\d.]*"
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash"))
 _INTERPRETERS = frozenset(("node", "ruby", "perl", "php", "lua", "tsx", "ts-node", "Rscript", "julia", "osascript"))
 
@@ -110,7 +110,7 @@ def _unwrap(command: SimpleCommand, launchers: tuple[str, ...], depth: int) -> l
         return _read_parallel(name, command, words, depth)
     if name in ("nix-shell", "nix") and (line := _find_value(words, ("--run", "--command", "-c"))):
         return find_calls(line, command.folder, depth + 1)
-    if _PYTHON.match(name):
+    if re.fullmatch(_PYTHON, name):
         return _read_python(command, words, launchers, depth)
     if name in _INTERPRETERS and (script := _find_script(words[1:])):
         return [_build_script_call(command, script, words[words.index(script) + 1 :], (*launchers, program))]
@@ -120,7 +120,7 @@ def _unwrap(command: SimpleCommand, launchers: tuple[str, ...], depth: int) -> l
 
 
 def _drop_assignments(words: tuple[str, ...]) -> tuple[str, ...]:
-    while words and (not words[0] or _ASSIGNMENT.match(words[0])):
+    while words and (not words[0] or re.match(_ASSIGNMENT, words[0])):
         words = words[1:]
     return words
 
@@ -137,7 +137,7 @@ def _find_wrapped(name: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
         rest, valued = words[1:], ("-w", "-E", "-x")
     else:
         return None
-    while rest and (rest[0].startswith("-") or _ASSIGNMENT.match(rest[0])):
+    while rest and (rest[0].startswith("-") or re.match(_ASSIGNMENT, rest[0])):
         if rest[0] in ("-m", "--module"):
             return ("python3", *rest)
         if rest[0] in ("-c", "-S", "--split-string", "--call") and rest[0] not in valued:

@@ -37,8 +37,8 @@ _PACKAGE_KEYS = (  # of package.json, beside scripts
 _CARGO_TABLES = ("test", "bench", "lib", "profile", "workspace", "patch", "replace", "lints")
 _GRADLE_HARMLESS = ("dependencies", "repositories", "plugins", "pluginManagement", "buildscript")
 _POM_HARMLESS = ("dependencies", "dependencyManagement", "repositories", "pluginRepositories", "description", "modules")
-_REFERENCES = re.compile(r"(?s)<!--.*?-->|<(Package|Project)Reference\b[^>]*?(/>|>.*?</\1Reference>)")
-_STEERING_PROPERTY = re.compile(r"(?i)<[^/>]*(?:skip|test|surefire|failsafe|argLine)[^>]*>[^<]*")
+_REFERENCES = r"(?s)<!--.*?-->|<(Package|Project)Reference\b[^>]*?(/>|>.*?</\1Reference>)"
+_STEERING_PROPERTY = r"(?i)<[^/>]*(?:skip|test|surefire|failsafe|argLine)[^>]*>[^<]*"
 
 
 def extract_config_part(path: str, text: str, runners: Collection[str], scripts: Collection[str] = ()) -> object:
@@ -63,9 +63,7 @@ def extract_config_part(path: str, text: str, runners: Collection[str], scripts:
         if name == "pom.xml":
             return _extract_pom(text)
         if name.endswith((".csproj", ".fsproj", ".vbproj")):
-            return re.sub(
-                r"(?s)<!--.*?-->|<(Package|Project)Reference\b[^>]*?(/>|>.*?</\1Reference>)", "", text
-            ).split()
+            return re.sub(_REFERENCES, "", text).split()
     except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     return text
@@ -126,9 +124,7 @@ def _extract_pom(text: str) -> object:
         stripped = re.sub(rf"(?s)<{name}>.*?</{name}>", "", stripped)
 
     def keep_steering(found: re.Match[str]) -> str:
-        return " ".join(
-            re.findall(r"<[^/>]*(?:skip|test|surefire|failsafe|argLine)[^>]*>[^<]*", found[0], re.IGNORECASE)
-        )
+        return " ".join(re.findall(_STEERING_PROPERTY, found[0]))
 
     stripped = re.sub(r"(?s)<properties>.*?</properties>", keep_steering, stripped)
     return re.sub(r"<version>[^<]*</version>", "", stripped).split()

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec import Struct
 
 JUSTFILE_NAMES = ("justfile", "Justfile", ".justfile")
-_HEADER = re.compile(r"@?([A-Za-z_][\w-]*)([^:=]*):(?!=)(.*)")
-_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)")
-_SETTING = re.compile(r"(set|import\??|mod\??|alias)\s.*")
+_HEADER = r"@?([A-Za-z_][\w-]*)([^:=]*):(?!=)(.*)"
+_ASSIGNMENT = r"(?:export\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)"
+_SETTING = r"(set|import\??|mod\??|alias)\s.*"
 
 
 class JustRecipe(Struct, frozen=True):
@@ -49,11 +49,11 @@ def parse_justfile(text: str) -> Justfile:
             continue
         if line.startswith("["):
             attributes.append(line.strip())
-        elif found := _ASSIGNMENT.fullmatch(line.strip()):
+        elif found := re.fullmatch(_ASSIGNMENT, line.strip()):
             variables[found[1]] = line.strip()
-        elif _SETTING.fullmatch(line.strip()):
+        elif re.fullmatch(_SETTING, line.strip()):
             settings.append(line.strip())
-        elif found := _HEADER.fullmatch(line.rstrip()):
+        elif found := re.fullmatch(_HEADER, line.rstrip()):
             body = tuple(_read_body(lines, at + 1))
             recipes[found[1]] = JustRecipe(_split_needs(found[3]), (*attributes, line.strip(), *body))
             attributes = []

@@ -8,14 +8,12 @@ from msgspec import Struct
 
 MAKEFILE_NAMES = ("GNUmakefile", "makefile", "Makefile")  # in the order make looks for them
 MAX_CLOSURE = 500  # targets
-_DIRECTIVE = re.compile(r"(ifeq|ifneq|ifdef|ifndef|else|endif|vpath|undefine|unexport|\$\(eval)\b")
-_INCLUDE = re.compile(r"[-s]?include\s+(.+)")
-_ASSIGNMENT = re.compile(
-    r"((?:(?:export|override|private)\s+)*)([^\s:#=+?!]+)\s*(:::?=|::=|:=|\+=|\?=|!=|=)\s*(.*)", re.DOTALL
-)
-_RULE = re.compile(r"([^:=#\t][^:=#]*?)\s*(::?)(?!=)\s*([^;]*?)\s*(?:;(.*))?", re.DOTALL)
+_DIRECTIVE = r"(ifeq|ifneq|ifdef|ifndef|else|endif|vpath|undefine|unexport|\$\(eval)\b"
+_INCLUDE = r"[-s]?include\s+(.+)"
+_ASSIGNMENT = r"(?s)((?:(?:export|override|private)\s+)*)([^\s:#=+?!]+)\s*(:::?=|::=|:=|\+=|\?=|!=|=)\s*(.*)"
+_RULE = r"(?s)([^:=#\t][^:=#]*?)\s*(::?)(?!=)\s*([^;]*?)\s*(?:;(.*))?"
 _BUILT_IN = {"MAKE": "make", "CURDIR": ".", "PWD": "."}
-_REFERENCE = re.compile(r"\$[({]([\w.-]+)")
+_REFERENCE = r"\$[({]([\w.-]+)"
 # Variables that steer make or the programs it starts, whoever uses them.
 _STEERING = frozenset(
     "SHELL .SHELLFLAGS MAKEFLAGS GNUMAKEFLAGS MFLAGS MAKE VPATH .RECIPEPREFIX .DEFAULT_GOAL PATH HOME PYTHONPATH"
@@ -80,17 +78,17 @@ def parse_makefile(text: str) -> Makefile:
     includes: list[str] = []
     directives: list[str] = []
     for line, recipe in _read_logical_lines(text):
-        if found := _INCLUDE.fullmatch(line):
+        if found := re.fullmatch(_INCLUDE, line):
             includes += found[1].split()
-        elif _DIRECTIVE.match(line) or line.startswith("define "):
+        elif re.match(_DIRECTIVE, line) or line.startswith("define "):
             directives.append("\n".join((line, *recipe)))
-        elif found := _ASSIGNMENT.fullmatch(line):
+        elif found := re.fullmatch(_ASSIGNMENT, line):
             variables[found[2]] = (*variables.get(found[2], ()), f"{found[3][:-1]}={found[4]}")
             if "export" in found[1]:
                 exported.add(found[2])
         elif line.startswith("export"):
             exported.update(line.split()[1:] or ("*",))
-        elif found := _RULE.fullmatch(line):
+        elif found := re.fullmatch(_RULE, line):
             rules.append(_build_rule(found, recipe))
     return Makefile(
         rules=tuple(rules),
@@ -161,9 +159,18 @@ def list_fakeable_targets(makefile: Makefile, use: MakeUse) -> list[str]:
         rules = _find_rules(makefile, name)
         recipe = "\n".join(line for rule in rules for line in rule.recipe)
         is_name = "." not in name and "/" not in name and "$" not in name
-        if rules and is_name and "$@" not in recipe and f" {name}\n" not in f"{recipe}\n".replace(">", " "):
+        makes_it = "$@" in recipe or re.search(
+            rf"(?:mkdir|touch|cp|mv|-o|>|-d|venv)\s[^;&|]*(?<![\w/.-]){re.escape(name)}\b", recipe
+        )
+        if rules and is_name and not makes_it:
             names.append(name)
     return names
+
+
+def _makes_file(recipe: str, name: str) -> bool:
+    """Whether the recipe seems to make a file or folder called like its target."""
+    made = rf"(?:mkdir|touch|cp|mv|-o|>|-d|venv)\s[^;&|]*(?<![\w/.-]){re.escape(name)}\b"
+    return "$@" in recipe or bool(re.search(made, recipe))
 
 
 def _read_logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -197,7 +204,7 @@ def _is_between_recipes(lines: list[str], at: int) -> bool:
 
 def _build_rule(found: re.Match[str], recipe: list[str]) -> MakeRule:
     targets, needs = tuple(found[1].split()), found[3]
-    if _ASSIGNMENT.fullmatch(needs):
+    if re.fullmatch(_ASSIGNMENT, needs):
         return MakeRule(targets=targets, variable=needs)
     inline = (found[4].strip(),) if found[4] else ()
     return MakeRule(targets=targets, needs=tuple(needs.replace("|", " ").split()), recipe=(*inline, *recipe))
@@ -231,10 +238,10 @@ def _join_rule(rule: MakeRule) -> str:
 def _find_references(makefile: Makefile, text: str) -> set[str]:
     """The variables a text names, and those their values name."""
     found: set[str] = set()
-    wanted = _REFERENCE.findall(text)
+    wanted = re.findall(_REFERENCE, text)
     while wanted:
         name = wanted.pop()
         if name not in found:
             found.add(name)
-            wanted += [more for value in makefile.variables.get(name, ()) for more in _REFERENCE.findall(value)]
+            wanted += [more for value in makefile.variables.get(name, ()) for more in re.findall(_REFERENCE, value)]
     return found

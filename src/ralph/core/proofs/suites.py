@@ -30,40 +30,40 @@ _LANGUAGES = {
     "jl": "julia",
 }
 _TEST_NAMES = {
-    "python": re.compile(r"test_.*|.*_tests?|tests?|conftest"),
-    "javascript": re.compile(r".*[._-](test|spec|cy|e2e)"),
-    "go": re.compile(r".*_test"),
-    "rust": re.compile(r"tests?|.*_tests?"),
-    "java": re.compile(r"Test[A-Z]\w*|\w*(Tests?|IT|Spec|TestCase)"),
-    "ruby": re.compile(r".*_(spec|test)|test_.*|spec_helper|rails_helper|test_helper"),
-    "php": re.compile(r".*Test|Pest"),
-    "csharp": re.compile(r".*Tests?"),
-    "elixir": re.compile(r".*_test|test_helper"),
-    "swift": re.compile(r".*Tests?"),
-    "c": re.compile(r"(?i)tests?|test[_-].*|.*[_-](unit)?tests?"),
-    "dart": re.compile(r".*_test"),
-    "shell": re.compile(r"(?i)tests?|test[_-].*|.*[_-]tests?"),
-    "lua": re.compile(r".*_spec|test_.*"),
-    "haskell": re.compile(r".*Spec|Spec"),
-    "clojure": re.compile(r".*_test"),
-    "erlang": re.compile(r".*_(SUITE|tests?)"),
-    "perl": re.compile(r".*"),
-    "r": re.compile(r"test[-_.].*"),
-    "gherkin": re.compile(r".*"),
-    "robot": re.compile(r".*"),
+    "python": r"test_.*|.*_tests?|tests?|conftest",
+    "javascript": r".*[._-](test|spec|cy|e2e)",
+    "go": r".*_test",
+    "rust": r"tests?|.*_tests?",
+    "java": r"Test[A-Z]\w*|\w*(Tests?|IT|Spec|TestCase)",
+    "ruby": r".*_(spec|test)|test_.*|spec_helper|rails_helper|test_helper",
+    "php": r".*Test|Pest",
+    "csharp": r".*Tests?",
+    "elixir": r".*_test|test_helper",
+    "swift": r".*Tests?",
+    "c": r"(?i)tests?|test[_-].*|.*[_-](unit)?tests?",
+    "dart": r".*_test",
+    "shell": r"(?i)tests?|test[_-].*|.*[_-]tests?",
+    "lua": r".*_spec|test_.*",
+    "haskell": r".*Spec|Spec",
+    "clojure": r".*_test",
+    "erlang": r".*_(SUITE|tests?)",
+    "perl": r".*",
+    "r": r"test[-_.].*",
+    "gherkin": r".*",
+    "robot": r".*",
 }
 _TEST_FOLDERS = frozenset(
     "tests test __tests__ testdata test_data test-data __snapshots__ __mocks__ __fixtures__ e2e Tests UnitTests".split()
 )
 _SPEC_FOLDERS = frozenset(("spec", "specs", "features"))  # of documents as often as of tests
 _SPEC_LANGUAGES = frozenset(("ruby", "javascript", "gherkin", "lua"))
-_NO_TESTS = re.compile(r"(?i)(readme|changelog|license|todo)(\..*)?|\.git(ignore|keep|attributes)|.*\.(pyc|log)")
-_CHECK_NAME = re.compile(
+_NO_TESTS = r"(?i)(readme|changelog|license|todo)(\..*)?|\.git(ignore|keep|attributes)|.*\.(pyc|log)"
+_CHECK_NAME = (
     r"(?i)(^|[/_.-])(run[_-]?)?(tests?|check(s|er)?|verif(y|ier|ication)|validat(e|or|ion)|lint(er)?|ci|specs?|"
     r"assert(ions?)?|guard(rails?)?|gate|accept(ance)?|e2e|smoke|integration|bench(mark)?s?|grade(r)?|judge|qa|"
     r"scripts?|tools?|hack|bin|dev)([/_.-]|$)"
 )
-_GOLDEN_NAME = re.compile(
+_GOLDEN_NAME = (
     r"(?i)(^|[/_.-])(expect(ed|ations?)?|golden|reference|snapshots?|baseline|fixtures?|approved|want(ed)?)([/_.-]|$)"
 )
 
@@ -78,11 +78,11 @@ def detect_language(path: str) -> str:
 def detect_test(path: str) -> str:
     """The language of a test file, `data` for what lies beside tests; empty: it is no test."""
     *folders, name = path.split("/")
-    if _NO_TESTS.fullmatch(name) or "node_modules" in folders:
+    if re.fullmatch(_NO_TESTS, name) or "node_modules" in folders:
         return ""
     language = detect_language(path)
     stem = name.partition(".")[0] if language == "gherkin" else name.rpartition(".")[0]
-    if language in _TEST_NAMES and _TEST_NAMES[language].fullmatch(stem):
+    if language in _TEST_NAMES and re.fullmatch(_TEST_NAMES[language], stem):
         return language
     if any(folder in _TEST_FOLDERS or folder.endswith((".Tests", "Tests.")) for folder in folders):
         return language or DATA
@@ -93,9 +93,9 @@ def detect_test(path: str) -> str:
 
 def is_check_name(path: str) -> bool:
     """Whether a script is called like something that checks, or lies where such scripts lie."""
-    return bool(_CHECK_NAME.search(path))
+    return bool(re.search(_CHECK_NAME, path))
 
 
 def is_golden_name(path: str) -> bool:
     """Whether a file is called like what a result is compared with."""
-    return bool(_GOLDEN_NAME.search(path)) or bool(detect_test(path))
+    return bool(re.search(_GOLDEN_NAME, path)) or bool(detect_test(path))

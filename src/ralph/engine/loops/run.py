@@ -1,6 +1,7 @@
 """The effects of `ralph run`: carries out a decision through ports and returns what happened."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -8,9 +9,11 @@ from msgspec.structs import replace
 
 from ralph.core.check_evidence import describe_gate, digest_checks
 from ralph.core.prompt import compose_prompt
+from ralph.core.proofs.wording import render_judge_question
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
 from ralph.engine.emit import emit_debug
 from ralph.engine.gate_run import GateRunner
+from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.scm import AgentReply, ScmRunner
 from ralph.model.loop import (
     Brief,
@@ -20,12 +23,18 @@ from ralph.model.loop import (
     Fact,
     GateResult,
     Interrupted,
+    Reported,
     RunAgent,
     Save,
     Saved,
+    Verified,
+    Verify,
 )
-from ralph.model.ports import Inbox, OutputMode, Watcher
+from ralph.model.ports import Inbox, OutputMode, SealedTree, Watcher
+from ralph.model.proofs import ProofChange
 from ralph.model.receipt import format_trailer
+
+_MAY_CLAIM = re.compile("<(response|promise)>", re.IGNORECASE)
 
 
 class RunConfig(Struct, frozen=True, kw_only=True):
@@ -53,7 +62,11 @@ class RunEffects:
         inbox: Inbox,
         watchers: Sequence[Watcher],
         scm: ScmRunner | None = None,
+        proofs: ProofWatch | None = None,
+        open_sealed_gates: Callable[[SealedTree], GateRunner] | None = None,
+        ask_judge: Callable[[str], Verified | Interrupted] | None = None,
     ) -> None:
+        """`open_sealed_gates`: the same gates for a sealed tree; `ask_judge`: about an explained change of proofs."""
         self._config = config
         self._read_prompt = read_prompt
         self._runner = runner
@@ -61,6 +74,9 @@ class RunEffects:
         self._inbox = inbox
         self._watchers = watchers
         self._scm = scm
+        self._proofs, self._open_sealed_gates = proofs, open_sealed_gates
+        self._ask_judge = ask_judge
+        self._sealed = Checked((), sealed=True)
         self._calls = count_calls(config.run_dir)
         self._iteration = 0
         self._last_results: tuple[GateResult, ...] = ()
@@ -69,8 +85,12 @@ class RunEffects:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
+            case Check(gates, iteration, sealed=True):
+                return self._check_sealed(gates, iteration)
             case Check(gates, iteration):
                 return self._check(gates, iteration)
+            case Verify(text=explanation):
+                return self._judge_change(explanation)
             case Save(budget_usd=budget):
                 return self._save(budget)
             case _:
@@ -88,12 +108,40 @@ class RunEffects:
         if isinstance(reported, Interrupted):
             return reported
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
-        return replace(reported, present=self._find_completion_files())
+        reported = replace(reported, present=self._find_completion_files())
+        return replace(reported, proofs=self._compare_proofs(reported)) if self._proofs else reported
+
+    def _compare_proofs(self, reported: Reported) -> tuple[ProofChange, ...]:
+        """An agent that tells of no tool was not looked after; one that may complete the run is."""
+        watch = self._proofs
+        if watch is None:
+            return ()
+        if not reported.tools and (reported.present or _MAY_CLAIM.search(reported.text)):
+            watch.look(self._iteration)
+        return watch.compare()
 
     def _check(self, gates: Sequence[str], iteration: int) -> Fact:
+        if self._proofs:
+            self._proofs.clear_caches()
         checked = self._gates.check(gates, iteration)
         self._last_results = checked.results if isinstance(checked, Checked) else ()
         return checked
+
+    def _check_sealed(self, gates: Sequence[str], iteration: int) -> Fact:
+        open_gates = self._open_sealed_gates
+        if self._proofs is None or open_gates is None:
+            return Checked((), sealed=True)
+        found = self._proofs.check_sealed(lambda sealed: open_gates(sealed).check(gates, iteration))
+        self._sealed = found if isinstance(found, Checked) else self._sealed
+        return found
+
+    def _judge_change(self, explanation: str) -> Fact:
+        """By the sealed check that was red; a resumed run has forgotten its diff, and looks again."""
+        if self._ask_judge is None:
+            return Verified(verified=False, reason="there is no judge to ask")
+        if not self._sealed.proofs and self._proofs is not None:
+            self._sealed = self._proofs.describe_suspects()
+        return self._ask_judge(render_judge_question(self._sealed.proofs, explanation, self._sealed.diff))
 
     def _save(self, budget: float | None) -> Fact:
         trailer = format_trailer(self._config.run, digest_checks(map(describe_gate, self._last_results)))

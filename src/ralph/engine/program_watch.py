@@ -1,0 +1,191 @@
+"""Finds programs that judge and were replaced while a run went on: installed ones that no tree of git knows.
+
+A file's change time cannot be set back, so what is older than the run needs no second look. What is newer was installed
+(and then looks like what installers leave), or somebody wrote it."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ralph.model.proofs import ProofChange
+from ralph.process.shell import find_program
+
+if TYPE_CHECKING:
+    from ralph.core.proofs.check_rules import CheckRules
+
+MAX_LAUNCHER_BYTES = 1 << 16
+_INSTALLED_FOLDERS = ("node_modules", ".venv", "venv", "env", ".tox", ".nox", "vendor", ".direnv")
+_ENVIRONMENT_RUNNERS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
+_CONSOLE_SCRIPT_LINES = re.compile(  # as pip, uv and distlib write them
+    r"#.*|'''exec'.*|' '''|import (re|sys)|from (?P<module>[\w.]+) import \w+|if __name__ == .*:|sys\.argv\[0\] = .*"
+    r"|sys\.exit\([\w.]+\(\)\)|if sys\.argv\[0\]\.endswith\(.*|elif sys\.argv\[0\]\.endswith\(.*|"
+)
+_HARMLESS_PATH_LINES = re.compile(  # of a .pth file: folders, and what installers write
+    r"(?!import\b).*|import (_virtualenv|__editable__\w*|_distutils_hack|coverage)\b.*|import os; var = .*"
+)
+
+
+def find_changed_programs(
+    rules: "Sequence[CheckRules]", *, root: str, environment: Mapping[str, str], since: float
+) -> tuple[ProofChange, ...]:
+    """Programs of the checks that are not what was there, or could have been installed, since that unix time."""
+    found: dict[str, ProofChange] = {}
+    for rule in rules:
+        for path in _list_programs(rule, root, environment):
+            if reason := _find_replacement(path, root, since):
+                found[path] = ProofChange(
+                    path=_name_path(path, root), kind="shadowed", reason=reason, check=rule.command
+                )
+        for site in _list_site_folders(rule, root, environment):
+            for path, reason in _find_site_changes(site, rule.modules, since):
+                found[path] = ProofChange(
+                    path=_name_path(path, root), kind="shadowed", reason=reason, check=rule.command
+                )
+    return tuple(found.values())
+
+
+def find_ignored_shadows(rules: "Sequence[CheckRules]", *, root: str, since: float) -> Iterator[ProofChange]:
+    """Files that would be taken for something else, also those git does not look at."""
+    for rule in rules:
+        modules = [
+            (os.path.join(folder, f"{module}{ending}"), f"would be imported as {module}")
+            for folder in rule.folders
+            for module in rule.modules
+            for ending in (".py", "/__init__.py", ".pyc")
+        ]
+        for path, reason in (*((shadow.path, shadow.reason) for shadow in rule.shadows), *modules):
+            if _is_newer(os.path.join(root, path), since):
+                yield ProofChange(path=path, kind="shadowed", reason=reason, check=rule.command)
+
+
+def _list_programs(rule: "CheckRules", root: str, environment: Mapping[str, str]) -> Iterator[str]:
+    names = {program.name for program in rule.programs}
+    for program in rule.programs:
+        place = os.path.join(root, program.folder)
+        path = find_program(program.name, environment, place)
+        if path and not _is_project_file(path, root):
+            yield path
+        if "/" not in program.name:
+            yield from (os.path.join(folder, "node_modules/.bin", program.name) for folder in (place, root))
+    if not _ENVIRONMENT_RUNNERS.isdisjoint(names):
+        yield from (os.path.join(root, ".venv/bin", name) for name in (*names, *rule.runners, "python", "python3"))
+
+
+def _is_project_file(path: str, root: str) -> bool:
+    """A file of the project itself is compared with its tree; what was installed there is not part of it."""
+    if not path.startswith(f"{root}/"):
+        return False
+    return os.path.relpath(path, root).split("/")[0] not in _INSTALLED_FOLDERS and "/node_modules/" not in path
+
+
+def _find_replacement(path: str, root: str, since: float) -> str:
+    """Why a program is not what was there and not what an installer leaves; empty: it is fine, or there is none."""
+    try:
+        if not _is_newer(path, since) and not _is_newer(os.path.realpath(path), since):
+            return ""
+        target = os.path.realpath(path)
+        with open(target, "rb") as file:
+            text = file.read(MAX_LAUNCHER_BYTES)
+    except OSError:
+        return ""
+    if "/node_modules/" in target:
+        if os.path.islink(path):
+            return _find_package_change(target, since)
+        return "" if b"basedir=$(dirname" in text else "replaced, and not by an installer"  # as pnpm writes them
+    if text.startswith(b"\x7fELF") or _is_console_script(text.decode("utf-8", "replace"), root):
+        return ""
+    if not _is_newer(target, since):  # a link to what has always been there: a Python, for instance
+        return ""
+    return "replaced, and not by an installer"
+
+
+def _find_package_change(target: str, since: float) -> str:
+    """A package that was there before and has one new file in it was edited, not installed."""
+    folders = target.split("/node_modules/")
+    names = folders[-1].split("/")
+    package = "/".join(names[:2] if names[0].startswith("@") else names[:1])
+    manifest = f"{'/node_modules/'.join(folders[:-1])}/node_modules/{package}/package.json"
+    return "" if _is_newer(manifest, since) or not _is_newer(target, since) else "edited where it is installed"
+
+
+def _is_console_script(text: str, root: str) -> bool:
+    """A launcher that imports one module and calls it; of a module that is installed, not one of the project."""
+    modules: list[str] = []
+    for line in text.splitlines():
+        found = _CONSOLE_SCRIPT_LINES.fullmatch(line.strip())
+        if found is None:
+            return False
+        if found["module"]:
+            modules.append(found["module"].partition(".")[0])
+    own = (os.path.join(root, f"{module}{ending}") for module in modules for ending in ("", ".py"))
+    return len(modules) == 1 and not any(os.path.exists(path) for path in own)
+
+
+def _list_site_folders(rule: "CheckRules", root: str, environment: Mapping[str, str]) -> Iterator[str]:
+    """Where the Python of a check finds its packages: beside its program, and in the user's home."""
+    if not rule.modules:
+        return
+    prefixes = {os.path.dirname(os.path.dirname(path)) for path in _list_programs(rule, root, environment)}
+    homes = {prefix for prefix in prefixes if os.path.exists(os.path.join(prefix, "pyvenv.cfg"))}
+    if home := environment.get("HOME"):
+        homes.add(os.path.join(home, ".local"))
+    for prefix in sorted(homes):
+        with suppress(OSError):
+            versions = [name for name in os.listdir(os.path.join(prefix, "lib")) if name.startswith("python")]
+            yield from (os.path.join(prefix, "lib", name, "site-packages") for name in versions)
+
+
+def _find_site_changes(site: str, modules: Iterable[str], since: float) -> Iterator[tuple[str, str]]:
+    try:
+        names = os.listdir(site)
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(site, name)
+        is_run = name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth")
+        if is_run and _is_newer(path, since) and not (name.endswith(".pth") and _has_only_folders(path)):
+            yield path, "is run at the start of every Python"
+        elif name in modules and os.path.isdir(path):
+            yield from _find_edited_module(site, names, name, since)
+
+
+def _find_edited_module(site: str, names: Sequence[str], module: str, since: float) -> Iterator[tuple[str, str]]:
+    """Sources that are newer than the run in a package whose record is not: nobody installed them."""
+    records = [os.path.join(site, name, "RECORD") for name in names if name.endswith(".dist-info")]
+    if any(_is_newer(record, since) and _records(record, module) for record in records):
+        return
+    for folder, folders, files in os.walk(os.path.join(site, module)):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in files:
+            if name.endswith((".py", ".so")) and _is_newer(os.path.join(folder, name), since):
+                yield os.path.join(folder, name), "edited where it is installed"
+
+
+def _records(record: str, module: str) -> bool:
+    try:
+        with open(record, encoding="utf-8", errors="replace") as file:
+            return any(line.startswith(f"{module}/") for line in file)
+    except OSError:
+        return False
+
+
+def _has_only_folders(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return all(_HARMLESS_PATH_LINES.fullmatch(line.strip()) for line in file)
+    except OSError:
+        return True
+
+
+def _is_newer(path: str, since: float) -> bool:
+    try:
+        return os.lstat(path).st_ctime >= since
+    except OSError:
+        return False
+
+
+def _name_path(path: str, root: str) -> str:
+    """From the root of the tree, where it is in it."""
+    return os.path.relpath(path, root) if path.startswith(f"{root}/") else path

@@ -1,0 +1,169 @@
+"""Watches what the checks of a run rest on: compared after every agent, put back as it was for a sealed check."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ralph.core.proofs.wording import MAX_DIFF_CHARS
+from ralph.engine.program_watch import find_changed_programs, find_ignored_shadows
+from ralph.engine.stale_caches import remove_new_bytecode
+from ralph.model.errors import MachineError
+from ralph.model.loop import Checked, GateResult, Interrupted
+from ralph.model.ports import SealedTree, TreeKeeper
+from ralph.model.proofs import GONE_BLOB, ProofChange, TreeChange
+from ralph.process.atomic_file import read_regular_file
+
+if TYPE_CHECKING:  # loaded after the first agent: nobody waits for it to start
+    from ralph.core.proofs.check_rules import CheckRules
+
+MAX_PROOF_CHARS = 1 << 20
+MAX_RESTORED_FILES = 2000
+CheckSealed = Callable[[SealedTree], Checked | Interrupted]
+
+
+class ProofWatch:
+    """Of one run, by the tree it started with. What a person accepted counts as if it had been so from the start."""
+
+    def __init__(
+        self,
+        keeper: TreeKeeper,
+        *,
+        commands: Sequence[str],
+        protected: Sequence[str],
+        folder: str,
+        environment: Mapping[str, str],
+        started_at: float,
+        list_accepted: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`folder`: where the checks run; `started_at`: unix time; `list_accepted`: path → blob."""
+        self._keeper = keeper
+        self._commands, self._protected = commands, protected
+        self._root, self._folder = keeper.root, folder
+        self._environment, self._started_at = environment, started_at
+        self._list_accepted = list_accepted
+        self._rules: Sequence[CheckRules] | None = None
+
+    def look(self, iteration: int) -> None:
+        """At the tree as it is now."""
+        self._keeper.save_tree_after(iteration)
+
+    def compare(self) -> tuple[ProofChange, ...]:
+        """What is not as it was at the baseline, by the tree as it was last looked at. Trees that nobody can compare
+        are suspect."""
+        try:
+            return self._compare()
+        except MachineError as error:
+            return (ProofChange(path=".", kind="changed", reason=error.message),)
+
+    def _compare(self) -> tuple[ProofChange, ...]:
+        before, after = self._keeper.baseline(), self._keeper.tree()
+        if not before or not after or not (self._commands or self._protected):
+            return ()
+        changes = self._list_changes(before, after)
+        rules = self._resolve_checks(changes)
+        found = {change.path: change for change in self._find_proof_changes(rules, changes)}
+        for change in find_ignored_shadows(rules, root=self._root, since=self._started_at):
+            found.setdefault(change.path, change)
+        for change in self._find_changed_programs(rules):
+            found.setdefault(change.path, change)
+        return tuple(found.values())
+
+    def clear_caches(self) -> None:
+        """Before checks that run Python: what an agent left in caches is not asked."""
+        if any("sitecustomize" in rule.modules for rule in self._rules or ()):
+            remove_new_bytecode(self._root, self._started_at)
+
+    def check_sealed(self, check: CheckSealed) -> Checked | Interrupted:
+        """Run the checks once more with the suspects put back. A program that was replaced cannot be put back: that is
+        a failure of its own."""
+        try:
+            return self._check_sealed(check)
+        except MachineError as error:
+            failure = _build_failure("sealed check", f"{error.message}. {error.hint}".strip())
+            suspects = tuple(change for change in self.compare() if change.is_suspect)
+            return Checked((failure,), sealed=True, proofs=suspects)
+
+    def _check_sealed(self, check: CheckSealed) -> Checked | Interrupted:
+        changes = self._compare()
+        suspects = tuple(change for change in changes if change.is_suspect)
+        if not suspects:
+            return Checked((), sealed=True)
+        before, after = self._keeper.baseline(), self._keeper.tree()
+        in_tree = {change.path for change in self._list_changes(before, after)}
+        restored = [each.path for each in changes if each.path in in_tree and self._is_put_back(each)]
+        with self._keeper.open_sealed_tree(restored[:MAX_RESTORED_FILES]) as sealed:
+            found = check(sealed)
+        if isinstance(found, Interrupted):
+            return found
+        programs = {each.path for each in self._find_changed_programs(self._rules or ())}
+        replaced = (_build_failure(each.path, each.reason) for each in suspects if each.path in programs)
+        return Checked((*found.results, *replaced), sealed=True, proofs=suspects, diff=self._diff(suspects))
+
+    def describe_suspects(self) -> Checked:
+        """What a sealed check would put back, without one."""
+        suspects = tuple(change for change in self.compare() if change.is_suspect)
+        return Checked((), sealed=True, proofs=suspects, diff=self._diff(suspects))
+
+    def _diff(self, suspects: Sequence[ProofChange]) -> str:
+        before, after = self._keeper.baseline(), self._keeper.tree()
+        in_tree = {change.path for change in self._list_changes(before, after)}
+        paths = [each.path for each in suspects if each.path in in_tree]
+        return self._keeper.diff(before, after, paths)[: 2 * MAX_DIFF_CHARS] if paths else ""
+
+    def _is_put_back(self, change: ProofChange) -> bool:
+        """Suspects, and new tests: they may need what is put back. Tests that a check names stay."""
+        named = {path for rule in self._rules or () for path in (*rule.tests, *rule.scripts)}
+        return change.is_suspect or (change.kind == "added" and not change.check and change.path not in named)
+
+    def _list_changes(self, before: str, after: str) -> Sequence[TreeChange]:
+        if before == after:
+            return ()
+        accepted = self._list_accepted()
+        found = self._keeper.list_changes(before, after)
+        return [change for change in found if accepted.get(change.path) != (change.new_blob or GONE_BLOB)]
+
+    def _resolve_checks(self, changes: Sequence[TreeChange]) -> "Sequence[CheckRules]":
+        if self._rules is None:
+            from ralph.core.proofs.check_rules import resolve_check
+
+            files = _BaselineFiles(self._keeper, self._root, changes)
+            place = os.path.relpath(self._folder, self._root)
+            self._rules = [resolve_check(command, files, "" if place == "." else place) for command in self._commands]
+        return self._rules
+
+    def _find_proof_changes(
+        self, rules: "Sequence[CheckRules]", changes: Sequence[TreeChange]
+    ) -> tuple[ProofChange, ...]:
+        if not changes:
+            return ()
+        from ralph.core.proofs.changes import TreeReader, find_proof_changes
+
+        reader = TreeReader(read_blob=self._keeper.read_blob, list_old_paths=self._list_old_paths)
+        return find_proof_changes(rules, changes, reader, self._protected)
+
+    def _find_changed_programs(self, rules: "Sequence[CheckRules]") -> tuple[ProofChange, ...]:
+        return find_changed_programs(rules, root=self._root, environment=self._environment, since=self._started_at)
+
+    def _list_old_paths(self) -> list[str]:
+        return [change.path for change in self._keeper.list_changes("", self._keeper.baseline())]
+
+
+class _BaselineFiles:
+    """The files of the baseline: what has not changed since is read from disk."""
+
+    def __init__(self, keeper: TreeKeeper, root: str, changes: Sequence[TreeChange]) -> None:
+        self._keeper, self._root = keeper, root
+        self._old_blobs = {change.path: change.old_blob for change in changes}
+
+    def read(self, path: str) -> str | None:
+        blob = self._old_blobs.get(path)
+        if blob is not None:
+            return self._keeper.read_blob(blob)[:MAX_PROOF_CHARS].decode("utf-8", "replace") if blob else None
+        try:
+            return read_regular_file(os.path.join(self._root, path), MAX_PROOF_CHARS, "replace")
+        except OSError:
+            return None
+
+
+def _build_failure(what: str, reason: str) -> GateResult:
+    return GateResult(gate=what, passed=False, exit_code=1, reason=reason)

@@ -1,0 +1,191 @@
+"""What the checks rest on is compared with the start, and put back for a sealed check."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ralph.engine.proof_watch import ProofWatch
+from ralph.model.loop import Checked, GateResult, Interrupted
+from ralph.model.ports import SealedTree
+from ralph.model.proofs import GONE_BLOB
+from support.tree_keeper import MemoryKeeper
+
+TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n"
+FILES = {
+    "calc.py": "def add(a, b): return a - b\n",
+    "tests/test_calc.py": TEST,
+    "Makefile": "test:\n\tpytest\n",
+    ".gitignore": "x\n",
+}
+
+
+class Project:
+    """A folder, its trees, and a watch over them."""
+
+    def __init__(self, root: Path) -> None:
+        self.keeper = MemoryKeeper(root, FILES)
+        self.root = root
+        self.accepted: dict[str, str] = {}
+
+    def watch(
+        self, *commands: str, protected: tuple[str, ...] = (), since: float | None = None, **environment: str
+    ) -> ProofWatch:
+        return ProofWatch(
+            self.keeper,
+            commands=commands,
+            protected=protected,
+            folder=str(self.root),
+            environment={"PATH": "/nowhere", **environment},
+            started_at=time.time() + 60 if since is None else since,
+            list_accepted=lambda: self.accepted,
+        )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def kinds(watch: ProofWatch) -> dict[str, str]:
+    return {change.path: change.kind for change in watch.compare()}
+
+
+def green(_: SealedTree) -> Checked:
+    return Checked((GateResult(gate="test", passed=True),))
+
+
+def test_nothing_changed_is_nothing_to_tell(project: Project) -> None:
+    assert project.watch("make test").compare() == ()
+
+
+def test_without_checks_and_protected_files_nobody_compares(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    assert project.watch().compare() == ()
+
+
+def test_changes_count_against_the_start(project: Project) -> None:
+    watch = project.watch("pytest")
+    project.keeper.write({"tests/test_calc.py": TEST.replace("== 2", "== 0")})
+    assert kinds(watch) == {"tests/test_calc.py": "changed"}
+    project.keeper.write({"calc.py": "x\n"})
+    assert kinds(watch) == {"tests/test_calc.py": "changed"}
+    project.keeper.write({"tests/test_calc.py": TEST})
+    assert kinds(watch) == {}
+
+
+def test_a_check_is_followed_through_the_makefile_of_the_start(project: Project) -> None:
+    project.keeper.write({"Makefile": "test:\n\ttrue\n", "pytest.ini": "[pytest]\naddopts = --co\n"})
+    assert kinds(project.watch("make test")) == {"Makefile": "changed", "pytest.ini": "changed"}
+
+
+def test_what_a_person_accepted_counts_as_if_it_had_always_been_so(project: Project) -> None:
+    watch, changed = project.watch("pytest"), TEST.replace("== 2", "== 0")
+    project.keeper.write({"tests/test_calc.py": changed})
+    project.accepted["tests/test_calc.py"] = f"tests/test_calc.py\0{changed}"
+    assert kinds(watch) == {}
+    project.keeper.write({"tests/test_calc.py": f"{changed}\n# and more"})
+    assert kinds(watch) == {"tests/test_calc.py": "changed"}
+
+
+def test_a_deletion_can_be_accepted_too(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    project.accepted["tests/test_calc.py"] = GONE_BLOB
+    assert kinds(project.watch("pytest")) == {}
+
+
+def test_protected_files_count_without_checks(project: Project) -> None:
+    project.keeper.write({"calc.py": "x\n"})
+    (change,) = project.watch(protected=("*.py",)).compare()
+    assert (change.path, change.protected) == ("calc.py", True)
+
+
+# -- sealed ----------------------------------------------------------------------------------------
+def test_a_sealed_check_has_the_suspects_as_they_were(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None, "pytest.py": "", "calc.py": "fixed\n"})
+    checked = project.watch("pytest").check_sealed(green)
+    assert isinstance(checked, Checked)
+    assert (checked.sealed, [change.path for change in checked.proofs]) == (True, ["pytest.py", "tests/test_calc.py"])
+    assert checked.diff == "diff of pytest.py\ndiff of tests/test_calc.py\n"
+    assert project.keeper.sealed[0].files == {**FILES, "calc.py": "fixed\n"}
+
+
+def test_new_tests_that_may_need_what_is_put_back_are_left_out(project: Project) -> None:
+    project.keeper.write({"conftest.py": "import x\n", "tests/test_new.py": "def test_x(): assert 1\n"})
+    project.watch("pytest").check_sealed(green)
+    assert project.keeper.sealed[0].files == FILES
+
+
+def test_a_test_that_the_check_names_stays(project: Project) -> None:
+    project.keeper.write({"conftest.py": "import x\n", "tests/test_new.py": "def test_x(): assert 1\n"})
+    project.watch("pytest tests/test_new.py").check_sealed(green)
+    assert project.keeper.sealed[0].files == {**FILES, "tests/test_new.py": "def test_x(): assert 1\n"}
+
+
+def test_without_suspects_nothing_is_run(project: Project) -> None:
+    project.keeper.write({"calc.py": "fixed\n"})
+    assert project.watch("pytest").check_sealed(green) == Checked((), sealed=True)
+    assert project.keeper.sealed == []
+
+
+def test_a_sealed_tree_that_cannot_be_made_is_no_proof(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    project.keeper.problem = "no space"
+    checked = project.watch("pytest").check_sealed(green)
+    assert isinstance(checked, Checked)
+    assert [(each.passed, each.reason) for each in checked.results] == [(False, "no space.")]
+
+
+def test_trees_that_cannot_be_compared_are_suspect(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    project.keeper.is_broken = True
+    watch = project.watch("pytest")
+    assert [(each.path, each.is_suspect, each.reason) for each in watch.compare()] == [(".", True, "objects are gone")]
+    checked = watch.check_sealed(green)
+    assert isinstance(checked, Checked)
+    assert [each.passed for each in checked.results] == [False]
+
+
+def test_an_interruption_is_passed_on(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    assert project.watch("pytest").check_sealed(lambda _: Interrupted("SIGINT")) == Interrupted("SIGINT")
+
+
+def test_what_would_be_put_back_can_be_told_without_a_check(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    told = project.watch("pytest").describe_suspects()
+    assert ([change.path for change in told.proofs], told.diff) == (
+        ["tests/test_calc.py"],
+        "diff of tests/test_calc.py\n",
+    )
+
+
+# -- what no tree knows ----------------------------------------------------------------------------
+def test_a_replaced_program_is_a_failure_no_sealed_tree_can_undo(project: Project) -> None:
+    program = project.root / ".venv/bin/pytest"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    checked = project.watch(".venv/bin/pytest", since=0).check_sealed(green)
+    assert isinstance(checked, Checked)
+    assert [(each.gate, each.passed) for each in checked.results] == [("test", True), (".venv/bin/pytest", False)]
+
+
+def test_an_ignored_file_that_shadows_a_runner_is_seen(project: Project) -> None:
+    (project.root / "test").write_text("")
+    assert kinds(project.watch("make test", since=0)) == {"test": "shadowed"}
+    assert kinds(project.watch("make test")) == {}  # it was there before
+
+
+def test_compiled_python_of_the_run_is_removed_before_checks(project: Project) -> None:
+    cache = project.root / "__pycache__"
+    cache.mkdir()
+    for name in ("calc.cpython-311.pyc", "keep.txt"):
+        (cache / name).write_bytes(b"")
+    watch = project.watch("pytest", since=0)
+    watch.clear_caches()  # before the first agent nobody has touched anything
+    assert len(os.listdir(cache)) == 2
+    watch.compare()
+    watch.clear_caches()
+    assert os.listdir(cache) == ["keep.txt"]

@@ -1,0 +1,94 @@
+"""`ralph run` with agents that touch what the checks rest on."""
+
+import json
+import shutil
+
+import pytest
+
+from support.workshop import ProjectFixture, make_result_command
+
+DONE = make_result_command("<response>DONE</response>")
+EXPLAINED = make_result_command("<changes>add is called plus now</changes>\n<response>DONE</response>")
+FIX = "echo plus > calc"
+WEAKEN = "echo true > tests/check.sh"
+FLAG = "completed, but tests/check.sh was changed and fails in its old form: `ralph diff --proofs`"
+
+
+@pytest.fixture
+def project(workshop: ProjectFixture) -> ProjectFixture:
+    """A check that is red until `calc` says plus."""
+    (workshop.repo / "tests").mkdir()
+    (workshop.repo / "tests/check.sh").write_text("grep -q plus calc\n")
+    (workshop.repo / "calc").write_text("minus\n")
+    workshop.settings(guardrails=["sh tests/check.sh"])
+    return workshop
+
+
+def test_honest_work_completes_and_is_checked_once(project: ProjectFixture) -> None:
+    project.agent(f"{FIX}; {DONE}")
+    done = project.ralph("run", "-p", "x")
+    assert (done.returncode, done.stdout.count("started")) == (0, 1)
+
+
+def test_a_weakened_check_does_not_complete_and_the_next_agent_is_told(project: ProjectFixture) -> None:
+    project.agent(f"{WEAKEN}; {DONE}", DONE)
+    done = project.ralph("run", "-p", "x", "-m", "2")
+    assert done.returncode == 1
+    assert "tests/check.sh was changed, and `sh tests/check.sh` is red with the files as they were" in done.stdout
+    told = project.prompt(2)
+    assert all(words in told for words in ("tests/check.sh: weakened", "-grep -q plus calc", "<changes>"))
+
+
+def test_an_agent_that_undoes_its_change_is_clean_again(project: ProjectFixture) -> None:
+    project.agent(f"{WEAKEN}; {DONE}", f"echo 'grep -q plus calc' > tests/check.sh; {FIX}; {DONE}")
+    done = project.ralph("run", "-p", "x", "--json")
+    assert done.returncode == 0
+    assert "flagged" not in json.loads(done.stdout.splitlines()[-1])["event"]
+
+
+def test_an_explained_change_completes_with_a_flag(project: ProjectFixture) -> None:
+    project.agent(f"{WEAKEN}; {EXPLAINED}")
+    done = project.ralph("run", "-p", "x", "--json")
+    event = json.loads(done.stdout.splitlines()[-1])["event"]
+    assert (done.returncode, event["outcome"], event["why"], event["flagged"]) == (0, "completed", FLAG, True)
+
+
+def test_the_flag_is_the_last_line(project: ProjectFixture) -> None:
+    project.agent(f"{WEAKEN}; {EXPLAINED}")
+    last = project.ralph("run", "-p", "x").stdout.splitlines()[-1]
+    assert FLAG.removeprefix("c") in last
+
+
+def test_strict_refuses(project: ProjectFixture) -> None:
+    project.settings(guardrails=["sh tests/check.sh"], proofs="strict")
+    project.agent(f"{WEAKEN}; {EXPLAINED}")
+    done = project.ralph("run", "-p", "x")
+    assert (done.returncode, "Tampered" in done.stdout) == (1, True)
+
+
+def test_a_protected_file_is_refused_though_the_checks_are_green(project: ProjectFixture) -> None:
+    project.settings(guardrails=["sh tests/check.sh"], protected=["docs/**"])
+    project.agent(f"{FIX}; mkdir -p docs; echo x > docs/plan.md; {EXPLAINED}")
+    done = project.ralph("run", "-p", "x")
+    assert (done.returncode, "docs/plan.md" in done.stdout) == (1, True)
+
+
+def test_off_says_so_in_the_last_line(project: ProjectFixture) -> None:
+    project.settings(guardrails=["sh tests/check.sh"], proofs="off")
+    project.agent(f"{WEAKEN}; {DONE}")
+    done = project.ralph("run", "-p", "x")
+    assert (done.returncode, "proofs: off" in done.stdout.splitlines()[-1]) == (0, True)
+
+
+def test_a_resumed_run_keeps_the_baseline_of_its_start(project: ProjectFixture) -> None:
+    project.agent(f"{WEAKEN}; {DONE}")
+    assert project.ralph("run", "-p", "x", "-m", "1").returncode == 1
+    assert project.ralph("run", "--resume", "-m", "2").returncode == 1
+    project.agent(f"echo 'grep -q plus calc' > tests/check.sh; {FIX}; {DONE}")
+    assert project.ralph("run", "--resume", "-m", "3").returncode == 0
+
+
+def test_it_works_without_a_repository(project: ProjectFixture) -> None:
+    shutil.rmtree(project.repo / ".git")
+    project.agent(f"{WEAKEN}; {DONE}")
+    assert project.ralph("run", "-p", "x", "-m", "1").returncode == 1
