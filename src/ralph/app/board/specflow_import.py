@@ -21,7 +21,7 @@ from ralph.core.tasks.specflow_records import (
     translate_task,
 )
 from ralph.core.tasks.task_names import find_name_problem
-from ralph.model.board import InvalidInput, Spec
+from ralph.model.board import InvalidInput, Problem, Spec
 from ralph.model.spec import ROLES, Task
 from ralph.process.atomic_file import read_regular_file
 
@@ -76,10 +76,15 @@ def _import_content(places: Paths, content: SpecFlowContent, folders: Iterable[s
         try:
             board.add_new(tasks, specs)
         except InvalidInput as refused:
-            lines = [f"task {problem.path[0]!r}: {problem.text}" for problem in refused.problems]
+            lines = [_name_task(problem) for problem in refused.problems]
             raise ImportRefused("; ".join(lines[:_MAX_NAMES_SHOWN]), _NOTHING_IMPORTED) from None
     warnings = [*(line for each in read for line in each.warnings), *dangling, *_about_work_under_way(wanted)]
     return ImportedTasks(tuple(tasks), tuple(specs), tuple(warnings))
+
+
+def _name_task(problem: Problem) -> str:
+    name = repr(problem.path[0])
+    return problem.text if name in problem.text else f"task {name}: {problem.text}"
 
 
 def _read_task(wanted: SpecFlowTask) -> _ReadTask:

@@ -54,7 +54,7 @@ def create_story_files(place: StoryPaths, name: str, variables: Mapping[str, str
         _write_template(place, file, name)
     if "tasks.json" in wanted:
         close_story_list(places.find_paths(place.project), place.folder)
-    made = [f"Made {os.path.join(place.folder, file)}" for file in wanted]
+    made = [f"Created {os.path.join(place.folder, file)}" for file in wanted]
     told = (ignore_lines(place.project, [MARKER_NAME]), ignore_logs(place.project))
     return [*made, *filter(None, (*told, branch))]
 

@@ -181,8 +181,8 @@ def test_a_prompt_that_is_missing_at_the_start_can_be_made_without_losing_the_li
     assert "`ralph story init`" in done.stdout
     made = stories.workshop.ralph("story", "init")
     assert made.returncode == 0, made.stderr
-    assert [line for line in made.stdout.splitlines() if line.startswith("Made ")] == [
-        f"Made {stories.repo / 'ralph/prompt.md'}"
+    assert [line for line in made.stdout.splitlines() if line.startswith("Created ")] == [
+        f"Created {stories.repo / 'ralph/prompt.md'}"
     ]
     assert stories.stories == [make_story("US-001")]
     assert stories.workshop.ralph("story", "run").returncode == 0

@@ -56,7 +56,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @_add_dir_options
 def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force: bool) -> None:
-    """Lay out ralph/: prd.md, tasks.json, progress.txt and prompt.md."""
+    """Create ralph/ with prd.md, tasks.json, progress.txt and prompt.md."""
     place = locate_stories(project_dir or ".", ralph_dir)
     for line in create_story_files(place, name, os.environ, force=force):
         click.echo(line)
