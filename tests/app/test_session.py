@@ -152,7 +152,7 @@ def test_a_journal_that_does_not_fit_is_refused_and_stays_its_last_owners(paths:
 
 def test_children_of_a_run_are_told_about_it(paths: Paths) -> None:
     with opened(paths, variables={"PATH": "/bin"}) as session:
-        own = {"RALPH_RUN_ID": session.run, "RALPH_STATE": paths.state, "TASK_FOLDER": paths.folder}
+        own = {"RALPH_RUN_ID": session.run, "TASK_FOLDER": paths.folder}
         assert session.run_variables == own
         assert session.gate_environment == {"PATH": "/bin", **own}
 
@@ -160,9 +160,10 @@ def test_children_of_a_run_are_told_about_it(paths: Paths) -> None:
 def test_a_run_that_an_agent_starts_is_known_to_its_parent(paths: Paths, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    with opened(paths) as parent:
+    machine = {"XDG_STATE_HOME": str(tmp_path / "machine")}
+    with opened(paths, variables=machine) as parent:
         parent.record(Request("Fix it"))
-        with opened(find_paths(str(elsewhere)), variables=parent.run_variables) as child:
+        with opened(find_paths(str(elsewhere)), variables={**machine, **parent.run_variables}) as child:
             (known,) = parent.list_active_children()
             assert (known.parent, known.run, known.guardian) == (
                 parent.run,

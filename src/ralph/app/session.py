@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.repositories import remember_repository
+from ralph.app.runs.living_runs import announce_run, find_living_run
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
@@ -101,7 +102,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def run_variables(self) -> dict[str, str]:
-        return wiring.build_run_variables(self.run, self.task_folder, self.paths.state)
+        return wiring.build_run_variables(self.run, self.task_folder)
 
     @property
     def gate_environment(self) -> dict[str, str]:
@@ -249,23 +250,25 @@ def open_session(
             spared=(lambda: _list_spared_pids(attempts, run, supervisor.guardian_pid)) if spares_children else None,
         )
         watch = SettingsWatch(watched or paths, variables, run=run, prompt_file=prompt_file)
+        owner = identify_owner(supervisor.guardian_pid)
         try:
-            _register_with_parent(run, identify_owner(supervisor.guardian_pid), paths, variables)
-            yield Session(
-                run=run,
-                kind=kind,
-                agent_name=agent_name,
-                task=task,
-                paths=paths,
-                task_folder=paths.folder,
-                variables=variables,
-                runs=runs,
-                attempts=attempts,
-                inbox=inbox,
-                processes=supervisor,
-                watchers=(event_log, *callbacks.watchers),
-                watch=watch,
-            )
+            _register_with_parent(run, owner, paths, variables)
+            with announce_run(run, owner, paths, variables, task=task):
+                yield Session(
+                    run=run,
+                    kind=kind,
+                    agent_name=agent_name,
+                    task=task,
+                    paths=paths,
+                    task_folder=paths.folder,
+                    variables=variables,
+                    runs=runs,
+                    attempts=attempts,
+                    inbox=inbox,
+                    processes=supervisor,
+                    watchers=(event_log, *callbacks.watchers),
+                    watch=watch,
+                )
         finally:
             watch.close()
             event_log.close()
@@ -332,12 +335,14 @@ def find_parent_run(variables: Mapping[str, str]) -> str | None:
 
 def _register_with_parent(run: str, owner: RunOwner, paths: Paths, variables: Mapping[str, str]) -> None:
     """In the parent's own database, so that it waits for us; one that cannot be written is not our business."""
-    parent, state = find_parent_run(variables), variables.get("RALPH_STATE", "")
-    if not parent or not state:
+    parent = find_parent_run(variables)
+    if not parent:
         return
+    living = find_living_run(parent, paths, variables)
+    state = living.state if living else paths.state
     child = ChildRun(parent=parent, run=run, pid=owner.pid, ticks=owner.ticks, boot=owner.boot, guardian=owner.guardian)
     with suppress(MachineError), open_existing_stores(replace(paths, state=state)) as stores:
-        if stores is not None:
+        if stores is not None and stores.runs.find_record(parent) is not None:
             stores.attempts.add_child(child)
 
 

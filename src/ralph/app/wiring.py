@@ -263,9 +263,9 @@ def build_gate_variables(variables: Mapping[str, str], own: Mapping[str, str]) -
     return environment.build_gate_env(variables, own, load_builtin_cards().values())
 
 
-def build_run_variables(run: str, task_folder: str, state: str) -> dict[str, str]:
+def build_run_variables(run: str, task_folder: str) -> dict[str, str]:
     """What every child of a run can know about it."""
-    return {"RALPH_RUN_ID": run, "RALPH_STATE": state, "TASK_FOLDER": task_folder}
+    return {"RALPH_RUN_ID": run, "TASK_FOLDER": task_folder}
 
 
 def _find_nothing_wrong(variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -45,6 +45,24 @@ def is_alive(identity: ProcessIdentity) -> bool:
     return identify_process(identity.pid) == identity
 
 
+def list_ancestors() -> list[int]:
+    """The processes we descend from, the nearest first; none where the system does not tell."""
+    found: list[int] = []
+    pid = os.getppid()
+    while pid > 1 and pid not in found:
+        found.append(pid)
+        pid = _read_parent(pid)
+    return found
+
+
+def _read_parent(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def _is_signalable(pid: int) -> bool:
     try:
         os.kill(pid, 0)

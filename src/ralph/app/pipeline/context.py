@@ -12,7 +12,8 @@ from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
-from ralph.app.session import Session
+from ralph.app.runs.living_runs import announce_run
+from ralph.app.session import Session, identify_owner
 from ralph.app.stores import friendly_errors, open_stores
 from ralph.config.schema import Settings
 from ralph.engine.event_log import EventLog
@@ -118,7 +119,8 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
         )
         board = StoredTaskBoard(stores.tasks, entry, budget=pipeline.budget, inbox=inbox)
         try:
-            with pipeline.budget.join():
+            owner = identify_owner(processes.guardian_pid)
+            with announce_run(run, owner, paths, pipeline.variables, task=task), pipeline.budget.join():
                 yield TaskContext(
                     pipeline=pipeline,
                     entry=entry,

@@ -121,6 +121,7 @@ class WorkerPool:
         """Until nothing can be claimed; an error of a worker is raised here, after all have ended."""
         request, tasks = self._context.request, stores.tasks
         wanted = select_tasks(request, tasks)
+        asked = {card.id: card.status for card in tasks.list_cards() if card.id in wanted and card.status != "done"}
         _require_judge(self._context, tasks, wanted)
         if request.resume:
             reopen_tasks(wanted, tasks, stores.runs)
@@ -135,7 +136,7 @@ class WorkerPool:
                 worker.join(WORKER_POLL_SECONDS)  # short waits: signals are handled in between
         if self._errors:
             raise self._errors[0]
-        left = list_untouched(request, tasks, self._claimed_ids)
+        left = list_untouched(request, tasks, self._claimed_ids, asked)
         return ExecuteReport(tuple(self._endings), left, bool(self._context.signals.poll_interruption()))
 
     def _run_worker(self, wanted: tuple[str, ...]) -> None:

@@ -10,8 +10,10 @@ from ralph.app.session import make_run_id
 from ralph.core.tasks.task_rules import is_only_work_cancelled
 from ralph.model import board
 from ralph.model.board import Change, NoSuchTask, TaskCard
-from ralph.model.spec import ROLES, Role, Task
+from ralph.model.spec import ROLES, Role, Task, TaskStatusName
 from ralph.model.store_ports import RunStore, TaskStore
+
+AskedTasks = Mapping[str, TaskStatusName]  # those a command is about, with the status they had when it began
 
 
 class UntouchedTask(Struct, frozen=True):
@@ -61,20 +63,31 @@ def _is_orphaned(card: TaskCard, runs: RunStore) -> bool:
 
 
 def list_untouched(
-    request: ExecuteRequest, tasks: TaskStore, claimed_ids: Collection[str]
+    request: ExecuteRequest, tasks: TaskStore, claimed_ids: Collection[str], asked: AskedTasks
 ) -> tuple[UntouchedTask, ...]:
-    """What was asked for and is not done, though nobody worked on it."""
+    """What was asked for and is not done, though nobody worked on it; also what vanished since."""
     cards = {card.id: card for card in tasks.list_cards()}
-    asked = [cards[name] for name in request.tasks or cards if name not in claimed_ids]
-    given_up = () if request.tasks else ("cancelled",)
-    return tuple(_explain_untouched(card, cards) for card in asked if card.status not in ("done", *given_up))
+    names = dict.fromkeys((*asked, *(() if request.tasks else cards)))
+    left = [name for name in names if name not in claimed_ids]
+    gone = [UntouchedTask(name, "was deleted while others were worked on") for name in left if name not in cards]
+    found = [cards[name] for name in left if name in cards]
+    given_up = [card for card in found if card.status == "cancelled" and _was_given_up(card, request, asked)]
+    open_ = [card for card in found if card.status != "done" and card not in given_up]
+    return (*gone, *(_explain_untouched(card, cards, asked) for card in open_))
 
 
-def _explain_untouched(card: TaskCard, cards: Mapping[str, TaskCard]) -> UntouchedTask:
-    needs = [need for need in card.needs if cards[need].status != "done"]
+def _was_given_up(card: TaskCard, request: ExecuteRequest, asked: AskedTasks) -> bool:
+    """Before we began, and nobody asked for it by name."""
+    return not request.tasks and asked.get(card.id, "cancelled") == "cancelled"
+
+
+def _explain_untouched(card: TaskCard, cards: Mapping[str, TaskCard], asked: AskedTasks) -> UntouchedTask:
+    needs = [need for need in card.needs if need not in cards or cards[need].status != "done"]
     match card.status:
         case "blocked":
             return UntouchedTask(card.id, f"is blocked: `ralph task show {card.id}`", blocked=True)
+        case "cancelled" if asked.get(card.id, "cancelled") != "cancelled":
+            return UntouchedTask(card.id, f"was cancelled while others were worked on: `ralph task show {card.id}`")
         case "in_progress" | "cancelled":
             return UntouchedTask(
                 card.id, f"is {card.status.replace('_', ' ')}: `ralph execute --resume {card.id}` goes on"

@@ -24,7 +24,7 @@ def test_a_claim_in_the_middle_of_a_long_plain_answer_counts(workshop: ProjectFi
 
 
 def test_an_answer_file_counts_only_for_an_agent_that_was_asked_for_one(workshop: ProjectFixture) -> None:
-    planted = "echo '<response>DONE</response>' > \"$RALPH_STATE/runs/$RALPH_RUN_ID/answer_001.txt\""
+    planted = "echo '<response>DONE</response>' > \".git/ralph/runs/$RALPH_RUN_ID/answer_001.txt\""
     workshop.agent(f"{planted}; {WORKING}")
     assert workshop.ralph("run", "-p", "x", "-m", "1").returncode == 1
 

@@ -8,6 +8,7 @@ import msgspec
 
 from ralph.app.board.specs import create_spec, edit_spec, list_specs, load_spec
 from ralph.app.paths import find_project_paths
+from ralph.app.runs.inside_agent import refuse_inside_agent
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import pluralize
 from ralph.faces.cli.options.looks import add_json_option
@@ -68,6 +69,7 @@ def show_spec_command(name: str, as_json: bool) -> None:
 @add_json_option()
 def edit_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
     """Change the spec NAME: its title, its text from a file, or its text in $EDITOR."""
+    refuse_inside_agent(os.environ, "ralph spec edit")
     paths = find_project_paths(os.getcwd())
     text = file.read_text() if file else None if title is not None else _edit_text(load_spec(paths, name).text)
     spec = edit_spec(paths, name, title, text)

@@ -8,6 +8,7 @@ import click
 from ralph.app.board.active import cancel_task, find_orphaned_tasks, list_active_tasks
 from ralph.app.board.tasks import list_cards, load_task_details
 from ralph.app.paths import find_project_paths
+from ralph.app.runs.inside_agent import OTHER_TASKS_REASON, refuse_inside_agent
 from ralph.config.sources import load_settings
 from ralph.faces.board_words import NO_TASKS_MESSAGE, format_cancelled_loop
 from ralph.faces.cli.options.amounts import CountParam
@@ -106,5 +107,6 @@ def list_loops_command(as_json: bool) -> None:
 @add_json_option()
 def cancel_task_command(task_id: str, as_json: bool) -> None:
     """End the work on the task ID within two seconds. What was done stays."""
+    refuse_inside_agent(os.environ, "ralph task cancel", OTHER_TASKS_REASON)
     loop = cancel_task(find_project_paths(os.getcwd()), task_id)
     click.echo(render_loops_json([loop]) if as_json else format_cancelled_loop(loop))

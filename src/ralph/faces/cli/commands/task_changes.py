@@ -12,6 +12,7 @@ from ralph.app.board.specflow_import import import_specflow_database, import_spe
 from ralph.app.board.tasks import TaskEdit, create_task, delete_task, edit_task
 from ralph.app.board.yaml_import import ImportedTasks, import_tasks
 from ralph.app.paths import Paths, find_project_paths
+from ralph.app.runs.inside_agent import OTHER_TASKS_REASON, refuse_inside_agent
 from ralph.core.tasks.specflow_records import is_change_log
 from ralph.core.text.quantities import list_some
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
@@ -138,6 +139,7 @@ def edit_task_command(
     task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str, ...], **given: object
 ) -> None:
     """Change the task ID; what is not given stays. Nobody edits what is being worked on, or done."""
+    refuse_inside_agent(os.environ, "ralph task edit", OTHER_TASKS_REASON)
     fields: dict[str, Any] = {
         name: given[name] for name in ("title", "description", "priority", "assignee", "status", "reason")
     }
@@ -153,6 +155,7 @@ def edit_task_command(
 @add_json_option()
 def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
     """Delete the task ID, and what is known of it. Its branch and its work tree stay."""
+    refuse_inside_agent(os.environ, "ralph task delete", OTHER_TASKS_REASON)
     paths = find_project_paths(os.getcwd())
     leftovers = find_git_leftovers(delete_task(paths, task_id, force), paths, os.environ)
     if as_json:
