@@ -1,5 +1,6 @@
 """events.ndjson, as faces read it."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -54,9 +55,19 @@ def test_a_folder_that_is_gone_costs_the_chronicle_only(tmp_path: Path, monkeypa
 
 
 def test_what_cannot_be_written_costs_the_chronicle_only(tmp_path: Path) -> None:
-    (tmp_path / "events.ndjson").symlink_to("/dev/full")
     tell = EventLog(str(tmp_path))
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, tell._fd)
+    os.close(full)
     tell(1.0, 1, EVENTS)
     tell(1.0, 2, EVENTS)
     tell.close()
-    assert (tmp_path / "events.ndjson").is_symlink()
+    assert read(tmp_path / "events.ndjson") == []
+
+
+def test_events_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "events.ndjson").symlink_to(tmp_path / "precious")
+    EventLog(str(tmp_path))(1.0, 1, EVENTS)
+    assert len(read(tmp_path / "events.ndjson")) == len(EVENTS)
+    assert (tmp_path / "precious").read_text() == "mine"

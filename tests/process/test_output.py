@@ -93,3 +93,14 @@ def test_an_excerpt_keeps_both_ends(blocks: list[bytes], text: str) -> None:
     for block in blocks:
         excerpt.write(block)
     assert excerpt.text() == text
+
+
+def test_a_log_is_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "log").symlink_to(tmp_path / "precious")
+    log = BoundedLog(str(tmp_path / "log"))
+    log.write(b"output")
+    log.close()
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert (tmp_path / "log").read_bytes() == b"output"
+    assert log.is_there

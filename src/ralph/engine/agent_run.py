@@ -18,6 +18,7 @@ from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import Warned
 from ralph.model.loop import Interrupted, Reported
 from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
+from ralph.process.atomic_file import open_without_links
 from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD_BYTES, STDERR_TAIL_BYTES = 1 << 14, 1 << 16
@@ -179,7 +180,7 @@ def _write_prompt_file(path: str, prompt: str) -> None:
     try:
         if not os.path.isdir(folder := os.path.dirname(path)):
             os.mkdir(folder)  # an agent's `git clean` takes ours along; more than that is not ours to make again
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        with open_without_links(path, errors="surrogateescape") as file:
             file.write(prompt)
     except OSError as error:
         raise MachineError(f"cannot write the prompt to {path}: {error.strerror}") from error
@@ -198,7 +199,7 @@ def _read_answer_file(parsed: ParsedRun, path: str) -> ParsedRun:
 
 def _write_log(path: str, text: str) -> None:
     try:
-        with open(path, "w", encoding="utf-8", errors="replace") as file:
+        with open_without_links(path) as file:
             file.write(text)
     except OSError:
         pass  # a full disk costs the log, never the run

@@ -49,4 +49,6 @@ class EventLog:
         self._fd, self._size = self._open(), 0
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        if os.path.islink(self._path):  # an agent's: what it leads to is not ours to write
+            os.unlink(self._path)
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)

@@ -48,7 +48,8 @@ class CheckEvidence(Struct, frozen=True, kw_only=True):
 
     @property
     def is_repeatable(self) -> bool:
-        return self.kind == "command" and bool(self.argv) and not self.is_redacted
+        """Whether anybody can: a sealed check ran with files of before the run, which its tree does not have."""
+        return self.kind == "command" and bool(self.argv) and not self.is_redacted and not self.sealed
 
 
 class SignedCommit(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from typing import TextIO
 
 MAX_FILE_CHARS = 4 << 20  # characters: more than any list of stories, little enough to keep
 
@@ -20,6 +21,14 @@ def read_regular_file(path: str, largest: int = MAX_FILE_CHARS, errors: str = "r
     if len(text) > largest:
         raise OSError(errno.EFBIG, f"Larger than {largest >> 20} MB", path)
     return text
+
+
+def open_without_links(path: str, errors: str = "replace") -> TextIO:
+    """A log or prompt to write, from its beginning. A link that an agent put there gives way to a file."""
+    if os.path.islink(path):
+        os.unlink(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    return open(os.open(path, flags, 0o644), "w", encoding="utf-8", errors=errors)
 
 
 def write_atomic(path: str, text: str, *, follow_links: bool = False) -> None:

@@ -90,7 +90,11 @@ class BoundedLog:
 
     @staticmethod
     def _open(path: str) -> int:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        """Not through a link, which an agent may have put there, nor a pipe that nobody reads."""
+        if os.path.islink(path):
+            os.unlink(path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        return os.open(path, flags, 0o644)
 
 
 def _is_file_at(path: str, fd: int) -> bool:

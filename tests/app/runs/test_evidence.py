@@ -23,6 +23,7 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
+from ralph.model.proofs import ProofChange
 from ralph.model.receipt import CheckEvidence, SignedCommit
 
 AGENT = RunAgent(Brief(iteration=1, limit=9))
@@ -61,6 +62,19 @@ def test_the_last_checks_count_and_a_baseline_tells_what_was_red_before() -> Non
 def test_without_a_baseline_nobody_knows_what_was_red_before() -> None:
     (check,) = read((Began(), AGENT), (REPORT, CHECK), (GREEN, END)).checks
     assert check.red_before is None
+
+
+def test_sealed_checks_stand_beside_the_others_and_changed_proofs_are_those_of_the_last_agent() -> None:
+    proofs = (ProofChange(path="test_a.py", kind="weakened"),)
+    sealed = msgspec.structs.replace(RED, sealed=True)
+    found = read(
+        (Began(), AGENT), (msgspec.structs.replace(REPORT, proofs=proofs), CHECK), (GREEN, CHECK), (sealed, END)
+    )
+    assert [(each.passed, each.sealed, each.is_repeatable) for each in found.checks] == [
+        (True, False, True),
+        (False, True, False),
+    ]
+    assert found.changed_proofs == proofs
 
 
 def test_checks_before_the_last_agent_prove_nothing() -> None:

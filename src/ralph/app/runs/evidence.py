@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.check_evidence import StageEvidence, describe_gate
 from ralph.model.loop import (
@@ -39,6 +40,7 @@ class EvidenceReader:
     def __init__(self) -> None:
         self._baseline: dict[str, bool] = {}  # by check: whether it failed before the first agent
         self._checks: tuple[CheckEvidence, ...] = ()
+        self._sealed: tuple[CheckEvidence, ...] = ()
         self._stages = StageEvidence()
         self._merged: tuple[CheckEvidence, ...] = ()
         self._commits: list[SignedCommit] = []
@@ -49,8 +51,9 @@ class EvidenceReader:
 
     def add_row(self, seen: Observation, decision: Decision) -> None:
         match seen.fact:
-            case Reported():
+            case Reported() as reported:
                 self._has_worked, self._checks, self._merged = True, (), ()
+                self._sealed, self._changed_proofs = (), reported.proofs
             case Checked() as checked:
                 self._add_checks(checked)
             case Saved(commit=SignedCommit() as commit):
@@ -68,7 +71,7 @@ class EvidenceReader:
 
     def summarize(self) -> RunEvidence:
         return RunEvidence(
-            checks=(*self._stages.list_checks(), *self._checks, *self._merged),
+            checks=(*self._stages.list_checks(), *self._checks, *self._sealed, *self._merged),
             commits=tuple(self._commits),
             changed_proofs=self._changed_proofs,
             landed=self._landed,
@@ -79,7 +82,14 @@ class EvidenceReader:
         if not self._has_worked:
             self._baseline = {result.gate: not result.passed for result in checked.results}
             return
-        self._checks = tuple(describe_gate(each, self._baseline.get(each.gate)) for each in checked.results)
+        before = self._baseline
+        found = tuple(
+            replace(describe_gate(each, before.get(each.gate)), sealed=checked.sealed) for each in checked.results
+        )
+        if checked.sealed:
+            self._sealed = found
+        else:
+            self._checks, self._sealed = found, ()
 
 
 def read_evidence(rows: JournalRows) -> RunEvidence:

@@ -29,6 +29,7 @@ from ralph.workspaces.git import Git
 
 NOT_A_COMMAND = "no command: it cannot be repeated"
 HIDDEN_COMMAND = "its command holds a secret, which a receipt does not; verify it where the run is"
+SEALED_CHECK = "it ran with its proofs as they were before the run, and is not repeated"
 INTERRUPTED = "interrupted"
 
 Standing = Literal["holds", "broken", "unknown"]
@@ -204,7 +205,7 @@ def _repeat_checks(receipt: ProofReceipt, folder: str, tools: _Tools) -> Iterato
     verdicts: dict[CheckEvidence, Verdict] = {}
     for check in receipt.checks:
         if not check.is_repeatable:
-            reason = HIDDEN_COMMAND if check.is_redacted else NOT_A_COMMAND
+            reason = HIDDEN_COMMAND if check.is_redacted else SEALED_CHECK if check.sealed else NOT_A_COMMAND
             yield RecheckedCommand(check=check, standing="unknown", reason=reason)
             continue
         key = _without_result(check)

@@ -30,7 +30,7 @@ from ralph.model.loop import (
 )
 from ralph.model.ports import Inbox, Watcher
 from ralph.model.supervised import DONE_FILE, TASK_FILE, WAIT_FILE, AttemptRecord, TaskPaths
-from ralph.process.atomic_file import read_regular_file
+from ralph.process.atomic_file import open_without_links, read_regular_file
 
 COARSE_CLOCK_SECONDS = 1.0  # how much older than it is a file may look
 
@@ -252,7 +252,7 @@ class AgentAttempts:
 
 def _write_file(attempt: AttemptRecord, name: str, text: str) -> None:
     try:
-        with open(os.path.join(attempt.folder, name), "w", encoding="utf-8", errors="replace") as file:
+        with open_without_links(os.path.join(attempt.folder, name)) as file:
             file.write(text)
     except OSError:
         pass  # a full disk costs the file, never the run
