@@ -45,6 +45,12 @@ class Paths(Struct, frozen=True, kw_only=True):
         name = f"{os.path.basename(folder)}-{crc32(os.fsencode(folder)):08x}"
         return os.path.join(self.state, "locks", name)
 
+    @property
+    def main_root(self) -> str:
+        """Of the main checkout, which linked work trees belong to; where there is none, the root of this one."""
+        git = os.path.dirname(self.state)
+        return os.path.dirname(git) if self.in_git and os.path.basename(git) == ".git" else self.root
+
     def run_dir(self, run: str) -> str:
         return os.path.join(self.state, "runs", run)
 

@@ -29,12 +29,14 @@ def find_machine_state(variables: Mapping[str, str]) -> str:
 def remember_repository(paths: Paths, variables: Mapping[str, str]) -> None:
     """So that others find its runs. Where that cannot be written, nothing else suffers."""
     base = find_machine_state(variables)
-    path = os.path.join(base, "repositories", f"{os.path.basename(paths.root)}-{crc32(os.fsencode(paths.state)):08x}")
+    path = os.path.join(
+        base, "repositories", f"{os.path.basename(paths.main_root)}-{crc32(os.fsencode(paths.state)):08x}"
+    )
     if not base or os.path.exists(path):
         return
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        write_atomic(path, json.encode(KnownRepository(paths.root, paths.state)).decode())
+        write_atomic(path, json.encode(KnownRepository(paths.main_root, paths.state)).decode())
 
 
 def list_repositories(variables: Mapping[str, str]) -> list[Paths]:

@@ -186,6 +186,12 @@ class Warned(Struct, frozen=True, tag="warned"):
     text: str
 
 
+class Hinted(Struct, frozen=True, tag="hinted"):
+    """What the user may type next."""
+
+    text: str
+
+
 class Debugged(Struct, frozen=True, tag="debugged"):
     """What `--verbose` shows."""
 
@@ -217,6 +223,7 @@ LoopEvent = (
     | Committed
     | Waiting
     | Warned
+    | Hinted
     | Debugged
     | RunEnded
 )

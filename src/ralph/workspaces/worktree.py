@@ -40,10 +40,10 @@ class Worktrees:
 
     def open(self, task: str, target: str) -> Worktree:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
-        self._exclude_from_status()
+        exclude_from_status(self._common, f"/{WORKTREES_FOLDER}/")
         folder = self.get_folder(task)
         tree, known = Worktree(folder=folder, branch=f"{BRANCH_PREFIX}/{task}", target=target, base=""), True
-        if _is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted
+        if is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted
             self.git.drop_worktree(folder)
         if not os.path.exists(os.path.join(folder, ".git")):  # without it, git would take the repository around it
             self.git.run_locked("worktree", "prune")
@@ -85,17 +85,20 @@ class Worktrees:
         said = self.git.run("for-each-ref", "--format=%(refname)", f"refs/heads/{BRANCH_PREFIX}/")
         return [name.removeprefix(f"refs/heads/{BRANCH_PREFIX}/") for name in said.text.splitlines()]
 
-    def _exclude_from_status(self) -> None:
-        """Git need not see our folder in the user's status, and .gitignore is the user's."""
-        path = os.path.join(self._common, "info", "exclude")
-        try:
-            with open(path, encoding="utf-8") as file:
-                if f"/{WORKTREES_FOLDER}/" in file.read().splitlines():
-                    return
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+
+def exclude_from_status(common: str, *lines: str) -> None:
+    """Git need not see what is ours in the user's status, and .gitignore is the user's."""
+    path = os.path.join(common, "info", "exclude")
+    known = ""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            known = file.read()
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    start = "\n" if known and not known.endswith("\n") else ""
+    if missing := [line for line in lines if line not in known.splitlines()]:
         with open(path, "a", encoding="utf-8") as file:
-            file.write(f"/{WORKTREES_FOLDER}/\n")
+            file.write(start + "".join(f"{line}\n" for line in missing))
 
 
 def locate_worktree(root: str, task: str) -> str:
@@ -113,7 +116,7 @@ def _find_git_dir(folder: str) -> str:
         return os.path.join(path, "none")
 
 
-def _is_half_made(folder: str) -> bool:
+def is_half_made(folder: str) -> bool:
     """Git locks a work tree while it makes it: a lock that stayed is of one that was killed."""
     try:
         with open(os.path.join(_find_git_dir(folder), "locked"), encoding="utf-8") as file:

@@ -20,11 +20,11 @@ MAX_NAMED_FILES = 5
 def refuse_uncommitted_changes(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> None:
     """Before the first agent: `git commit -a` cannot tell the user's changes from the agent's. Files that git does not
     know yet are no matter: those that are there before a run are left out of its commits."""
-    git = _find_committing_git(settings, paths, variables)
+    git, *options = _find_committing_git(settings, paths, variables) or [""]
     if not git or find_lock_holder(paths.lock):  # what is going on there is a run's, and opening ours will say so
         return
     with open_short_lived_processes() as processes:
-        changed = list_own_changes(Git(git, paths.root, environment=variables, processes=processes))
+        changed = list_own_changes(Git(git, paths.root, environment=variables, processes=processes, options=options))
     if changed:
         raise UsageError(
             f"uncommitted changes of yours would go into the agent's commits: {describe_files(changed)}",
@@ -41,13 +41,14 @@ def describe_files(names: list[str]) -> str:
     return sanitize(list_some(names, MAX_NAMED_FILES)).replace("\n", " ")
 
 
-def _find_committing_git(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> str | None:
-    """The git that would commit; of another program nobody knows what it takes along."""
+def _find_committing_git(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> list[str]:
+    """The git that would commit, and its options; of another program nobody knows what it takes along."""
     scm = settings.scm
     if scm is None or scm.allow_dirty or "commit" not in scm.tasks or not paths.in_git:
-        return None
-    program = scm.command.split()[0]
-    return find_program(program, variables, paths.folder) if os.path.basename(program) in ("git", "git.exe") else None
+        return []
+    program, *options = scm.command.split()
+    found = find_program(program, variables, paths.folder) if os.path.basename(program) in ("git", "git.exe") else None
+    return [found, *options] if found else []
 
 
 def _is_our_ignore(git: Git, name: str) -> bool:

@@ -9,6 +9,7 @@ from ralph.app.guardrails import check_guardrails
 from ralph.app.paths import Paths
 from ralph.app.run.dirty_tree import refuse_uncommitted_changes
 from ralph.app.run.loop import RunRequest, list_added_lines, list_permitted_checks, read_prompt
+from ralph.app.run.worktree import describe_start, locate_work
 from ralph.config.schema import Settings
 from ralph.core.prompt import compose_prompt
 from ralph.core.text.quantities import format_duration, pluralize
@@ -22,16 +23,17 @@ def describe_dry_run(
     request: RunRequest, paths: Paths, variables: Mapping[str, str], earlier: RunRecord | None = None
 ) -> str:
     """Agent, prompt, guardrails, SCM tasks and limits, as they would be used, for an earlier run to go on with too."""
-    settings = request.settings
+    settings, tree = request.settings, request.worktree
     wiring.refuse_missing_scm(settings, paths.folder, variables)
-    if earlier is None:
+    if earlier is None and request.worktree is None:
         refuse_uncommitted_changes(settings, paths, variables)
     titles = check_guardrails(settings.guardrails)
     done = earlier.iteration if earlier else 0
     prompt, invocation = _build_invocation(request, paths, variables, done)
     lines = [
         *([f"Goes on:     {earlier.id}, after {pluralize(done, 'iteration')}"] if earlier else ()),
-        f"Folder:      {paths.folder}",
+        f"Folder:      {locate_work(tree, paths) if tree and not earlier else paths.folder}",
+        *([f"Work tree:   new, on branch {tree.branch} from {describe_start(tree)}"] if tree and not earlier else ()),
         f"Agent:       {shlex.join(redact_argv(invocation.argv))}",
         f"Prompt:      {len(prompt)} characters{' on stdin' if invocation.stdin else ''}",
         *(f"  | {line}" for line in prompt.splitlines()),

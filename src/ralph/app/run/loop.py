@@ -10,9 +10,18 @@ from msgspec.structs import replace
 from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
 from ralph.app.run.resume import describe_differences, take_todays_agent
+from ralph.app.run.worktree import (
+    conclude_worktree,
+    create_worktree,
+    find_worktree_paths,
+    is_in_worktree,
+    move_signal,
+    plan_worktree,
+    reopen_worktree,
+)
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
@@ -26,9 +35,9 @@ from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
-from ralph.model.events import Noted, Warned
-from ralph.model.loop import Began, Resumed, Stop
 from ralph.model.ports import Gate, Processes, SealedTree
+from ralph.model.events import Event, Noted, Warned
+from ralph.model.loop import Began, Outcome, Resumed, Stop
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
@@ -36,8 +45,10 @@ from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
 from ralph.workspaces.git import Git
 from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.worktree import Worktree
 
 KIND = "run"
+MAX_RUNS_TO_RESUME = 50  # the latest, among which one is looked for
 MAX_PROMPT_CHARS = 64 << 20  # characters; an agent may put anything in the place of its prompt
 
 
@@ -49,6 +60,17 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     prompt_file: str | None = None
     baseline: bool = False
     tells_completion: bool = False  # as settings said at its start; a run of 0.1 sent its prompt as it was
+    worktree: Worktree | None = None  # of its own, beside the user's checkout
+
+
+def plan_in_worktree(request: RunRequest, name: str, paths: Paths, variables: Mapping[str, str]) -> RunRequest:
+    """The same in a work tree of its own, which is made when the run starts. The prompt stays the user's own file;
+    files that claim completion are looked for where the agent works."""
+    tree = plan_worktree(name, paths, variables)
+    signals = tuple(move_signal(signal, tree, paths) for signal in request.settings.until)
+    prompt_file = request.prompt_file and os.path.join(paths.folder, request.prompt_file)
+    settings = replace(request.settings, until=signals)
+    return replace(request, settings=settings, prompt_file=prompt_file, worktree=tree)
 
 
 def start_run(
@@ -58,25 +80,48 @@ def start_run(
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
     callbacks: Callbacks,
+    run: str = "",
 ) -> Stop:
-    settings = request.settings
+    """A new run, under the id `run` where one is given."""
+    settings, tree = request.settings, request.worktree
     command = _require_tools(settings, paths, variables)
     read_prompt(request)  # a missing file is told before anything starts
-    refuse_uncommitted_changes(settings, paths, variables)
+    told: list[Event] = []
+    here = paths
+    if tree is None:
+        refuse_uncommitted_changes(settings, paths, variables)
+    else:
+        told = create_worktree(tree, paths, variables)
+        here = find_worktree_paths(tree, paths)
+        command = replace(command, git_folders=list_commit_folders(here.folder) if command.git_folders else ())
     with open_session(
-        paths,
+        here,
+        run=run,
         kind=KIND,
         agent_name=command.adapter,
-        lock=paths.lock,
+        lock=here.lock,
         variables=variables,
         guardian=guardian,
         callbacks=callbacks,
         prompt_file=request.prompt_file or "",
     ) as session:
         session.record(request)
-        emit(session.watchers, 0, *(Warned(f"added to the prompt: {line}") for line in list_added_lines(request)))
+        told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
+        emit(session.watchers, 0, *told)
         rules = wiring.build_rules(settings, baseline=request.baseline)
-        return session.play(rules, _build_effects(session, request, command), Began(settings.limits))
+        stop = session.play(rules, _build_effects(session, request, command), Began(settings.limits))
+    _tell_result(tree, session.run, stop, paths=paths, variables=variables, callbacks=callbacks)
+    return stop
+
+
+def _tell_result(
+    tree: Worktree | None, run: str, stop: Stop, *, paths: Paths, variables: Mapping[str, str], callbacks: Callbacks
+) -> None:
+    """After the run's own last word: what a work tree of its own holds now."""
+    if tree is not None:
+        is_completed = stop.outcome is Outcome.COMPLETED
+        told = conclude_worktree(tree, run, is_completed=is_completed, paths=paths, variables=variables)
+        emit(callbacks.watchers, 0, *told)
 
 
 def resume_run(
@@ -88,19 +133,25 @@ def resume_run(
     variables: Mapping[str, str],
     guardian: GuardianHandle | None,
     callbacks: Callbacks,
+    worktree: str | None = None,
 ) -> Stop:
-    """Go on where the journal of a run ends: with today's agent, under the limits `overrides` gives."""
-    record, request = load_resumable_run(name, overrides, paths)
-    began, paths = request.settings, replace(paths, folder=record.folder)
+    """Go on where the journal of a run ends: with today's agent, under the limits `overrides` gives. `worktree`: a run
+    in the work tree of that name, in any of them where it is empty."""
+    record, request = load_resumable_run(name, overrides, paths, worktree)
+    began, tree = request.settings, request.worktree
+    if tree is not None:
+        reopen_worktree(tree, paths, variables)
+    here = find_paths_of_run(record.folder, paths)
     request = resume_with(request, today)
     settings = request.settings
-    command = _require_tools(settings, paths, variables)
+    command = _require_tools(settings, here if tree is None else paths, variables)
+    command = replace(command, git_folders=list_commit_folders(here.folder) if command.git_folders else ())
     with open_session(
-        paths,
+        here,
         run=record.id,
         kind=KIND,
         agent_name=command.adapter,
-        lock=paths.lock,
+        lock=here.lock,
         variables=variables,
         guardian=guardian,
         callbacks=callbacks,
@@ -112,7 +163,15 @@ def resume_run(
         effects = _build_effects(session, request, command)
         same_agent = began.agent == settings.agent
         fact = Resumed(settings.limits, waits_on=same_agent) if replayed.state else Began(settings.limits)
-        return session.play(rules, effects, fact, replayed=replayed)
+        stop = session.play(rules, effects, fact, replayed=replayed)
+    _tell_result(tree, record.id, stop, paths=paths, variables=variables, callbacks=callbacks)
+    return stop
+
+
+def find_paths_of_run(folder: str, paths: Paths) -> Paths:
+    """Where a run works that began in that folder: it may be in another work tree than the user is now."""
+    found = find_paths(folder) if os.path.isdir(folder) else replace(paths, folder=folder)
+    return replace(found, started_in=paths.started_in)
 
 
 def resume_with(request: RunRequest, today: Settings) -> RunRequest:
@@ -121,12 +180,12 @@ def resume_with(request: RunRequest, today: Settings) -> RunRequest:
 
 
 def load_resumable_run(
-    name: str, overrides: Callable[[Settings], Settings], paths: Paths
+    name: str, overrides: Callable[[Settings], Settings], paths: Paths, worktree: str | None = None
 ) -> tuple[RunRecord, RunRequest]:
     """A run that can go on, and what with: as it began, under the limits it had last, but for these changes."""
     with open_stores(paths) as stores:
         runs = stores.runs
-        record = _choose_run_to_resume(runs, name)
+        record = _choose_run_to_resume(runs, name, paths, worktree)
         request = msgspec.json.decode(runs.read_request(record.id), type=RunRequest)
         last = read_last_limits(runs.list_transitions(record.id))
     settings = request.settings if last is None else request.settings.with_limits(last)
@@ -251,15 +310,22 @@ def _read_own_prompt(request: RunRequest) -> str:
     return text
 
 
-def _choose_run_to_resume(runs: RunStore, name: str) -> RunRecord:
+def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str | None) -> RunRecord:
+    def is_wanted(record: RunRecord) -> bool:
+        return worktree is None or is_in_worktree(record.folder, worktree, paths)
+
     if name:
         record = runs.find_record(name)
         if record is None:
             raise NoSuchRun(f"no run {name!r}, or more than one begins so", "see `ralph status`")
+        if not is_wanted(record):
+            raise UsageError(f"run {record.id} works in {record.folder}", "leave out --worktree")
     else:
-        record = next((r for r in runs.list_latest(50) if r.kind == KIND and r.outcome != "completed"), None)
+        latest = (r for r in runs.list_latest(MAX_RUNS_TO_RESUME) if r.kind == KIND and r.outcome != "completed")
+        record = next(filter(is_wanted, latest), None)
         if record is None:
-            raise NoSuchRun("there is no run to resume", "start one with `ralph run -p PROMPT`")
+            where = "" if worktree is None else f" in the work tree {worktree!r}" if worktree else " in a work tree"
+            raise NoSuchRun(f"there is no run to resume{where}", "start one with `ralph run -p PROMPT`")
     if record.kind != KIND:
         raise NoSuchRun(f"{record.id} is not a run of `ralph run`", f"start `ralph {record.kind}` again instead")
     if record.outcome == "completed":

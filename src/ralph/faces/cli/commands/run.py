@@ -16,11 +16,13 @@ from ralph.app.run.dry_run import describe_dry_run
 from ralph.app.run.loop import (
     RunRequest,
     load_resumable_run,
+    plan_in_worktree,
     read_prompt,
     resume_run,
     resume_with,
     start_run,
 )
+from ralph.app.session import make_run_id
 from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
@@ -109,6 +111,14 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     default=None,
     help="With an SCM commit task, start even if you have uncommitted changes: they are committed, too.",
 )
+@click.option(
+    "--worktree",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[NAME]",
+    help="Work in a git work tree and branch of its own, ralph/NAME; your checkout stays as it is.",
+)
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
 @click.option(
     "--resume",
@@ -131,6 +141,7 @@ def command(
     prompt: str | None,
     prompt_file: TextFile | None,
     resume: str | None,
+    worktree: str | None,
     until: tuple[str, ...],
     baseline: bool,
     dry_run: bool,
@@ -158,7 +169,7 @@ def command(
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})})
         if dry_run:
-            record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths)
+            record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths, worktree)
             return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(warnings)), record)
         changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
         shown = (*changed, *chosen, *warnings)
@@ -171,6 +182,7 @@ def command(
                 variables=os.environ,
                 guardian=context.obj,
                 callbacks=callbacks,
+                worktree=worktree,
             )
         return _report_end(stop, quiet=as_json or not has_stores(paths))
     reread = resolve_typed_path(prompt_file.name, paths) if prompt_file and text is None else None
@@ -181,6 +193,10 @@ def command(
         baseline=baseline,
         tells_completion=settings.tell_completion,
     )
+    run = make_run_id()
+    if worktree is not None:
+        request = plan_in_worktree(request, worktree or run, paths, os.environ)
+        chosen = describe_settings_choice(paths, loaded.files, request.worktree.folder if request.worktree else "")
     refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
     if dry_run:
         return _print_plan(request, paths, (*chosen, *_label(warnings)))
@@ -188,7 +204,7 @@ def command(
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
     warnings = (*changed, *chosen, *warnings)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
-        stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
+        stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks, run=run)
     return _report_end(stop, quiet=as_json or not has_stores(paths))
 
 

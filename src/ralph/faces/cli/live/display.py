@@ -18,6 +18,7 @@ from ralph.model.events import (
     Event,
     GateEnded,
     GateStarted,
+    Hinted,
     IterationStarted,
     RunEnded,
     RunStarted,
@@ -64,6 +65,7 @@ class TextDisplay:
             Committed: self._keep_and_render(self._loop.render_committed),
             Waiting: self._render_waiting,
             Warned: self._loop.render_warned,
+            Hinted: self._loop.render_hinted,
             Debugged: self._write_debugged,
             RunEnded: self._render_run_ended,
         }

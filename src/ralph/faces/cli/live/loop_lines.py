@@ -10,6 +10,7 @@ from ralph.model.events import (
     Committed,
     GateEnded,
     GateStarted,
+    Hinted,
     IterationStarted,
     RunEnded,
     RunStarted,
@@ -99,6 +100,10 @@ class LoopEventRenderer:
     def render_warned(self, event: Warned) -> str:
         """! Something the user should know"""
         return self._render_warning(event.text)
+
+    def render_hinted(self, event: Hinted) -> str:
+        """→ What the user may type next"""
+        return f"  {self._glyphs.right_arrow} {self._clean_text(event.text)}"
 
     def render_run_ended(self, event: RunEnded) -> str:
         """✓ Completed: why; what was not committed or pushed · 3 iterations · 6m7s · $0.71 · 184K in / 9K out"""
