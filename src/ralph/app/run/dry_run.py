@@ -9,7 +9,7 @@ from ralph.app.guardrails import check_guardrails
 from ralph.app.paths import Paths
 from ralph.app.run.dirty_tree import refuse_uncommitted_changes
 from ralph.app.run.loop import RunRequest, list_added_lines, list_permitted_checks, read_prompt
-from ralph.app.run.worktree import describe_start, locate_work
+from ralph.app.run.worktree import describe_base, locate_work
 from ralph.config.schema import Settings
 from ralph.core.prompt import compose_prompt
 from ralph.core.text.quantities import format_duration, pluralize
@@ -33,7 +33,7 @@ def describe_dry_run(
     lines = [
         *([f"Goes on:     {earlier.id}, after {pluralize(done, 'iteration')}"] if earlier else ()),
         f"Folder:      {locate_work(tree, paths) if tree and not earlier else paths.folder}",
-        *([f"Work tree:   new, on branch {tree.branch} from {describe_start(tree)}"] if tree and not earlier else ()),
+        *([f"Work tree:   new, on branch {tree.branch} from {describe_base(tree)}"] if tree and not earlier else ()),
         f"Agent:       {shlex.join(redact_argv(invocation.argv))}",
         f"Prompt:      {len(prompt)} characters{' on stdin' if invocation.stdin else ''}",
         *(f"  | {line}" for line in prompt.splitlines()),

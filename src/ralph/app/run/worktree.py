@@ -37,7 +37,7 @@ def create_worktree(tree: Worktree, paths: Paths, variables: Mapping[str, str]) 
         trees.create(tree)
         missing = [name for name in trees.list_uncommitted() if not is_own_file(name)]
     shown = os.path.relpath(tree.folder, paths.started_in)
-    told: list[Event] = [Noted(f"working in {shown} on branch {tree.branch}, from {describe_start(tree)}")]
+    told: list[Event] = [Noted(f"working in {shown} on branch {tree.branch}, from {describe_base(tree)}")]
     if missing:
         told.append(Warned(f"not committed, so not in the work tree: {describe_files(missing)}"))
     return told
@@ -102,10 +102,10 @@ def _describe_state(tree: Worktree, found: WorktreeResult, shown: str) -> Iterat
 
 
 def _count_commits(tree: Worktree, found: WorktreeResult) -> str:
-    return f"{pluralize(found.commits, 'commit')} since {describe_start(tree)}"
+    return f"{pluralize(found.commits, 'commit')} since {describe_base(tree)}"
 
 
-def describe_start(tree: Worktree) -> str:
+def describe_base(tree: Worktree) -> str:
     return f"{tree.target} at {tree.base[:10]}" if tree.target else tree.base[:10]
 
 
