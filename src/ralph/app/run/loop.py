@@ -35,9 +35,9 @@ from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
-from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.events import Event, Noted, Warned
 from ralph.model.loop import Began, Outcome, Resumed, Stop
+from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file

@@ -17,8 +17,13 @@ from ralph.model.errors import MachineError, UsageError
 from ralph.model.events import Event, Hinted, Noted, Warned
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
-from ralph.workspaces.run_worktree import RunWorktrees, WorktreeResult
-from ralph.workspaces.worktree import WORKTREES_FOLDER, Worktree, locate_worktree
+from ralph.workspaces.worktree import (
+    WORKTREES_FOLDER,
+    RunWorktrees,
+    Worktree,
+    WorktreeResult,
+    locate_worktree,
+)
 
 
 def plan_worktree(name: str, paths: Paths, variables: Mapping[str, str]) -> Worktree:
