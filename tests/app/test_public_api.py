@@ -18,6 +18,7 @@ SEEDS = (
     " VerificationMethod ExecutionPipeline RootAgentLoop Task TaskStatus PipelineStage AgentType"
 ).split()
 WORKER = """#!/bin/sh
+[ "$RALPH_STAGE" != judge ] || { grep -q '^+done' && echo VERIFIED; exit; }
 {hook}
 case $RALPH_STAGE in coder) echo done > a.txt; p=IMPLEMENTATION_COMPLETE;; reviewer) p=REVIEW_PASSED;;
 tester) p=TESTS_PASSED;; qa) p=QA_PASSED;; esac

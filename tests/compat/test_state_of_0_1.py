@@ -16,6 +16,7 @@ SUPERVISED = "work/shop/task-20260101-120000-search"
 DONE = make_result_command("<response>DONE</response>")
 WORKER = """#!/bin/sh
 # Does all that its stage wants, and remembers that it was asked.
+[ "$RALPH_STAGE" != judge ] || { grep -q '^+done' && echo VERIFIED; exit; }
 cat > /dev/null
 echo "$RALPH_TASK $RALPH_STAGE" >> "$HOME/worked"
 echo 'The file is there and says done.'

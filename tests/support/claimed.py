@@ -48,6 +48,6 @@ class ScriptedJudge:
         return answer
 
 
-def make_tools(judge: ScriptedJudge | None = None) -> VerifierTools:
+def make_tools(judge: ScriptedJudge | None = None, words: bool = False) -> VerifierTools:
     """Real processes, an empty memory."""
-    return build_tools(open_supervisor, judge)
+    return build_tools(open_supervisor, judge, words=words)

@@ -7,13 +7,21 @@ from typing import Any
 from support.workshop import ProjectFixture
 
 AGENT_SCRIPT = r"""#!/bin/sh
-# Works as its stage wants. It lies on the first try of TASK-001 and its reviewer minds TASK-002 once.
+# Judges by the changes it is shown. Works as its stage wants: it does half of it on the first try of TASK-001, and its
+# reviewer minds TASK-002 once.
+if [ "$RALPH_STAGE" = judge ]; then
+    question={home}/question.$(ls {home} | grep -c question)
+    cat > $question
+    {judge}
+    exit
+fi
 cat > {home}/prompt.$RALPH_TASK.$RALPH_STAGE.$RALPH_ITERATION.$(ls {home} | grep -c "prompt.$RALPH_TASK")
 {before}
 case $RALPH_STAGE in
 coder)
     {hook}
-    if [ $RALPH_TASK-$RALPH_ITERATION = TASK-001-1 ] && [ ! -f {home}/lied ]; then touch {home}/lied
+    if [ $RALPH_TASK-$RALPH_ITERATION = TASK-001-1 ] && [ ! -f {home}/lied ]; then
+        touch {home}/lied; echo half > $RALPH_TASK.txt
     else echo done > $RALPH_TASK.txt; git add -A; git commit -qm "Do $RALPH_TASK"; fi
     echo '<promise>IMPLEMENTATION_COMPLETE</promise>';;
 reviewer)
@@ -24,6 +32,8 @@ tester) echo 'The file is there and says done.'; echo '<promise>TESTS_PASSED</pr
 qa) echo 'The file is there and says done.'; echo '<promise>QA_PASSED</promise>';;
 esac
 """
+
+FAIR_JUDGE = "grep -q '^+done' $question && echo VERIFIED || echo NOT_VERIFIED: nothing says done"
 
 
 class PipelineFixture:
@@ -39,10 +49,12 @@ class PipelineFixture:
         workshop.environment["RALPH_AGENT_COMMAND"] = "worker"
         assert workshop.ralph("spec", "create", "files").returncode == 0
 
-    def agent(self, hook: str = ":", before: str = ":") -> None:
-        """`hook` is what a coder does first, `before` what every agent does before that."""
+    def agent(self, hook: str = ":", before: str = ":", judge: str = FAIR_JUDGE) -> None:
+        """`hook` is what a coder does first, `before` what every agent does before that, `judge` how it judges what is
+        in the file $question."""
         program = self.home / "worker"
-        text = AGENT_SCRIPT.replace("{hook}", hook).replace("{before}", before).replace("{home}", str(self.home))
+        text = AGENT_SCRIPT.replace("{hook}", hook).replace("{before}", before).replace("{judge}", judge)
+        text = text.replace("{home}", str(self.home))
         program.write_text(text)
         program.chmod(0o755)
 

@@ -48,6 +48,7 @@ class ScriptedWorkspace:
     def __init__(self, folder: str, landed: Landed, merged: str = "") -> None:
         self.folder = folder
         self.hash = "tree-1"
+        self.unchanged = "tree-0"
         self._landed, self._merged = landed, merged
         self.landings = 0
         self.trailer = ""
@@ -55,6 +56,9 @@ class ScriptedWorkspace:
 
     def diff(self) -> str:
         return "the diff"
+
+    def is_changed(self, tree: str) -> bool:
+        return tree != self.unchanged
 
     def tree(self) -> str:
         return self.hash

@@ -70,7 +70,7 @@ def test_any_claim_gets_a_verdict_with_a_reason(tmp_path: Path, name: str, outpu
 
 @each_method
 @pytest.mark.parametrize(
-    "answer", [JudgeAnswer("VERIFIED"), JudgeAnswer(), JudgeAnswer(problem="down"), OSError("gone"), None]
+    "answer", [JudgeAnswer(text="VERIFIED"), JudgeAnswer(), JudgeAnswer(problem="down"), OSError("gone"), None]
 )
 def test_no_judge_is_too_bad(tmp_path: Path, name: str, answer: JudgeAnswer | Exception | None) -> None:
     assert built(name, ScriptedJudge(answer)).verify(make_claim(tmp_path)).reason

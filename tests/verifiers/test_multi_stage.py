@@ -112,7 +112,8 @@ def test_a_stage_may_be_a_template(tmp_path: Path) -> None:  # 002-26
 
 def test_acceptance_criteria_reach_a_stage(tmp_path: Path) -> None:  # 002-11
     stage = {"name": "criteria", "method": "semantic", "config": {"check_for": "{{acceptance_criteria}}"}}
-    found = build({"stages": [stage]}, make_tools()).verify(make_claim(tmp_path, acceptance_criteria=("Login works",)))
+    claim = make_claim(tmp_path, acceptance_criteria=("Login works",))
+    found = build({"stages": [stage]}, make_tools(words=True)).verify(claim)
     assert found.reason == "Stage 'criteria' failed: Criterion not evident: Login works"
 
 
@@ -132,7 +133,7 @@ def test_without_a_wish_nothing_runs_at_the_same_time(tmp_path: Path) -> None:  
 
 
 def test_the_first_failure_by_order_is_told_not_by_time(tmp_path: Path) -> None:  # 002-26
-    judge = ScriptedJudge(JudgeAnswer("VERIFIED"))
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED"))
     asks = {"name": "judged", "method": "semantic", "config": {"check_for": ["x"]}}
     stages = run("slow", "sleep 0.3; exit 1"), run("fast", "exit 2"), asks
     found = verdict(tmp_path, *stages, parallel=True, judge=judge)
@@ -149,15 +150,31 @@ def test_the_same_command_on_the_same_tree_runs_once(tmp_path: Path) -> None:  #
 
 
 def test_costs_notes_and_digests_add_up(tmp_path: Path) -> None:
-    judge = ScriptedJudge(JudgeAnswer("VERIFIED", 0.25), JudgeAnswer("gibberish", 0.5))
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED", cost_usd=0.25), JudgeAnswer(text="gibberish", cost_usd=0.5))
     first, second = (
         {"name": name, "method": "semantic", "config": {"check_for": [name]}} for name in ("first", "second")
     )
     found = verdict(tmp_path, first, second, run("tests", "echo a"), judge=judge)
-    assert (found.verified, found.cost_usd) == (True, 0.75)
+    assert (found.verified, found.cost_usd) == (True, 1.25)
+    assert (found.judge, found.by_words) == ("judge", False)
     assert found.notes[0].startswith("second: semantic verification failed, string_match instead")
     assert found.digest != verdict(tmp_path, run("tests", "echo b")).digest
     assert len(found.digest) == 64
+
+
+def test_a_judge_reads_what_the_stages_before_it_printed(tmp_path: Path) -> None:
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED"))
+    told = {"name": "told", "method": "semantic", "config": {"check_for": ["it works"]}}
+    assert verdict(tmp_path, run("tests", "echo 12 passed"), told, judge=judge).verified
+    assert "$ echo 12 passed\n12 passed\n(passed)" in judge.asked[0][0]
+
+
+def test_words_alone_are_words_however_many(tmp_path: Path) -> None:
+    told = {"name": "told", "method": "semantic", "config": {"check_for": ["promise"]}}
+    words = build({"stages": [told]}, make_tools(words=True))
+    assert words.verify(make_claim(tmp_path)).by_words
+    both = build({"stages": [told, run("tests", "true")]}, make_tools(words=True))
+    assert not both.verify(make_claim(tmp_path)).by_words
 
 
 def test_what_a_failed_stage_printed_is_kept(tmp_path: Path) -> None:

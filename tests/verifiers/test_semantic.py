@@ -7,22 +7,24 @@ import pytest
 
 from ralph.model.errors import ConfigError
 from ralph.model.verdict import JudgeAnswer, Verdict
-from ralph.verifiers.semantic import build
+from ralph.verifiers.semantic import NO_JUDGE_REASON, build
 from support.claimed import PROMISE, ScriptedJudge, make_claim, make_tools
 
 WANTED = ["no hardcoded secrets", "proper error handling"]
-YES = JudgeAnswer("VERIFIED: All criteria appear to be met", 0.002)
+YES = JudgeAnswer(text="VERIFIED: All criteria appear to be met", cost_usd=0.002)
 
 
 def reply(*met: bool) -> JudgeAnswer:
-    return JudgeAnswer(json.dumps({"criteria": [{"number": n, "met": m} for n, m in enumerate(met, 1)]}), 0.002)
+    entries = [{"number": n, "met": m} for n, m in enumerate(met, 1)]
+    return JudgeAnswer(text=json.dumps({"criteria": entries}), cost_usd=0.002)
 
 
 def verdict(
     output: str, judge: ScriptedJudge | None = None, more: dict[str, Any] | None = None, **config: Any
 ) -> Verdict:
+    """Without a judge, words were chosen."""
     said = f"{output}\n<promise>{PROMISE}</promise>"
-    return build(config, make_tools(judge)).verify(make_claim(output=said, **(more or {})))
+    return build(config, make_tools(judge, words=judge is None)).verify(make_claim(output=said, **(more or {})))
 
 
 def test_negative_patterns_come_first() -> None:  # 002-06
@@ -43,11 +45,35 @@ def test_negative_patterns_come_first() -> None:  # 002-06
         ("it is green", {"check_for": "green"}, True, "All criteria appear met"),
     ],
 )
-def test_without_a_judge_the_words_must_be_there(
+def test_where_words_were_chosen_they_must_be_there(
     output: str, config: dict[str, Any], verified: bool, reason: str
 ) -> None:  # 002-07
     found = verdict(output, **config)
     assert (found.method, found.verified, found.reason) == ("semantic", verified, reason)
+    assert found.by_words is (verified and "check_for" in config)
+
+
+def test_where_nobody_judges_repeating_the_criteria_proves_nothing() -> None:
+    found = build({"check_for": WANTED}, make_tools()).verify(make_claim(output=" ".join(WANTED)))
+    assert (found.verified, found.reason) == (False, NO_JUDGE_REASON)
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        ("There is a hardcoded key.", True),
+        ("no hardcoded secrets: read every file", False),  # the criterion's own words
+        ("Proper   error\nhandling, no hardcoded\nsecrets.", False),
+        ("no hardcoded secrets, but one hardcoded key", True),
+        ("Nothing is hardcoded.", False),  # it says that it is not so
+        ("I found no hardcoded values. One is hardcoded after all.", True),
+        ("I have not removed the hardcoded key.", True),
+    ],
+)
+def test_negative_patterns_are_looked_for_outside_the_criterias_own_words(output: str, found: bool) -> None:
+    """Seed 002's own example has `hardcoded` for a pattern and "no hardcoded secrets" for a criterion."""
+    judged = verdict(output, ScriptedJudge(YES), check_for=WANTED, negative_patterns=["hardcoded"])
+    assert judged.verified is not found
 
 
 def test_the_tasks_acceptance_criteria_are_put_in() -> None:  # 002-11
@@ -63,7 +89,7 @@ def test_the_judge_is_asked_with_all_that_is_known() -> None:  # 002-06, 002-07
     more = {"outcome": "Safe logins", "diff": lambda: "+ raise AuthError"}
     found = verdict("I did it.", judge, more, check_for=WANTED)
     assert (found.verified, found.reason) == (True, "VERIFIED: All criteria appear to be met")
-    assert (found.cost_usd, found.notes) == (0.002, ())
+    assert (found.cost_usd, found.notes, found.judge, found.by_words) == (0.002, (), "judge", False)
     (prompt, model), *others = judge.asked
     assert (model, others) == ("", [])  # whichever the judge's settings say
     for words in (
@@ -86,7 +112,7 @@ def test_the_judge_says_no() -> None:  # 002-07
     assert verdict("x", ScriptedJudge(reply(True, False)), check_for=WANTED).reason == (
         "NOT_VERIFIED: proper error handling: not met"
     )
-    found = verdict("x", ScriptedJudge(JudgeAnswer("NOT_VERIFIED: nothing was changed")), check_for=WANTED)
+    found = verdict("x", ScriptedJudge(JudgeAnswer(text="NOT_VERIFIED: nothing was changed")), check_for=WANTED)
     assert (found.verified, found.reason) == (False, "NOT_VERIFIED: nothing was changed")
 
 
@@ -94,8 +120,11 @@ def test_the_judge_says_no() -> None:  # 002-07
     ("answer", "problem"),
     [
         (JudgeAnswer(problem="no such agent"), "no such agent"),
-        (JudgeAnswer("I would rather not say.", 0.01), "its answer is no verdict: 'I would rather not say.'"),
-        (JudgeAnswer(""), "its answer is no verdict: ''"),
+        (
+            JudgeAnswer(text="I would rather not say.", cost_usd=0.01),
+            "its answer is no verdict: 'I would rather not say.'",
+        ),
+        (JudgeAnswer(text=""), "its answer is no verdict: ''"),
         (RuntimeError("boom"), "RuntimeError: boom"),
     ],
 )
@@ -109,10 +138,23 @@ def test_any_trouble_with_the_judge_leaves_it_to_the_promise(
     assert (unsaid.verified, unsaid.reason) == (False, f"Promise '{PROMISE}' not found in output")
 
 
+def test_a_judge_that_fails_is_asked_again() -> None:
+    judge = ScriptedJudge(JudgeAnswer(problem="down", cost_usd=0.5), reply(True, False))
+    found = verdict("x", judge, check_for=WANTED)
+    assert (found.verified, found.cost_usd, found.judge) == (False, 0.502, "judge")
+    assert found.notes == ("the judge failed and was asked again: down",)
+    assert len(judge.asked) == 2
+
+
+def test_without_a_judges_word_the_last_stage_is_not_passed() -> None:
+    found = verdict("x", ScriptedJudge(JudgeAnswer(problem="down")), {"agent": "qa"}, check_for=WANTED)
+    assert (found.verified, found.reason) == (False, "The judge failed 2 times: down")
+
+
 def test_the_judge_is_back_at_the_next_iteration() -> None:  # 002-24
-    judge = ScriptedJudge(RuntimeError("boom"), reply(True, False))
+    judge = ScriptedJudge(RuntimeError("boom"), RuntimeError("boom"), reply(True, False))
     gate = build({"check_for": WANTED}, make_tools(judge))
-    assert gate.verify(make_claim(tree="t")).verified
+    assert gate.verify(make_claim(tree="t")).by_words
     assert not gate.verify(make_claim(tree="t")).verified  # and trouble was not remembered
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from ralph.agents._argv import has_flag
-from ralph.model.agent_card import AgentCard
+from ralph.model.agent_card import AgentCard, Grant
 from ralph.model.ports import AgentOptions
 
 # What nobody asks about a pipe's end: `make test 2>&1 | tail -5` is a check as good as `make test`.
@@ -22,6 +22,18 @@ def user_decides(options: AgentOptions, card: AgentCard) -> bool:
     """Whether the user's own words already say what this agent may do."""
     words = (*options.command[1:], *options.flags)
     return any(_is_spelling_of(name, word) for name in card.permission_flags for word in words)
+
+
+def grant_judge(card: AgentCard, options: AgentOptions) -> Grant:
+    """What its card says of judging, but for flags the user gave otherwise."""
+    given = (*options.command[1:], *options.flags)
+    kept: list[str] = []
+    skips = False
+    for word in card.judge_flags:
+        if word.startswith("-") and len(word) > 1:
+            skips = has_flag(given, word.partition("=")[0])
+        kept += [] if skips else [word]
+    return Grant(argv=tuple(kept), environment=card.judge_environment, files=card.judge_files)
 
 
 def list_simple_commands(lines: Iterable[str]) -> tuple[str, ...]:

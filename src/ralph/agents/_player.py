@@ -22,10 +22,12 @@ from ralph.agents._script import (
     ScriptError,
     ScriptRun,
     Step,
+    find_judgement,
     load_script,
     parse_step,
     parse_todo,
 )
+from ralph.model.judge import JUDGE_QUESTION
 
 SCRIPTED_SESSION = "00000000-0000-4000-8000-000000000000"
 
@@ -261,6 +263,8 @@ def main(words: list[str]) -> None:
     text = "--text" in words
     runs = load_script(paths[0])
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    if prompt.startswith(JUDGE_QUESTION):
+        runs = [ScriptRun([{"say": find_judgement(runs)}])]
     asked = prompt.startswith(COMMIT_QUESTION) or (text and not prompt)
     run = runs[min(find_iteration(paths[0], counts=not asked), len(runs)) - 1]
     player = Player(discard_text if text else print_text)

@@ -2,7 +2,7 @@
 
 A script (JSON, or YAML by its suffix) is a list of runs; when there are more runs than entries, the last one is played
 again and again. A run is a list of steps, or `{steps: [...], message: "..."}` with the answer to a request for a commit
-message. A step is one of
+message, and `judge: "..."` with the answer of a judge. A step is one of
 
     say: text                       think: text                   todo: [plan the work, "[x] done", "[>] active"]
     write: {path, content}          edit: {path, old, new}        bash: command, really run, in the current folder
@@ -16,6 +16,7 @@ message. A step is one of
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 Step = dict[str, Any]
@@ -27,6 +28,7 @@ DEFAULT_TOKENS = {
     "cache_creation_input_tokens": 0,
 }
 COMMIT_QUESTION = "Provide a short imperative commit message"
+NO_JUDGEMENT = "NOT_VERIFIED: the script has no `judge`"
 OVERLOAD_ERROR = {"status": 529, "message": "Overloaded"}
 TODO_MARKS = {"[x] ": "completed", "[>] ": "in_progress", "[ ] ": "pending"}
 
@@ -47,6 +49,12 @@ class ScriptRun:
         said = [step["say"] for step in steps if isinstance(step, dict) and "say" in step]
         self.last_word: str = said[-1] if said else ""
         self.message: str = told.get("message", self.last_word)  # the answer to a request for a commit message
+        self.judgement: str = told.get("judge", "")  # the answer to a judge's question
+
+
+def find_judgement(runs: Sequence[ScriptRun]) -> str:
+    """What the script says as a judge: a script that is silent about it finds nothing proven."""
+    return next((run.judgement for run in runs if run.judgement), NO_JUDGEMENT)
 
 
 def load_script(path: str) -> list[ScriptRun]:

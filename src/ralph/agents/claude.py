@@ -3,11 +3,12 @@
 from msgspec import Struct
 
 from ralph.agents._argv import default_flag
-from ralph.agents._permissions import add_folders, choose_flags, list_simple_commands, user_decides
+from ralph.agents._permissions import add_folders, choose_flags, grant_judge, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
+from ralph.model.judge import JUDGE_SCHEMA
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
 CARD = AgentCard(
@@ -29,6 +30,12 @@ CARD = AgentCard(
     ),
     story_flags=("--dangerously-skip-permissions",),
     plugin_flag="--plugin-dir",
+    can_judge=True,
+    small_model="haiku",
+    judge_flags=(
+        *("--setting-sources", "", "--tools", "", "--no-session-persistence"),
+        *("--json-schema", JUDGE_SCHEMA),
+    ),
     cost=True,
     tokens=True,
     session=True,
@@ -67,6 +74,8 @@ def build(options: AgentOptions) -> Agent:
 
 def grant_permissions(options: AgentOptions) -> Grant:
     """Its own list of commands: `Bash(make test)` and, with arguments, `Bash(make test:*)`."""
+    if options.judges:
+        return grant_judge(CARD, options)
     folders = add_folders(options, CARD)
     if options.permissions is None or user_decides(options, CARD):
         return Grant(argv=folders, can_commit=not _only_edits(options))

@@ -9,11 +9,14 @@ from msgspec.structs import replace
 
 from ralph.agents._argv import default_flag
 from ralph.agents._codex_json import CodexParser
-from ralph.agents._permissions import add_folders, choose_flags, find_missing_options, user_decides
+from ralph.agents._permissions import add_folders, choose_flags, find_missing_options, grant_judge, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
+from ralph.model.judge import JUDGE_SCHEMA
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
+
+_SCHEMA_FILE = "{schema.json}"
 
 CARD = AgentCard(
     title="Codex",
@@ -31,6 +34,13 @@ CARD = AgentCard(
         "sandbox_mode",
     ),
     can_commit=False,
+    can_judge=True,
+    small_model="gpt-6-luna",
+    judge_flags=(
+        *("--ephemeral", "-s", "read-only", "-c", "project_doc_max_bytes=0"),
+        *("--disable", "shell_tool", "--disable", "plugins", "--output-schema", _SCHEMA_FILE),
+    ),
+    judge_files={_SCHEMA_FILE: JUDGE_SCHEMA},
     tokens=True,
     session=True,
     verified="0.166.0, with the scripted model",
@@ -59,7 +69,8 @@ class Codex(Struct, frozen=True):
         argv = [*self.command, "exec"]
         argv += default_flag(self.flags, "--json") if mode == "stream" else ("-o", ANSWER_FILE)
         argv += default_flag(self.flags, "--skip-git-repo-check")
-        return Invocation(argv=(*argv, *self.grant.argv, *self.flags, "-"), stdin=prompt)
+        argv += [*self.grant.argv, *self.flags, "-"]
+        return Invocation(argv=tuple(argv), stdin=prompt, files=self.grant.files)
 
     def parser(self, mode: OutputMode) -> LineParser:
         return CodexParser() if mode == "stream" else PlainParser()
@@ -83,6 +94,8 @@ def build(options: AgentOptions) -> Agent:
 
 def grant_permissions(options: AgentOptions) -> Grant:
     """It has a sandbox and no list of commands: whatever writes only where it may is run."""
+    if options.judges:
+        return grant_judge(CARD, options)
     old = _is_old(options.version)
     folders = () if old else add_folders(options, CARD)
     missing = find_missing_options(options, replace(CARD, folder_flag="") if old else CARD)

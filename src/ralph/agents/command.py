@@ -14,6 +14,8 @@ from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 CARD = AgentCard(
     title="any other command",
     env_keys=ANY_KEY,  # nobody knows which service it talks to
+    can_judge=True,  # in plain words
+    judges_with_flags=True,
     streaming=False,
     tools=False,
     verified="its text and exit code are all that is known",

@@ -8,7 +8,7 @@ from msgspec.json import Decoder
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag
 from ralph.agents._ndjson import decode_line, decode_lines
-from ralph.agents._permissions import add_folders, choose_flags, list_simple_commands, user_decides
+from ralph.agents._permissions import add_folders, choose_flags, grant_judge, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._recent import BoundedDict
 from ralph.agents._tools import build_tool_ended, describe_exit, read_command, summarize_input
@@ -30,6 +30,9 @@ CARD = AgentCard(
         *("--allow-all-tools", "--allow-all", "--yolo", "--allow-all-paths", "--allow-all-urls"),
         *("--allow-tool", "--deny-tool", "--available-tools", "--excluded-tools"),
     ),
+    can_judge=True,
+    small_model="claude-haiku-5.5",
+    judge_flags=("--available-tools=none", "--no-custom-instructions"),
     session=True,
     verified="1.0.102, with the scripted model",
 )
@@ -76,6 +79,8 @@ def build(options: AgentOptions) -> Agent:
 
 def grant_permissions(options: AgentOptions) -> Grant:
     """Its rules know programs, not commands."""
+    if options.judges:
+        return grant_judge(CARD, options)
     folders = add_folders(options, CARD)
     if user_decides(options, CARD):
         return Grant(argv=folders)

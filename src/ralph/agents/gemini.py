@@ -8,7 +8,14 @@ from msgspec.json import Decoder, encode
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag, is_option_value
 from ralph.agents._ndjson import decode_lines
-from ralph.agents._permissions import READING_COMMANDS, add_folders, choose_flags, select_prefixes, user_decides
+from ralph.agents._permissions import (
+    READING_COMMANDS,
+    add_folders,
+    choose_flags,
+    grant_judge,
+    select_prefixes,
+    user_decides,
+)
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
@@ -19,6 +26,8 @@ from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
+_POLICY_FILE = "{policy.toml}"
+
 CARD = AgentCard(
     title="Gemini CLI",
     install="npm install -g @google/gemini-cli",
@@ -28,11 +37,14 @@ CARD = AgentCard(
     folder_flag="--include-directories",
     # It refuses two opinions on approval.
     permission_flags=("-y", "--yolo", "--approval-mode", "--allowed-tools", "--policy"),
+    can_judge=True,
+    small_model="flash",
+    judge_flags=("--policy", _POLICY_FILE),
+    judge_files={_POLICY_FILE: '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'},
     tokens=True,
     session=True,
     verified="0.61.0, with the scripted model",
 )
-_POLICY_FILE = "{policy.toml}"
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 MAX_KEPT_TEXT_CHARS = 1 << 20  # characters of one text, the last ones
 _REFUSED = "policy_violation"
@@ -68,6 +80,8 @@ def build(options: AgentOptions) -> Agent:
 
 def grant_permissions(options: AgentOptions) -> Grant:
     """A policy in a file: without one, a command that would need a question is not even offered to its model."""
+    if options.judges:
+        return grant_judge(CARD, options)
     folders = add_folders(options, CARD)
     if user_decides(options, CARD):
         return Grant(argv=folders)

@@ -8,7 +8,7 @@ from msgspec.json import Decoder, encode
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag
 from ralph.agents._ndjson import decode_lines
-from ralph.agents._permissions import READING_COMMANDS, choose_flags, list_simple_commands, user_decides
+from ralph.agents._permissions import READING_COMMANDS, choose_flags, grant_judge, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
@@ -31,6 +31,8 @@ CARD = AgentCard(
     ),
     home_paths=(".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
     permission_flags=("--auto",),
+    can_judge=True,
+    judge_environment={"OPENCODE_PERMISSION": '{"*":"deny"}', "OPENCODE_DISABLE_PROJECT_CONFIG": "1"},
     cost=True,
     tokens=True,
     session=True,
@@ -69,6 +71,8 @@ def build(options: AgentOptions) -> Agent:
 def grant_permissions(options: AgentOptions) -> Grant:
     """Rules in a variable, which come on top of its configuration. Without --auto a question would end the run, so
     no rule is left that asks."""
+    if options.judges:
+        return grant_judge(CARD, options)
     if user_decides(options, CARD):
         return Grant()
     if options.permissions in (None, "all"):

@@ -4,11 +4,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.agents._argv import default_flag, has_flag
-from ralph.agents._permissions import add_folders, choose_flags, select_prefixes, user_decides
+from ralph.agents._permissions import add_folders, choose_flags, grant_judge, select_prefixes, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.agents._stream_json import StreamJsonParser
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
+from ralph.model.judge import JUDGE_SCHEMA
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode, ParsedRun
 
 CARD = AgentCard(
@@ -25,6 +26,8 @@ CARD = AgentCard(
     home_paths=(".qwen",),
     folder_flag="--include-directories",
     permission_flags=("-y", "--yolo", "--approval-mode", "--allowed-tools"),
+    can_judge=True,
+    judge_flags=("--safe-mode", "--approval-mode", "plan", "--json-schema", JUDGE_SCHEMA),
     tokens=True,
     session=True,
     verified="0.24.4, with the scripted model",
@@ -69,6 +72,8 @@ def build(options: AgentOptions) -> Agent:
 
 def grant_permissions(options: AgentOptions) -> Grant:
     """A rule a command, which is a prefix. Without one its model is not even offered a shell."""
+    if options.judges:
+        return grant_judge(CARD, options)
     folders = add_folders(options, CARD)
     if user_decides(options, CARD):
         return Grant(argv=folders)

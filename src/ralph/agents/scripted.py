@@ -10,7 +10,16 @@ from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode
 
-CARD = AgentCard(title="scripted agent", model_flag="", cost=True, tokens=True, session=True, verified="part of ralph")
+CARD = AgentCard(
+    title="scripted agent",
+    model_flag="",
+    can_judge=True,  # where its script says how
+    judges_with_flags=True,
+    cost=True,
+    tokens=True,
+    session=True,
+    verified="part of ralph",
+)
 _MODE_FLAGS: dict[OutputMode, tuple[str, ...]] = {"stream": (), "text": ("--text",)}
 
 

@@ -47,6 +47,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     git_folders: tuple[str, ...] = ()
     model: str = ""
     environment: Mapping[str, str] = {}  # variables of its own
+    judges: bool = False
 
     def as_options(self, version: str = "") -> AgentOptions:
         """What its adapter is built from."""
@@ -59,6 +60,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
             folders=self.folders,
             git_folders=self.git_folders,
             model=self.model,
+            judges=self.judges,
         )
 
 

@@ -98,7 +98,8 @@ SETTING_DESCRIPTIONS = {
         "circuit_breaker": "The same failure, or an unchanged tree, so often in a row ends a stage.",
         "adaptive": "Limits by how many iterations verified tasks took.",
         "task_budget_usd": "No agent run of a task is started after this many dollars were spent on it.",
-        "judge": "Who reads a diff for semantic verification; without one, words are looked for.",
+        "semantic": "judge: a model decides whether criteria are met; words: the agent's message decides.",
+        "judge": "Who reads a diff and decides; unset: the agent's own vendor, its small model.",
         "coder": "The agent that writes the code.",
         "reviewer": "The agent that reads it.",
         "tester": "The agent that tests it.",
@@ -108,12 +109,13 @@ SETTING_DESCRIPTIONS = {
         "enabled": "False: one pass, no loop.",
         "max_iterations": "Runs before it counts as failed.",
         "completion_promise": "What it must promise.",
+        "verify_promises": "Check what it promises; unset: as for all.",
         "agent": "Its command; without one, the agent of `ralph run`.",
         "model": "Its model, as the agent calls it.",
     },
     "Judge": {
         "agent": "Its command.",
-        "model": "Its model, as the agent calls it.",
+        "model": "Its model, as the agent calls it; unset: its vendor's small one.",
     },
 }
 _STAGE_NAMES = ("Coder", "Reviewer", "Tester", "Qa")

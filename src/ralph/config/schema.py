@@ -120,6 +120,7 @@ class StageSettings(Struct, frozen=True, kw_only=True):
     enabled: bool = True
     max_iterations: PositiveCount | None = None  # None: default_max_iterations
     completion_promise: NonBlankText = "STAGE_COMPLETE"
+    verify_promises: bool | None = None  # None: as for all
     agent: NonBlankText | None = None  # None: the agent of `ralph run`
     model: NonBlankText | None = None
 
@@ -156,7 +157,7 @@ class Judge(Struct, frozen=True):
     """Who reads a diff and says whether it meets the criteria."""
 
     agent: NonBlankText
-    model: NonBlankText = "haiku"
+    model: NonBlankText | None = None  # None: its small one
 
 
 class Specflow(Struct, frozen=True, kw_only=True):
@@ -171,7 +172,8 @@ class Specflow(Struct, frozen=True, kw_only=True):
     circuit_breaker: PositiveCount = 5  # the same failure, or an unchanged tree, so often in a row
     adaptive: bool = False  # limits by how long verified tasks took
     task_budget_usd: PositiveDollars | None = None
-    judge: Judge | None = None
+    semantic: Literal["judge", "words"] = "judge"  # words: criteria named in the agent's message count as met
+    judge: Judge | None = None  # None: the agent's own vendor, its small model
     coder: Coder = Coder()
     reviewer: Reviewer = Reviewer()
     tester: Tester = Tester()

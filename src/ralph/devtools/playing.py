@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ralph.agents._script import COMMIT_QUESTION, OVERLOAD_ERROR, ScriptError, ScriptRun, parse_step
+from ralph.agents._script import COMMIT_QUESTION, OVERLOAD_ERROR, ScriptError, ScriptRun, find_judgement, parse_step
 from ralph.devtools.conversation import (
     Disconnect,
     ModelReply,
@@ -19,6 +19,7 @@ from ralph.devtools.conversation import (
     ServiceError,
 )
 from ralph.devtools.tool_names import CallBatch, Toolbox
+from ralph.model.judge import JUDGE_QUESTION
 
 FOREVER_SECONDS = 86_400.0
 SIDE_REPLY = ModelReply((ReplyText("ok"),))  # to a request without tools: a title, a quota
@@ -128,6 +129,8 @@ class ScriptPlayback:
     def answer_request(self, question: ModelRequest) -> tuple[int, ModelReply]:
         """The number of the run, from 1, and what comes next in it; 0 and a word for a side request."""
         with self._lock:
+            if JUDGE_QUESTION in question.asked:
+                return 0, ModelReply((Toolbox(question.tools).build_judgement(find_judgement(self._runs)),))
             if not question.tools:
                 return 0, SIDE_REPLY
             if COMMIT_QUESTION in question.asked:

@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 from ralph.agents._script import ScriptError, parse_todo
-from ralph.devtools.conversation import ToolArguments, ToolCall
+from ralph.devtools.conversation import ReplyText, ToolArguments, ToolCall
 
 CallBatch = tuple[ToolCall, ...]  # calls of one answer
 CALL_DESCRIPTION = "scripted"
+ANSWER_TOOLS = ("StructuredOutput", "structured_output")  # Claude Code, Qwen Code
 SHELL_TOOLS: Mapping[str, Callable[[str], ToolArguments]] = {
     "Bash": lambda command: {"command": command, "description": CALL_DESCRIPTION},  # Claude Code
     "exec_command": lambda command: {"cmd": command},  # Codex
@@ -42,6 +43,14 @@ class Toolbox:
         raise ScriptError(
             f"the client offers no tool to run a command: {', '.join(sorted(self._offered)) or 'none at all'}"
         )
+
+    def build_judgement(self, words: str) -> ToolCall | ReplyText:
+        """A judge's answer, by the tool that takes structured ones if there is one."""
+        verdict, _, reason = words.partition(":")
+        answer = json.loads(words) if words.startswith("{") else {"verdict": verdict, "reason": reason.strip()}
+        answer = {"criteria": [], **answer}
+        tool = next((name for name in ANSWER_TOOLS if name in self._offered), "")
+        return ToolCall(tool, answer) if tool else ReplyText(json.dumps(answer))
 
     def write_file(self, given: Mapping[str, str]) -> tuple[CallBatch, ...]:
         path, content = given["path"], given["content"]

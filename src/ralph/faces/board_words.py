@@ -46,7 +46,7 @@ def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> Ca
         case "cancelled":
             return CardState(tone="cancelled", text=f"{glyphs.bad} cancelled", short_text=glyphs.bad)
         case "done":
-            return CardState(tone="done", text=f"{glyphs.ok} done", short_text=glyphs.ok)
+            return CardState(tone="done", text=f"{glyphs.ok} done", reason=why, short_text=glyphs.ok)
         case "todo" if why:
             return CardState(tone="trouble", text=f"{glyphs.warn} failed", reason=why, short_text=glyphs.warn)
         case "todo" if needs := view.waits_for.get(card.id):

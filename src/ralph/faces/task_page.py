@@ -82,7 +82,7 @@ def _render_completion(task: Task) -> list[str]:
     spec = task.completion_spec
     if spec is None:
         return [
-            "No completion criteria: promises are matched as strings, nothing else is verified.",
+            "No completion criteria: it is judged by its title and description alone.",
             f"  → ralph task edit {task.id} --outcome TEXT --acceptance TEXT",
         ]
     return [
@@ -137,8 +137,11 @@ def _render_attempt(attempt: VerificationAttempt) -> list[str]:
     mark = "✓" if attempt.verified else "✗" if attempt.promise_found else "·"
     who = f"{attempt.agent} {attempt.iteration or 'by hand'}"
     line = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
-    digest = f"  (output {attempt.digest[:12]})" if attempt.digest else ""
-    return [line + digest, *(f"      {note}" for note in attempt.notes)]
+    facts = [f"output {attempt.digest[:12]}"] if attempt.digest else []
+    facts += {True: ["red before"], False: ["regression only"], None: []}[attempt.red_before]
+    facts += [f"judged by {attempt.judge}"] if attempt.judge else []
+    facts += ["by words only"] if attempt.by_words else []
+    return [line + (f"  ({', '.join(facts)})" if facts else ""), *(f"      {note}" for note in attempt.notes)]
 
 
 def _format_iteration(record: Mapping[str, object]) -> str:

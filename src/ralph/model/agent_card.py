@@ -30,6 +30,13 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     story_flags: tuple[str, ...] = ()  # a story loop adds them where the user wrote no permission flag
     plugin_flag: str = ""  # loads our plugin's hooks from a folder; empty: it cannot
     can_commit: bool = True  # by itself; False: it is given the folders a commit writes to, AgentOptions.git_folders
+    # -- as a judge: one question in an empty folder, with no tools and nothing of the project
+    can_judge: bool = False  # whether `AgentOptions.judges` is understood
+    judges_with_flags: bool = False  # the user's flags are part of its command, also when it judges
+    small_model: str = ""  # judges unless another is chosen; empty: its usual one
+    judge_flags: tuple[str, ...] = ()
+    judge_environment: Mapping[str, str] = {}
+    judge_files: Mapping[str, str] = {}  # as Invocation.files: a word of judge_flags → the text of the file
     # -- what it reports, and how we know
     streaming: bool = True  # reports what it does while it does it
     cost: bool = False  # reports what it cost

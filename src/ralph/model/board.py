@@ -41,6 +41,7 @@ class TaskCard(Struct, frozen=True, gc=False, kw_only=True):  # thousands of the
     max_iterations: int  # 0 while no loop runs
     worker: str
     needs: tuple[str, ...] = ()
+    by_words: tuple[str, ...] = ()  # stages that passed by the agent's own words only
 
 
 class Claimed(Struct, frozen=True, tag=True):
@@ -135,6 +136,7 @@ class StagePassed(Struct, frozen=True, tag=True):
 
     task: str
     stage: Role
+    by_words: bool = False  # by nothing but its agent's words
 
 
 class SentBack(Struct, frozen=True, tag=True):

@@ -81,6 +81,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()  # absolute; writable besides the working folder
     git_folders: tuple[str, ...] = ()  # for `checks`: absolute; what `git commit` writes to, where its card asks for it
     model: str = ""  # instead of one in the flags
+    judges: bool = False  # it is asked one question: no tools, nothing of the project; `permissions` says nothing
 
 
 class Agent(Protocol):
@@ -305,6 +306,10 @@ class Workspace(Protocol):
 
     def diff(self) -> str:
         """What has changed since the work began, committed or not."""
+        ...
+
+    def is_changed(self, tree: str) -> bool:
+        """Whether a tree with this hash is another than the one the work began with, and than the target's."""
         ...
 
     def tree(self) -> str:

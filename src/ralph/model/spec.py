@@ -66,6 +66,7 @@ class TaskCompletionSpec(Struct, frozen=True, omit_defaults=True):
     reviewer: CompletionCriteria | None = None
     tester: CompletionCriteria | None = None
     qa: CompletionCriteria | None = None
+    may_change_nothing: bool = False  # it may be done without a change to any file
 
     def get_criteria_for_agent(self, agent_type: StageLike) -> CompletionCriteria | None:
         """The task's own criteria for that agent; None without any, or for an agent nobody knows."""
@@ -80,13 +81,15 @@ class TaskCompletionSpec(Struct, frozen=True, omit_defaults=True):
             "outcome": self.outcome,
             "acceptance_criteria": self.acceptance_criteria,
             **{role: criteria.to_dict() for role, criteria in own.items()},
+            **({"may_change_nothing": True} if self.may_change_nothing else {}),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TaskCompletionSpec":
         """KeyError names what is missing."""
         own = {role: CompletionCriteria.from_dict(data[role]) for role in ROLES if data.get(role)}
-        return cls(data["outcome"], data["acceptance_criteria"], **own)
+        may_change_nothing = bool(data.get("may_change_nothing", False))
+        return cls(data["outcome"], data["acceptance_criteria"], **own, may_change_nothing=may_change_nothing)
 
 
 class Task(Struct, frozen=True):

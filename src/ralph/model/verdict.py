@@ -15,6 +15,14 @@ WORDS_METHODS = ("string_match", "contradictions")  # they look at an agent's me
 SKIPPED_IN_STAGES = "string_match"  # a stage of that method looks at nothing: the promise was looked at before
 
 
+class CheckOutput(Struct, frozen=True, kw_only=True):
+    """A check that was run for this task, for whoever judges it."""
+
+    command: str
+    passed: bool
+    output: str = ""
+
+
 class Claim(Struct, frozen=True, kw_only=True):
     """An agent says it is done: its words, the tree it left and what was asked of it."""
 
@@ -26,10 +34,15 @@ class Claim(Struct, frozen=True, kw_only=True):
     outcome: str = ""
     acceptance_criteria: tuple[str, ...] = ()
     diff: Callable[[], str] = str  # asked for only when somebody reads it
+    checks: tuple[CheckOutput, ...] = ()  # the latest of each command
     tree: str = ""  # the tree's hash; empty: nothing is remembered
     loose: bool = False  # seed 002's matching
     can_commit: bool = True  # False: its agent was not told to commit
     log_prefix: str = ""  # how the paths of files begin that keep what commands print; empty: none is kept
+    contradictable: bool = False  # words that contradict it, and a missing sign of its stage, count against it
+    has_sign: bool = False  # the sign of its stage is seen elsewhere than in its words
+    has_done_nothing: bool = False  # the work tree is what it was, though the agent should have changed it
+    is_merged: bool = False  # it was verified before: this is the merged tree
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -53,6 +66,15 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
     judge: str = ""  # who judged; empty: nobody was asked
     check: CheckEvidence | None = None  # the command that was run
     log: str = ""  # the path of all it printed; empty: it is not kept
+
+    def list_checks(self) -> tuple[CheckOutput, ...]:
+        """The commands that were run for it, and what they printed."""
+        parts = self.stages or (self,)
+        return tuple(
+            CheckOutput(command=part.check.name, passed=part.verified, output=part.detail)
+            for part in parts
+            if part.check is not None
+        )
 
     def as_attempt(self, *, iteration: int, agent: str, timestamp: str) -> VerificationAttempt:
         """As the board stores it: one look at a promise that was made."""
@@ -111,12 +133,13 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
         return "words" if self.by_words or self.method in WORDS_METHODS else "other"
 
 
-class JudgeAnswer(Struct, frozen=True):
+class JudgeAnswer(Struct, frozen=True, kw_only=True):
     """What a judge answered; `problem` says why there is no answer."""
 
     text: str = ""
     cost_usd: float | None = None
     problem: str = ""
+    judge: str = ""  # who answered
 
 
 VerifierConfig = Mapping[str, object]  # a method's options as the task has them, before the method has checked them
@@ -139,6 +162,18 @@ class Verifier(Protocol):
         ...
 
 
+class BaseChecks(Protocol):
+    """Tells how checks do on the tree the work began with. None: nobody can tell."""
+
+    def check(self, criteria: CompletionCriteria) -> Verdict | None:
+        """These criteria on that tree, once."""
+        ...
+
+    def check_with_new_tests(self, criteria: CompletionCriteria) -> Verdict | None:
+        """The same with the tests that the work added or changed; None also where there are none."""
+        ...
+
+
 class VerdictCache(Protocol):
     """Verdicts already found in this iteration, by a key of what was looked at."""
 
@@ -156,3 +191,4 @@ class VerifierTools(Struct, frozen=True, kw_only=True):
     memory: VerdictCache
     build: Callable[[str, VerifierConfig, "VerifierTools"], Verifier | None]  # another method by name; None: unknown
     judge: AskJudge | None = None
+    words: bool = False  # without a judge, words count

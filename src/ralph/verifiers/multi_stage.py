@@ -60,7 +60,8 @@ class MultiStageVerifier:
         began = time.monotonic()
         found: list[Verdict] = []
         for group in self._group_stages():
-            found += self._run_group(group, claim)
+            checks = [check for verdict in found for check in verdict.list_checks()]
+            found += self._run_group(group, replace(claim, checks=(*claim.checks, *checks)))
             if any(verdict.interrupted for verdict in found):
                 break
             if self._options.require_all and any(_is_failure(verdict) for verdict in found):
@@ -119,6 +120,8 @@ class MultiStageVerifier:
             notes=tuple(_collect_notes(found)),
             interrupted=interrupted is not None,
             stages=tuple(found),
+            by_words=bool(found) and all(verdict.by_words for verdict in found if verdict.required),
+            judge=next((verdict.judge for verdict in found if verdict.judge), ""),
         )
 
     def _describe_outcome(self, interrupted: Verdict | None, failed: Sequence[Verdict]) -> str:

@@ -1,4 +1,4 @@
-"""A judge's opinion whether criteria are met; without a judge, whether the message names them."""
+"""A judge's opinion whether criteria are met; where words were chosen instead, whether the message names them."""
 
 import time
 from collections.abc import Sequence
@@ -7,7 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.tasks.criteria import expand_acceptance_criteria
-from ralph.core.tasks.judgement import parse_ruling, render_judge_prompt
+from ralph.core.tasks.judgement import Ruling, parse_ruling, render_judge_prompt
+from ralph.core.tasks.words import has_pattern
+from ralph.model.spec import ROLES
 from ralph.model.verdict import AskJudge, Claim, JudgeAnswer, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import string_match
 from ralph.verifiers._memory import build_cache_key
@@ -15,6 +17,8 @@ from ralph.verifiers._options import parse_options
 
 VERIFIES = "that a model finds every criterion met"
 SEMANTIC_METHOD = "semantic"
+MAX_JUDGE_CALLS = 2  # one that fails is asked again
+NO_JUDGE_REASON = "Nobody can judge the criteria: there is no judge, and words were not chosen"
 
 
 class SemanticOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,7 +26,7 @@ class SemanticOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
     check_for: str | tuple[str, ...] = ()
     negative_patterns: tuple[str, ...] = ()
-    model: str = ""  # empty: the judge's own, haiku unless settings say otherwise
+    model: str = ""  # empty: the judge's own, a small one unless settings say otherwise
 
 
 def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
@@ -30,24 +34,29 @@ def build(config: VerifierConfig, tools: VerifierTools) -> Verifier:
 
 
 class SemanticVerifier:
-    """Negative patterns decide at once. A judge that fails leaves it to the promise, and that is noted."""
+    """Negative patterns decide at once. A judge that fails twice leaves it to the promise, and that is noted; but the
+    last stage is not passed that way."""
 
     def __init__(self, options: SemanticOptions, config: VerifierConfig, tools: VerifierTools) -> None:
         self._options, self._config, self._tools = options, config, tools
 
     def verify(self, claim: Claim) -> Verdict:
-        """Look at the message, and ask at most once."""
-        output = claim.output.lower()
-        for pattern in self._options.negative_patterns:
-            if pattern.lower() in output:
-                return Verdict(method=SEMANTIC_METHOD, verified=False, reason=f"Found negative pattern: {pattern}")
+        """Look at the message, then ask."""
         criteria = expand_acceptance_criteria(self._options.check_for, claim.acceptance_criteria)
+        own_words = (*criteria, *claim.acceptance_criteria, claim.outcome)
+        for pattern in self._options.negative_patterns:
+            if has_pattern(pattern, claim.output, own_words):
+                return Verdict(method=SEMANTIC_METHOD, verified=False, reason=f"Found negative pattern: {pattern}")
         if criteria and self._tools.judge:
             return self._ask_judge(self._tools.judge, claim, criteria)
+        if criteria and not self._tools.words:
+            return Verdict(method=SEMANTIC_METHOD, verified=False, reason=NO_JUDGE_REASON)
+        output = claim.output.lower()
         missing = next((criterion for criterion in criteria if criterion.lower() not in output), None)
         if missing is not None:
             return Verdict(method=SEMANTIC_METHOD, verified=False, reason=f"Criterion not evident: {missing}")
-        return Verdict(method=SEMANTIC_METHOD, verified=True, reason="All criteria appear met")
+        reason = "All criteria appear met"
+        return Verdict(method=SEMANTIC_METHOD, verified=True, reason=reason, by_words=bool(criteria))
 
     def _ask_judge(self, judge: AskJudge, claim: Claim, criteria: Sequence[str]) -> Verdict:
         memory, known = (
@@ -57,32 +66,32 @@ class SemanticVerifier:
         if found := memory.recall(known):
             return replace(found, cached=True)
         began = time.monotonic()
-        opinion = _call_judge(
-            judge, render_judge_prompt(criteria, claim.outcome, claim.output, claim.diff()), self._options.model
-        )
-        seconds = time.monotonic() - began
-        if opinion is None:
-            return Verdict(
-                method=SEMANTIC_METHOD,
-                verified=False,
-                reason="The judge was interrupted",
-                seconds=seconds,
-                interrupted=True,
-            )
-        ruled = None if opinion.problem else parse_ruling(opinion.text, criteria)
-        if ruled is None:
-            return _fall_back_to_promise(claim, opinion, seconds)
-        verdict = Verdict(
+        prompt = render_judge_prompt(criteria, claim)
+        opinion: JudgeAnswer | None = None
+        ruled: Ruling | None = None
+        problems: list[str] = []
+        costs: list[float] = []
+        while ruled is None and len(problems) < MAX_JUDGE_CALLS:
+            opinion = _call_judge(judge, prompt, self._options.model)
+            if opinion is None:
+                return _build_interruption(time.monotonic() - began)
+            costs += [opinion.cost_usd] if opinion.cost_usd is not None else []
+            ruled = None if opinion.problem else parse_ruling(opinion.text, criteria)
+            problems += [] if ruled else [_describe_problem(opinion)]
+        asked = Verdict(
             method=SEMANTIC_METHOD,
-            verified=ruled.verified,
-            reason=ruled.reason,
-            detail=opinion.text,
-            digest="",
-            seconds=seconds,
-            cost_usd=opinion.cost_usd,
+            verified=ruled is not None and ruled.verified,
+            reason=ruled.reason if ruled else f"The judge failed {len(problems)} times: {problems[-1]}",
+            detail=opinion.text if opinion else "",
+            seconds=time.monotonic() - began,
+            cost_usd=sum(costs) if costs else None,
+            notes=tuple(f"the judge failed and was asked again: {problem}" for problem in problems[:1]),
+            judge=opinion.judge or "judge" if opinion else "",
         )
-        memory.keep(known, verdict)
-        return verdict
+        if ruled is None:
+            return _fall_back_to_promise(claim, asked)
+        memory.keep(known, asked)
+        return asked
 
 
 def _call_judge(judge: AskJudge, prompt: str, model: str) -> JudgeAnswer | None:
@@ -92,10 +101,28 @@ def _call_judge(judge: AskJudge, prompt: str, model: str) -> JudgeAnswer | None:
         return JudgeAnswer(problem=f"{type(error).__name__}: {error}")
 
 
-def _fall_back_to_promise(claim: Claim, opinion: JudgeAnswer, seconds: float) -> Verdict:
-    problem = opinion.problem or f"its answer is no verdict: {opinion.text.strip()[:200]!r}"
+def _describe_problem(opinion: JudgeAnswer) -> str:
+    return opinion.problem or f"its answer is no verdict: {opinion.text.strip()[:200]!r}"
+
+
+def _build_interruption(seconds: float) -> Verdict:
+    return Verdict(
+        method=SEMANTIC_METHOD, verified=False, reason="The judge was interrupted", seconds=seconds, interrupted=True
+    )
+
+
+def _fall_back_to_promise(claim: Claim, asked: Verdict) -> Verdict:
+    """An earlier stage may go on by its word, for others will look again; after the last one nobody will."""
+    if claim.agent == ROLES[-1]:
+        return asked
+    problem = asked.reason.partition(": ")[2]
     note = f"semantic verification failed, string_match instead for this iteration: {problem}"
-    verdict = string_match.StringMatchVerifier().verify(claim)
+    promised = string_match.StringMatchVerifier().verify(claim)
     return replace(
-        verdict, method=SEMANTIC_METHOD, detail=opinion.text, seconds=seconds, cost_usd=opinion.cost_usd, notes=(note,)
+        asked,
+        verified=promised.verified,
+        reason=promised.reason,
+        notes=(note,),
+        by_words=promised.verified,
+        judge="",
     )

@@ -43,6 +43,11 @@ class TaskWorkspace:
     def diff(self) -> str:
         return self._git.diff(self._worktree.base, self._index)
 
+    def is_changed(self, tree: str) -> bool:
+        names = (self._worktree.base, self._worktree.target_ref)
+        unchanged = self._git.run("rev-parse", *(f"{name}^{{tree}}" for name in names)).output
+        return not tree or tree not in unchanged.split()
+
     def tree(self) -> str:
         return self._git.hash_tree(self._index)
 

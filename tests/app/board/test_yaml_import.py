@@ -239,7 +239,7 @@ def test_a_task_without_criteria_is_warned_of(here: Paths) -> None:  # C15
     (warning,) = found.warnings
     assert warning.startswith("tasks.yaml:1: task 'T-1' has no completion criteria")
     criteria = use_cases.load_task_details(here, "T-1").criteria["coder"].criteria
-    assert criteria.verification_method is VerificationMethod.STRING_MATCH
+    assert criteria.verification_method is VerificationMethod.SEMANTIC
 
 
 def test_gaps_in_an_agents_criteria_are_filled(here: Paths) -> None:  # 002-21, 002-23

@@ -95,4 +95,7 @@ def test_the_default_verification_is_for_agents_a_task_says_nothing_of(
     assert resolve_stage_criteria(TASK, "coder", chosen).criteria == OWN
     assert resolve_stage_criteria(TASK, "qa", chosen).criteria.verification_method.value == method
     bare = resolve_stage_criteria(Task("T", "s", "Title"), "qa", chosen)
-    assert (bare.criteria.verification_method.value, bool(bare.warning)) == ("string_match", True)
+    assert (bare.criteria.verification_method.value, bool(bare.warning)) == (method, True)
+    words = given(default_verification=wanted, semantic="words")
+    by_words = resolve_stage_criteria(Task("T", "s", "Title"), "qa", words)
+    assert by_words.criteria.verification_method.value == "string_match"

@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ralph.app import registry
 from ralph.app.pipeline.verification import (
+    NOTHING_CHANGED_REASON,
+    REGRESSION_REASON,
+    CriteriaVerifier,
     find_criteria_problems,
     is_judge_needed,
     select_file_criteria,
     verify_claim,
 )
 from ralph.model.spec import CompletionCriteria, VerificationMethod
-from support.claimed import PROMISE, make_claim, make_tools
+from ralph.model.verdict import JudgeAnswer, Verdict
+from support.claimed import PROMISE, ScriptedJudge, make_claim, make_tools, open_supervisor
 
 EXTERNAL = VerificationMethod.EXTERNAL
 LOOSELY = f"I will say <promise>{PROMISE}</promise> soon"
@@ -202,3 +207,125 @@ def test_what_looks_at_files_can_be_asked_again_without_a_message(asked: Complet
 )
 def test_whether_a_judge_is_needed(asked: CompletionCriteria, judged: bool) -> None:  # 002-07
     assert is_judge_needed(asked) is judged
+
+
+# -- what a promise says against itself ------------------------------------------------------------
+def test_a_promise_that_contradicts_itself_is_not_even_checked(tmp_path: Path) -> None:  # 000-25
+    said = f"Committed, but two tests fail.\n<promise>{PROMISE}</promise>"
+    claim = make_claim(tmp_path, said, contradictable=True)
+    found = verify_claim(claim, criteria(command="touch ran"), make_tools())
+    assert (found.verified, found.reason) == (False, "Output contains contradictions to promise: 'tests fail'")
+    assert not (tmp_path / "ran").exists()
+    believed = make_claim(tmp_path, said)  # verify_promises is off
+    assert verify_claim(believed, criteria(command="true"), make_tools()).verified
+
+
+def test_the_sign_of_a_stage_is_needed_where_nothing_else_shows_it(tmp_path: Path) -> None:  # 000-25
+    claim = make_claim(tmp_path, f"It is there.\n<promise>{PROMISE}</promise>", contradictable=True)
+    assert verify_claim(claim, criteria(command="true"), make_tools()).reason == "No commit detected in coder output"
+    assert verify_claim(replace(claim, has_sign=True), criteria(command="true"), make_tools()).verified
+
+
+def test_whoever_changed_nothing_has_done_nothing(tmp_path: Path) -> None:
+    found = verify_claim(make_claim(tmp_path, has_done_nothing=True), criteria(command="true"), make_tools())
+    assert (found.verified, found.reason) == (False, NOTHING_CHANGED_REASON)
+
+
+# -- what a green verdict proves --------------------------------------------------------------------
+GREEN = Verdict(method="external", verified=True, reason="fine")
+RED = Verdict(method="external", verified=False, reason="no")
+
+
+class ScriptedBase:
+    """The tree the work began with: how checks do there, alone and with the new tests."""
+
+    def __init__(self, before: Verdict, with_new_tests: Verdict | None = None) -> None:
+        self._before, self._with_new_tests = before, with_new_tests
+
+    def check(self, criteria: CompletionCriteria) -> Verdict:
+        return self._before
+
+    def check_with_new_tests(self, criteria: CompletionCriteria) -> Verdict | None:
+        return self._with_new_tests
+
+
+def weigh(
+    folder: Path,
+    wanted: CompletionCriteria,
+    base: ScriptedBase | None = None,
+    *,
+    judge: ScriptedJudge | None = None,
+    words: bool = False,
+) -> Verdict:
+    judges = {"coder": judge} if judge else {}
+    verifier = CriteriaVerifier(open_supervisor, judges, words=words, base=base)
+    return verifier.verify(make_claim(folder, acceptance_criteria=("it adds",)), wanted)
+
+
+def test_a_check_that_was_red_before_is_proof(tmp_path: Path) -> None:
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED"))
+    found = weigh(tmp_path, criteria(command="true"), ScriptedBase(RED), judge=judge)
+    assert (found.verified, found.red_before, found.by_words, judge.asked) == (True, True, False, [])
+
+
+def test_a_check_that_was_green_before_needs_the_judge(tmp_path: Path) -> None:
+    judge = ScriptedJudge(
+        JudgeAnswer(text="VERIFIED", cost_usd=0.5, judge="claude haiku"), JudgeAnswer(text="NOT_VERIFIED: no add")
+    )
+    wanted = criteria(command="echo 12 passed")
+    found = weigh(tmp_path, wanted, ScriptedBase(GREEN), judge=judge)
+    assert (found.verified, found.red_before, found.judge, found.cost_usd) == (True, False, "claude haiku", 0.5)
+    assert "1. it adds" in judge.asked[0][0]
+    assert "$ echo 12 passed\n12 passed\n(passed)" in judge.asked[0][0]
+    kinds = [(look.kind, look.passed, look.red_before) for look in found.list_evidence("coder")]
+    assert kinds == [("command", True, False), ("judge", True, None)]
+    found = weigh(tmp_path, wanted, ScriptedBase(GREEN), judge=judge)
+    assert (found.verified, found.reason) == (False, "NOT_VERIFIED: no add")
+
+
+def test_or_a_new_test_that_fails_without_the_work(tmp_path: Path) -> None:
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED"))
+    found = weigh(tmp_path, criteria(command="true"), ScriptedBase(GREEN, RED), judge=judge)
+    assert (found.verified, found.red_before, judge.asked) == (True, True, [])
+    assert not weigh(tmp_path, criteria(command="true"), ScriptedBase(GREEN, GREEN)).verified
+
+
+def test_without_either_it_proves_only_that_nothing_broke(tmp_path: Path) -> None:
+    found = weigh(tmp_path, criteria(command="true"), ScriptedBase(GREEN))
+    assert (found.verified, found.reason) == (False, REGRESSION_REASON)
+    by_words = weigh(tmp_path, criteria(command="true"), ScriptedBase(GREEN), words=True)
+    assert (by_words.verified, by_words.by_words, by_words.red_before) == (True, True, False)
+
+
+def test_an_interrupted_look_at_the_base_is_no_answer(tmp_path: Path) -> None:
+    stopped = Verdict(method="external", verified=False, reason="stopped", interrupted=True)
+    assert weigh(tmp_path, criteria(command="true"), ScriptedBase(stopped)).interrupted
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        criteria(VerificationMethod.SEMANTIC, negative_patterns=["TODO"]),
+        criteria(VerificationMethod.MULTI_STAGE, stages=[{"method": "contradictions"}]),
+        criteria(VerificationMethod.MULTI_STAGE, stages=[{"method": "string_match"}]),
+    ],
+)
+def test_words_that_nobody_chose_are_judged_as_well(tmp_path: Path, wanted: CompletionCriteria) -> None:
+    assert not weigh(tmp_path, wanted).verified
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED"))
+    found = weigh(tmp_path, wanted, judge=judge)
+    assert (found.verified, found.by_words, len(judge.asked)) == (True, False, 1)
+    chosen = weigh(tmp_path, wanted, words=True)
+    assert (chosen.verified, chosen.by_words) == (True, True)
+
+
+def test_a_task_may_choose_its_promise_alone(tmp_path: Path) -> None:  # 002-05
+    found = weigh(tmp_path, criteria(VerificationMethod.STRING_MATCH))
+    assert (found.verified, found.by_words) == (True, True)
+
+
+def test_what_a_judge_approved_is_not_weighed_again(tmp_path: Path) -> None:
+    judge = ScriptedJudge(JudgeAnswer(text="VERIFIED"))
+    stages = [{"method": "external", "config": {"command": "true"}}, {"method": "acceptance"}]
+    found = weigh(tmp_path, criteria(VerificationMethod.MULTI_STAGE, stages=stages), ScriptedBase(GREEN), judge=judge)
+    assert (found.verified, len(judge.asked)) == (True, 1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.tasks.contradictions import check_promise
+from ralph.core.tasks.contradictions import check_promise, find_contradiction, find_missing_sign
 
 GOOD = "Committed. 12 passed. REVIEW PASSED"
 
@@ -62,3 +62,56 @@ def test_form_comes_before_contradictions_and_these_before_the_stage() -> None: 
 @given(st.text(), st.sampled_from(["coder", "reviewer", "tester", "qa", "other"]))
 def test_an_unmade_promise_is_never_believed(output: str, stage: str) -> None:
     assert not check_promise(False, output, stage)[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "TODO: the rest",
+        "Two tests fail.",
+        "I fixed it. The tests failed on CI, though.",
+        "No docs. Remaining work: all of it.",
+        "Done, but the API is not yet implemented",
+        'I wrote "done", and cannot complete the rest.',
+    ],
+)
+def test_an_agents_own_words_count_against_its_promise(words: str) -> None:  # 000-25
+    assert find_contradiction(f"{GOOD}\n{words}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No tests fail.",
+        "0 of 12 tests failed",
+        "None of the tests fail any more.",
+        "There is no remaining work.",
+        "Nothing is blocked by this.",
+        "I am not blocked by anything",
+        "The new test fails without my change and passes with it.",
+        "The tests failed before; now all pass",
+        "The new tests fail on the base, as they should.",
+        "The checker prints `TODO: x` for such lines.",
+        'The task said: "users cannot complete a purchase". They can now.',
+        "Met: a user whose tests fail is told",
+    ],
+)
+def test_what_an_agent_quotes_repeats_or_denies_does_not(words: str) -> None:
+    assert not find_contradiction(f"{GOOD}\n{words}", ["a user whose tests fail is told"])
+
+
+@pytest.mark.parametrize(
+    ("stage", "message", "missing"),
+    [
+        ("coder", "I wrote it.", "No commit detected in coder output"),
+        ("coder", "Committed as 1a2b3c.", ""),
+        ("tester", "I ran them.\n<promise>TESTED</promise>", "No passing tests detected"),
+        ("tester", "I ran them.\n<promise>TESTS_PASSED</promise>", ""),
+        ("reviewer", "Read it.\n<promise>AUTH_REVIEWED</promise>", "No review approval detected"),
+        ("reviewer", "Read it.\n<promise>REVIEW_PASSED</promise>", ""),
+        ("reviewer", "Approved.\n<promise>AUTH_REVIEWED</promise>", ""),
+        ("qa", "Fine.", ""),
+    ],
+)
+def test_the_sign_of_a_stage_may_be_its_promises_name(stage: str, message: str, missing: str) -> None:  # 000-25
+    assert find_missing_sign(stage, message) == missing

@@ -11,6 +11,7 @@ from ralph.core.tasks.criteria import (
     has_promise,
     is_promise_made,
     list_accepted_promises,
+    list_judged_criteria,
     resolve_criteria,
     resolve_max_iterations,
 )
@@ -85,8 +86,15 @@ def test_without_acceptance_criteria_the_promise_alone_is_left(role: str) -> Non
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_task_without_a_spec_is_warned_of_and_matched_by_its_promise(role: str) -> None:  # 002-24, C15
+def test_a_task_without_a_spec_is_warned_of_and_judged_by_what_it_asks_for(role: str) -> None:
     found = resolve_criteria(task(None), role, AGENT_DEFAULTS[role])
+    assert found.warning == f"TASK-001 says nothing about completion; {role} is verified by semantic"
+    assert found.criteria.verification_config == {"check_for": list_judged_criteria(task(None))}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_where_words_were_chosen_it_is_matched_by_its_promise(role: str) -> None:  # 002-24, C15
+    found = resolve_criteria(task(None), role, AGENT_DEFAULTS[role], by_words=True)
     assert found.warning == f"TASK-001 says nothing about completion; {role} is verified by string_match"
     assert (found.criteria.promise, found.criteria.verification_method) == (AGENT_DEFAULTS[role].promise, STRING_MATCH)
 

@@ -353,7 +353,7 @@ def test_a_conflict_is_resolved_by_a_run_that_is_no_turn_of_its_stage(task: Task
 def test_a_promise_that_holds_is_an_attempt_and_enters_the_next_stage(task: TaskFixture) -> None:  # 002-18
     fact = task.build_effects().perform(VERIFY)
     looks = task.verifier.verdict.list_evidence("coder")
-    assert fact == Verified(verified=True, reason="all green", cost_usd=0.125, evidence=looks)
+    assert fact == Verified(verified=True, reason="all green", cost_usd=0.125, tree="tree-1", evidence=looks)
     passed = (StagePassed(TASK, "coder"), StageEntered(TASK, "reviewer"))
     assert task.board.records == [(attempted(), JUDGE_COST, *passed)]
     assert task.board.charges == [0.125]
@@ -369,7 +369,7 @@ def test_a_promise_that_does_not_hold_is_an_attempt_and_nothing_else(task: TaskF
     task.verifier.verdict = FAILED
     fact = task.build_effects().perform(VERIFY)
     looks = FAILED.list_evidence("coder")
-    assert fact == Verified(verified=False, reason="2 tests fail", cost_usd=0.125, evidence=looks)
+    assert fact == Verified(verified=False, reason="2 tests fail", cost_usd=0.125, tree="tree-1", evidence=looks)
     assert task.board.records == [(attempted(verified=False, reason="2 tests fail"), JUDGE_COST)]
 
 
@@ -417,6 +417,8 @@ def test_a_verifier_sees_the_claim_and_what_was_asked(task: TaskFixture) -> None
         diff=task.workspace.diff,
         tree="tree-1",
         log_prefix=str(task.tree.parent / "run" / "verification_000_coder"),
+        contradictable=True,
+        has_sign=True,
     )
 
 

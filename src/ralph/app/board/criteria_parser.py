@@ -21,7 +21,7 @@ _QUOTED_KEY = re.compile(r"`(?:\$\.)?(\w+)")  # by msgspec: `key`, or `$.key.inn
 
 def parse_completion(found: MappingReader, title: str) -> TaskCompletionSpec | None:
     """What "done" means; None when that cannot be made out (the problems tell why)."""
-    found.expect_keys("outcome", "acceptance_criteria", *ROLES)
+    found.expect_keys("outcome", "acceptance_criteria", *ROLES, "may_change_nothing")
     outcome = found.read_text("outcome", required="say in one sentence what will be true: `--outcome`, or `outcome:`")
     acceptance = found.read_texts("acceptance_criteria")
     if not acceptance and not found.has_problem("acceptance_criteria"):
@@ -30,7 +30,10 @@ def parse_completion(found: MappingReader, title: str) -> TaskCompletionSpec | N
     own = {
         role: _parse_criteria(inner, role, title) for role in ROLES if (inner := found.read_mapping(role)) is not None
     }
-    return None if found.problems else TaskCompletionSpec(outcome, acceptance, **own)
+    may_change_nothing = found.read_switch("may_change_nothing")
+    if found.problems:
+        return None
+    return TaskCompletionSpec(outcome, acceptance, **own, may_change_nothing=may_change_nothing)
 
 
 def _parse_criteria(found: MappingReader, role: Role, title: str) -> CompletionCriteria:

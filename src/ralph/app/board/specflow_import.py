@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.board.task_parser import ParsedTask, parse_task
-from ralph.app.board.tasks import open_board
+from ralph.app.board.tasks import TaskCheck, open_board
 from ralph.app.board.yaml_import import ImportedTasks, ImportRefused
 from ralph.app.paths import Paths
 from ralph.app.stores import load_specflow_database
@@ -45,23 +45,23 @@ def is_database(path: str) -> bool:
         return False
 
 
-def import_specflow_database(places: Paths, path: str) -> ImportedTasks:
+def import_specflow_database(places: Paths, path: str, *, check: TaskCheck = len) -> ImportedTasks:
     try:
         content = load_specflow_database(path)
     except BadRecord as error:
         raise ImportRefused(str(error), _NOTHING_IMPORTED) from None
-    return _import_content(places, content, _list_project_folders(path))
+    return _import_content(places, content, _list_project_folders(path), check)
 
 
-def import_specflow_log(places: Paths, text: str, name: str) -> ImportedTasks:
+def import_specflow_log(places: Paths, text: str, name: str, *, check: TaskCheck = len) -> ImportedTasks:
     try:
         content = read_change_log(text, name)
     except BadRecord as error:
         raise ImportRefused(str(error), _NOTHING_IMPORTED) from None
-    return _import_content(places, content, _list_project_folders(name))
+    return _import_content(places, content, _list_project_folders(name), check)
 
 
-def _import_content(places: Paths, content: SpecFlowContent, folders: Iterable[str]) -> ImportedTasks:
+def _import_content(places: Paths, content: SpecFlowContent, folders: Iterable[str], check: TaskCheck) -> ImportedTasks:
     if not content.tasks:
         raise ImportRefused("there are no tasks in it", _NOTHING_IMPORTED)
     try:
@@ -69,6 +69,7 @@ def _import_content(places: Paths, content: SpecFlowContent, folders: Iterable[s
     except BadRecord as error:
         raise ImportRefused(str(error), _NOTHING_IMPORTED) from None
     read = [_read_task(each) for each in wanted]
+    check([each.task for each in read if each.task.status not in ("done", "cancelled")])
     with open_board(places) as board:
         known = {card.id for card in board.list_cards()} | {each.task.id for each in read}
         tasks, dangling = _drop_unknown_dependencies([each.task for each in read], known)

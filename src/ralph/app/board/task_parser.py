@@ -40,7 +40,7 @@ def parse_task(raw: object, default_spec: str = "") -> ParsedTask:
     if problems:
         who = f"task {id_!r}" if id_ else "a task"
         return ParsedTask(None, tuple(Problem(p.path, f"{who}: {p.text}", p.hint) for p in problems))
-    without = f"task {id_!r} has no completion criteria: promises will be matched as strings, nothing else is verified"
+    without = f"task {id_!r} has no completion criteria: it will be judged by its title and description alone"
     return ParsedTask(task, warning="" if spec else without)
 
 

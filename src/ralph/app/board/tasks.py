@@ -1,6 +1,6 @@
 """Use cases of tasks: make, change, look at and delete them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ralph.app.pipeline.stages import IterationLimit
 
 DEFAULT_SETTINGS = Settings()
+TaskCheck = Callable[[Sequence[Task]], object]  # raises RalphError for what cannot be done here
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True):
@@ -106,14 +107,18 @@ def collect_task_details(tasks: TaskStore, id_: str, settings: Settings) -> Task
     )
 
 
-def create_task(places: Paths, raw: Mapping[str, object], parent: str = "", waits: bool = True) -> Task:
-    """A new task, described as in YAML. A follow-up names its parent and, unless told otherwise, waits for it."""
+def create_task(
+    places: Paths, raw: Mapping[str, object], parent: str = "", *, waits: bool = True, check: TaskCheck = len
+) -> Task:
+    """A new task, described as in YAML, unless `check` refuses it. A follow-up names its parent and, unless told
+    otherwise, waits for it."""
     from ralph.app.board.task_parser import parse_task
 
     read = parse_task({"completion": {}, **raw})
     if read.task is None:
         raise InvalidInput(read.problems)
     task = read.task
+    check((task,))
     with open_board(places) as tasks:
         if parent:
             followed = tasks.get(parent).task.id

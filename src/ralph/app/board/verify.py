@@ -13,6 +13,7 @@ from ralph.app import registry
 from ralph.app.board.tasks import open_stores_with_task
 from ralph.app.paths import Paths
 from ralph.app.pipeline import stages
+from ralph.app.pipeline.judging import build_judges, refuse_unjudged_task
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses, Uninterruptible
@@ -25,7 +26,7 @@ from ralph.core.tasks.task_rules import format_iso_time
 from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Attempted, Entry
 from ralph.model.errors import BrokenExtension
-from ralph.model.spec import CompletionCriteria, Role, VerificationMethod
+from ralph.model.spec import ROLES, CompletionCriteria, Role, VerificationMethod
 from ralph.model.verdict import Claim, ClaimVerifier, Verdict
 from ralph.process.shell import find_program
 from ralph.verifiers.templates import TEMPLATES, Template
@@ -73,8 +74,7 @@ def verify_task(
     with open_stores_with_task(paths, task) as stores:
         tasks = stores.tasks
         entry = tasks.get(task)
-        if any(stages.is_judged(entry.task, role, settings) for role in roles):
-            stages.require_judge(settings, paths.folder, variables)
+        refuse_unjudged_task(entry.task, roles, settings, folder=paths.folder, variables=variables)
         found: list[StageFinding] = []
         with _open_tools(paths, settings, variables=variables, callbacks=callbacks, entry=entry) as tools:
             for role in roles:
@@ -154,12 +154,12 @@ def _open_tools(
     records = os.path.join(paths.state, "verify")
     os.makedirs(records, exist_ok=True)
     try:
-        judge = stages.build_judge(settings, context, records)
+        judges = build_judges(ROLES, settings, context, folder=paths.folder, records=records)
         yield VerifyTools(
             context=context,
-            verifier=CriteriaVerifier(processes.borrow, judge),
-            has_judge=judge is not None,
-            diff=_diff_from_target(context, entry, processes.make_uninterruptible()) if judge else "",
+            verifier=CriteriaVerifier(processes.borrow, judges, words=not judges),
+            has_judge=bool(judges),
+            diff=_diff_from_target(context, entry, processes.make_uninterruptible()) if judges else "",
         )
     finally:
         processes.close()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from ralph.app.board.task_parser import TASK_KEY_ALIASES, parse_task
-from ralph.app.board.tasks import open_board
+from ralph.app.board.tasks import TaskCheck, open_board
 from ralph.app.board.yaml_lines import YamlDocument, YamlPath, YamlSyntaxError
 from ralph.app.paths import Paths
 from ralph.core.tasks.task_names import find_name_problem
@@ -33,8 +33,10 @@ class ImportedTasks(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def import_tasks(places: Paths, text: str, *, name: str, spec: str = "", or_else: str = "") -> ImportedTasks:
-    """Put them on the board; their specs are known from then on.
+def import_tasks(
+    places: Paths, text: str, *, name: str, spec: str = "", or_else: str = "", check: TaskCheck = len
+) -> ImportedTasks:
+    """Put them on the board, unless `check` refuses one; their specs are known from then on.
 
     A task that names no spec is of `spec`, else of the one its file names, else of `or_else`.
     """
@@ -43,6 +45,7 @@ def import_tasks(places: Paths, text: str, *, name: str, spec: str = "", or_else
     except YamlSyntaxError as error:
         raise ImportRefused(str(error), _NOTHING_IMPORTED) from None
     imported = _read_document(document, spec, or_else)
+    check(imported.tasks)
     try:
         with open_board(places) as tasks:
             tasks.add_new(imported.tasks, imported.specs)

@@ -94,7 +94,8 @@ class PromiseVerifier:
             loose=self._loose,
         )
         judge = self._judge
-        return verify_claim(claim, criteria, build_tools(self._open_processes, _adapt_judge(judge) if judge else None))
+        tools = build_tools(self._open_processes, _adapt_judge(judge) if judge else None, words=judge is None)
+        return verify_claim(claim, criteria, tools)
 
     def examine(self, promise: str, output: str, stage: StageLike) -> tuple[bool, str]:
         """By form, contradictions and the rule of the stage."""
@@ -151,6 +152,6 @@ def _read_name(context: VerificationContext, key: str) -> str:
 def _adapt_judge(judge: Callable[[str], str | None]) -> AskJudge:
     def opinion(prompt: str, model: str) -> JudgeAnswer:
         answer = judge(prompt)
-        return JudgeAnswer(answer) if answer else JudgeAnswer(problem="the judge gave no answer")
+        return JudgeAnswer(text=answer) if answer else JudgeAnswer(problem="the judge gave no answer")
 
     return opinion

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ralph.app import wiring
 from ralph.app.paths import Paths
-from ralph.app.pipeline import stages
+from ralph.app.pipeline import judging, stages
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
@@ -183,14 +183,13 @@ def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[st
 
 
 def _require_judge(context: PipelineContext, tasks: TaskStore, wanted: Sequence[str]) -> None:
-    """Fail early where a selected task will need a judge that cannot be started."""
-    settings = context.request.settings
-    if settings.specflow.judge is None:
-        return
+    """Fail early where a selected task will need a judge and nobody can be one."""
+    settings, budget_usd = context.request.settings, _effective_budget(context.request.settings)
     found = [tasks.get(name).task for name in wanted]
     at_work = [task for task in found if task.status not in ("done", "blocked")]
-    if any(stages.is_judged(task, role, settings) for task in at_work for role in context.request.stages):
-        stages.require_judge(settings, context.paths.folder, context.variables, _effective_budget(settings))
+    for role in context.request.stages:
+        if any(stages.is_judged(task, role, settings) for task in at_work):
+            judging.require_judge(role, settings, context.paths.folder, context.variables, budget_usd=budget_usd)
 
 
 def _effective_budget(settings: Settings) -> float | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ralph.core.policies.staged import REPAIR_ROLE, PipelinePolicy, StagedState, StagePlan
 from ralph.core.step import Rules
-from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs
+from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs, list_stages_by_words
 from ralph.engine.journal import replay_journal
 from ralph.model.board import Entry
 from ralph.model.errors import CorruptState
@@ -63,7 +63,13 @@ def start_from_board(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Map
     backs = task.metadata.get(SEND_BACKS_KEY)
     wanted = backs[-1] if plan.role == REPAIR_ROLE and isinstance(backs, list) and backs else {}
     sends = len(list_send_backs(task))
-    return StagedState(stage=stage, turn=min(turn, plan.limit - 1), sends=sends, changes=str(wanted.get("changes", "")))
+    return StagedState(
+        stage=stage,
+        turn=min(turn, plan.limit - 1),
+        sends=sends,
+        changes=str(wanted.get("changes", "")),
+        by_words=list_stages_by_words(task),
+    )
 
 
 class _UnfinishedRun(Struct, frozen=True, kw_only=True):

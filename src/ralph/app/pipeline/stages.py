@@ -7,21 +7,16 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.pipeline import verification
-from ralph.config import schema
 from ralph.config.schema import AgentSettings, Settings, StageSettings
 from ralph.core.policies.staged import StagePlan
 from ralph.core.tasks.criteria import ApplicableCriteria, drop_verification, resolve_criteria, resolve_max_iterations
-from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
+from ralph.engine.agent_run import AgentRunner
 from ralph.engine.loops.pipeline import StageSetup
-from ralph.model.errors import MachineError
-from ralph.model.loop import Interrupted
 from ralph.model.ports import ChangeWatch, Processes, TreeKeeper
 from ralph.model.spec import AGENT_DEFAULTS, ROLES, AgentDefaults, Role, Task, VerificationMethod
-from ralph.model.verdict import AskJudge, JudgeAnswer
 
 MIN_ADAPTIVE_SAMPLES = 5  # verified promises before limits follow history
 ADAPTIVE_QUANTILE = 0.9
-NO_JUDGE_HINT = "install it, or change `judge`; without one, semantic verification looks for the criteria's own words"
 
 IterationHistory = Callable[[str], list[int]]  # a role → how many iterations its verified promises took
 
@@ -86,6 +81,7 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
             runner=_build_runner(prepared, command, settings.agent, context),
             loops=is_looping(role, settings),
             can_commit=prepared.can_commit,
+            is_verified=verifies_promises(role, settings),
             merged_tree_criteria=verification.select_file_criteria(found.criteria),
         )
         warnings += [found.warning] if found.warning else []
@@ -95,8 +91,17 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
 def resolve_stage_criteria(task: Task, role: str, settings: Settings) -> ApplicableCriteria:
     """The criteria in force, with a warning where they are not the task's own; with `verify_promises` off they are
     believed."""
-    found = resolve_criteria(task, role, _stage_defaults(role, settings))
-    return found if settings.specflow.verify_promises else replace(found, criteria=drop_verification(found.criteria))
+    by_words = settings.specflow.semantic == "words"
+    found = resolve_criteria(task, role, _stage_defaults(role, settings), by_words=by_words)
+    if verifies_promises(role, settings):
+        return found
+    return replace(found, criteria=drop_verification(found.criteria))
+
+
+def verifies_promises(role: str, settings: Settings) -> bool:
+    """Whether its promises are verified; else they are believed."""
+    own = _stage_settings(role, settings).verify_promises
+    return settings.specflow.verify_promises if own is None else own
 
 
 def is_looping(role: str, settings: Settings) -> bool:
@@ -148,57 +153,21 @@ def list_check_commands(task: Task, settings: Settings) -> list[str]:
 def resolve_stage_agent(
     role: str, settings: Settings, folder: str, variables: Mapping[str, str], *, checks: Sequence[str] = ()
 ) -> wiring.AgentCommand:
+    agent = select_stage_agent(role, settings)
+    return wiring.resolve_agent(agent, folder, variables, checks=checks, commits_in=folder)
+
+
+def select_stage_agent(role: str, settings: Settings) -> AgentSettings:
     """Its own agent, or the one of `ralph run`, with the stage's model."""
     agent, stage = settings.agent, _stage_settings(role, settings)
     if stage.agent and stage.agent != agent.command:
         agent = replace(agent, command=stage.agent, flags=(), adapter=None, model="")
-    if stage.model:
-        agent = replace(agent, model=stage.model)
-    return wiring.resolve_agent(agent, folder, variables, checks=checks, commits_in=folder)
-
-
-def require_judge(
-    settings: Settings, folder: str, variables: Mapping[str, str], budget_usd: float | None = None
-) -> None:
-    """Whoever configured a judge wants no promise believed because it is not there, and no budget overrun by it."""
-    if settings.specflow.judge is None:
-        return
-    try:
-        judge = wiring.resolve_agent(_judge_agent_settings(settings, settings.specflow.judge), folder, variables)
-    except MachineError as error:
-        raise MachineError(f"judge: {error.message}", NO_JUDGE_HINT) from error
-    wiring.refuse_unenforceable_budget(judge, budget_usd)
+    return replace(agent, model=stage.model) if stage.model else agent
 
 
 def is_judged(task: Task, role: str, settings: Settings) -> bool:
-    """Whether a judge, where there is one, is asked about this stage."""
+    """Whether a judge may be asked about this stage."""
     return verification.is_judge_needed(resolve_stage_criteria(task, role, settings).criteria)
-
-
-def build_judge(settings: Settings, context: AgentContext, records: str) -> AskJudge | None:
-    """A function that asks the configured judge; None without one. `records`: a folder for what it says."""
-    wanted = settings.specflow.judge
-    if wanted is None:
-        return None
-
-    def ask(prompt: str, model: str) -> JudgeAnswer | None:
-        agent_settings = _judge_agent_settings(settings, wanted, model)
-        command = wiring.resolve_agent(agent_settings, context.folder, context.variables)
-        runner = _build_runner(_prepare(command, context), command, agent_settings, replace(context, keep=None))
-        files = CallFiles.in_dir(
-            records, stdout="judge.log", stderr="judge.stderr.log", prompt="judge.prompt", answer="judge.answer"
-        )
-        reported = runner.run(AgentRequest(prompt=prompt, mode="stream", files=files, iteration=0), ())
-        if isinstance(reported, Interrupted):
-            return None
-        problem = "" if reported.outcome == "finished" else reported.detail
-        return JudgeAnswer(reported.text, reported.cost_usd, problem)
-
-    return ask
-
-
-def _judge_agent_settings(settings: Settings, wanted: schema.Judge, model: str = "") -> AgentSettings:
-    return replace(settings.agent, command=wanted.agent, flags=(), adapter=None, model=model or wanted.model)
 
 
 def _prepare(command: wiring.AgentCommand, context: AgentContext) -> wiring.PreparedAgent:

@@ -17,6 +17,7 @@ from ralph.app.pipeline.context import (
     open_task_context,
     translate_disk_errors,
 )
+from ralph.app.pipeline.judging import build_judges
 from ralph.app.pipeline.resume import TaskPlan, resume_plan
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
@@ -141,13 +142,15 @@ def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEf
         environment=session.gate_environment,
         loose=settings.specflow.promise_match == "loose",
     )
-    judge = stages.build_judge(settings, agent_context, session.run_dir)
+    judges = build_judges(
+        context.request.stages, settings, agent_context, folder=context.pipeline.paths.folder, records=session.run_dir
+    )
     return PipelineEffects(
         config,
         built.setups,
         board=context.board,
         workspace=workspace,
-        verifier=CriteriaVerifier(context.processes.borrow, judge),
+        verifier=CriteriaVerifier(context.processes.borrow, judges, words=settings.specflow.semantic == "words"),
         inbox=session.inbox,
         watchers=session.watchers,
     )

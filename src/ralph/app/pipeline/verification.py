@@ -1,17 +1,19 @@
 """Verification put together: the promise first, then the method its criteria name."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ralph.app import registry
+from ralph.core.tasks.contradictions import PROMISE_CONTRADICTED, find_contradiction, find_missing_sign
+from ralph.core.tasks.stage_prompt import list_expected_words
 from ralph.model.errors import ConfigError, UnknownExtension
 from ralph.model.ports import Processes
 from ralph.model.spec import CompletionCriteria, VerificationMethod
-from ralph.model.verdict import AskJudge, Claim, Verdict, Verifier, VerifierConfig, VerifierTools
+from ralph.model.verdict import AskJudge, BaseChecks, Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import contradictions, external, multi_stage, semantic, templates
 from ralph.verifiers._memory import IterationMemory
 from ralph.verifiers._options import parse_options
@@ -24,32 +26,89 @@ MESSAGE_ONLY_METHODS = (
 )  # methods that look at a message only
 
 
-class CriteriaVerifier:
-    """Implements the port `ClaimVerifier`. What is found for one claim is not remembered for the next."""
+NOTHING_CHANGED_REASON = (
+    "Nothing has changed: the work tree equals the target. Do what the task asks for, or say what keeps you from it"
+)
+REGRESSION_REASON = (
+    "The check was green before the work began, so it proves only that nothing broke. Add a test that fails without"
+    " your work and passes with it"
+)
 
-    def __init__(self, processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None) -> None:
-        self._open_processes, self._judge = processes, judge
+
+class CriteriaVerifier:
+    """Implements the port `ClaimVerifier`. What is found for one claim is not remembered for the next. `judges`: by
+    stage; `words`: without a judge, words count."""
+
+    def __init__(
+        self,
+        processes: Callable[[], AbstractContextManager[Processes]],
+        judges: Mapping[str, AskJudge],
+        *,
+        words: bool = False,
+        base: BaseChecks | None = None,
+    ) -> None:
+        self._open_processes, self._judges = processes, judges
+        self._words, self._base = words, base
 
     def verify(self, claim: Claim, criteria: CompletionCriteria) -> Verdict:
-        return verify_claim(claim, criteria, build_tools(self._open_processes, self._judge))
+        tools = build_tools(self._open_processes, self._judges.get(claim.agent), words=self._words)
+        verdict = verify_claim(claim, criteria, tools)
+        if claim.is_merged or not verdict.verified:
+            return verdict
+        return self._weigh(claim, criteria, verdict=verdict, tools=tools)
+
+    def _weigh(self, claim: Claim, criteria: CompletionCriteria, *, verdict: Verdict, tools: VerifierTools) -> Verdict:
+        """What a verdict that is green proves: a judge's word does, and a check that was red before; one that was green
+        before needs a new test or the judge besides."""
+        if _is_judged(verdict):
+            return verdict
+        looks = select_file_criteria(criteria)
+        if looks is None:
+            is_chosen = self._words or criteria.verification_method is VerificationMethod.STRING_MATCH
+            if is_chosen or verdict.by_words:
+                return replace(verdict, by_words=True)
+            return _add_judge(claim, verdict, tools, semantic.NO_JUDGE_REASON)
+        before = self._base.check(looks) if self._base else None
+        if before is None or self._base is None:
+            return verdict
+        if before.verified and not before.interrupted:
+            before = self._base.check_with_new_tests(looks) or before
+        if before.interrupted:
+            return before
+        verdict = replace(verdict, red_before=not before.verified)
+        if verdict.red_before or self._words:
+            return replace(verdict, by_words=not verdict.red_before)
+        return _add_judge(claim, verdict, tools, REGRESSION_REASON)
 
 
 def verify_claim(claim: Claim, criteria: CompletionCriteria, tools: VerifierTools) -> Verdict:
     """Run the method of the criteria on a claim. Unless matching is loose, none runs before the promise itself was
-    made."""
+    made, and was not taken back in the same message."""
     claim = replace(claim, promise=criteria.promise)
     if not claim.loose and not (promised := StringMatchVerifier().verify(claim)).verified:
         return promised
+    if claim.has_done_nothing:
+        return Verdict(method="changes", verified=False, reason=NOTHING_CHANGED_REASON)
+    if against := find_objection(claim, criteria) if claim.contradictable else "":
+        return Verdict(method=contradictions.CONTRADICTIONS_METHOD, verified=False, reason=against)
     began = time.monotonic()
     verdict = _run_method(claim, criteria, tools)
     return replace(verdict, seconds=verdict.seconds or time.monotonic() - began)
 
 
+def find_objection(claim: Claim, criteria: CompletionCriteria) -> str:
+    """What the message itself says against its promise: a contradiction, or no sign of what its stage is for."""
+    told = (*claim.acceptance_criteria, claim.outcome, criteria.description, *list_expected_words(criteria, ()))
+    if words := find_contradiction(claim.output, told):
+        return f"{PROMISE_CONTRADICTED}: {words!r}"
+    return "" if claim.has_sign else find_missing_sign(claim.agent, claim.output, can_commit=claim.can_commit)
+
+
 def build_tools(
-    processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None = None
+    processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None = None, *, words: bool = False
 ) -> VerifierTools:
     """The tools of one iteration; what is cached in them is forgotten with it."""
-    return VerifierTools(processes=processes, memory=IterationMemory(), build=load_verifier, judge=judge)
+    return VerifierTools(processes=processes, memory=IterationMemory(), build=load_verifier, judge=judge, words=words)
 
 
 def load_verifier(name: str, config: VerifierConfig, tools: VerifierTools) -> Verifier | None:
@@ -78,7 +137,7 @@ def select_file_criteria(criteria: CompletionCriteria) -> CompletionCriteria | N
 
 
 def is_judge_needed(criteria: CompletionCriteria) -> bool:
-    """Whether these criteria ask a judge, where one is configured."""
+    """Whether these criteria ask a judge, whatever else is found."""
     if criteria.verification_method is not VerificationMethod.MULTI_STAGE:
         return criteria.verification_method is VerificationMethod.SEMANTIC
     stages = parse_options(
@@ -102,6 +161,35 @@ def list_criteria_commands(criteria: CompletionCriteria) -> list[str]:
 def find_criteria_problems(criteria: CompletionCriteria) -> tuple[str, ...]:
     """What is wrong with criteria, found before an agent works for them."""
     return tuple(_iter_problems(criteria))
+
+
+def _is_judged(verdict: Verdict) -> bool:
+    """Whether a judge found it done, in a part that is required."""
+    parts = verdict.stages or (verdict,)
+    return any(part.judge and part.verified and part.required for part in parts)
+
+
+def _add_judge(claim: Claim, verdict: Verdict, tools: VerifierTools, otherwise: str) -> Verdict:
+    """What the judge says of all acceptance criteria, where the checks alone prove too little."""
+    if tools.judge is None:
+        return replace(verdict, verified=False, reason=otherwise)
+    wanted = claim.acceptance_criteria or (claim.outcome,)
+    evidence = replace(claim, checks=(*claim.checks, *verdict.list_checks()))
+    judged = replace(semantic.build({"check_for": [*wanted]}, tools).verify(evidence), name="judge")
+    costs = [cost for cost in (verdict.cost_usd, judged.cost_usd) if cost is not None]
+    return replace(
+        verdict,
+        verified=judged.verified,
+        reason=verdict.reason if judged.verified else judged.reason,
+        detail=verdict.detail if judged.verified else judged.detail,
+        seconds=verdict.seconds + judged.seconds,
+        cost_usd=sum(costs) if costs else None,
+        notes=(*verdict.notes, *judged.notes),
+        interrupted=judged.interrupted,
+        by_words=judged.by_words,
+        judge=judged.judge,
+        stages=(*(verdict.stages or (verdict,)), judged),
+    )
 
 
 def _looks_at_files(stage: multi_stage.VerificationStage) -> bool:

@@ -7,6 +7,7 @@ from ralph.core.claims import MISPLACED_PROMISE_REASON, has_misplaced_promise
 from ralph.core.progress import Streak, fingerprint_failure
 from ralph.core.tasks.changes import extract_changes
 from ralph.core.tasks.criteria import has_promise, list_accepted_promises
+from ralph.core.tasks.task_rules import describe_words_only
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -50,6 +51,7 @@ class StagedState(Struct, frozen=True, kw_only=True):
     resolving: bool = False  # this run is to resolve a merge conflict
     failures: Streak = Streak()
     stillness: Streak = Streak()
+    by_words: tuple[str, ...] = ()  # stages that passed by words only
 
 
 class PipelinePolicy(Struct, frozen=True, kw_only=True):
@@ -77,8 +79,8 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
             case Reported() as reported:
                 stillness = state.stillness.extend(reported.tree)
                 return self._judge_report(replace(state, turn=state.turn + 1, stillness=stillness), reported)
-            case Verified(verified=True):
-                return self._advance_stage(state)
+            case Verified(verified=True) as verified:
+                return self._advance_stage(state, verified)
             case Verified(reason=reason):
                 return self._count_failure(state, f"Verification failed: {reason}", reason)
             case Landed() as landed:
@@ -111,9 +113,12 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
         # Work that goes on without a promise is no failure; work that stands still is another matter.
         return self._retry_or_stop(replace(state, failures=Streak()), NO_PROMISE_REASON)
 
-    def _advance_stage(self, state: StagedState) -> tuple[StagedState, Decision]:
+    def _advance_stage(self, state: StagedState, verified: Verified) -> tuple[StagedState, Decision]:
+        role = self.stages[state.stage].role
+        words = (*(other for other in state.by_words if other != role), *((role,) if verified.by_words else ()))
+        state = replace(state, by_words=words)
         if state.stage + 1 < len(self.stages):
-            return self._run_stage(StagedState(stage=state.stage + 1, sends=state.sends))
+            return self._run_stage(StagedState(stage=state.stage + 1, sends=state.sends, by_words=words))
         if self.lands:
             return state, Land()
         return state, Stop(Outcome.COMPLETED, f"{self.task} passed {', '.join(plan.role for plan in self.stages)}")
@@ -149,10 +154,13 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
 
     def _handle_landing(self, state: StagedState, landed: Landed) -> tuple[StagedState, Decision]:
         if landed.done:
-            return state, Stop(Outcome.COMPLETED, f"{self.task} passed every stage and landed as {landed.commit[:12]}")
+            words = "".join(f", {each}" for each in (describe_words_only(state.by_words),) if each)
+            why = f"{self.task} passed every stage and landed as {landed.commit[:12]}{words}"
+            return state, Stop(Outcome.COMPLETED, why)
         if landed.stale:
             return self._run_stage(
-                StagedState(stage=state.stage, sends=state.sends), "The tree has changed since it was verified."
+                StagedState(stage=state.stage, sends=state.sends, by_words=state.by_words),
+                "The tree has changed since it was verified.",
             )
         if landed.red:
             return self._send_back(state, "landing", f"On the merged tree: {landed.red}")

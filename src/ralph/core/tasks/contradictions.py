@@ -1,6 +1,9 @@
 """SpecFlow's first rule against false promises: words that contradict one, and signs each stage must show."""
 
 import re
+from collections.abc import Iterable
+
+from ralph.core.tasks.words import find_sentence, is_denied, keep_own_words
 
 PROMISE_MALFORMED = "Promise not found or malformed"
 PROMISE_CONTRADICTED = "Output contains contradictions to promise"
@@ -16,6 +19,31 @@ CONTRADICTION_PATTERNS = (
     r"tests? fail",
 )
 _CONTRADICTION = re.compile("|".join(CONTRADICTION_PATTERNS), re.IGNORECASE)
+
+_TESTS_FAIL = re.compile(r"tests? fail", re.IGNORECASE)
+# Of tests that failed before the work, or would without it, an honest message tells as well.
+_ELSEWHERE = re.compile(
+    r"\b(?:before|previously|earlier|initially|originally|at first|used to|until|unless|without|would|no longer"
+    r"|reverted|on (?:the )?(?:base|main|master|target|old)|as expected)\b",
+    re.IGNORECASE,
+)
+
+
+def find_contradiction(output: str, criteria: Iterable[str] = ()) -> str:
+    """The agent's own words that contradict its promise; empty without any. What it quotes, and what it repeats of the
+    criteria, is not its own."""
+    said = keep_own_words(output, criteria)
+    for place in _CONTRADICTION.finditer(said):
+        words, at = place.group(), place.start()
+        is_elsewhere = _TESTS_FAIL.match(words) and _ELSEWHERE.search(find_sentence(said, at))
+        if not is_denied(said, at) and not is_elsewhere:
+            return words
+    return ""
+
+
+def find_missing_sign(stage: str, output: str, *, can_commit: bool = True) -> str:
+    """The sign its stage must show and the message does not; empty when it does. A promise is a sign by its name."""
+    return _find_missing_sign(stage, f"{output}\n{output.replace('_', ' ')}", can_commit)
 
 
 def check_promise(promised: bool, output: str, stage: str, *, can_commit: bool = True) -> tuple[bool, str]:

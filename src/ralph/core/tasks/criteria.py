@@ -20,16 +20,27 @@ class ApplicableCriteria(Struct, frozen=True):
     warning: str = ""
 
 
-def resolve_criteria(task: Task, agent: str, defaults: AgentDefaults) -> ApplicableCriteria:
+def resolve_criteria(task: Task, agent: str, defaults: AgentDefaults, *, by_words: bool = False) -> ApplicableCriteria:
     """The task's own for that agent; else the agent's defaults; a default method that has nothing to work with gives
-    way to the acceptance criteria, and without any of these to the promise alone."""
+    way to the acceptance criteria, and without any of these to what the task is called. `by_words`: nobody judges, so
+    it gives way to the promise alone."""
     spec = task.completion_spec
     if spec and (own := spec.get_criteria_for_agent(agent)):
         return ApplicableCriteria(own)
-    method, config = _choose_default_method(defaults, spec.acceptance_criteria if spec else ())
+    acceptance = spec.acceptance_criteria if spec else () if by_words else list_judged_criteria(task)
+    method, config = _choose_default_method(defaults, acceptance)
     description = f"Complete {agent} stage for: {task.title}"
     warning = "" if spec else f"{task.id} says nothing about completion; {agent} is verified by {method.value}"
     return ApplicableCriteria(CompletionCriteria(defaults.promise, description, method, config), warning)
+
+
+def list_judged_criteria(task: Task) -> list[str]:
+    """What is to be true of the work: the acceptance criteria; of a task without any, what it asks for."""
+    spec = task.completion_spec
+    if spec and spec.acceptance_criteria:
+        return spec.acceptance_criteria
+    wanted = spec.outcome if spec else " ".join(task.description.split())
+    return [f"{task.title}: {wanted}" if wanted else task.title]
 
 
 def resolve_max_iterations(criteria: CompletionCriteria, defaults: AgentDefaults) -> int:

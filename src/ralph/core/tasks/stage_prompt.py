@@ -218,7 +218,7 @@ def _render_own_requirements(brief: StageBrief) -> list[str]:
         promise=criteria.promise,
         method=criteria.verification_method.value,
     )
-    words = _find_expected_words(criteria, _acceptance_criteria(brief.task))
+    words = list_expected_words(criteria, _acceptance_criteria(brief.task))
     evident = "In your final message, say of each of these, in these very words, how it is met:\n"
     return [
         text,
@@ -227,7 +227,7 @@ def _render_own_requirements(brief: StageBrief) -> list[str]:
     ]
 
 
-def _find_expected_words(criteria: CompletionCriteria, acceptance_criteria: Sequence[str]) -> list[str]:
+def list_expected_words(criteria: CompletionCriteria, acceptance_criteria: Sequence[str]) -> list[str]:
     """What semantic checks, stages included, will look for."""
     found: list[str] = []
     for method, config in _flatten_checks(criteria.verification_method.value, criteria.verification_config):

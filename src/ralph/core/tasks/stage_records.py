@@ -125,7 +125,7 @@ def correct_end(ended: IterationEnded, verdict: Verdict) -> IterationEnded:
     return replace(ended, continuing=continuing, reason=reason)
 
 
-def describe_pass(task: str, role: Role, after: Sequence[Role]) -> list[Change]:
+def describe_pass(task: str, role: Role, after: Sequence[Role], *, by_words: bool = False) -> list[Change]:
     """The next stage begins in the same write: who is cut short here need not pass this one again."""
     entered = [StageEntered(task, after[0])] if after else []
-    return [StagePassed(task, role), *entered]
+    return [StagePassed(task, role, by_words), *entered]

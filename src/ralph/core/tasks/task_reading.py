@@ -90,6 +90,13 @@ class MappingReader:
             return None
         return value
 
+    def read_switch(self, key: str) -> bool:
+        """False when it is not there."""
+        value = self.raw.get(key, False)
+        if not isinstance(value, bool):
+            self.add_problem(f"{key} has to be true or false, got {self._describe_value(value)}", key)
+        return value is True
+
     def read_mapping(self, key: str) -> "MappingReader | None":
         """The mapping below a key; None without one."""
         value = self.raw.get(key)

@@ -1,6 +1,6 @@
 """The life of a task: which change is legal in which status. Every change of every task goes through `apply_change`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -12,6 +12,7 @@ from ralph.model.spec import ROLES, TASK_STATUSES, Role, Task, TaskCompletionSpe
 
 MAX_LAST_OUTPUT_CHARS = 5000  # characters of it that a failure keeps
 LOOP_KEY, FAILURE_KEY, SEND_BACKS_KEY = "ralph", "ralph_failure", "ralph_send_backs"  # keys of a task's metadata
+BY_WORDS_KEY = "ralph_by_words"  # another: stages that passed by words only
 CANCELLED_AT_WORK, CANCELLED_RUN_GONE = (
     "cancelled while it was worked on",
     "cancelled after its run was gone",
@@ -68,8 +69,8 @@ def apply_change(entry: Entry, change: Change) -> Entry:
             return _enter_stage(entry, stage)
         case board.IterationBegun():
             return _begin_iteration(entry, change)
-        case board.StagePassed(stage=stage):
-            return _pass_stage(entry, stage)
+        case board.StagePassed():
+            return _pass_stage(entry, change.stage, change.by_words)
         case board.SentBack():
             return _send_back(entry, change)
         case board.GaveUp():
@@ -111,6 +112,19 @@ def format_iso_time(at: float) -> str:
 def list_send_backs(task: Task) -> list[Mapping[str, object]]:
     """The send-backs since the task was last given up; older ones no longer count."""
     return [back for back in _list_all_send_backs(task.metadata) if not back.get(GIVEN_UP_KEY)]
+
+
+def list_stages_by_words(task: Task) -> tuple[str, ...]:
+    """The stages it passed by the words of their agents only."""
+    found = task.metadata.get(BY_WORDS_KEY)
+    return tuple(str(role) for role in found) if isinstance(found, list | tuple) else ()
+
+
+def describe_words_only(roles: Sequence[str]) -> str:
+    """`by words only`, or which stages were; empty for none."""
+    if not roles:
+        return ""
+    return "by words only" if len(roles) == len(ROLES) else f"{', '.join(roles)} by words only"
 
 
 def is_only_work_cancelled(task: Task) -> bool:
@@ -160,20 +174,25 @@ def _begin_iteration(entry: Entry, change: board.IterationBegun) -> Entry:
     )
 
 
-def _pass_stage(entry: Entry, stage: Role) -> Entry:
+def _pass_stage(entry: Entry, stage: Role, by_words: bool) -> Entry:
     task = entry.task
     _require(stage == task.stage, task, f"is at {task.stage}: it cannot pass {stage}")
     failure = task.metadata.get(FAILURE_KEY)
     overcome = (FAILURE_KEY,) if isinstance(failure, Mapping) and failure.get("stage") == stage else ()
     passed = (*(role for role in entry.passed if role != stage), stage)
-    return replace(entry, passed=passed, task=replace(task, metadata=_drop_keys(task.metadata, LOOP_KEY, *overcome)))
+    metadata = _drop_keys(task.metadata, LOOP_KEY, BY_WORDS_KEY, *overcome)
+    words = [role for role in ROLES if (by_words if role == stage else role in list_stages_by_words(task))]
+    if words:
+        metadata[BY_WORDS_KEY] = words
+    return replace(entry, passed=passed, task=replace(task, metadata=metadata))
 
 
 def _send_back(entry: Entry, change: board.SentBack) -> Entry:
     task = entry.task
     _require(task.stage != ROLES[0], task, f"is at {task.stage}: there is nobody to send it back to")
     record = {"stage": task.stage, "changes": change.changes, "at": format_iso_time(change.at)}
-    metadata = {**_drop_keys(task.metadata, LOOP_KEY), SEND_BACKS_KEY: [*_list_all_send_backs(task.metadata), record]}
+    kept, backs = _drop_keys(task.metadata, LOOP_KEY, BY_WORDS_KEY), _list_all_send_backs(task.metadata)
+    metadata = {**kept, SEND_BACKS_KEY: [*backs, record]}
     return replace(entry, passed=(), task=replace(task, stage=ROLES[0], iteration=0, metadata=metadata))
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.check_evidence import StageEvidence, digest_checks
+from ralph.core.policies.staged import REPAIR_ROLE
 from ralph.core.tasks import stage_records
 from ralph.core.tasks.stage_prompt import StageBrief, render_loop_prompt, render_single_pass_prompt
 from ralph.core.text.check_output import take_last_lines
@@ -33,7 +34,7 @@ from ralph.model.loop import (
 from ralph.model.ports import Inbox, TaskBoard, Watcher, Workspace
 from ralph.model.receipt import CheckEvidence, format_trailer
 from ralph.model.spec import CompletionCriteria, Role
-from ralph.model.verdict import Claim, ClaimVerifier, Verdict
+from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, Verdict
 
 OVER_BUDGET_REASON = "the budget of all tasks together is spent"
 
@@ -45,6 +46,7 @@ class StageSetup(Struct, frozen=True, kw_only=True):
     runner: AgentRunner
     loops: bool = True
     can_commit: bool = True  # its agent; False: what it leaves is committed when the task lands
+    is_verified: bool = True  # what contradicts its promises counts against them
     merged_tree_criteria: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
 
 
@@ -81,6 +83,7 @@ class PipelineEffects:
         self._proofs: dict[Role, str] = {}  # by stage: the message whose promise held
         self._evidence = StageEvidence()
         self._merged_tree_evidence: tuple[CheckEvidence, ...] = ()
+        self._checks: dict[str, CheckOutput] = {}  # by command: its latest look at the work
         self.last_text = ""
         self.landed_commit = ""
 
@@ -166,10 +169,10 @@ class PipelineEffects:
     # -- its promise ----------------------------------------------------------------------------
     def _verify_promise(self, wanted: Verify) -> Fact:
         role = cast("Role", wanted.role)
-        criteria = self._stages[role].criteria
+        criteria, tree = self._stages[role].criteria, self._workspace.tree()
         title = f"{role}: {criteria.verification_method.value}"
         verdict = self._run_verification(
-            title, role, criteria=criteria, text=wanted.text, folder=self._workspace.folder
+            title, role, criteria=criteria, text=wanted.text, folder=self._workspace.folder, tree=tree
         )
         if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption() or "interrupted")
@@ -183,7 +186,8 @@ class PipelineEffects:
         if verdict.verified:
             self._proofs[role] = wanted.text
             self._evidence.pass_stage(role, verdict.list_evidence(role))
-            changes += stage_records.describe_pass(task, role, self._list_stages_after(role))
+            after = self._list_stages_after(role)
+            changes += stage_records.describe_pass(task, role, after, by_words=verdict.by_words)
         self._board.record(*changes)
         return Verified(
             verified=verdict.verified,
@@ -191,12 +195,17 @@ class PipelineEffects:
             cost_usd=verdict.cost_usd,
             evidence=verdict.list_evidence(role),
             logs=list_log_names(verdict),
+            red_before=verdict.red_before,
+            by_words=verdict.by_words,
+            judge=verdict.judge,
+            tree=tree,
         )
 
     def _run_verification(
-        self, title: str, role: Role, *, criteria: CompletionCriteria, text: str, folder: str
+        self, title: str, role: Role, *, criteria: CompletionCriteria, text: str, folder: str, tree: str = ""
     ) -> Verdict:
-        spec = self._board.entry().task.completion_spec
+        spec, setup = self._board.entry().task.completion_spec, self._stages[role]
+        is_coder, is_changed = role == REPAIR_ROLE, self._workspace.is_changed(tree)
         claim = Claim(
             promise=criteria.promise,
             output=text,
@@ -206,13 +215,19 @@ class PipelineEffects:
             outcome=spec.outcome if spec else "",
             acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),
             diff=self._workspace.diff,
-            tree=self._workspace.tree() if folder == self._workspace.folder else "",
+            tree=tree,
+            checks=tuple(self._checks.values()),
             loose=self._config.loose,
             can_commit=self._stages[role].can_commit,
             log_prefix=self._build_log_prefix(role, folder),
+            contradictable=setup.is_verified,
+            has_sign=is_changed if is_coder else role == "tester" and setup.merged_tree_criteria is not None,
+            has_done_nothing=is_coder and not is_changed and not (spec and spec.may_change_nothing),
+            is_merged=folder != self._workspace.folder,
         )
         emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
         verdict = self._verifier.verify(claim, criteria)
+        self._checks |= {check.command: check for check in verdict.list_checks()}
         self._board.charge(verdict.cost_usd)
         notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
         ended = GateEnded(

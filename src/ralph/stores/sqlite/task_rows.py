@@ -6,14 +6,14 @@ from contextlib import contextmanager
 
 import msgspec
 
-from ralph.core.tasks.task_rules import LOOP_KEY
+from ralph.core.tasks.task_rules import LOOP_KEY, describe_words_only, list_stages_by_words
 from ralph.model.board import Entry, TaskCard
 from ralph.model.errors import CorruptState
 from ralph.model.spec import Task
 
 TASK_COLUMNS = (
     "id, spec_id, title, status, stage, priority, iteration, limit_, worker, assignee, passed, branch, target,"
-    " created_at, updated_at, metadata, description, completion_spec"
+    " created_at, updated_at, metadata, description, completion_spec, by_words"
 )
 _COLUMN_NAMES = TASK_COLUMNS.split(", ")
 _PLACEHOLDERS = ", ".join("?" * len(_COLUMN_NAMES))
@@ -69,6 +69,7 @@ def read_cards(database: sqlite3.Connection) -> list[TaskCard]:
         " ORDER BY priority, number"
     )
     needs = {task: tuple(needed) for task, needed in read_dependencies(database).items()}
+    by_words = _read_stages_by_words(database)
     return [
         TaskCard(
             id=id_,
@@ -81,19 +82,30 @@ def read_cards(database: sqlite3.Connection) -> list[TaskCard]:
             max_iterations=max_iterations,
             worker=worker,
             needs=needs.get(id_, ()),
+            by_words=by_words.get(id_, ()),
         )
         for id_, spec_id, title, status, stage, priority, iteration, max_iterations, worker in rows
     ]
 
 
 def read_reasons(database: sqlite3.Connection) -> dict[str, str]:
-    """Why tasks rest that are not simply waiting for their turn: what blocks them, or how they failed."""
+    """Why tasks rest that are not simply waiting for their turn: what blocks them, or how they failed; of those that
+    are done, what of it rests on words."""
     rows = database.execute(
         "SELECT id, json_extract(metadata, iif(status='blocked', '$.blocked.reason', '$.ralph_failure.reason')) why"
         " FROM task WHERE (status='blocked' OR status='todo' AND stage IS NOT NULL)"
         " AND json_valid(metadata) AND why != ''"
     )
-    return {task: str(why) for task, why in rows}
+    done = {task for (task,) in database.execute("SELECT id FROM task WHERE by_words != '' AND status='done'")}
+    words = {
+        task: describe_words_only(roles) for task, roles in _read_stages_by_words(database).items() if task in done
+    }
+    return {**words, **{task: str(why) for task, why in rows}}
+
+
+def _read_stages_by_words(database: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    rows = database.execute("SELECT id, by_words FROM task WHERE by_words != ''")
+    return {task: tuple(roles.split()) for task, roles in rows}
 
 
 def _encode_entry(entry: Entry) -> Sequence[object]:
@@ -106,6 +118,7 @@ def _encode_entry(entry: Entry) -> Sequence[object]:
         *(entry.worker, task.assignee, " ".join(entry.passed), entry.branch, entry.target),
         *(task.created_at, task.updated_at, msgspec.json.encode(task.metadata).decode(), task.description),
         None if spec is None else msgspec.json.encode(spec.to_dict()).decode(),
+        " ".join(list_stages_by_words(task)),
     )
 
 

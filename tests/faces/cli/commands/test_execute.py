@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from ralph.model.spec import ROLES
 from support.pipeline import PipelineFixture
 from support.processes import find_processes_with, wait_until
 from support.workshop import ProjectFixture, make_result_command
@@ -21,7 +22,7 @@ def test_three_tasks_two_at_once_all_land(pipeline: PipelineFixture) -> None:  #
     for name in ("TASK-001", "TASK-002", "TASK-003"):
         assert (pipeline.repo / f"{name}.txt").read_text() == "done\n"
         assert pipeline.status(name)["status"] == "done"
-    assert "Verification failed: Command exited with 2, expected 0" in "".join(
+    assert "Verification failed: Command exited with 1, expected 0" in "".join(
         path.read_text() for path in pipeline.home.glob("prompt.TASK-001.coder.2.*")
     )
     again = [p.read_text() for p in pipeline.home.glob("prompt.TASK-002.coder.*")]
@@ -129,6 +130,86 @@ def test_a_judge_decides_on_the_diff_and_is_paid(pipeline: PipelineFixture) -> N
     assert "NOT_VERIFIED: the file is there: not met" in pipeline.told("TASK-001", "reviewer")[1]
 
 
+TWO_LINES = ("--outcome", "TASK-001.txt says done", "--acceptance", "TASK-001.txt says done")
+PARROT = """
+case $RALPH_STAGE in coder) p=IMPLEMENTATION_COMPLETE;; reviewer) p=REVIEW_PASSED;; tester) p=TESTS_PASSED;;
+qa) p=QA_PASSED;; esac
+echo "Committed, approved, passed: TASK-001.txt says done."; echo "<promise>$p</promise>"; exit
+"""
+
+
+def create_two_lines(pipeline: PipelineFixture) -> None:
+    """The simplest task anybody writes: an outcome and a criterion, no command."""
+    done = pipeline.workshop.ralph("task", "create", "TASK-001", "files", "Say done", *TWO_LINES)
+    assert done.returncode == 0, done.stderr
+
+
+def test_whoever_does_nothing_never_lands_whatever_it_says(pipeline: PipelineFixture) -> None:
+    create_two_lines(pipeline)
+    pipeline.agent(before=PARROT)
+    before = pipeline.workshop.git("rev-parse", "main")
+    done = pipeline.execute()
+    assert done.returncode == 1
+    assert "Nothing has changed: the work tree equals the target" in done.stdout
+    assert "landed" not in done.stdout
+    assert pipeline.workshop.git("rev-parse", "main") == before
+    assert "Nothing has changed" in pipeline.told("TASK-001", "coder")[1]
+
+
+def test_honest_work_in_its_own_words_lands_at_the_first_try(pipeline: PipelineFixture) -> None:
+    create_two_lines(pipeline)
+    pipeline.honest()
+    done = pipeline.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    attempts = pipeline.shown("TASK-001")["attempts"]
+    assert [(a["agent"], a["verified"], a["judge"]) for a in attempts] == [
+        (role, True, "command") for role in ("coder", "reviewer", "tester", "qa")
+    ]
+    question = (pipeline.home / "question.0").read_text()
+    assert "1. TASK-001.txt says done" in question
+    assert "+done" in question
+
+
+def test_a_judge_is_not_misled_by_work_on_something_else(pipeline: PipelineFixture) -> None:
+    create_two_lines(pipeline)
+    pipeline.agent(before=f"echo x >> other.txt; {PARROT}")
+    done = pipeline.execute()
+    assert done.returncode == 1
+    assert "NOT_VERIFIED: nothing says done" in done.stdout
+    assert pipeline.status("TASK-001")["status"] == "todo"
+
+
+def test_what_rests_on_words_is_said_to_do_so_everywhere(pipeline: PipelineFixture) -> None:
+    create_two_lines(pipeline)
+    pipeline.agent(before=f"[ $RALPH_STAGE != coder ] || echo x > x.txt; {PARROT}")
+    done = pipeline.execute("--semantic", "words")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith(", by words only")
+    assert not list(pipeline.home.glob("question.*"))
+    ralph = pipeline.workshop.ralph
+    assert "done, by words only" in ralph("task", "list").stdout
+    assert "by words only" in ralph("board", "--once").stdout
+    assert "by words only" in ralph("task", "show", "TASK-001").stdout
+    assert json.loads(ralph("task", "list", "--json").stdout)["tasks"][0]["by_words"] == [*ROLES]
+    run = pipeline.workshop.status()["id"]
+    receipt = next(pipeline.repo.glob(f".git/ralph/runs/{run}/receipt.json"))
+    assert json.loads(receipt.read_text())["by_words_only"] is True
+
+
+def test_that_nobody_can_judge_is_told_before_anything_is_paid(pipeline: PipelineFixture) -> None:
+    words = ("task", "create", "TASK-001", "files", "T", *TWO_LINES)
+    pipeline.workshop.settings(agent={"command": "worker", "adapter": "amp"})
+    refused = pipeline.workshop.ralph(*words)
+    assert refused.returncode == 2
+    assert "cannot judge" in refused.stderr
+    assert "--coder-verify-cmd" in refused.stderr
+    pipeline.workshop.settings(agent={"command": "worker", "adapter": "amp"}, specflow={"semantic": "words"})
+    assert pipeline.workshop.ralph(*words).returncode == 0
+    done = pipeline.execute("--semantic", "judge")
+    assert (done.returncode, "cannot judge" in done.stderr) == (2, True)
+    assert pipeline.told("TASK-001", "coder") == []
+
+
 def test_cancel_and_status_from_another_terminal(pipeline: PipelineFixture) -> None:  # 000-15, 000-17, 000-18
     pipeline.agent("touch {h}/up.$RALPH_TASK; setsid sleep 61.7 & sleep 60".replace("{h}", str(pipeline.home)))
     pipeline.task("TASK-001")
@@ -219,7 +300,7 @@ def test_with_its_loop_switched_off_an_agent_has_one_pass(pipeline: PipelineFixt
     pipeline.task("TASK-001")
     done = pipeline.execute()
     assert done.returncode == 1
-    assert "coder: its single pass was not enough: Verification failed: Command exited with 2" in done.stdout
+    assert "coder: its single pass was not enough: Verification failed: Command exited with 1" in done.stdout
     (prompt,) = pipeline.told("TASK-001", "coder")
     assert "Ralph" not in prompt
     done = pipeline.execute()  # the second try is honest
@@ -271,16 +352,22 @@ def test_what_agents_leave_lying_about_lands_without_a_name_in_git(pipeline: Pip
     assert parallel["seconds"] < 0.95  # both at once
 
 
-def test_a_task_without_criteria_is_warned_of_and_trusted(pipeline: PipelineFixture) -> None:  # 002-24, C15
-    (pipeline.home / "lied").touch()
+@pytest.mark.parametrize(("semantic", "method"), [("judge", "semantic"), ("words", "string_match")])
+def test_a_task_without_criteria_is_warned_of(
+    pipeline: PipelineFixture, semantic: str, method: str
+) -> None:  # 002-24, C15
+    pipeline.honest()
+    pipeline.workshop.settings(agent={"command": "worker"}, specflow={"semantic": semantic})
     (pipeline.repo / "t.yaml").write_text("- {id: TASK-001, spec_id: files, title: Old}\n")
     assert pipeline.workshop.ralph("task", "import", "t.yaml").returncode == 0
     done = pipeline.execute()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "TASK-001 says nothing about completion; coder is verified by string_match" in done.stdout
+    assert f"TASK-001 says nothing about completion; coder is verified by {method}" in done.stdout
 
 
 PAID = r"""#!/bin/sh
+if [ "$RALPH_STAGE" = judge ]; then
+echo '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0,"result":"VERIFIED"}'; exit; fi
 case $RALPH_STAGE in coder) p=IMPLEMENTATION_COMPLETE; echo done > $RALPH_TASK.txt;; reviewer) p=REVIEW_PASSED;;
 tester) p=TESTS_PASSED;; qa) p=QA_PASSED;; esac
 printf '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.25,"usage":{"input_tokens":3},'
@@ -387,6 +474,7 @@ def test_status_names_the_task_of_a_run(pipeline: PipelineFixture) -> None:
 
 
 def test_every_iteration_says_why_it_was_not_the_last(pipeline: PipelineFixture) -> None:  # 000-16, 000-22, 002-17
+    pipeline.honest()
     pipeline.agent(
         before=r"""
 if [ ! -f {home}/minded ]; then case $RALPH_STAGE-$RALPH_ITERATION in

@@ -310,7 +310,7 @@ def test_a_task_without_criteria_says_so_and_how_to_change_that(repo: Path) -> N
     assert "warning: old.yaml:1: task 'T-1' has no completion criteria" in result.stderr
     shown = ralph_task("show", "T-1").output
     assert "No completion criteria" in shown
-    assert "coder: IMPLEMENTATION_COMPLETE (default) · verified by string_match" in shown
+    assert "coder: IMPLEMENTATION_COMPLETE (default) · verified by semantic" in shown
     ralph_task("edit", "T-1", *DONE)
     assert "verified by string_match" not in ralph_task("show", "T-1").output
 

@@ -50,7 +50,8 @@ def test_it_looks_into_the_tasks_own_work_tree(shop: ProjectFixture) -> None:
     assert shop.ralph("verify", "TASK-001", "--agent", "coder").returncode == 0
 
 
-def test_words_are_looked_at_where_there_are_any(shop: ProjectFixture) -> None:  # 002-07
+def test_words_are_looked_at_where_they_were_chosen_and_there_are_any(shop: ProjectFixture) -> None:  # 002-07
+    shop.settings(specflow={"semantic": "words"})
     without = shop.ralph("verify", "TASK-001", "--agent", "qa")
     assert without.returncode == 1
     assert "give --message" in without.stdout

@@ -43,6 +43,11 @@ from ralph.model.spec import ROLES, Role
 @agent_options()
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
 @click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
+@click.option(
+    "--semantic",
+    type=click.Choice(["judge", "words"]),
+    help="Who decides where a task has no command: a judge, or the agent's own words.  [default: judge]",
+)
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
 @click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")
@@ -60,6 +65,7 @@ def command(
     allow: tuple[str, ...],
     wanted: str,
     target: str,
+    semantic: str | None,
     resume: bool,
     budget: float | None,
     task_budget: float | None,
@@ -84,6 +90,7 @@ def command(
         "budgetUsd": budget,
         "maxTimeSeconds": max_time,
         "specflow.task_budget_usd": task_budget,
+        "specflow.semantic": semantic,
     }
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     chosen = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)

@@ -1,7 +1,8 @@
 """`ralph task create, import, edit, followup, delete`: what changes the board."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -12,14 +13,16 @@ from ralph.app.board.specflow_import import import_specflow_database, import_spe
 from ralph.app.board.tasks import TaskEdit, create_task, delete_task, edit_task
 from ralph.app.board.yaml_import import ImportedTasks, import_tasks
 from ralph.app.paths import Paths, find_project_paths
+from ralph.app.pipeline.judging import refuse_unjudged_tasks
 from ralph.app.runs.inside_agent import OTHER_TASKS_REASON, refuse_inside_agent
+from ralph.config.sources import load_settings
 from ralph.core.tasks.specflow_records import is_change_log
 from ralph.core.text.quantities import list_some
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.task_page import task_to_dict
-from ralph.model.spec import TASK_STATUSES
+from ralph.model.spec import TASK_STATUSES, Task
 
 _description_option = click.option("--description", default="", metavar="TEXT", help="More about it, for the prompts.")
 _priority_option = click.option(
@@ -57,7 +60,8 @@ def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **gi
       string_match  when little depends on it: the promise itself is believed
     """
     raw = _build_raw_task(task_id, spec, title, given)
-    _print_created(create_task(find_project_paths(os.getcwd()), raw).id, as_json)
+    paths = find_project_paths(os.getcwd())
+    _print_created(create_task(paths, raw, check=partial(_check_judges, paths)).id, as_json)
 
 
 @click.command("followup")
@@ -90,7 +94,9 @@ def create_followup_command(
         task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]}
     )
     raw |= {"metadata": {"category": category}} if category else {}
-    _print_created(create_task(find_project_paths(os.getcwd()), raw, parent or "", waits=not independent).id, as_json)
+    paths = find_project_paths(os.getcwd())
+    task = create_task(paths, raw, parent or "", waits=not independent, check=partial(_check_judges, paths))
+    _print_created(task.id, as_json)
 
 
 @click.command("import")
@@ -114,13 +120,14 @@ def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
 
 
 def _import_file(file: TextFile, paths: Paths, spec: str) -> ImportedTasks:
+    check = partial(_check_judges, paths)
     if not file.is_stdin and is_database(file.name):
-        return import_specflow_database(paths, file.name)
+        return import_specflow_database(paths, file.name, check=check)
     text = file.read_text()
     if is_change_log(file.name, text):
-        return import_specflow_log(paths, text, file.name)
+        return import_specflow_log(paths, text, file.name, check=check)
     stem = "" if file.is_stdin else os.path.splitext(os.path.basename(file.name))[0]
-    return import_tasks(paths, text, name=file.name, spec=spec, or_else=stem)
+    return import_tasks(paths, text, name=file.name, spec=spec, or_else=stem, check=check)
 
 
 @click.command("edit")
@@ -188,6 +195,11 @@ def _build_raw_task(id_: str, spec: str, title: str, given: Mapping[str, Any]) -
         "dependencies": needs,
         "completion": build_completion(given),
     }
+
+
+def _check_judges(paths: Paths, tasks: Sequence[Task]) -> None:
+    settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
+    refuse_unjudged_tasks(tasks, settings, paths, os.environ)
 
 
 def _split_ids(given: tuple[str, ...]) -> tuple[str, ...]:

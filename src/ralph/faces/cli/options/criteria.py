@@ -34,6 +34,12 @@ def add_criteria_options(command: _CommandT) -> _CommandT:
                 metavar="TEXT",
                 help="A requirement that can be checked; repeat it for more.",
             ),
+            click.option(
+                "--may-change-nothing/--must-change-something",
+                "may_change_nothing",
+                default=None,
+                help="Whether it may be done without a change to any file.  [default: it must change something]",
+            ),
             click.option("--max-iterations", type=CountParam(), metavar="N", help="Most iterations of each agent."),
             click.option(
                 "--verify-config",
@@ -78,6 +84,8 @@ def build_completion(given: Mapping[str, Any]) -> dict[str, object]:
         completion["outcome"] = given["outcome"]
     if given["acceptance"]:
         completion["acceptance_criteria"] = [*given["acceptance"]]
+    if given["may_change_nothing"] is not None:
+        completion["may_change_nothing"] = given["may_change_nothing"]
     agents: dict[str, dict[str, object]] = {role: _build_criteria(role, given) for role in ROLES}
     _add_shared_config(agents, given["verify_config"])
     for role, criteria in agents.items():

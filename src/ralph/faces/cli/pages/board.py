@@ -64,7 +64,7 @@ def _render_cards(cards: Sequence[TaskCard], view: BoardView, glyphs: Glyphs) ->
 
 def _describe_card(card: TaskCard, view: BoardView, glyphs: Glyphs) -> str:
     title, state = sanitize(card.title).replace("\n", " "), describe_card_state(card, view, glyphs)
-    if state.tone in ("ready", "done"):
+    if state.tone == "ready" or (state.tone == "done" and not state.reason):
         return title
     return f"{title}  {state.text}" + (f": {state.reason}" if state.reason else "")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ralph.core.tasks.graph import find_blocked
+from ralph.core.tasks.task_rules import describe_words_only
 from ralph.core.text.plain import sanitize, truncate_cells
 from ralph.core.text.quantities import pluralize
 from ralph.faces.cli.terminal.columns import align_columns
@@ -60,6 +61,8 @@ class TaskListing:
             return f"{cut_off}{card.stage} {card.iteration}/{card.max_iterations or '?'}"
         if card.status == "todo" and (needs := self.waiting_for.get(card.id)):
             return f"waits for {needs[0]}" + (f" +{len(needs) - 1}" if len(needs) > 1 else "")
+        if card.status == "done" and card.by_words:
+            return f"done, {describe_words_only(card.by_words)}"
         return str(card.status)
 
     def _card_to_dict(self, card: TaskCard) -> dict[str, object]:
