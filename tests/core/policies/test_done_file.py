@@ -6,8 +6,12 @@ from ralph.model.loop import (
     Await,
     Awaited,
     Began,
+    Check,
+    Checked,
     Decision,
     Fact,
+    Feedback,
+    GateResult,
     Interrupted,
     Limits,
     Look,
@@ -141,3 +145,47 @@ def test_a_task_waits_for_the_tasks_it_needs() -> None:
     decisions = decided(Looked(needs=("a",)), Awaited(), OPEN)
     assert kinds(decisions) == [Look, Await, Look, RunAgent]
     assert decisions[1] == Await("dependencies")
+
+
+RED = Checked((GateResult(gate="make test", passed=False, exit_code=1, feedback=Feedback("It failed")),))
+GREEN = Checked((GateResult(gate="make test", passed=True),))
+CHECKED = DoneFilePolicy(gates=("make test",))
+
+
+def checked(*facts: Fact, limit: int = 5) -> list[Decision]:
+    state, found = None, []
+    for fact in (Began(Limits(limit)), *facts):
+        state, decision = step(Rules(CHECKED, None), state, Observation(fact=fact))
+        found.append(decision)
+    return found
+
+
+def test_done_counts_when_the_checks_pass() -> None:
+    *_, check, end = checked(Looked(done=True), Awaited(), GREEN)
+    assert check == Check(("make test",), 0)
+    assert isinstance(end, Stop)
+    assert end.outcome is Outcome.COMPLETED
+    assert end.why.endswith("checks passed: make test")
+
+
+def test_a_check_that_fails_voids_done_and_is_told_to_the_next_agent() -> None:
+    *_, wait, _, run = checked(Looked(done=True), Awaited(), RED, Waited(), Looked())
+    assert isinstance(wait, Wait)
+    assert isinstance(run, RunAgent)
+    assert run.brief.feedback == (Feedback("It failed"),)
+
+
+def test_what_failed_is_told_once_and_named_at_the_end() -> None:
+    told = (Looked(done=True), Awaited(), RED, Waited(), Looked(), Reported(outcome="finished"), Looked(), Waited())
+    *_, again = checked(*told, Looked(), limit=9)
+    assert isinstance(again, RunAgent)
+    assert again.brief.feedback == ()
+    *_, end = checked(*told, Looked(), limit=1)
+    assert isinstance(end, Stop)
+    assert end.why == "max restarts exceeded: DONE was there, but these checks failed: make test"
+
+
+def test_children_that_outlive_the_wait_are_named_when_the_checks_pass() -> None:
+    *_, end = checked(Looked(done=True), Awaited(("child-1",)), GREEN)
+    assert isinstance(end, Stop)
+    assert "child-1" in end.why

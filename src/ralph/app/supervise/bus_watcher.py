@@ -6,7 +6,7 @@ from pathlib import Path
 from ralph.app.messages import MessageOrigin, post_message, read_messages
 from ralph.core.policies.done_file import COMPLETED_REASON, WAIT_EXIT_CODE
 from ralph.model.errors import RalphError
-from ralph.model.events import AgentEnded, Event, RunEnded
+from ralph.model.events import AgentEnded, Event, GateEnded, RunEnded
 from ralph.model.message import PROJECT_BUS_FILE, TASK_BUS_FILE, WAIT_MESSAGE_TYPE
 from ralph.model.supervised import AttemptRecord, TaskPaths
 
@@ -32,6 +32,8 @@ class BusWatcher:
                 case AgentEnded(iteration=number):
                     self._post("RUN_CRASH", event.detail)
                     self._post("WARNING", f"agent failed on restart #{number - 1}: {event.detail}")
+                case GateEnded(passed=False, gate=gate):
+                    self._post("WARNING", f"DONE does not count: {gate} failed")
                 case RunEnded():
                     self._post_ending(event)
                 case _:

@@ -7,12 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.guardrails import build_gates, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.session import Callbacks, Session, find_parent_run, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
-from ralph.config.schema import AgentSettings
+from ralph.config.schema import AgentSettings, Guardrail
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
@@ -40,6 +41,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     max_time: float | None = None
     budget_usd: float | None = None
     snapshots: bool = True
+    checks: tuple[str, ...] = ()  # commands without which DONE does not count
     max_wait: float = 6 * 3600.0  # seconds for a usage limit with a known end
 
 
@@ -95,7 +97,9 @@ def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) ->
     here = request.folder or os.getcwd()
     if request.words:
         return wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
-    return wiring.resolve_agent(request.agent, here, variables, folders=[request.place.folder], commits_in=here)
+    return wiring.resolve_agent(
+        request.agent, here, variables, checks=request.checks, folders=[request.place.folder], commits_in=here
+    )
 
 
 class TaskLog:
@@ -132,8 +136,19 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
     keep = session.keep_snapshots(request.snapshots, find_paths(here))
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
-    effects = SuperviseEffects(place, attempts, log, inbox=session.inbox, poll_interval=request.poll_interval)
-    rules = Rules(DoneFilePolicy(request.restart_delay, request.wait_timeout, request.max_wait), None)
+    checks = [Guardrail(command=check) for check in request.checks]
+    gates = build_gates(checks, session.processes, folder=here, run_dir=session.run_dir)
+    effects = SuperviseEffects(
+        place,
+        attempts,
+        log,
+        inbox=session.inbox,
+        poll_interval=request.poll_interval,
+        gates=session.prepare_gates(gates, here),
+        watchers=session.watchers,
+    )
+    policy = DoneFilePolicy(request.restart_delay, request.wait_timeout, request.max_wait, name_gates(checks))
+    rules = Rules(policy, None)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
     stop = session.play(rules, effects, Began(limits))
     if stop.outcome is Outcome.BLOCKED and (last := attempts.last):

@@ -1,13 +1,17 @@
 """Done when the task has its DONE mark and no child run is active: conductor-loop's root agent loop."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.text.quantities import format_duration
 from ralph.model.loop import (
     Await,
     Awaited,
     Brief,
+    Check,
+    Checked,
     Decision,
+    Feedback,
     Limits,
     Look,
     Looked,
@@ -34,6 +38,9 @@ class DoneFileState(Struct, frozen=True, kw_only=True):
     waits: bool = False  # and asked, by its exit code, not to be restarted
     done: bool = False  # the mark is there
     limit_end: float = 0.0  # unix time when the account's limit ends, where its agent ran into one
+    feedback: tuple[Feedback, ...] = ()  # of checks that failed though the mark was there, for the next agent
+    red: tuple[str, ...] = ()  # those checks
+    left: tuple[str, ...] = ()  # child runs that were still active after the wait
 
 
 class DoneFilePolicy(Struct, frozen=True):
@@ -42,6 +49,7 @@ class DoneFilePolicy(Struct, frozen=True):
     restart_delay: float = 1.0
     wait_timeout: float = 300.0
     max_wait: float = 0.0  # seconds a limit of the account is waited for; 0: it is restarted like any other
+    gates: tuple[str, ...] = ()  # checks without which the mark does not count
 
     def begin(self, limits: Limits) -> tuple[DoneFileState, Decision]:
         """Looks before the first run: the mark may be there already."""
@@ -52,20 +60,33 @@ class DoneFilePolicy(Struct, frozen=True):
     ) -> tuple[DoneFileState, Decision]:
         match seen.fact:
             case Looked() as looked:
-                return DoneFileState(done=looked.done), self._after_look(state, looked, seen, limits)
+                after = DoneFileState(done=looked.done, feedback=state.feedback, red=state.red)
+                return after, self._after_look(state, looked, seen, limits)
             case Reported(exit_code=code, reset_at=reset):
                 waits = code == WAIT_EXIT_CODE
-                return DoneFileState(ran=True, waits=waits, limit_end=reset or 0.0), Look()
+                return DoneFileState(ran=True, waits=waits, limit_end=reset or 0.0, red=state.red), Look()
+            case Awaited(left) if state.done and self.gates:
+                return replace(state, left=left), Check(self.gates, tally.iterations)
+            case Checked() as checked if not checked.failures:
+                passed = f"; checks passed: {', '.join(result.gate for result in checked.results)}"
+                return state, Stop(
+                    Outcome.COMPLETED, _describe_completion(state.left, ran=tally.iterations > 0) + passed
+                )
+            case Checked() as checked:
+                told = tuple(failure.feedback for failure in checked.failures if failure.feedback)
+                red = tuple(failure.gate for failure in checked.failures)
+                return DoneFileState(feedback=told, red=red), Wait(self.restart_delay, "before the restart")
             case Awaited(left) if state.done:
                 return state, Stop(Outcome.COMPLETED, _describe_completion(left, ran=tally.iterations > 0))
             case _:
-                return DoneFileState(), Look()
+                return DoneFileState(feedback=state.feedback, red=state.red), Look()
 
     def explain_exhaustion(self, limits: Limits) -> str:
         return MAX_RESTARTS_REASON
 
     def explain_incompletion(self, state: DoneFileState) -> str:
-        return ""  # only the mark completes, and it is not there
+        """DONE was there, but these checks failed: make test"""
+        return f"DONE was there, but these checks failed: {', '.join(state.red)}" if state.red else ""
 
     def _after_look(self, state: DoneFileState, looked: Looked, seen: Observation, limits: Limits) -> Decision:
         if looked.problem:
@@ -79,7 +100,7 @@ class DoneFilePolicy(Struct, frozen=True):
             return Await("dependencies")
         if state.ran:
             return self._wait_for_restart(state.limit_end - seen.wall, seen.at, limits)
-        return RunAgent(Brief(iteration=0, limit=0))
+        return RunAgent(Brief(iteration=0, limit=0, feedback=state.feedback))
 
     def _wait_for_restart(self, limit_seconds: float, at: float, limits: Limits) -> Decision:
         """A limit with a known end is waited out: until then every restart would end the same way."""

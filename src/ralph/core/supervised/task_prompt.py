@@ -1,5 +1,7 @@
 """The prompt of a supervised task: its text, and what its agent must know about the loop it runs in."""
 
+from collections.abc import Sequence
+
 CONTINUE_PROMPT_PREFIX = "Continue working on the following:\n\n"
 _LOOP_GUIDE = """
 
@@ -13,10 +15,19 @@ You run in a loop that starts you again until the task is done.
 - To hand a part to another agent, write its task into a folder of its own and start it in the background:
   `ralph supervise FOLDER &`. The loop waits for it before it ends.
 """
+_REFUSED_DONE = """
+## DONE did not count
+
+DONE was there, but a check failed, so it was removed. Fix this, then create it again:
+
+"""
 
 
-def compose_task_prompt(text: str, *, task_folder: str, run_folder: str, again: bool) -> str:
-    """As conductor-loop's own agents get it: where the task lies, the task, how to finish."""
+def compose_task_prompt(
+    text: str, *, task_folder: str, run_folder: str, again: bool, failures: Sequence[str] = ()
+) -> str:
+    """As conductor-loop's own agents get it: where the task lies, the task, how to finish, why DONE did not count."""
     guide = _LOOP_GUIDE.format(done=f"{task_folder}/DONE", wait=f"{task_folder}/WAIT_WITHOUT_RESTART")
     lead = CONTINUE_PROMPT_PREFIX if again else ""
-    return f"TASK_FOLDER={task_folder}\nRUN_FOLDER={run_folder}\n\n{lead}{text.rstrip()}{guide}"
+    told = f"{_REFUSED_DONE}{chr(10).join(failures)}\n" if failures else ""
+    return f"TASK_FOLDER={task_folder}\nRUN_FOLDER={run_folder}\n\n{lead}{text.rstrip()}{guide}{told}"

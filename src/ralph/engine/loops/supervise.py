@@ -10,15 +10,19 @@ from msgspec.structs import replace
 
 from ralph.core.supervised.task_prompt import compose_task_prompt
 from ralph.core.text.quantities import format_exact_duration
+from ralph.core.text.secrets import redact
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
-from ralph.model.errors import RalphError
+from ralph.engine.gate_run import GateRunner
+from ralph.model.errors import MachineError, RalphError
 from ralph.model.events import Noted, Warned
 from ralph.model.loop import (
     Await,
     Awaited,
     Brief,
+    Check,
+    Checked,
     Decision,
     Fact,
     Interrupted,
@@ -30,7 +34,7 @@ from ralph.model.loop import (
 )
 from ralph.model.ports import Inbox, Watcher
 from ralph.model.supervised import DONE_FILE, TASK_FILE, WAIT_FILE, AttemptRecord, TaskPaths
-from ralph.process.atomic_file import open_without_links, read_regular_file
+from ralph.process.atomic_file import open_without_links, read_regular_file, remove_path
 
 COARSE_CLOCK_SECONDS = 1.0  # how much older than it is a file may look
 
@@ -80,10 +84,20 @@ class SuperviseEffects:
     """Everything a restart loop may touch."""
 
     def __init__(
-        self, place: TaskPaths, attempts: Attempts, neighbours: Neighbours, *, inbox: Inbox, poll_interval: float
+        self,
+        place: TaskPaths,
+        attempts: Attempts,
+        neighbours: Neighbours,
+        *,
+        inbox: Inbox,
+        poll_interval: float,
+        gates: GateRunner | None = None,
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         self._place, self._attempts, self._neighbours = place, attempts, neighbours
         self._inbox, self._poll_interval = inbox, poll_interval
+        self._gates, self._watchers = gates, watchers
+        self._done_refused = False  # the next restart has been explained
 
     def perform(self, decision: Decision) -> Fact | None:
         match decision:
@@ -95,11 +109,30 @@ class SuperviseEffects:
                 return self._await_others(self._neighbours.list_active_children, seconds)
             case Await("dependencies", seconds):
                 return self._await_others(self._neighbours.list_unmet_dependencies, seconds)
+            case Check(gates, iteration) if self._gates:
+                return self._check(self._gates.check(gates, iteration), iteration)
             case Wait():
-                self._attempts.announce_restart()
+                if not self._done_refused:
+                    self._attempts.announce_restart()
+                self._done_refused = False
                 return None
             case _:
                 return None
+
+    def _check(self, checked: Checked | Interrupted, iteration: int) -> Fact:
+        """A mark that the checks do not confirm is taken away: whoever looks at the folder must not believe it."""
+        if isinstance(checked, Interrupted) or not checked.failures:
+            return checked
+        path = self._place.path(DONE_FILE)
+        try:
+            remove_path(path)
+        except OSError as error:
+            raise MachineError(f"cannot remove {path}: {error.strerror}", "remove it, then start again") from error
+        self._done_refused = True
+        red = ", ".join(redact(failure.gate) for failure in checked.failures)
+        said = f"DONE does not count and was removed: {red} failed"
+        emit(self._watchers, iteration, Warned(said), Noted(said))
+        return checked
 
     def _read_marks(self) -> Looked:
         """As they are now. Presence is enough: nobody reads what DONE says."""
@@ -226,7 +259,11 @@ class AgentAttempts:
         except OSError as error:
             raise RalphError(f"cannot read {path}: {error.strerror}", "write the task into it") from error
         prompt = compose_task_prompt(
-            text, task_folder=self._place.folder, run_folder=attempt.folder, again=brief.iteration > 1
+            text,
+            task_folder=self._place.folder,
+            run_folder=attempt.folder,
+            again=brief.iteration > 1,
+            failures=[item.text for item in brief.feedback],
         )
         _write_file(attempt, "prompt.md", prompt)
         return prompt

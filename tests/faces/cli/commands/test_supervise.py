@@ -346,3 +346,27 @@ def test_no_child_run_is_lost_however_late_it_registers(workshop: ProjectFixture
     assert done.returncode == 0, done.stdout + done.stderr
     assert (child / "DONE").exists()
     assert "no active children" in done.stdout
+
+
+def test_done_counts_only_when_the_checks_pass(workshop: ProjectFixture, task: Path) -> None:
+    script = (
+        COUNT
+        + 'cp "$RUN_FOLDER/prompt.md" $TASK_FOLDER/prompt.$n; [ $n -lt 2 ] || touch result; touch $TASK_FOLDER/DONE'
+    )
+    code, out, _ = supervise(workshop, task, script, "--check", "test -f result", "--check", "true")
+    assert code == 0
+    assert (task / "n").read_text() == "2\n"
+    assert (task / "DONE").exists()
+    assert "DONE does not count and was removed: test -f result failed" in out
+    assert any("DONE does not count" in body for _, body in messages(task))
+    assert 'Guardrail "test -f result" failed with exit code 1' in (task / "prompt.2").read_text()
+    assert "DONE did not count" not in (task / "prompt.1").read_text()
+    assert "checks passed: test -f result, true" in out
+
+
+def test_a_mark_of_before_is_not_believed_either(workshop: ProjectFixture, task: Path) -> None:
+    (task / "DONE").touch()
+    code, out, _ = supervise(workshop, task, COUNT + ":", "--check", "false", "--max-restarts", "1")
+    assert code == 1
+    assert not (task / "DONE").exists()
+    assert "DONE was there, but these checks failed: false" in out

@@ -36,6 +36,13 @@ from ralph.model.errors import UsageError
 @click.option(
     "--poll-interval", type=DurationParam(), default="1", show_default=True, help="How often others are looked at."
 )
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="DONE counts only when this command passes; may be repeated.",
+)
 @timeout_option
 @idle_timeout_option
 @max_time_option
@@ -58,6 +65,7 @@ def command(
     restart_delay: float,
     wait_timeout: float,
     poll_interval: float,
+    checks: tuple[str, ...],
     timeout: float | None,
     idle_timeout: float | None,
     max_time: float | None,
@@ -96,6 +104,7 @@ def command(
         max_time=max_time,
         budget_usd=budget,
         snapshots=settings.snapshots,
+        checks=tuple(check for check in checks if check.strip()),
         max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
