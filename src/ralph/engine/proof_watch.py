@@ -10,7 +10,7 @@ from ralph.engine.stale_caches import remove_new_bytecode
 from ralph.model.errors import MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper
-from ralph.model.proofs import GONE_BLOB, ProofChange, TreeChange
+from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ProofChange, TreeChange
 from ralph.process.atomic_file import read_regular_file
 
 if TYPE_CHECKING:  # loaded after the first agent: nobody waits for it to start
@@ -56,16 +56,19 @@ class ProofWatch:
             return (ProofChange(path=".", kind="changed", reason=error.message),)
 
     def _compare(self) -> tuple[ProofChange, ...]:
+        if not self._keeper.tree():  # a resumed run has not looked yet
+            self._keeper.save_initial_tree()
         before, after = self._keeper.baseline(), self._keeper.tree()
         if not before or not after or not (self._commands or self._protected):
             return ()
         changes = self._list_changes(before, after)
         rules = self._resolve_checks(changes)
         found = {change.path: change for change in self._find_proof_changes(rules, changes)}
-        for change in find_ignored_shadows(rules, root=self._root, since=self._started_at):
-            found.setdefault(change.path, change)
-        for change in self._find_changed_programs(rules):
-            found.setdefault(change.path, change)
+        accepted = self._list_accepted()
+        shadows = find_ignored_shadows(rules, root=self._root, since=self._started_at)
+        for change in (*shadows, *self._find_changed_programs(rules)):
+            if accepted.get(change.path) != ANY_BLOB:
+                found.setdefault(change.path, change)
         return tuple(found.values())
 
     def clear_caches(self) -> None:

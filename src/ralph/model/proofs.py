@@ -7,6 +7,7 @@ from msgspec import Struct
 ProofMode = Literal["warn", "strict", "off"]
 ProofChangeKind = Literal["added", "changed", "weakened", "deleted", "shadowed"]
 GONE_BLOB = "-"  # what a person accepts of a file that is not there any more
+ANY_BLOB = "*"  # of a file that no tree knows
 
 
 class TreeChange(Struct, frozen=True, kw_only=True):

@@ -4,12 +4,12 @@ import os
 
 import msgspec
 
-from ralph.model.proofs import GONE_BLOB
 from ralph.workspaces.own_git import replace_file
 
 
 class AcceptedProofs:
-    """Of one run: path → the content that was accepted. Another change of the same file is another question."""
+    """Of one run: path → the content that was accepted, by its hash, GONE_BLOB or ANY_BLOB. Another change of the same
+    file is another question."""
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "accepted.json")
@@ -23,4 +23,4 @@ class AcceptedProofs:
 
     def add(self, path: str, blob: str) -> None:
         """On disk when it returns; OSError where that cannot be."""
-        replace_file(self._path, msgspec.json.encode({**self.read(), path: blob or GONE_BLOB}))
+        replace_file(self._path, msgspec.json.encode({**self.read(), path: blob}))

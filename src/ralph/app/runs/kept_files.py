@@ -15,6 +15,8 @@ from ralph.app.wiring import build_snapshots
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.ports import Processes
 
+NO_SNAPSHOTS_HINT = "they are kept for 30 days, unless `snapshots` is false"
+
 
 class RestoredFiles(Struct, frozen=True, kw_only=True):
     """Which snapshot, where to, and how to undo it."""
@@ -30,7 +32,7 @@ def diff_run(places: Paths, name: str, iteration: int | None, variables: Mapping
     with open_snapshot_reader(places, variables) as reader:
         kept = reader.list(run)
         if not kept:
-            raise NoSuchRun(f"run {run} has no snapshots", "they are kept for 30 days, unless `snapshots` is false")
+            raise NoSuchRun(f"run {run} has no snapshots", NO_SNAPSHOTS_HINT)
         older, newer = _choose_pair(kept, iteration)
         return "" if older == newer else reader.diff(older.commit, newer.commit)
 

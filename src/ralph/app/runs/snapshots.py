@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -12,15 +12,18 @@ from ralph.app.processes import open_short_lived_processes
 from ralph.model.errors import MachineError, NoSuchRun
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
+from ralph.workspaces.acceptance import AcceptedProofs
 from ralph.workspaces.git import Git
 from ralph.workspaces.own_dir import find_own_dir
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import read_kept_tree
 from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.snapshots import SNAPSHOT_REFS
+from ralph.workspaces.tree_objects import TreeFile, list_tree
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
 MOST_SNAPSHOTS = 100_000
+NO_FILE = TreeFile("", "")
 
 
 class SnapshotCommit(Struct, frozen=True):
@@ -58,12 +61,21 @@ class SnapshotReader:
         said = self._project.run(*words) if self._project else None
         return _parse_log(said.output, run) if said and said.ok else ()
 
-    def diff(self, older: str, newer: str) -> str:
-        """What changed between two of them."""
-        words = ("diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color", older, newer)
+    def diff(self, older: str, newer: str, paths: Sequence[str] = ()) -> str:
+        """What changed between two of them, in these files or all."""
+        options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color")
+        words = (*options, older, newer, *(("--", *paths) if paths else ()))
         if self._own and self._own.run("cat-file", "-e", newer).ok:
             return self._own.run(*words).output.decode("utf-8", "replace")
         return self._project.run(*words).output if self._project else ""
+
+    def find_blob(self, commit: str, path: str) -> str:
+        """The content of a file in a snapshot, by its hash; empty where it has no such file."""
+        return "" if self._own is None else list_tree(self._own, commit, [path]).get(path, NO_FILE).blob
+
+    def open_accepted(self, run: str) -> AcceptedProofs | None:
+        """What a person accepted of a run; None where ralph has kept nothing of this folder."""
+        return None if self._own is None else AcceptedProofs(self._own.path("runs", run))
 
     def restore(self, commit: str, folder: str) -> str:
         """Write its files into a folder, over those that are there; the whole hash."""

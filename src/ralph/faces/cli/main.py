@@ -30,6 +30,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "logs": "Show what a run said and did; -f follows",
         "show": "Show a run's iterations, checks, cost and snapshots",
         "diff": "Show what a run changed",
+        "accept": "Accept that a run changed a test",
         "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
         "cost": "Show what agents cost, by day, task, agent or model",
@@ -55,7 +56,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in group)
 # command → folder below commands/, where it has one
-MODULE_FOLDERS: Mapping[str, str] = {"cost": "watch", "diff": "trees", "restore": "trees"}
+MODULE_FOLDERS: Mapping[str, str] = {"cost": "watch", "accept": "trees", "diff": "trees", "restore": "trees"}
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 COMMAND_ALIASES: Mapping[str, Sequence[str]] = {  # what people type, too
