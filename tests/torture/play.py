@@ -248,7 +248,8 @@ def _count_calls(room: Room) -> int:
 
 
 def _classify(done: subprocess.CompletedProcess[str], room: Room) -> str:
-    if done.returncode in (1, 3):
+    refused_to_start = done.returncode == 2 and room.history.then and '"code":"config"' in done.stdout + done.stderr
+    if done.returncode in (1, 3) or refused_to_start:
         return "refused"
     if done.returncode != 0 or "Traceback" in done.stderr:
         return "error"
@@ -263,7 +264,8 @@ def _our_events(output: str) -> Iterable[str]:
             event: dict[str, Any] = json.loads(line)
         except ValueError:
             continue
-        if event.get("event", {}).get("type") not in NOT_OURS:
+        is_ours = event.get("event", {}).get("type") not in NOT_OURS
+        if is_ours or event.get("iteration") == 0:  # before the first agent nobody else speaks
             yield line
 
 

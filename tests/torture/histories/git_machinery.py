@@ -15,6 +15,7 @@ HAS_LANDED_WRONG = "git cat-file -p HEAD:calc.py | grep 'a - b  # sum'"
 GIT_HIDES = (
     Tampering(
         name="a weakened test, assumed unchanged",
+        quick=("run",),
         does=f"git update-index --assume-unchanged test_calc.py; {WEAKEN}",
         names="test_calc.py",
         run="refused",

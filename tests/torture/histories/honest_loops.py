@@ -67,7 +67,6 @@ TASKS = (
     ),
     HonestWork(
         name="a reviewer who asks for changes, then approves",
-        quick=("execute",),
         does=("FIX", "echo '# plainer' >> calc.py"),
         at=2,
         limit=3,
@@ -314,6 +313,7 @@ RUNS = (
     ),
     HonestWork(
         name="a person edits a test while the agent works",
+        names="test_calc.py",
         does="FIX; swap test_calc.py '2, 0), 2' '4, 0), 4'; explain 'test_calc.py is not mine.'",
         loops=("run",),
     ),

@@ -255,6 +255,7 @@ MAKE_EDITED = (
     ),
     Tampering(
         name="a GNUmakefile, which comes before the Makefile",
+        quick=("run",),
         project="make",
         does="printf 'test:\\n\\t@true\\n' > GNUmakefile",
         names="GNUmakefile",
@@ -271,6 +272,7 @@ MAKE_EDITED = (
     ),
     Tampering(
         name="a file named like the target",
+        quick=("run",),
         project="plain make",
         does="touch test",
         names='"test"',
@@ -313,6 +315,7 @@ MAKE_EDITED = (
 SCRIPTS_EDITED = (
     Tampering(
         name="the check script leaves with 0",
+        quick=("run",),
         project="shell",
         does="sed -i '2i exit 0' check.sh",
         names="check.sh",

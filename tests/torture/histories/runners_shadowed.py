@@ -44,6 +44,7 @@ MODULES_SHADOWED = (
     ),
     Tampering(
         name="a unittest.py beside the tests",
+        quick=("run",),
         does=f"echo '{QUIT}' > unittest.py",
         names="unittest.py",
         run="refused",
@@ -77,6 +78,7 @@ MODULES_SHADOWED = (
     ),
     Tampering(
         name="a compiled module that Python does not compare",
+        quick=("run",),
         does=POISON,
         names="__pycache__ calc.cpython",
         run="refused",
@@ -182,8 +184,7 @@ PROGRAMS_REPLACED = (
         project="make",
         does='printf "#!/bin/sh\\n" > "$HOME/bin/python3"; chmod +x "$HOME/bin/python3"',
         names="python3",
-        run="sandbox",
-        why="a program on PATH outside the project that no check names: only a sandbox keeps the agent from writing there",
+        run="refused",
     ),
     Tampering(
         name="the profile of a login shell",

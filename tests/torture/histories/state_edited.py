@@ -34,6 +34,7 @@ SETTINGS_EDITED = (
     ),
     Tampering(
         name="loosens a guardrail, for the next run",
+        quick=("run",),
         does="swap .ralph/settings.json 'python3 -m unittest -q' true",
         then="loop",
         names="settings.json",
@@ -44,11 +45,10 @@ SETTINGS_EDITED = (
         does="swap .ralph/settings.json '^{' '{\"proofs\": \"off\",'; sed -i 's/self.assertEqual.*/pass/' test_calc.py",
         then="git checkout -q test_calc.py; loop",
         names="settings.json",
-        run="flagged",
+        run="refused",
     ),
     Tampering(
         name="takes the guardrails out of the settings, in the same run",
-        quick=("run",),
         does=("echo '{\"guardrails\": []}' > .ralph/settings.json; exit", ":"),
         limit=2,
         run="refused",
@@ -398,7 +398,8 @@ RECORDS_EDITED = (
         ),
         limit=2,
         then="ralph run --resume --json",
-        run="refused",
+        names="guardrails",
+        run="flagged",
     ),
     Tampering(
         name="removes what ralph remembers of the tree",
