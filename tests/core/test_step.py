@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ralph.core.policies.tagged import TagPolicy
+from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules, replay, step
 from ralph.model.events import Usage
 from ralph.model.loop import (
@@ -17,8 +17,10 @@ from ralph.model.loop import (
     Checked,
     Decision,
     Fact,
+    GateResult,
     Interrupted,
     Limits,
+    LoopState,
     Observation,
     Outcome,
     Patience,
@@ -300,6 +302,46 @@ def test_resuming_does_what_was_decided_and_not_done() -> None:
     assert stop.outcome is Outcome.COMPLETED
     assert second.briefs == []  # the agent's run was finished: it is not repeated
     assert [type(d) for _, d in more] == [Check, Stop]
+
+
+GREEN = Checked((GateResult(gate="test", passed=True),))
+RED = Checked((GateResult(gate="test", passed=False, exit_code=1),))
+
+
+def cut_off(rules: Rules[TaggedState], *facts: Fact) -> LoopState[TaggedState]:
+    """As a signal leaves it that comes with the last of these."""
+    state: LoopState[TaggedState] | None = None
+    for number, fact in enumerate((Began(), *facts)):
+        by = "received SIGINT" if number == len(facts) else ""
+        state, _ = step(rules, state, Observation(fact=fact, interrupted_by=by))
+    assert state is not None
+    return state
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_resuming_checks_again_what_an_earlier_life_had_checked(saves: bool) -> None:
+    rules = Rules(TagPolicy(gates=("test",), saves=saves))
+    state = cut_off(rules, DONE, GREEN)
+    assert isinstance(state.wanted, Save if saves else Stop)
+    state, again = step(rules, state, Observation(fact=Resumed(rechecks=True)))
+    assert again == Check(("test",), 1)
+    assert isinstance(step(rules, state, Observation(fact=RED))[1], RunAgent)
+    _, green = step(rules, state, Observation(fact=GREEN))
+    assert isinstance(green, Save if saves else Stop)
+
+
+def test_without_checks_resuming_completes_what_was_claimed() -> None:
+    rules = Rules(TagPolicy())
+    _, decision = step(rules, cut_off(rules, DONE), Observation(fact=Resumed(rechecks=True)))
+    assert isinstance(decision, Stop)
+    assert decision.outcome is Outcome.COMPLETED
+
+
+def test_a_journal_of_before_is_folded_as_it_was_written() -> None:
+    rules = Rules(TagPolicy(gates=("test",)))
+    _, decision = step(rules, cut_off(rules, DONE, GREEN), Observation(fact=Resumed()))
+    assert isinstance(decision, Stop)
+    assert decision.outcome is Outcome.COMPLETED
 
 
 def test_resuming_with_a_higher_limit_goes_on() -> None:

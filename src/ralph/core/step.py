@@ -15,6 +15,7 @@ from ralph.model.loop import (
     Awaited,
     Began,
     Brief,
+    Check,
     Checked,
     Decision,
     Forbidden,
@@ -83,6 +84,8 @@ def _advance(
             state = replace(state, limits=limits, tally=tally)
             if isinstance(state.wanted, Stop) and state.wanted.outcome is Outcome.TAMPERED:
                 return _ask_policy(rules, state, seen)  # a person may have accepted what was refused
+            if fact.rechecks and _rests_on_checks(state.wanted):
+                return _ask_policy(rules, state, seen)  # nobody knows what became of the files since
             return _wait_on(state, fact, seen) or _apply_limits(rules, state, seen)
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _apply_limits(rules, state, seen)
@@ -104,6 +107,11 @@ def _advance(
         case _:
             assert_never(fact)
     return _ask_policy(rules, state, seen)
+
+
+def _rests_on_checks(wanted: Decision) -> bool:
+    completes = isinstance(wanted, Stop) and wanted.outcome is Outcome.COMPLETED
+    return completes or isinstance(wanted, Save) or (isinstance(wanted, Check) and wanted.sealed)
 
 
 def replay(rules: Rules[_StateT], seen: Iterable[Observation]) -> tuple[LoopState[_StateT] | None, list[Decision]]:

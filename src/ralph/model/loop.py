@@ -109,6 +109,7 @@ class Resumed(Struct, frozen=True, tag="resumed", omit_defaults=True):
 
     limits: Limits = Limits()
     waits_on: bool = False  # for a limit whose end is not there yet; another agent need not
+    rechecks: bool = False  # what rests on checks of an earlier life is checked again
 
 
 class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=True):

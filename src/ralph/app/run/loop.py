@@ -162,7 +162,9 @@ def resume_run(
         rules = wiring.build_rules(settings, baseline=request.baseline)
         effects = _build_effects(session, request, command)
         same_agent = began.agent == settings.agent
-        fact = Resumed(settings.limits, waits_on=same_agent) if replayed.state else Began(settings.limits)
+        fact = (
+            Resumed(settings.limits, waits_on=same_agent, rechecks=True) if replayed.state else Began(settings.limits)
+        )
         stop = session.play(rules, effects, fact, replayed=replayed)
     _tell_result(tree, record.id, stop, paths=paths, variables=variables, callbacks=callbacks)
     return stop

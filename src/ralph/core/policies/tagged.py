@@ -93,6 +93,9 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 return self._hear_judge(state, state.sealed, verdict, tally)
             case Resumed() if state.sealed:  # it was refused: a person may have accepted the change meanwhile
                 return state, Check(self.gates, tally.iterations, sealed=True)
+            case Resumed(rechecks=True):
+                state = replace(state, sealed=None, note="", flag="")
+                return state, Check(self.gates, tally.iterations) if self.gates else self._prove(state, tally)
             case Saved():
                 return state, self._finish_if_claimed(state)
             case Forbidden(why):
