@@ -181,6 +181,7 @@ def build_rules(settings: Settings, *, baseline: bool) -> Rules[TaggedState]:
         saves=settings.scm is not None and bool(settings.scm.tasks),
         baseline=baseline,
         proofs=settings.proofs,
+        has_judge=settings.specflow.judge is not None,
     )
     return Rules(policy, settings.patience)
 

@@ -12,6 +12,7 @@ from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
+from ralph.app.run.proof_judge import ProofJudge
 from ralph.app.run.resume import describe_differences, take_todays_agent
 from ralph.app.run.worktree import (
     conclude_worktree,
@@ -250,6 +251,7 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         scm=_build_scm(session, settings),
         proofs=_watch_proofs(session, settings, keep),
         open_sealed_gates=open_sealed_gates,
+        ask_judge=ProofJudge(session, settings, judge).ask if (judge := settings.specflow.judge) else None,
     )
 
 

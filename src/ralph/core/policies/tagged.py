@@ -167,7 +167,8 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
         self, state: TaggedState, checked: Checked, verdict: Verified, tally: Tally
     ) -> tuple[TaggedState, Decision]:
         if verdict.verified:
-            note = f"; {describe_altered(checked.proofs)}, which the judge approved: {verdict.reason}"
+            why = f": {verdict.reason}" if verdict.reason else ""
+            note = f"; {describe_altered(checked.proofs)}, which the judge approved{why}"
             state = replace(state, sealed=None, note=note)
             return state, self._save_or_finish(state, tally)
         return self._ask_to_put_back(state, checked, verdict.reason)

@@ -80,6 +80,27 @@ def test_off_says_so_in_the_last_line(project: ProjectFixture) -> None:
     assert (done.returncode, "proofs: off" in done.stdout.splitlines()[-1]) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        ("VERIFIED", 0, "tests/check.sh was changed, which the judge approved"),
+        ("NOT_VERIFIED: it only weakens the test", 1, "is red with the files as they were"),
+        ("hm", 1, "is red with the files as they were"),
+    ],
+)
+def test_a_judge_decides_about_an_explained_change(project: ProjectFixture, answer: str, code: int, words: str) -> None:
+    project.settings(guardrails=["sh tests/check.sh"], specflow={"judge": {"agent": "umpire"}})
+    project.agent(f"{WEAKEN}; {EXPLAINED}")
+    umpire = project.home / "umpire"
+    umpire.write_text(f"#!/bin/sh\ncat > {project.home}/asked; pwd > {project.home}/where; echo '{answer}'\n")
+    umpire.chmod(0o755)
+    done = project.ralph("run", "-p", "x", "-m", "1")
+    assert (done.returncode, words in done.stdout) == (code, True)
+    asked = (project.home / "asked").read_text()
+    assert all(part in asked for part in ("add is called plus now", "-grep -q plus calc", "tests/check.sh: weakened"))
+    assert (project.home / "where").read_text().strip() != str(project.repo)
+
+
 def test_a_resumed_run_keeps_the_baseline_of_its_start(project: ProjectFixture) -> None:
     project.agent(f"{WEAKEN}; {DONE}")
     assert project.ralph("run", "-p", "x", "-m", "1").returncode == 1
