@@ -36,7 +36,8 @@ _READY_QUERY = """
 SELECT id FROM task WHERE status='todo'
  AND NOT EXISTS (SELECT 1 FROM task_dependency JOIN task needed ON needed.id = needs
                  WHERE task_dependency.task = task.id AND needed.status != 'done')
- AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1))) AND id NOT IN (SELECT value FROM json_each(?2))
+ AND (:among IS NULL OR id IN (SELECT value FROM json_each(:among)))
+ AND id NOT IN (SELECT value FROM json_each(:besides))
 ORDER BY priority, number LIMIT 1
 """
 
@@ -88,7 +89,8 @@ class SqliteTaskStore:
         where it is to begin."""
         ids = None if among is None else msgspec.json.encode([*among]).decode()
         with transaction(self._database):
-            row = self._database.execute(_READY_QUERY, (ids, msgspec.json.encode([*besides]).decode())).fetchone()
+            named = {"among": ids, "besides": msgspec.json.encode([*besides]).decode()}
+            row = self._database.execute(_READY_QUERY, named).fetchone()
             if row is None:
                 return None
             self._database.execute("DELETE FROM task_wish WHERE task=?", row)  # they were about its last worker
