@@ -1,5 +1,6 @@
 """What an agent of the pipeline reads."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -221,9 +222,25 @@ def test_words_that_are_looked_for_are_named() -> None:  # 002-11, 002-22
         (VerificationMethod.MULTI_STAGE, stages),
     ]
     for method, given_config in checks:
-        text = render_loop_prompt(brief(criteria=CompletionCriteria("P", "d", method, given_config)))
+        text = render_loop_prompt(brief(criteria=CompletionCriteria("P", "d", method, given_config), by_words=True))
         assert "very words, how it is met:\n- Login returns JWT\n- 401 for invalid tokens\n- no secrets\n\n" in text
         assert f"- Your completion will be verified using: {method.value}\n" in text
+
+
+@pytest.mark.parametrize("render", [render_loop_prompt, render_single_pass_prompt])
+def test_an_agent_is_told_how_it_will_be_judged(render: Callable[[StageBrief], str]) -> None:  # 002-30
+    config = {"check_for": ["no secrets"], "negative_patterns": ["hardcoded"]}
+    criteria = CompletionCriteria("P", "d", VerificationMethod.SEMANTIC, config)
+    text = render(brief(criteria=criteria, commands=["make test"], is_verified=True))
+    for words in (
+        "These commands must succeed in your work tree:\n- `make test`\n",
+        "A judge reads your changes, not your praise of them, and rules on each of these:\n- no secrets\n",
+        "These words in your final message count against you:\n- `hardcoded`\n",
+        "A final message that contradicts its promise is void",
+        "A work tree that equals the target is no work",
+    ):
+        assert words in text
+    assert "equals the target" not in render(brief(agent="qa", is_verified=True))
 
 
 @given(st.text(), st.text(), st.sampled_from([*ROLES, "poet"]))

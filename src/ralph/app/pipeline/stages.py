@@ -81,6 +81,8 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
             runner=_build_runner(prepared, command, settings.agent, context),
             loops=is_looping(role, settings),
             can_commit=prepared.can_commit,
+            commands=tuple(verification.list_criteria_commands(found.criteria)),
+            by_words=settings.specflow.semantic == "words",
             is_verified=verifies_promises(role, settings),
             merged_tree_criteria=verification.select_file_criteria(found.criteria),
         )

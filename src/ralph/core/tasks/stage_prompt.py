@@ -116,6 +116,12 @@ what must change, where, and why
 (outside any code fence) The task then goes back to the coder with that text."""
 
 
+_CONTRADICTION_RULE = (
+    "A final message that contradicts its promise is void: an open TODO:, work not yet implemented, tests that fail."
+)
+_CHANGE_RULE = "A work tree that equals the target is no work: change what the task asks for."
+
+
 class StageBrief(Struct, frozen=True, kw_only=True):
     """All that one agent run of a stage is told."""
 
@@ -128,6 +134,9 @@ class StageBrief(Struct, frozen=True, kw_only=True):
     attempts: Sequence[VerificationAttempt] = ()
     changes: str = ""  # what a later stage wants changed
     can_commit: bool = True
+    commands: Sequence[str] = ()  # that verify its promise
+    by_words: bool = False  # nobody judges: its message has to name the criteria
+    is_verified: bool = False  # what contradicts its promise counts against it
 
 
 def render_loop_prompt(brief: StageBrief) -> str:
@@ -155,6 +164,7 @@ def render_single_pass_prompt(brief: StageBrief) -> str:
         _render_outcome(brief),
         *_render_acceptance(brief),
         *_render_requested_changes(brief),
+        *_render_judgement(brief),
         _ONE_RUN_REQUIREMENTS.format(promise=brief.criteria.promise) + _PROMISE_RULES,
         *([] if brief.agent == "coder" else [_SEND_BACK]),
     ]
@@ -218,13 +228,44 @@ def _render_own_requirements(brief: StageBrief) -> list[str]:
         promise=criteria.promise,
         method=criteria.verification_method.value,
     )
-    words = list_expected_words(criteria, _acceptance_criteria(brief.task))
-    evident = "In your final message, say of each of these, in these very words, how it is met:\n"
-    return [
-        text,
-        *([evident + "\n".join(f"- {word}" for word in words[:_MAX_LISTED_WORDS])] if words else []),
-        *([] if brief.agent == "coder" else [_SEND_BACK]),
+    return [text, *_render_judgement(brief), *([] if brief.agent == "coder" else [_SEND_BACK])]
+
+
+def _render_judgement(brief: StageBrief) -> list[str]:
+    """How its work will be judged: the commands, who rules on which criteria, the words that count against it."""
+    words = list_expected_words(brief.criteria, _acceptance_criteria(brief.task))[:_MAX_LISTED_WORDS]
+    who = (
+        "In your final message, say of each of these, in these very words, how it is met:"
+        if brief.by_words
+        else "A judge reads your changes, not your praise of them, and rules on each of these:"
+    )
+    negative = list_negative_patterns(brief.criteria)
+    parts = [
+        _render_list("These commands must succeed in your work tree:", [f"`{each}`" for each in brief.commands]),
+        _render_list(who, words),
+        _render_list("These words in your final message count against you:", [f"`{each}`" for each in negative]),
+        _CONTRADICTION_RULE if brief.is_verified else "",
+        _CHANGE_RULE if brief.is_verified and brief.agent == "coder" and not _may_change_nothing(brief.task) else "",
     ]
+    listed = "\n\n".join(part for part in parts if part)
+    return [f"## How Your Work Is Judged\n{listed}"] if listed else []
+
+
+def _render_list(head: str, items: Sequence[str]) -> str:
+    return "\n".join([head, *(f"- {item}" for item in items)]) if items else ""
+
+
+def _may_change_nothing(task: Task) -> bool:
+    return task.completion_spec is not None and task.completion_spec.may_change_nothing
+
+
+def list_negative_patterns(criteria: CompletionCriteria) -> list[str]:
+    """The words that semantic checks, stages included, hold against a message."""
+    found: list[str] = []
+    for method, config in _flatten_checks(criteria.verification_method.value, criteria.verification_config):
+        patterns = config.get("negative_patterns") if method == VerificationMethod.SEMANTIC.value else None
+        found += [str(each) for each in patterns] if isinstance(patterns, list | tuple) else []
+    return list(dict.fromkeys(found))
 
 
 def list_expected_words(criteria: CompletionCriteria, acceptance_criteria: Sequence[str]) -> list[str]:

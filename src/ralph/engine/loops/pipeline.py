@@ -46,6 +46,8 @@ class StageSetup(Struct, frozen=True, kw_only=True):
     runner: AgentRunner
     loops: bool = True
     can_commit: bool = True  # its agent; False: what it leaves is committed when the task lands
+    commands: tuple[str, ...] = ()  # that verify its promise
+    by_words: bool = False  # nobody judges: words were chosen
     is_verified: bool = True  # what contradicts its promises counts against them
     merged_tree_criteria: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
 
@@ -143,6 +145,9 @@ class PipelineEffects:
             attempts=self._board.failed_attempts(role) if brief.turn > 1 else (),
             changes=brief.changes,
             can_commit=setup.can_commit,
+            commands=setup.commands,
+            by_words=setup.by_words,
+            is_verified=setup.is_verified,
         )
         text = render_loop_prompt(stage_brief) if setup.loops else render_single_pass_prompt(stage_brief)
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)
