@@ -115,7 +115,7 @@ class RootAgentLoop:
         self._bus = bus
         self._root_runner = root_runner
         self._limits = Limits(max_restarts)
-        self._policy = DoneFilePolicy(restart_delay, wait_timeout)
+        self._policy = DoneFilePolicy(restart_delay=restart_delay, wait_timeout=wait_timeout)
         self._poll_interval = poll_interval
         self._active_children = active_children
 

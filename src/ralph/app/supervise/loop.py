@@ -147,7 +147,12 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         gates=session.prepare_gates(gates, here),
         watchers=session.watchers,
     )
-    policy = DoneFilePolicy(request.restart_delay, request.wait_timeout, request.max_wait, name_gates(checks))
+    policy = DoneFilePolicy(
+        restart_delay=request.restart_delay,
+        wait_timeout=request.wait_timeout,
+        max_wait=request.max_wait,
+        gates=name_gates(checks),
+    )
     rules = Rules(policy, None)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
     stop = session.play(rules, effects, Began(limits))

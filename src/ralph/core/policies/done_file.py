@@ -43,7 +43,7 @@ class DoneFileState(Struct, frozen=True, kw_only=True):
     left: tuple[str, ...] = ()  # child runs that were still active after the wait
 
 
-class DoneFilePolicy(Struct, frozen=True):
+class DoneFilePolicy(Struct, frozen=True, kw_only=True):
     """cancelled → DONE → restarts used up → run → DONE → delay, and again. Only the mark completes, no exit code."""
 
     restart_delay: float = 1.0
