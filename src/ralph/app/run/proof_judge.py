@@ -11,7 +11,7 @@ from ralph.core.tasks.judgement import parse_ruling
 from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.model.loop import Interrupted, Reported, Verified
 
-JUDGE_TIMEOUT_SECONDS = 600.0
+PROOF_JUDGE_TIMEOUT_SECONDS = 600.0
 _CRITERION = "The change to the checks is legitimate."
 _ANSWER_FORM = "Answer with one line: VERIFIED, or NOT_VERIFIED: followed by the reason."
 
@@ -45,7 +45,7 @@ class ProofJudge:
         model = self._wanted.model or card.small_model
         command = replace(found, permissions=None, allow=(), model=model, judges=card.can_judge)
         with tempfile.TemporaryDirectory(prefix="ralph-judge-") as empty:
-            settings = replace(wanted, timeout_seconds=JUDGE_TIMEOUT_SECONDS)
+            settings = replace(wanted, timeout_seconds=PROOF_JUDGE_TIMEOUT_SECONDS)
             runner = session.prepare_agent(command, settings, folder=empty, keep=None)
             return runner.call(lambda: self._build_request(prompt), ())
 
