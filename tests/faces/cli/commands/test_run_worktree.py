@@ -203,6 +203,27 @@ def test_commits_of_scm_tasks_are_on_its_branch_and_a_dirty_checkout_is_fine(pro
     assert project.git("log", "--format=%s", "main") == "Start\n"
 
 
+def test_codex_may_write_what_a_commit_there_writes_to(project: ProjectFixture) -> None:
+    closing = """echo '{"type":"item.completed","item":{"type":"agent_message","text":"<response>DONE</response>"}}'"""
+    project.agent(f"""touch made; {closing}; echo '{{"type":"turn.completed"}}'""", name="codex")
+    assert project.ralph("run", "-p", "x", "--worktree", "fix", "--agent", "codex").returncode == 0
+    argv = [path.read_text().splitlines() for path in project.home.glob("argv.*")]
+    (words,) = [words for words in argv if "exec" in words]
+    opened = [words[at + 1] for at, word in enumerate(words) if word == "--add-dir"]
+    git = project.repo / ".git"
+    assert opened == [f"{git}/worktrees/fix", f"{git}/objects", f"{git}/refs", f"{git}/logs"]
+
+
+def test_an_interrupted_run_says_where_its_work_is(project: ProjectFixture) -> None:
+    project.agent(f"touch work {project.home}/up; sleep 30; {DONE}")
+    with project.start("run", "-p", "x", "--worktree", "fix") as run:
+        assert wait_until((project.home / "up").exists)
+        assert project.ralph("cancel").returncode == 0
+        out, _ = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "not committed, in .ralph/worktrees/fix: work" in out
+
+
 def test_what_cannot_be_committed_at_the_end_is_told(project: ProjectFixture) -> None:
     merge = "git checkout -qb o main; echo 2 > a.txt; git commit -qam o; git checkout -q ralph/fix; echo 3 > a.txt"
     project.agent(f"touch made; {merge}; git commit -qam f; git merge -q o; {DONE}")
