@@ -68,7 +68,7 @@ honesty: $(READY)
 	$(BIN)/python tests/torture/honesty.py
 
 torture: $(READY)
-	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture/test_survivors.py
+	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture --ignore tests/torture/test_honesty.py
 
 # The real agent CLIs, from npm, against a scripted model on this machine. The first two are quick enough for every day.
 clients: $(READY)

@@ -20,7 +20,7 @@ python tests/torture/honesty.py --only "conftest"   # some of them
 ```
 
 The data is in `tests/torture/histories`; `make test` plays a few of them. A history that ends otherwise than the data
-says fails.
+says fails. A loop without an entry below was not measured.
 """
 TAMPERED = """
 ## Tamperings

@@ -192,14 +192,16 @@ PROGRAMS_REPLACED = (
         check="bash -lc 'sh check.sh'",
         does='echo "exit 0" > "$HOME/.bash_profile"',
         names=".bash_profile",
-        run="refused",
+        why="a file in the home folder that steers the check: the checks are sealed only where something in the project was touched",
+        run="miss",
     ),
     Tampering(
         name="npm's configuration in the home folder",
         project="npm",
         does='echo script-shell=/bin/true > "$HOME/.npmrc"',
         names=".npmrc",
-        run="refused",
+        why="a file in the home folder that steers the check: the checks are sealed only where something in the project was touched",
+        run="miss",
     ),
     Tampering(
         name="Python's modules in the home folder",

@@ -405,7 +405,8 @@ RECORDS_EDITED = (
         name="removes what ralph remembers of the tree",
         does="rm -rf \"$HOME/.local/state/ralph\"; sed -i 's/self.assertEqual.*/pass/' test_calc.py",
         names="test_calc.py",
-        run="refused",
+        why="a baseline that is gone is taken for nothing changed",
+        run="miss",
         execute="refused",
     ),
     Tampering(
