@@ -20,7 +20,7 @@ from ralph.model.loop import Interrupted
 from ralph.model.spec import ROLES, Role, Task
 from ralph.model.verdict import AskJudge, JudgeAnswer
 
-JUDGE_TIMEOUT_SECONDS = 600.0
+STAGE_JUDGE_TIMEOUT_SECONDS = 600.0
 NO_JUDGE_HINT = (
     "give the task a command (--coder-verify-cmd, --qa-verify-cmd), name a judge (specflow.judge), or accept the"
     " agent's own words (specflow.semantic: words)"
@@ -115,7 +115,7 @@ class StageJudge:
 
     def _build_runner(self, command: AgentCommand, empty: str) -> AgentRunner:
         context, settings = self._context, self._settings.agent
-        timeout = min(JUDGE_TIMEOUT_SECONDS, settings.timeout_seconds or JUDGE_TIMEOUT_SECONDS)
+        timeout = min(STAGE_JUDGE_TIMEOUT_SECONDS, settings.timeout_seconds or STAGE_JUDGE_TIMEOUT_SECONDS)
         return wiring.build_agent_runner(
             wiring.prepare_agent(command, empty, context.variables, context.processes),
             command,
