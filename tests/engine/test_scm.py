@@ -62,12 +62,16 @@ def test_a_commit_of_gits_ends_with_the_trailer_and_is_known(repository: Reposit
     assert saved.commit == SignedCommit(repository.run("rev-parse", "HEAD"), "12ab")
 
 
-def test_a_hook_that_writes_another_message_leaves_no_commit_of_ours(repository: RepositoryFixture) -> None:
-    runner = ScmRunner("git", ("commit",), git=repository.git, run_dir=str(repository.scratch))
-    hook = repository.root / ".git/hooks/commit-msg"
+def install_hook(repository: RepositoryFixture, name: str, script: str) -> None:
+    hook = repository.root / ".git/hooks" / name
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text('#!/bin/sh\necho Mine > "$1"\n')
+    hook.write_text(f"#!/bin/sh\n{script}\n")
     hook.chmod(0o755)
+
+
+def test_a_hook_that_writes_another_message_leaves_no_commit_of_ours(repository: RepositoryFixture) -> None:
+    install_hook(repository, "commit-msg", 'echo Mine > "$1"')
+    runner = ScmRunner("git", ("commit",), git=repository.make_users_git(), run_dir=str(repository.scratch))
     (repository.root / "new").write_text("the agent's")
     saved = runner.save(lambda question: AgentReply(text="Add it"), "Ralph-Receipt: run sha256:12ab")
     assert (saved.done, saved.commit) == (("commit",), None)
@@ -104,3 +108,34 @@ def test_another_program_gets_its_tasks_word_by_word() -> None:
 )
 def test_of_many_lines_the_complaint_is_shown(result: GitResult, said: str) -> None:
     assert result.summary_line == said
+
+
+def test_hooks_filters_and_signers_that_came_with_the_run_are_not_run(repository: RepositoryFixture) -> None:
+    mark = repository.scratch / "mark"
+    runner = ScmRunner("git", ("commit",), git=repository.make_users_git(), run_dir=str(repository.scratch))
+    for name in ("pre-commit", "commit-msg", "post-commit"):
+        install_hook(repository, name, f"touch {mark}")
+    repository.run("config", "filter.f.clean", f"touch {mark}; cat")
+    repository.run("config", "core.fsmonitor", f"touch {mark}")
+    repository.run("config", "commit.gpgSign", "true")
+    repository.run("config", "gpg.program", f"touch {mark}")
+    (repository.root / ".gitattributes").write_text("* filter=f\n")
+    (repository.root / "new").write_text("the agent's")
+    assert runner.save(lambda question: AgentReply(text="Add it")).done == ("commit",)
+    assert not mark.exists()
+
+
+def test_a_push_is_not_led_elsewhere(repository: RepositoryFixture) -> None:
+    own, other = repository.scratch / "own.git", repository.scratch / "other.git"
+    for path in (own, other):
+        repository.run("init", "-q", "--bare", str(path))
+    repository.run("remote", "add", "origin", str(own))
+    git = repository.make_users_git()
+    runner = ScmRunner(
+        "git", ("push origin main",), git=git, run_dir=str(repository.scratch), find_detour=git.find_detour
+    )
+    assert runner.save(lambda question: AgentReply(text="")).done == ("push origin main",)
+    repository.run("config", "remote.origin.url", str(other))
+    (problem,) = runner.save(lambda question: AgentReply(text="")).problems
+    assert problem == "git push origin main was not run: remote.origin.url changed since the run began"
+    assert repository.run("for-each-ref", at=other) == ""

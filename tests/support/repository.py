@@ -33,9 +33,7 @@ class RepositoryFixture:
         self.run("init", "-q")
         self.commit("README", "x\n")
         (folder / "gitconfig").write_text(config)
-        program = shutil.which("git")
-        assert program
-        self.git = Git(program, str(self.root), environment=self.environment, processes=supervisor).with_identity()
+        self.git = self._make_git().with_identity()
         self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
 
     def run(self, *words: str, at: str | Path = "") -> str:
@@ -52,6 +50,21 @@ class RepositoryFixture:
         self.run("add", "-A", at=at)
         self.run("commit", "-qm", f"Write {name}", at=at)
         return self.run("rev-parse", "HEAD", at=at)
+
+    def make_users_git(self) -> Git:
+        """Git as the user has it, with settings and hooks as they are now."""
+        return self._make_git(is_users=True).guarded()
+
+    def _make_git(self, *, is_users: bool = False) -> Git:
+        program = shutil.which("git")
+        assert program
+        folder, processes = str(self.root), self.supervisor
+        return Git(program, folder, environment=self.environment, processes=processes, is_users=is_users)
+
+    def guard(self) -> None:
+        """From now on git believes nothing that comes new into its settings and hooks."""
+        self.git = self.git.guarded()
+        self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
 
     def keeper(self, run: str, at: str | Path = "", *, keeps: bool = True) -> Snapshots:
         """What looks at the work tree for a run."""

@@ -63,6 +63,9 @@ class ScriptedWorkspace:
     def tree(self) -> str:
         return self.hash
 
+    def look(self) -> str:
+        return self.hash
+
     def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         self.landings += 1
         self.trailer = trailer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.workspaces.landing import LandingResult, land_branch
+from ralph.workspaces.landing import LandingPlan, LandingResult, TreeCheck, land_branch
 from ralph.workspaces.worktree import Worktree
 from support.repository import RepositoryFixture, open_repository
 
@@ -23,9 +23,12 @@ def worked(repo: RepositoryFixture, text: str = "a\n") -> Worktree:
 
 
 def landed(repo: RepositoryFixture, tree: Worktree, fault: str = "") -> LandingResult:
-    return land_branch(
-        repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=lambda folder: fault
-    )
+    return land_verified(repo, tree, lambda folder: fault)
+
+
+def land_verified(repo: RepositoryFixture, tree: Worktree, verify: TreeCheck) -> LandingResult:
+    plan = LandingPlan(tree=tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=verify)
+    return land_branch(repo.git, plan)
 
 
 def head(repo: RepositoryFixture) -> str:
@@ -59,7 +62,7 @@ def test_the_merged_tree_is_what_is_looked_at(repo: RepositoryFixture) -> None:
         seen.append({path.name for path in Path(folder).iterdir()})
         return ""
 
-    assert land_branch(repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=look).done
+    assert land_verified(repo, tree, look).done
     assert seen == [{".git", "README", "a.txt", "b.txt"}]
     assert "landing" not in repo.run("worktree", "list")
 
@@ -132,7 +135,7 @@ def test_who_moves_the_target_meanwhile_is_merged_with(repo: RepositoryFixture, 
                 repo.run("worktree", "remove", str(repo.scratch / "main"))
         return ""
 
-    assert land_branch(repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=race).done
+    assert land_verified(repo, tree, race).done
     assert len(looks) == 2  # what nobody has looked at does not land
     assert repo.run("ls-tree", "--name-only", "main").split() == ["README", "a.txt", "b.txt"]
 
@@ -145,7 +148,7 @@ def test_one_that_is_always_faster_wins(repo: RepositoryFixture) -> None:
         repo.commit("b.txt", f"{next(count)}\n")
         return ""
 
-    found = land_branch(repo.git, tree, folder=str(repo.scratch / "landing"), message="Merge it", verify=race)
+    found = land_verified(repo, tree, race)
     assert not found.done
     assert found.problem.startswith("main could not be moved")
 
@@ -154,6 +157,7 @@ def test_a_hook_that_does_not_want_the_merge_is_heard(repo: RepositoryFixture) -
     hook = repo.root / ".git/hooks/pre-merge-commit"
     hook.write_text("#!/bin/sh\necho 'no merges on Fridays' >&2\nexit 1\n")
     hook.chmod(0o755)
+    repo.git = repo.git.guarded()
     tree = worked(repo)
     before = repo.commit("b.txt", "b\n")
     found = landed(repo, tree)

@@ -2,12 +2,17 @@
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ralph.app.paths import find_paths
+from ralph.app.wiring import build_snapshots
 from ralph.model.errors import MachineError
+from ralph.process.supervisor import Supervisor
+from support.quiet_inbox import QuietInbox
 from support.repository import RepositoryFixture, open_repository
 
 RUN = "20261116-010203-abcd"
@@ -230,3 +235,28 @@ def test_where_the_home_cannot_be_written_to_the_state_will_do(repo: RepositoryF
     repo.environment["XDG_STATE_HOME"] = str(repo.scratch / "file")
     assert repo.keeper(RUN).save_initial_tree() == ""
     assert [*(repo.root / ".git/ralph/trees").iterdir()]
+
+
+def test_runs_that_start_at_once_do_not_disturb_each_other(repo: RepositoryFixture) -> None:
+    """As the tasks of `ralph execute -j 4` do, in a repository that ralph has never seen."""
+    trees = [repo.open(f"TASK-00{number}").folder for number in range(4)]
+    problems: list[str] = []
+
+    def look(number: int) -> None:
+        inbox = QuietInbox()
+        supervisor = Supervisor(inbox)
+        variables = repo.environment
+        keep = build_snapshots(
+            True, f"{RUN}{number}", tree=find_paths(trees[number]), variables=variables, processes=supervisor
+        )
+        assert keep
+        problems.append(keep.save_initial_tree() + ("" if keep.tree() else "no tree"))
+        supervisor.close()
+        inbox.close()
+
+    threads = [threading.Thread(target=look, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == [""] * 4

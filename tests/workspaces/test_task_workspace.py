@@ -1,7 +1,7 @@
 """The workspace of a task, with real git: what is in it, and how it lands in its turn."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,18 @@ def turn() -> threading.Lock:
 
 
 @pytest.fixture
-def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: threading.Lock, tmp_path: Path) -> TaskWorkspace:
+def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: threading.Lock) -> TaskWorkspace:
     task = Task("TASK-001", "s", "Sign in")
     tree = repo.trees.open(task.id, "main")
-    index = str(tmp_path / "index")
-    return TaskWorkspace(task, repo.trees, tree, index=index, landing_lock=turn, inbox=inbox)
+    keeper = repo.keeper("20261116-010203-abcd", tree.folder)
+    keeper.save_initial_tree()
+    return TaskWorkspace(task, repo.trees, tree, keeper=keeper, landing_lock=turn, inbox=inbox)
+
+
+def land(workspace: TaskWorkspace, verify: Callable[[str], str], trailer: str = "") -> Landed:
+    """What is there now is what was checked."""
+    workspace.look()
+    return workspace.land(verify, trailer)
 
 
 def accept(folder: str) -> str:
@@ -47,6 +54,7 @@ def test_its_diff_is_what_the_task_changed(repo: RepositoryFixture, workspace: T
     assert workspace.diff() == ""
     repo.commit("committed.txt", "one\n", at=workspace.folder)
     Path(workspace.folder, "new.txt").write_text("two\n")
+    workspace.look()
     diff = workspace.diff()
     assert "+one" in diff
     assert "+two" in diff
@@ -55,12 +63,14 @@ def test_its_diff_is_what_the_task_changed(repo: RepositoryFixture, workspace: T
 def test_its_tree_changes_with_its_files(workspace: TaskWorkspace) -> None:
     before = workspace.tree()
     Path(workspace.folder, "new.txt").write_text("two\n")
-    assert workspace.tree() not in ("", before)
+    assert workspace.tree() == before  # as it was when last looked at
+    assert workspace.look() not in ("", before)
+    assert workspace.tree() == workspace.look()
 
 
 def test_what_an_agent_left_lying_about_lands_too(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     Path(workspace.folder, "left.txt").write_text("left\n")
-    landed = workspace.land(accept)
+    landed = land(workspace, accept)
     assert landed == Landed(done=True, commit=repo.run("rev-parse", "main"))
     assert repo.run("show", "main:left.txt") == "left"
     assert repo.run("log", "-1", "--format=%s", "main") == "ralph: TASK-001"
@@ -69,14 +79,14 @@ def test_what_an_agent_left_lying_about_lands_too(repo: RepositoryFixture, works
 def test_a_merge_is_named_after_branch_and_task(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.commit("a.txt", "a\n", at=workspace.folder)
     repo.commit("b.txt", "b\n")
-    assert workspace.land(accept).done
+    assert land(workspace, accept).done
     assert repo.run("log", "-1", "--format=%s", "main") == "Merge ralph/TASK-001: Sign in"
 
 
 def test_messages_of_our_own_end_with_the_trailer(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     Path(workspace.folder, "left.txt").write_text("left\n")
     repo.commit("b.txt", "b\n")
-    assert workspace.land(accept, "Ralph-Receipt: run sha256:1").done
+    assert land(workspace, accept, "Ralph-Receipt: run sha256:1").done
     told = repo.run("log", "-3", "--format=%s|%(trailers:unfold,separator=%x2C)", "main").splitlines()
     assert sorted(told) == [
         "Merge ralph/TASK-001: Sign in|Ralph-Receipt: run sha256:1",
@@ -87,19 +97,19 @@ def test_messages_of_our_own_end_with_the_trailer(repo: RepositoryFixture, works
 
 def test_what_is_wrong_with_the_merged_tree_is_told(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.commit("a.txt", "a\n", at=workspace.folder)
-    assert workspace.land(lambda folder: "tests fail") == Landed(done=False, red="tests fail")
+    assert land(workspace, lambda folder: "tests fail") == Landed(done=False, red="tests fail")
 
 
 def test_a_conflict_is_told_by_its_files(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.commit("a.txt", "mine\n", at=workspace.folder)
     repo.commit("a.txt", "yours\n")
-    assert workspace.land(accept) == Landed(done=False, conflict="a.txt")
+    assert land(workspace, accept) == Landed(done=False, conflict="a.txt")
 
 
 def test_what_cannot_be_committed_does_not_land(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.run("checkout", "--quiet", "--orphan", "astray", at=workspace.folder)
     repo.commit("a.txt", "a\n", at=workspace.folder)
-    landed = workspace.land(accept)
+    landed = land(workspace, accept)
     assert (landed.done, landed.problem) == (
         False,
         "its work tree is on astray, which lacks what ralph/TASK-001 has",
@@ -114,7 +124,7 @@ def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorksp
         return ""
 
     repo.commit("a.txt", "a\n", at=workspace.folder)
-    assert workspace.land(look).done
+    assert land(workspace, look).done
     assert taken == [True]
     assert not turn.locked()  # for the next one
 
@@ -125,13 +135,13 @@ def test_who_waits_for_its_turn_to_land_still_hears_a_cancel(
     repo.commit("a.txt", "a\n", at=workspace.folder)
     inbox.grace = 1.0
     with turn:
-        assert workspace.land(accept) == Landed(done=False, problem="interrupted")
+        assert land(workspace, accept) == Landed(done=False, problem="interrupted")
         assert turn.locked()  # by whoever has it
 
 
 def test_what_has_landed_is_removed_and_nothing_else(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.commit("a.txt", "a\n", at=workspace.folder)
     assert not workspace.remove_if_landed()
-    assert workspace.land(accept).done
+    assert land(workspace, accept).done
     assert workspace.remove_if_landed()
     assert not Path(workspace.folder).exists()

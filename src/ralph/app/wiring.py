@@ -27,7 +27,7 @@ from ralph.workspaces.own_dir import open_own_dir
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.run_rules import RunRules
-from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.snapshots import BaselineSource, Snapshots
 from ralph.workspaces.tree_index import TreeIndex
 from ralph.workspaces.user_ignores import read_user_ignores
 
@@ -239,10 +239,17 @@ def build_agent_runner(
 
 
 def build_snapshots(
-    wanted: bool, run: str, *, tree: Paths, variables: Mapping[str, str], processes: Processes
+    wanted: bool,
+    run: str,
+    *,
+    tree: Paths,
+    variables: Mapping[str, str],
+    processes: Processes,
+    baseline: BaselineSource | None = None,
+    is_checked_out_by_us: bool = False,
 ) -> Snapshots | None:
-    """Looks at the work tree that these places are in, and keeps it where that is wanted; None where there is no
-    git."""
+    """Looks at the work tree that these places are in, and keeps it where that is wanted; None where there is no git.
+    `is_checked_out_by_us`: just now, byte for byte, so git's own index can be believed this once."""
     program = find_program("git", variables, tree.root)
     if program is None:
         return None
@@ -252,7 +259,9 @@ def build_snapshots(
     users = read_user_ignores(variables, project) if project else None
     rules = RunRules(own.path("runs", run), tree.root, users)
     git = Git(program, tree.root, environment=variables, processes=processes) if project else None
-    return Snapshots(own, TreeIndex(own, project, rules), run, git=git, keeps=wanted)
+    fresh_index = os.path.join(project.git_dir, "index") if project and is_checked_out_by_us else ""
+    index = TreeIndex(own, project, rules, fresh_index=fresh_index)
+    return Snapshots(own, index, run, git=git, keeps=wanted, baseline=baseline)
 
 
 def build_git(folder: str, variables: Mapping[str, str], processes: Processes) -> Git | None:

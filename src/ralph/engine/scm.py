@@ -16,6 +16,7 @@ from ralph.process.atomic_file import write_atomic
 COMMIT_MESSAGE_PROMPT = (
     "Provide a short imperative commit message for the changes. Output only the message, no explanation."
 )
+_LEAVING_TASKS = ("push", "pull", "fetch")  # they go where settings lead
 SCM_TIMEOUT_SECONDS = 600.0  # a push may take its time
 
 
@@ -31,11 +32,21 @@ class AgentReply(Struct, frozen=True, kw_only=True):
 class ScmRunner:
     """`<command> <task>` for each task; `commit` asks the agent for a message first."""
 
-    def __init__(self, command: str, tasks: tuple[str, ...], *, git: GitClient, run_dir: str) -> None:
-        """`git` is the program that `command` begins with, be it git or another."""
+    def __init__(
+        self,
+        command: str,
+        tasks: tuple[str, ...],
+        *,
+        git: GitClient,
+        run_dir: str,
+        find_detour: Callable[[], str] = str,
+    ) -> None:
+        """`git` is the program that `command` begins with, be it git or another. `find_detour`: what has changed since
+        the run began that might lead a push elsewhere."""
         self._program = command.split()[0]
         self._tasks = tasks
         self._git = git
+        self._find_detour = find_detour
         self._is_git = self._program.rpartition("/")[2] in ("git", "git.exe")
         self._untracked_before = (
             self._load_untracked_before(run_dir) if "commit" in tasks and self._is_git else frozenset()
@@ -56,6 +67,8 @@ class ScmRunner:
                     continue  # an empty diff is no error, and not worth a question
                 answer = ask(COMMIT_MESSAGE_PROMPT)
                 problem = answer.problem or self._commit(parse_commit_message(answer.text), trailer)
+            elif task.split()[:1][0] in _LEAVING_TASKS and (detour := self._find_detour()):
+                problem = f"{self._program} {task} was not run: {detour} changed since the run began"
             else:
                 problem = self._try_task(task, task.split())
             if problem:

@@ -313,7 +313,12 @@ class Workspace(Protocol):
         ...
 
     def tree(self) -> str:
-        """A hash of all files as they are now; empty where nobody can tell."""
+        """A hash of all files as they were when last looked at, which is after every agent; empty where nobody can
+        tell."""
+        ...
+
+    def look(self) -> str:
+        """The same, as they are now."""
         ...
 
     def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:

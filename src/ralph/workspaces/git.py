@@ -10,16 +10,30 @@ from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
+from ralph.workspaces.git_guard import NO_PROGRAMS, GitGuard, SettingsListing, parse_settings
+from ralph.workspaces.project_dir import find_git_dir, find_project_dir
 
 GIT_TIMEOUT_SECONDS = 300.0
 _PLAIN_CHANGES = ("--no-renames", "--ignore-submodules=dirty")
-_QUIET_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
+_QUIET_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no", "GIT_PAGER": "cat"}
+_TRUE_OBJECTS = {
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",
+}  # whatever an agent would put before them
+_READS_FILES = frozenset(  # and so may run filters and drivers
+    "add apply checkout cherry-pick commit diff diff-files diff-index ls-files merge pull rebase reset restore stash"
+    " status switch worktree".split()
+)
+PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 _RALPH_IDENTITY = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 class Git:
     """One repository, seen from one folder. `common`: the folder all its work trees share, to take turns at.
-    `options` stand before every subcommand."""
+    `options` stand before every subcommand.
+
+    It runs no hook, and no filter or driver but those that `guard` knows from before any agent ran. `is_users`: what it
+    does the user wants done as if by hand, so hooks and settings hold as they were when the guard looked."""
 
     def __init__(
         self,
@@ -31,16 +45,46 @@ class Git:
         common: str = "",
         options: Sequence[str] = (),
         timeout: float = GIT_TIMEOUT_SECONDS,
+        guard: GitGuard | None = None,
+        is_users: bool = False,
+        has_hooks: bool = False,
+        git_dir: str = "",
     ) -> None:
+        """`has_hooks`: it runs the hooks that the guard knows. `git_dir`: where it is known better than by `.git`,
+        which an agent may have written."""
         self._program, self.folder = program, folder
         self._common = common or folder
-        self._environment = {**without_git_vars(environment), **_QUIET_VARIABLES}
+        self._environment = {**without_git_vars(environment), **_QUIET_VARIABLES, **_TRUE_OBJECTS}
         self._processes = processes
         self._options, self._timeout = options, timeout
+        self._guard, self._is_users = guard, is_users
+        self._has_hooks, self._git_dir = has_hooks, git_dir
 
-    def in_folder(self, folder: str) -> "Git":
+    def in_folder(self, folder: str, git_dir: str = "") -> "Git":
         """The same, from another folder."""
-        return self._copy(folder, {})
+        return self._copy(folder, {}, git_dir=git_dir)
+
+    def guarded(self) -> "Git":
+        """The same, with settings and hooks as they are now for all time to come."""
+        root = find_root(self.folder)
+        listing = self._list_settings()
+        return self._copy(self.folder, {}, guard=GitGuard(find_project_dir(root) if root else None, root, listing))
+
+    def with_hooks(self) -> "Git":
+        """The same, with the user's hooks, as long as nobody has changed them."""
+        return self._copy(self.folder, {}, has_hooks=True)
+
+    @property
+    def guard(self) -> GitGuard:
+        """Made where there is none: one that trusts nobody."""
+        if self._guard is None:
+            root = find_root(self.folder)
+            self._guard = GitGuard(find_project_dir(root) if root else None, root, None)
+        return self._guard
+
+    def through(self, processes: Processes) -> "Git":
+        """The same, by other processes."""
+        return self._copy(self.folder, {}, processes=processes)
 
     def with_identity(self) -> "Git":
         """The same, under a name of our own where the user has told git none: nobody else could commit."""
@@ -54,25 +98,75 @@ class Git:
         """The same, with these before every subcommand."""
         return self._copy(self.folder, {}, options)
 
-    def _copy(self, folder: str, variables: Mapping[str, str], options: Sequence[str] = ()) -> "Git":
+    def _copy(
+        self,
+        folder: str,
+        variables: Mapping[str, str],
+        options: Sequence[str] = (),
+        *,
+        guard: GitGuard | None = None,
+        has_hooks: bool = False,
+        git_dir: str = "",
+        processes: Processes | None = None,
+    ) -> "Git":
         return Git(
             self._program,
             folder,
             environment={**self._environment, **variables},
-            processes=self._processes,
+            processes=processes or self._processes,
             common=self._common,
             options=(*self._options, *options),
             timeout=self._timeout,
+            guard=guard or self._guard,
+            is_users=self._is_users,
+            has_hooks=has_hooks or self._has_hooks,
+            git_dir=git_dir or (self._git_dir if folder == self.folder else ""),
         )
 
     def run(self, *words: str, **variables: str) -> GitResult:
         """Run it; failing is an answer too."""
+        environment = {**self._environment, **self._find_place(), **self._choose_settings(words), **variables}
+        return self._run((*self._options, *words), environment)
+
+    def _run(self, words: Sequence[str], environment: Mapping[str, str]) -> GitResult:
         output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
-        environment = {**self._environment, **variables}
-        argv = (self._program, *self._options, *words)
+        argv = (self._program, *words)
         command = Command(argv=argv, environment=environment, cwd=self.folder, timeout=self._timeout)
         exited = self._processes.run(command, output.write, errors.write)
         return GitResult(exited.code, output.text(), exited.error or errors.text())
+
+    def _find_place(self) -> dict[str, str]:
+        """The very repository: a setting could name another work tree. What the user chose is the user's affair."""
+        if self._git_dir:
+            return {"GIT_DIR": self._git_dir, "GIT_WORK_TREE": self.folder}
+        root = "" if self._is_users else find_root(self.folder)
+        return {"GIT_DIR": find_git_dir(root), "GIT_WORK_TREE": root} if root else {}
+
+    def _choose_settings(self, words: Sequence[str]) -> dict[str, str]:
+        """As variables: the name of a filter may hold whatever an agent likes."""
+        if self._is_users and self._guard is None:
+            return {}
+        chosen = [] if self._is_users else [*NO_PROGRAMS]
+        if self._is_users or self._has_hooks:
+            chosen.append(("core.hooksPath", self.guard.choose_hooks_dir()))
+        if (self._is_users or not _READS_FILES.isdisjoint(words[:8])) and self.guard.has_repository:
+            chosen += self.guard.list_overrides(self._list_settings)
+        known = int(self._environment.get("GIT_CONFIG_COUNT") or 0)
+        pairs = {
+            f"GIT_CONFIG_{what}_{number}": text
+            for number, pair in enumerate(chosen, known)
+            for what, text in zip(("KEY", "VALUE"), pair, strict=True)
+        }
+        return {**pairs, "GIT_CONFIG_COUNT": str(known + len(chosen))}
+
+    def find_detour(self) -> str:
+        """Settings that might lead a push elsewhere than before, in words; empty where there are none."""
+        return ", ".join(self.guard.list_misleading(self._list_settings)) if self._guard else ""
+
+    def _list_settings(self) -> SettingsListing:
+        """To list them runs nothing."""
+        said = self._run(("config", "--list", "--null", "--show-origin"), {**self._environment, **self._find_place()})
+        return parse_settings(said.output)
 
     def check(self, *words: str) -> str:
         """Run what must succeed; what it printed."""
@@ -85,13 +179,20 @@ class Git:
             return self.run(*words)
 
     def add_worktree(self, folder: str, *words: str) -> None:
-        """A checkout of its own. A hook of the user's may fail after it is there; that does not undo it."""
-        said = self.run_locked("worktree", "add", "--quiet", *words)
-        if not said.ok and not os.path.exists(os.path.join(folder, ".git")):
-            self._require_ok(said, ("worktree", "add"))
+        """A checkout of its own. A hook of the user's may fail after it is there; that does not undo it. What git still
+        knows of a folder that is gone is in its way."""
+        for is_last in (False, True):
+            said = self.run_locked("worktree", "add", "--quiet", *words)
+            if said.ok or os.path.exists(os.path.join(folder, ".git")):
+                return
+            if is_last:
+                self._require_ok(said, ("worktree", "add"))
+            self.run_locked("worktree", "prune")
 
     def drop_worktree(self, folder: str) -> None:
         """A checkout nobody needs, whatever state it is in; also one that was never finished."""
+        if not os.path.lexists(folder):
+            return
         self.run_locked("worktree", "remove", "--force", "--force", folder)  # twice: even if it is locked
         if os.path.lexists(folder):
             import shutil  # a run that only keeps snapshots does without
@@ -114,6 +215,12 @@ class Git:
         said = self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         return said.text if said.ok else ""
 
+    def find_commits(self, *refs: str) -> dict[str, str]:
+        """The commits of these refs, by their full names, as far as there are any."""
+        said = self.run("for-each-ref", "--format=%(refname) %(objectname)", *refs)
+        found = (line.rpartition(" ") for line in said.text.splitlines())
+        return {ref: commit for ref, _, commit in found if ref in refs}
+
     def contains(self, target: str, commit: str) -> bool:
         """Whether the commit is reachable from the target."""
         return self.run("merge-base", "--is-ancestor", commit, target).ok
@@ -129,10 +236,37 @@ class Git:
         said = self.run("--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=no", *_PLAIN_CHANGES)
         return [entry[3:] for entry in said.output.split("\0") if entry] if said.ok else []
 
+    def list_commit_changes(self, before: str, after: str) -> dict[str, str]:
+        """The paths that differ between two commits, with the mode of the later one."""
+        words = self._check_bytes("diff-tree", "-r", "--raw", "--no-renames", "-z", before, after).split(b"\0")
+        pairs = zip(words[::2], words[1::2], strict=False)
+        return {os.fsdecode(path): head.decode("ascii").split(" ")[1] for head, path in pairs}
+
+    def list_ignored(self, paths: Sequence[str]) -> set[str]:
+        """Which of these files git would not take."""
+        names = b"\0".join(map(os.fsencode, paths))
+        said = self._run_bytes(("check-ignore", "-z", "--stdin"), names)[1] if paths else b""
+        return {os.fsdecode(path) for path in said.split(b"\0") if path}
+
+    def _check_bytes(self, *words: str) -> bytes:
+        code, output, complaint = self._run_bytes(words)
+        self._require_ok(GitResult(code, "", complaint), words)
+        return output
+
+    def _run_bytes(self, words: Sequence[str], stdin: bytes = b"") -> tuple[int, bytes, str]:
+        """All of it as it is: names are not always text."""
+        chunks: list[bytes] = []
+        errors = Excerpt(1 << 14, 1 << 14)
+        environment = {**self._environment, **self._find_place(), **self._choose_settings(words)}
+        argv = (self._program, *self._options, *words)
+        command = Command(argv=argv, environment=environment, cwd=self.folder, stdin=stdin, timeout=self._timeout)
+        exited = self._processes.run(command, chunks.append, errors.write)
+        return exited.code, b"".join(chunks), exited.error or errors.text()
+
     def diff(self, base: str, index: str) -> str:
         """What has changed since a commit, committed or not, new files included."""
         now = self.hash_tree(index)
-        return self.run("diff", base, *((now,) if now else ())).output
+        return self.run("diff", *PLAIN_DIFF, base, *((now,) if now else ())).output
 
     def hash_tree(self, index: str) -> str:
         """The hash of all files as they are now, new ones included. `index` is a file of ours to work with."""
@@ -150,6 +284,16 @@ class Git:
         """The hash of what is in it; empty when that cannot be."""
         said = self.run("write-tree", GIT_INDEX_FILE=index)
         return said.text if said.ok else ""
+
+
+def find_root(folder: str) -> str:
+    """Of the work tree around that folder; empty where there is none."""
+    at = os.path.realpath(folder)
+    while find_project_dir(at) is None:
+        at, below = os.path.dirname(at), at
+        if at == below:
+            return ""
+    return at
 
 
 def _copy_file(source: str, target: str) -> None:

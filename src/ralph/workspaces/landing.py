@@ -1,15 +1,19 @@
 """Merging what is proven: tried apart from everyone, checked, and only then moved onto the target."""
 
-from collections.abc import Callable
-from pathlib import Path
+import os
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from ralph.workspaces.git import Git
+from ralph.workspaces.project_dir import find_git_dir, find_project_dir
+from ralph.workspaces.tree_objects import SUBMODULE_MODE
 from ralph.workspaces.worktree import Worktree
 
 MAX_LANDING_TRIES = 3  # while others move the target
 TreeCheck = Callable[[str], str]  # a folder with the merged tree → what is wrong with it
+# The same, with the files that land there and those that others changed on the target since the work began.
+FilesCheck = Callable[[str, frozenset[str], frozenset[str]], str]
 
 
 class LandingResult(Struct, frozen=True, kw_only=True):
@@ -22,14 +26,26 @@ class LandingResult(Struct, frozen=True, kw_only=True):
     problem: str = ""  # why the target could not be moved
 
 
-def land_branch(git: Git, tree: Worktree, *, folder: str, message: str, verify: TreeCheck) -> LandingResult:
-    """Merge the branch into its target. `verify` looks at the merged tree and says what is wrong with it. In `folder`,
-    which is removed before and after, the merge is tried."""
+class LandingPlan(Struct, frozen=True, kw_only=True):
+    """What lands, where it is tried, and who has a say. In `folder`, which is removed before and after, the merge is
+    tried; `verify` looks at the merged tree and says what is wrong with it, `compare` at each file of it first."""
+
+    tree: Worktree
+    folder: str
+    message: str
+    verify: TreeCheck
+    compare: FilesCheck = lambda folder, landing, moved: ""
+
+
+def land_branch(git: Git, plan: LandingPlan) -> LandingResult:
+    """Merge the branch into its target."""
+    tree = plan.tree
     for _ in range(MAX_LANDING_TRIES):
-        target = git.find_commit(tree.target_ref)
-        if not target:
-            return LandingResult(done=False, problem=f"there is no branch {tree.target!r}")
-        merged = _try_merge(git, tree, target=target, folder=folder, message=message, verify=verify)
+        commits = git.find_commits(tree.target_ref, tree.ref)
+        if tree.target_ref not in commits or tree.ref not in commits:
+            return LandingResult(done=False, problem=f"there is no branch {_name_missing(tree, commits)!r}")
+        target = commits[tree.target_ref]
+        merged = _try_merge(git, plan, target=target, branch=commits[tree.ref])
         if not merged.done:
             return merged
         problem = _move_target(git, tree.target, target, merged.commit)
@@ -40,23 +56,31 @@ def land_branch(git: Git, tree: Worktree, *, folder: str, message: str, verify: 
     return LandingResult(done=False, problem=f"{tree.target} could not be moved: {problem}")
 
 
-def _try_merge(git: Git, tree: Worktree, *, target: str, folder: str, message: str, verify: TreeCheck) -> LandingResult:
+def _name_missing(tree: Worktree, commits: Mapping[str, str]) -> str:
+    return tree.target if tree.target_ref not in commits else tree.branch
+
+
+def _try_merge(git: Git, plan: LandingPlan, *, target: str, branch: str) -> LandingResult:
+    folder = plan.folder
     git.drop_worktree(folder)
-    git.add_worktree(folder, "--detach", folder, target)
+    is_ahead = git.contains(branch, target)
+    git.with_hooks().add_worktree(folder, "--detach", folder, branch if is_ahead else target)
     try:
-        there = git.in_folder(folder)
-        words = ("merge", "--ff", "--no-edit", "--quiet", "-m", message, tree.ref)
-        said = there.run("-c", "commit.gpgsign=false", *words)
-        if not said.ok:
-            return _explain_failed_merge(there, said.problem)
-        red = _find_nested_repository(there, target) or verify(folder)
-        return (
-            LandingResult(done=False, check_failure=red)
-            if red
-            else LandingResult(done=True, commit=there.check("rev-parse", "HEAD"))
-        )
+        there = git.in_folder(folder, find_git_dir(folder))
+        if not is_ahead:
+            said = there.with_hooks().run("merge", "--ff", "--no-edit", "--quiet", "-m", plan.message, branch)
+            if not said.ok:
+                return _explain_failed_merge(there, said.problem)
+        commit = _read_head(folder)
+        red = _check_files(there, plan, target, commit) or plan.verify(folder)
+        return LandingResult(done=False, check_failure=red) if red else LandingResult(done=True, commit=commit)
     finally:
         git.drop_worktree(folder)
+
+
+def _read_head(folder: str) -> str:
+    project = find_project_dir(folder)
+    return project.read_head() if project else ""
 
 
 def _explain_failed_merge(there: Git, problem: str) -> LandingResult:
@@ -68,21 +92,31 @@ def _explain_failed_merge(there: Git, problem: str) -> LandingResult:
     return LandingResult(done=False, problem=problem)
 
 
-def _find_nested_repository(there: Git, target: str) -> str:
+def _check_files(there: Git, plan: LandingPlan, target: str, commit: str) -> str:
+    """Whether every file that lands is one that was checked."""
+    landing = there.list_commit_changes(target, commit)
+    if lost := _find_nested_repository(there, landing):
+        return f"{lost} is a git repository of its own: its files would not land. Remove {lost}/.git"
+    base = plan.tree.base
+    moved = there.list_commit_changes(base, target) if base and base != target else {}
+    return plan.compare(plan.folder, frozenset(landing), frozenset(moved))
+
+
+def _find_nested_repository(there: Git, landing: Mapping[str, str]) -> str:
     """A repository inside the repository would land as a name without files, unless it is a submodule."""
-    new = there.run("diff", "--raw", "--no-renames", "-z", target, "HEAD").output.split("\0")
-    folders = [path for head, path in zip(new[::2], new[1::2], strict=False) if head.split(" ")[1:2] == ["160000"]]
+    folders = [path for path, mode in landing.items() if mode == SUBMODULE_MODE]
+    if not folders:
+        return ""
     known = there.run("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$").output.splitlines()
     submodules = {line.partition(" ")[2] for line in known}
-    lost = [folder for folder in folders if folder not in submodules]
-    return f"{lost[0]} is a git repository of its own: its files would not land. Remove {lost[0]}/.git" if lost else ""
+    return next((folder for folder in folders if folder not in submodules), "")
 
 
 def _move_target(git: Git, target: str, old: str, new: str) -> str:
     """Move the branch, in the tree that has it checked out if there is one; why not, otherwise."""
     holder = _find_checkout(git, target)
     if holder:
-        said = git.in_folder(holder).run("merge", "--ff-only", "--no-autostash", "--quiet", new)
+        said = git.in_folder(holder).with_hooks().run("merge", "--ff-only", "--no-autostash", "--quiet", new)
     elif _is_being_rebased(git, target):
         return "somebody is rebasing it"
     else:
@@ -97,13 +131,15 @@ def _find_checkout(git: Git, branch: str) -> str:
         word, _, rest = line.partition(" ")
         if word == "worktree":
             folder = rest
-        elif word == "branch" and rest == f"refs/heads/{branch}" and Path(folder).is_dir():
+        elif word == "branch" and rest == f"refs/heads/{branch}" and os.path.isdir(folder):
             return folder
     return ""
 
 
 def _is_being_rebased(git: Git, branch: str) -> bool:
     """Whether someone rebases it: no tree has it checked out meanwhile, and yet it is in use."""
+    from pathlib import Path
+
     common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
     marks = [mark for folder in (".", "worktrees/*") for mark in common.glob(f"{folder}/rebase-*/head-name")]
     return any(mark.read_text().strip() == f"refs/heads/{branch}" for mark in marks)

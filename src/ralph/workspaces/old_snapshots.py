@@ -1,5 +1,6 @@
 """Forgets what nobody will want back: snapshots of a month ago, and the indexes of work trees that are gone."""
 
+import fcntl
 import os
 import time
 
@@ -23,12 +24,13 @@ def forget_old_snapshots(own: OwnGit, git: Git | None) -> None:
         pass
     oldest = time.strftime("%Y%m%d", time.localtime(time.time() - SNAPSHOT_DAYS * _DAY_SECONDS))
     removed = [_remove_run(own, name) for name in _list_runs(own) if name[:8] < oldest]
+    removed += [_remove_run(own, name) for name in own.list_refs("refs/baseline") if _is_old(own, name)]
     if git is not None:
         Pins(own, git).unpin_older_than(SNAPSHOT_DAYS * _DAY_SECONDS)
         _remove_project_refs(git, oldest)
     for name in own.list_refs("work"):
-        if removed or not os.path.exists(_read_root(own, name)):
-            _remove_folder(own.path("work", name))
+        if removed or _is_root_gone(own, name):
+            _remove_unused(own.path("work", name))
     if removed:
         own.run("prune", "--expire=2.weeks.ago", own_objects=True)
 
@@ -37,12 +39,29 @@ def _list_runs(own: OwnGit) -> set[str]:
     return {name for folder in (*RUN_REFS, "runs") for name in own.list_refs(folder)}
 
 
+def _is_old(own: OwnGit, name: str) -> bool:
+    """Of a task: its name has no date."""
+    return os.stat(own.path("refs/baseline", name)).st_mtime < time.time() - SNAPSHOT_DAYS * _DAY_SECONDS
+
+
 def _remove_run(own: OwnGit, name: str) -> str:
     for folder in RUN_REFS:
         if os.path.exists(path := own.path(folder, name)):
             os.unlink(path)
     _remove_folder(own.path("runs", name))
     return name
+
+
+def _remove_unused(path: str) -> None:
+    """An index that no run looks with."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove_folder(path)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(handle)
 
 
 def _remove_folder(path: str) -> None:
@@ -58,9 +77,9 @@ def _remove_project_refs(git: Git, oldest: str) -> None:
             git.run("-c", "core.hooksPath=/dev/null", "update-ref", "-d", ref)
 
 
-def _read_root(own: OwnGit, name: str) -> str:
+def _is_root_gone(own: OwnGit, name: str) -> bool:
     try:
         with open(own.path("work", name, "seen"), encoding="utf-8", errors="surrogateescape") as file:
-            return file.read().partition("\0")[0]
+            return not os.path.exists(file.read().partition("\0")[0])
     except OSError:
-        return ""
+        return False  # somebody is about to look

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from ralph.model.errors import MachineError
+from ralph.workspaces.own_git import replace_file
 from ralph.workspaces.project_dir import ProjectDir
 
 UNUSED_DAYS = 30  # after so long the directory of a repository that is gone is removed
@@ -128,5 +129,5 @@ def _read_text(path: str) -> str:
 
 
 def _write_text(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(text)
+    """At once: another run may read it meanwhile."""
+    replace_file(path, text.encode("utf-8", "surrogateescape"))

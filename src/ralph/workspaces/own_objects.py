@@ -38,7 +38,7 @@ class OwnObjects:
             said = self._own.run("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in missing).encode())
             found |= _parse_batch(said.output)
         for blob in wanted:
-            if blob not in found or _hash(_frame("blob", found[blob]), len(blob) == SHA256_CHARS) != blob:
+            if blob not in found or hash_blob(found[blob], blob) != blob:
                 raise MachineError(
                     f"the file with the hash {blob} cannot be read as it was",
                     "look at the repository with `git fsck`; something removed or altered its objects",
@@ -70,6 +70,11 @@ class OwnObjects:
         if not os.path.exists(path := self._locate(name)):
             replace_file(path, zlib.compress(data, 1))
         return name
+
+
+def hash_blob(content: bytes, like: str) -> str:
+    """The hash git gives it, of the kind that the other one is."""
+    return _hash(_frame("blob", content), len(like) == SHA256_CHARS)
 
 
 def read_kept_tree(folder: str, ref: str) -> str:

@@ -1,8 +1,10 @@
 """Keeps the work tree around every agent run, and tells what became of it since the run began."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
+
+from msgspec import Struct
 
 from ralph.model.errors import MachineError
 from ralph.model.ports import SealedTree
@@ -14,20 +16,39 @@ from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
 from ralph.workspaces.tree_index import TreeIndex, TreeLook
-from ralph.workspaces.tree_objects import SUBMODULE_MODE, compare_trees
+from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile, compare_trees, list_tree
 
 SNAPSHOT_REFS, BASELINE_REFS = "refs/ralph", "refs/baseline"
 MAX_DIFF_BYTES = 4 << 20
+MAX_PATHS_NAMED = 500
+
+
+class BaselineSource(Struct, frozen=True, kw_only=True):
+    """Where a baseline comes from. `name`: under which it is kept, so that another run of the same work finds it.
+    `commit`: what it is if it is not kept and the work tree has been worked in; empty: what is there now."""
+
+    name: str
+    commit: str = ""
 
 
 class Snapshots:
     """Implements the port `TreeKeeper` for one run. Each commit has the one before it for its parent; what was checked
     out then is pinned in the project. `keeps` False: trees are compared, and none is kept but the first."""
 
-    def __init__(self, own: OwnGit, index: TreeIndex, run: str, *, git: Git | None, keeps: bool = True) -> None:
+    def __init__(
+        self,
+        own: OwnGit,
+        index: TreeIndex,
+        run: str,
+        *,
+        git: Git | None,
+        keeps: bool = True,
+        baseline: BaselineSource | None = None,
+    ) -> None:
         """`git`: the project's own; None: there is no repository."""
         self._own, self._index, self._git = own, index, git
         self._run, self._keeps = run, keeps
+        self._source = baseline or BaselineSource(name=run)
         self._objects = OwnObjects(own)
         self._begun = False
         self._baseline = ""
@@ -44,13 +65,25 @@ class Snapshots:
             return ""
         self._begun = True
         self._clean_up()
-        kept = self._read_tree(SNAPSHOT_REFS)
-        self._baseline = self._read_tree(BASELINE_REFS)
+        kept = read_kept_tree(self._own.folder, f"{SNAPSHOT_REFS}/{self._run}")
+        self._baseline = read_kept_tree(self._own.folder, self._baseline_ref) or self._import_base()
         return self._save("before the first agent", kept, is_start=not self._baseline)
+
+    def look(self) -> str:
+        """The hash of the tree as it is now; nothing is kept for it, but for the first."""
+        if self._begun:
+            self._last = self._index.look()
+        else:
+            self.save_initial_tree()
+        return self._last.tree
 
     def save_tree_after(self, iteration: int) -> str:
         """Keep what an agent left, committed or not, if there is anything new. What is not kept, in words, once."""
         return self._save(f"after iteration {iteration}", self.get_tree_sign())
+
+    def describe_failure(self) -> str:
+        """Why the last look told nothing."""
+        return self._last.problem or "git was stopped"
 
     def get_tree_sign(self) -> str:
         return f"{self._last.head} {self._last.tree}".strip()
@@ -78,11 +111,11 @@ class Snapshots:
         return said.output[:MAX_DIFF_BYTES].decode("utf-8", "replace")
 
     def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
-        from ralph.workspaces.sealer import TreeSealer  # most runs need none
+        from ralph.workspaces.sealed.sealer import TreeSealer  # most runs need none
 
         if not (self._baseline and self._last.tree):
             raise MachineError("nobody knows the files as they were when the run started")
-        since = os.stat(self._own.path(f"{BASELINE_REFS}/{self._run}")).st_mtime
+        since = os.stat(self._own.path(self._baseline_ref)).st_mtime
         sealer = TreeSealer(self._own, self._index, since)
         return sealer.open(self._baseline, self._last.tree, restored)
 
@@ -90,7 +123,7 @@ class Snapshots:
         try:
             forget_old_snapshots(self._own, self._git)
             if self._own.list_refs("sealed"):
-                from ralph.workspaces.sealer import TreeSealer
+                from ralph.workspaces.sealed.sealer import TreeSealer
 
                 TreeSealer(self._own, self._index, 0.0).remove_abandoned()
         except OSError:
@@ -101,9 +134,29 @@ class Snapshots:
         """What a person accepted of this run."""
         return AcceptedProofs(self._own.path("runs", self._run))
 
-    def _read_tree(self, refs: str) -> str:
-        """What an earlier life of the run kept there."""
-        return read_kept_tree(self._own.folder, f"{refs}/{self._run}")
+    def list_files(self, tree: str, paths: Collection[str]) -> dict[str, TreeFile | None]:
+        """These files of a tree; None: it has no such file."""
+        some = tuple(paths) if len(paths) <= MAX_PATHS_NAMED else ()  # a command line does not take any number
+        known = list_tree(self._own, tree, some)
+        return {path: known.get(path) for path in paths}
+
+    def forget_index(self) -> None:
+        """The work tree is gone for good."""
+        self._index.remove()
+
+    @property
+    def _baseline_ref(self) -> str:
+        return f"{BASELINE_REFS}/{self._source.name}"
+
+    def _import_base(self) -> str:
+        """The tree of the commit where the work began, if others have worked on it since; empty: that is what is
+        there now."""
+        if not self._source.commit:
+            return ""
+        tree = self._index.import_commit(self._source.commit)
+        if tree:
+            self._own.write_ref(self._baseline_ref, self._objects.write_commit(tree, (), "where the work began"))
+        return tree
 
     def _save(self, title: str, before: str, *, is_start: bool = False) -> str:
         """`before`: the sign of what is kept already. What is seen later than at the start is no baseline."""
@@ -128,7 +181,7 @@ class Snapshots:
             if self._keeps:
                 self._own.write_ref(f"{SNAPSHOT_REFS}/{self._run}", commit)
             if is_start:
-                self._own.write_ref(f"{BASELINE_REFS}/{self._run}", commit)
+                self._own.write_ref(self._baseline_ref, commit)
                 self._baseline = tree
         return Pins(self._own, self._git).pin(head) if self._git and head else ""
 

@@ -50,8 +50,10 @@ class _Scan(Struct, frozen=True, kw_only=True):
 class TreeIndex:
     """Of one work tree, for one run."""
 
-    def __init__(self, own: OwnGit, project: ProjectDir | None, rules: RunRules) -> None:
+    def __init__(self, own: OwnGit, project: ProjectDir | None, rules: RunRules, *, fresh_index: str = "") -> None:
+        """`fresh_index`: one of git's that can be believed, once: nobody has been at it."""
         self._own, self.project, self._rules = own, project, rules
+        self._fresh_index = fresh_index
         self._folder = ""
         self._ignored: IgnoreRules | None = None
         self._head = ""  # the commit whose files are all in the index
@@ -140,6 +142,24 @@ class TreeIndex:
             raise MachineError(f"cannot list the files of {self._own.root}: {said.problem or 'stopped'}")
         return [os.fsdecode(name) for name in said.output.split(b"\0") if name]
 
+    def import_commit(self, commit: str) -> str:
+        """Its tree as ours; empty where the project does not have it."""
+        self._hold()
+        index = os.path.join(self._folder, f"import-{os.urandom(4).hex()}")
+        try:
+            if not self._own.run("read-tree", commit, index=index).ok:
+                return ""
+            said = self._own.run("write-tree", "--missing-ok", index=index, own_objects=True)
+            return said.text if said.ok else ""
+        finally:
+            if os.path.exists(index):
+                os.unlink(index)
+
+    def remove(self) -> None:
+        """Nobody will look again."""
+        for name in os.listdir(self._folder) if self._folder else ():
+            os.unlink(os.path.join(self._folder, name))
+
     # -- what is committed ----------------------------------------------------------------------
     def _follow_head(self, head: str) -> list[bytes]:
         """The files that were committed since the last look, ignored or not; those no longer committed may be."""
@@ -163,7 +183,9 @@ class TreeIndex:
         if os.path.exists(self._index):
             os.unlink(self._index)
         self._written = (None, "")
-        if head and self._run("read-tree", head, own_objects=False).ok:
+        if self._fresh_index:
+            _copy_index(self._fresh_index, self._index)
+        elif head and self._run("read-tree", head, own_objects=False).ok:
             self._run("update-index", "-q", "--refresh")
 
     # -- what is there --------------------------------------------------------------------------
@@ -174,6 +196,10 @@ class TreeIndex:
         if not said.ok:
             return said
         found = _parse_scan(said.output)
+        is_borrowed, self._fresh_index = bool(self._fresh_index), ""
+        if is_borrowed and any(name.rpartition(b"/")[2] == b".gitattributes" for name in found.tracked):
+            self._fill(self.project.read_head() if self.project else "")  # files may not be as they were committed
+            return self._scan()
         if self._ignored is None:
             self._ignored = self._rules.open(found.tracked)
         return found
@@ -239,6 +265,14 @@ class TreeIndex:
         except OSError:
             return True
         return stat.S_ISLNK(mode) or stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and os.access(path, os.R_OK))
+
+
+def _copy_index(source: str, target: str) -> None:
+    """With its time: git reads again what was written later than that."""
+    with open(source, "rb") as read, open(target, "wb") as written:
+        written.write(read.read())
+    found = os.stat(source)
+    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def _parse_scan(output: bytes) -> _Scan:

@@ -7,13 +7,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.model.errors import MachineError, UsageError
+from ralph.process.atomic_file import write_atomic
 from ralph.workspaces.git import Git
+from ralph.workspaces.project_dir import find_git_dir
 
 WORKTREES_FOLDER = ".ralph/worktrees"
 BRANCH_PREFIX = "ralph"  # they are below it
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Else they would stand in the way of `git worktree remove`, and an agent's `git add -A` would take them.
 _OUR_OUTPUT = (".ralph/*.log", ".ralph/prompt_*.txt")
+_STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames")
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
@@ -23,6 +26,7 @@ class Worktree(Struct, frozen=True, kw_only=True):
     branch: str
     target: str  # the branch it will land on
     base: str  # the commit it began at
+    is_fresh: bool = False  # it was made just now
 
     @property
     def ref(self) -> str:
@@ -32,6 +36,14 @@ class Worktree(Struct, frozen=True, kw_only=True):
     @property
     def target_ref(self) -> str:
         return f"refs/heads/{self.target}"
+
+
+class WorktreeStatus(Struct, frozen=True):
+    """What is not committed, at a glance."""
+
+    branch: str = ""  # empty: none is checked out
+    unmerged: tuple[str, ...] = ()
+    has_changes: bool = False
 
 
 class Worktrees:
@@ -47,48 +59,85 @@ class Worktrees:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
         exclude_from_status(self._common, f"/{WORKTREES_FOLDER}/")
         folder = self.get_folder(task)
-        tree, known = Worktree(folder=folder, branch=f"{BRANCH_PREFIX}/{task}", target=target, base=""), True
+        tree = Worktree(folder=folder, branch=f"{BRANCH_PREFIX}/{task}", target=target, base="")
         if _is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted
             self.git.drop_worktree(folder)
-        if not os.path.exists(os.path.join(folder, ".git")):  # without it, git would take the repository around it
-            self.git.run_locked("worktree", "prune")
-            known = bool(self.git.find_commit(tree.ref))
-            words = (folder, tree.branch) if known else ("-b", tree.branch, folder, tree.target_ref)
-            self.git.add_worktree(folder, *words)
-        if known and self.git.contains(tree.target_ref, tree.ref):  # nothing of its own yet
-            self.git.in_folder(folder).run("merge", "--ff-only", "--quiet", tree.target_ref)
-        base = self.git.run("merge-base", tree.target_ref, tree.ref).text or self.git.find_commit(tree.target_ref)
-        return replace(tree, base=base)
+        known = self.git.find_commits(tree.ref, tree.target_ref)
+        is_fresh = not os.path.exists(os.path.join(folder, ".git"))  # without it, git would take the one around it
+        if is_fresh:
+            words = (folder, tree.branch) if tree.ref in known else ("-b", tree.branch, folder, tree.target_ref)
+            self.git.with_hooks().add_worktree(folder, *words)
+        base = known.get(tree.target_ref, "")
+        if tree.ref not in known:
+            return replace(tree, base=base, is_fresh=True)
+        if known[tree.ref] != base:
+            base = self._catch_up(tree) or base
+        return replace(tree, base=base, is_fresh=is_fresh and known[tree.ref] == base)
 
     def commit_leftovers(self, tree: Worktree, message: str) -> str:
         """Commit on its branch what an agent left lying about; why that cannot be, otherwise."""
-        git = self.git.in_folder(tree.folder)
+        git = self.open_git(tree)
         _remove_stale_lock(tree.folder)
-        if unmerged := git.run("diff", "--name-only", "--diff-filter=U").text:
-            return f"a merge in its work tree is not resolved: {unmerged.replace(chr(10), ', ')}"
-        if problem := _return_to_branch(git, tree):
+        status = self._read_status(git)
+        if status.unmerged:
+            return f"a merge in its work tree is not resolved: {', '.join(status.unmerged)}"
+        if problem := _return_to_branch(git, tree, status.branch):
             return problem
-        if not git.has_changes() and not git.find_commit("MERGE_HEAD"):
+        if not status.has_changes and not os.path.exists(os.path.join(find_git_dir(tree.folder), "MERGE_HEAD")):
             return ""
         git.check("add", "--all")
         # Whoever left it there has been verified; the user's hooks are for commits that are meant.
-        said = git.run("-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "-m", message)
+        said = git.run("commit", "--quiet", "--no-verify", "-m", message)
         return "" if said.ok else f"what is in its work tree cannot be committed: {said.problem}"
 
     def remove_if_landed(self, tree: Worktree) -> bool:
         """Remove it and its branch, only when all it holds is reachable from the target."""
-        git = self.git.in_folder(tree.folder)
-        there = os.path.exists(tree.folder)
-        held = (tree.ref, git.find_commit("HEAD")) if there else (tree.ref,)
-        if (there and git.has_changes()) or not all(self.git.contains(tree.target_ref, commit) for commit in held):
+        git = self.open_git(tree)
+        is_there = os.path.exists(tree.folder)
+        known = self.git.find_commits(tree.ref, tree.target_ref)
+        held = {known.get(tree.ref, ""), git.find_commit("HEAD") if is_there else known.get(tree.ref, "")}
+        if is_there and self._read_status(git).has_changes:
             return False
-        removed = not there or self.git.run_locked("worktree", "remove", tree.folder).ok
+        if not all(commit and self.git.contains(tree.target_ref, commit) for commit in held):
+            return False
+        removed = not is_there or self.git.run_locked("worktree", "remove", "--force", tree.folder).ok
         return removed and self.git.run_locked("branch", "--delete", "--force", "--quiet", tree.branch).ok
 
     def list_tasks(self) -> list[str]:
         """The tasks that have a branch."""
         said = self.git.run("for-each-ref", "--format=%(refname)", f"refs/heads/{BRANCH_PREFIX}/")
         return [name.removeprefix(f"refs/heads/{BRANCH_PREFIX}/") for name in said.text.splitlines()]
+
+    def open_git(self, tree: Worktree) -> Git:
+        """Git in that work tree. Its `.git` is put right where an agent has written another."""
+        if not os.path.isdir(tree.folder) or not (known := self._find_admin_dir(tree.folder)):
+            return self.git.in_folder(tree.folder)
+        if find_git_dir(tree.folder) != known:
+            write_atomic(os.path.join(tree.folder, ".git"), f"gitdir: {known}\n")
+        return self.git.in_folder(tree.folder, known)
+
+    def _find_admin_dir(self, folder: str) -> str:
+        """Where git keeps what is this work tree's own, by its own list."""
+        base = os.path.join(self._common, "worktrees")
+        for name in os.listdir(base) if os.path.isdir(base) else ():
+            try:
+                with open(os.path.join(base, name, "gitdir"), encoding="utf-8", errors="surrogateescape") as file:
+                    if os.path.dirname(file.read().strip()) == folder:
+                        return os.path.join(base, name)
+            except OSError:
+                continue
+        return ""
+
+    def _catch_up(self, tree: Worktree) -> str:
+        """The commit where its branch left the target. One without work of its own moves on to the target."""
+        base = self.git.run("merge-base", tree.target_ref, tree.ref).text
+        if base and base == self.git.find_commit(tree.ref):
+            said = self.open_git(tree).with_hooks().run("merge", "--ff-only", "--quiet", tree.target_ref)
+            base = self.git.find_commit(tree.target_ref) if said.ok else base
+        return base
+
+    def _read_status(self, git: Git) -> WorktreeStatus:
+        return parse_worktree_status(git.check(*_STATUS))
 
 
 class WorktreeResult(Struct, frozen=True, kw_only=True):
@@ -123,7 +172,7 @@ class RunWorktrees:
 
     def create(self, tree: Worktree) -> None:
         exclude_from_status(self._common, f"/{WORKTREES_FOLDER}/", *_OUR_OUTPUT)
-        self._git.add_worktree(tree.folder, "-b", tree.branch, tree.folder, tree.base)
+        self._git.with_hooks().add_worktree(tree.folder, "-b", tree.branch, tree.folder, tree.base)
 
     def reopen(self, tree: Worktree) -> None:
         """Make it again where it is gone, from its branch."""
@@ -133,8 +182,7 @@ class RunWorktrees:
             return
         if not self._git.find_commit(tree.ref):
             raise MachineError(f"the work tree and its branch {tree.branch} are gone", "start a new run")
-        self._git.run_locked("worktree", "prune")
-        self._git.add_worktree(tree.folder, tree.folder, tree.branch)
+        self._git.with_hooks().add_worktree(tree.folder, tree.folder, tree.branch)
 
     def list_uncommitted(self) -> list[str]:
         """What the user has not committed, and a work tree therefore lacks."""
@@ -170,25 +218,29 @@ def exclude_from_status(common: str, *lines: str) -> None:
             file.write(start + "".join(f"{line}\n" for line in missing))
 
 
+def parse_worktree_status(output: str) -> WorktreeStatus:
+    """What `git status --porcelain=v2 --branch -z` tells."""
+    branch, unmerged, has_changes = "", [], False
+    for entry in output.split("\0"):
+        kind, _, rest = entry.partition(" ")
+        if kind == "u":
+            unmerged.append(rest.split(" ", 9)[-1])
+        elif kind in ("1", "?"):
+            has_changes = True
+        elif rest.startswith("branch.head ") and not rest.endswith("(detached)"):
+            branch = rest.removeprefix("branch.head ")
+    return WorktreeStatus(branch, tuple(unmerged), has_changes or bool(unmerged))
+
+
 def locate_worktree(root: str, task: str) -> str:
     """The folder of the task's work tree, whether it is there or not."""
     return os.path.join(root, WORKTREES_FOLDER, task)
 
 
-def _find_git_dir(folder: str) -> str:
-    """Where git keeps what is the work tree's own; a folder that is not there when it is none."""
-    path = os.path.join(folder, ".git")
-    try:
-        with open(path, encoding="utf-8") as file:
-            return os.path.join(folder, file.read().removeprefix("gitdir:").strip())
-    except OSError:
-        return os.path.join(path, "none")
-
-
 def _is_half_made(folder: str) -> bool:
     """Git locks a work tree while it makes it: a lock that stayed is of one that was killed."""
     try:
-        with open(os.path.join(_find_git_dir(folder), "locked"), encoding="utf-8") as file:
+        with open(os.path.join(find_git_dir(folder), "locked"), encoding="utf-8") as file:
             return file.read().strip() == "initializing"
     except OSError:
         return False
@@ -196,14 +248,13 @@ def _is_half_made(folder: str) -> bool:
 
 def _remove_stale_lock(folder: str) -> None:
     """Whoever worked here is gone, with all it had started: a lock that an agent's git left is nobody's."""
-    path = os.path.join(_find_git_dir(folder), "index.lock")
+    path = os.path.join(find_git_dir(folder), "index.lock")
     if os.path.exists(path):
         os.unlink(path)
 
 
-def _return_to_branch(git: Git, tree: Worktree) -> str:
+def _return_to_branch(git: Git, tree: Worktree, elsewhere: str) -> str:
     """An agent may have made a branch of its own: what it did there belongs on the task's."""
-    elsewhere = git.read_branch()
     if elsewhere == tree.branch:
         return ""
     if not git.contains("HEAD", tree.ref):

@@ -51,7 +51,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     request: ExecuteRequest
     paths: Paths
     variables: Mapping[str, str]  # of the user
-    git_program: str
+    git: Git  # with settings and hooks as they were before any agent
     target: str  # the branch to land on
     signals: SignalInbox
     budget: SharedBudget
@@ -63,9 +63,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     watch: ChangeWatch  # over settings, prompts and hooks
 
     def open_worktrees(self, processes: Processes) -> Worktrees:
-        git_folder = os.path.dirname(self.paths.state)
-        git = Git(self.git_program, self.paths.root, environment=self.variables, processes=processes, common=git_folder)
-        return Worktrees(git.with_identity(), self.paths.root, git_folder)
+        return Worktrees(self.git.through(processes), self.paths.root, os.path.dirname(self.paths.state))
 
 
 class TaskContext(Struct, frozen=True, kw_only=True):

@@ -89,7 +89,7 @@ def execute_tasks(
                 request=request,
                 paths=paths,
                 variables=without_git_vars(variables),
-                git_program=git_program,
+                git=git,
                 target=target,
                 signals=signals,
                 budget=SharedBudget(request.settings.budget_usd),
@@ -199,10 +199,13 @@ def _effective_budget(settings: Settings) -> float | None:
 
 @contextmanager
 def _open_repository(program: str, paths: Paths, variables: Mapping[str, str], signals: SignalInbox) -> Iterator[Git]:
-    """Git for the preparations, before any task has processes of its own."""
+    """Git for the preparations, before any task has processes of its own. What agents add to its settings and hooks
+    from now on is not run."""
     processes = Supervisor(signals)
     try:
-        yield Git(program, paths.root, environment=variables, processes=processes, common=os.path.dirname(paths.state))
+        common = os.path.dirname(paths.state)
+        git = Git(program, paths.root, environment=variables, processes=processes, common=common)
+        yield git.guarded().with_identity()
     finally:
         processes.close()
 

@@ -1,6 +1,5 @@
 """One claimed task on its way: its work tree, its stages, its landing, its last status."""
 
-import os
 import time
 from collections.abc import Sequence
 
@@ -36,7 +35,11 @@ from ralph.model.errors import MachineError, RalphError
 from ralph.model.events import Noted, RunEnded, Warned
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.spec import ROLES
+from ralph.workspaces.snapshots import BaselineSource, Snapshots
 from ralph.workspaces.task_workspace import TaskWorkspace
+from ralph.workspaces.worktree import Worktree
+
+COMMIT_CHARS = 16  # of a commit, in a name
 
 
 class TaskEnding(Struct, frozen=True):
@@ -105,16 +108,36 @@ def _open_workspace(context: TaskContext) -> TaskWorkspace:
     pipeline, task = context.pipeline, context.task
     trees = pipeline.open_worktrees(context.processes.make_uninterruptible())
     target = context.request.target or context.entry.target or pipeline.target
+    tree = trees.open(task.id, target)
     workspace = TaskWorkspace(
         task,
         trees,
-        trees.open(task.id, target),
-        index=os.path.join(context.session.run_dir, "index"),
+        tree,
+        keeper=_build_keeper(context, tree),
         landing_lock=pipeline.landing_lock,
         inbox=context.session.inbox,
     )
     context.board.record_once("housed", board.BranchAssigned(task.id, workspace.branch, target))
     return workspace
+
+
+def _build_keeper(context: TaskContext, tree: Worktree) -> Snapshots:
+    """Looks at the task's work tree. What it is compared with is the commit where the task began, in whichever run."""
+    session = context.session
+    keeper = build_snapshots(
+        context.settings.snapshots,
+        session.run,
+        tree=find_paths(tree.folder),
+        variables=session.variables,
+        processes=context.processes.make_uninterruptible(),
+        baseline=BaselineSource(
+            name=f"{context.task.id}-{tree.base[:COMMIT_CHARS]}", commit="" if tree.is_fresh else tree.base
+        ),
+        is_checked_out_by_us=tree.is_fresh and not context.pipeline.git.guard.may_convert_files(),
+    )
+    if keeper is None:
+        raise MachineError("git is gone from PATH", "see `ralph doctor`")
+    return keeper
 
 
 def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEffects:
@@ -124,13 +147,7 @@ def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEf
         variables=session.variables,
         run_variables=session.run_variables,
         processes=context.processes,
-        keep=build_snapshots(
-            settings.snapshots,
-            session.run,
-            tree=find_paths(workspace.folder),
-            variables=session.variables,
-            processes=context.processes.make_uninterruptible(),
-        ),
+        keep=workspace.keeper,
         watch=context.pipeline.watch,
     )
     built = stages.build_stages(context.task, context.request.stages, settings, agent_context)

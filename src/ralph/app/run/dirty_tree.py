@@ -24,7 +24,8 @@ def refuse_uncommitted_changes(settings: Settings, paths: Paths, variables: Mapp
     if not git or find_lock_holder(paths.lock):  # what is going on there is a run's, and opening ours will say so
         return
     with open_short_lived_processes() as processes:
-        changed = list_own_changes(Git(git, paths.root, environment=variables, processes=processes, options=options))
+        own = Git(git, paths.root, environment=variables, processes=processes, options=options)
+        changed = list_own_changes(own.guarded())
     if changed:
         raise UsageError(
             f"uncommitted changes of yours would go into the agent's commits: {describe_files(changed)}",

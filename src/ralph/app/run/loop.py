@@ -275,8 +275,11 @@ def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:
         processes=session.processes,
         options=options,
         timeout=SCM_TIMEOUT_SECONDS,
+        is_users=True,
     )
-    scm = ScmRunner(wanted.command, wanted.tasks, git=git, run_dir=session.run_dir)
+    if os.path.basename(program) in ("git", "git.exe"):
+        git = git.guarded()
+    scm = ScmRunner(wanted.command, wanted.tasks, git=git, run_dir=session.run_dir, find_detour=git.find_detour)
     if scm.left_out:
         emit(session.watchers, 0, Noted(f"untracked files are left out of commits: {describe_files(scm.left_out)}"))
     return scm

@@ -29,7 +29,7 @@ def create_announced_branch(branch: str, paths: Paths, variables: Mapping[str, s
     if program is None or not paths.in_git:
         return f"{paths.folder} is not in a git repository: `ralph story run` creates branch {branch} once it is"
     with open_short_lived_processes() as processes:
-        git = Git(program, paths.folder, environment=variables, processes=processes)
+        git = Git(program, paths.folder, environment=variables, processes=processes, is_users=True)
         current = git.read_branch()
         if current == branch:
             return f"On branch {branch}"
@@ -91,7 +91,7 @@ def _create(git: Git, branch: str) -> None:
 
 
 def _check_out(git: Git, branch: str, hint: str, *words: str) -> None:
-    said = git.run("checkout", "--quiet", *words)
+    said = git.with_hooks().run("checkout", "--quiet", *words)
     # A hook of the user's may fail after the branch is checked out; that does not undo it.
     if not said.ok and git.read_branch() != branch:
         raise MachineError(f"cannot switch to branch {branch}: {said.problem}", hint)

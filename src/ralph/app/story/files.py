@@ -182,7 +182,7 @@ def _commit_archive(place: StoryPaths, target: str, variables: Mapping[str, str]
     if git is None:
         raise MachineError("git is not on PATH", "install git, then commit the archive yourself")
     with open_short_lived_processes() as processes:
-        repository = Git(git, place.project, environment=variables, processes=processes)
+        repository = Git(git, place.project, environment=variables, processes=processes, is_users=True)
         files = [os.path.join(place.folder, name) for name in ARCHIVED_FILES]
         paths = [os.path.relpath(path, place.project) for path in (target, *files)]
         message = f"chore: archive ralph loop {os.path.basename(target)}"

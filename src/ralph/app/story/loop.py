@@ -85,7 +85,7 @@ def run_stories(
             environment=session.gate_environment,
             processes=session.processes,
             timeout=GIT_READ_TIMEOUT_SECONDS,
-        )
+        ).guarded()
         announced = read_announced_branch(_read_list(place) if earlier is None else earlier.tasks)
         branch, notice = enter_branch(repository, announced, request.branch)
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.

@@ -264,7 +264,8 @@ class PipelineEffects:
 
     # -- landing --------------------------------------------------------------------------------
     def _land(self, proven: str) -> Fact:
-        if proven and self._workspace.tree() != proven:
+        seen = self._workspace.look()
+        if proven and seen != proven:
             return Landed(done=False, stale=True)
         digest = digest_checks(self._evidence.list_checks())
         landed = self._workspace.land(self._check_merged_tree, format_trailer(self._config.run, digest))

@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.workspaces.project_dir import ProjectDir
-from ralph.workspaces.sealed_tree import SealedFolder
-from ralph.workspaces.tree_copy import copy_file, copy_folder, is_small_folder, remove_folder, write_file
+from ralph.workspaces.sealed.sealed_tree import SealedFolder
+from ralph.workspaces.sealed.tree_copy import copy_file, copy_folder, is_small_folder, remove_folder, write_file
+from ralph.workspaces.sealed.untracked import choose_treatment, is_newer, is_stale_cache
 from ralph.workspaces.tree_objects import SUBMODULE_MODE
-from ralph.workspaces.untracked import choose_treatment, is_newer, is_stale_cache
 
 _GIT_DIR_FILES, _COMMON_FILES = ("HEAD", "index"), ("packed-refs", "shallow")
 _GIT_CONFIG = "[core]\nrepositoryFormatVersion = {version}\nbare = false\n"

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from ralph.workspaces.untracked import STALE_FOLDERS
+from ralph.workspaces.sealed.untracked import STALE_FOLDERS
 
 MAX_COPIED_FILES = 20_000  # of one folder that is not tracked; beyond it is linked
 MAX_COPIED_BYTES = 500 << 20

@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Mapping
 
-from ralph.workspaces.untracked import is_newer
+from ralph.workspaces.sealed.untracked import is_newer
 
 TOOL_FOLDERS = (
     *(".cargo", ".rustup", ".m2", ".gradle", ".ivy2", ".sbt", "go", ".npm", ".nvm", ".yarn", ".bun", ".deno", ".volta"),

@@ -18,8 +18,8 @@ from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
-from ralph.workspaces.clean_home import make_clean_home
-from ralph.workspaces.tree_copy import remove_folder
+from ralph.workspaces.sealed.clean_home import make_clean_home
+from ralph.workspaces.sealed.tree_copy import remove_folder
 
 PROBE_TIMEOUT_SECONDS = 10.0
 WRITABLE_IN_DEPENDENCIES = (".cache", ".vite", ".vitest")  # where tools keep what they made of them

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import OwnObjects
-from ralph.workspaces.sealed_tree import SealedFolder, SealedPlaces
-from ralph.workspaces.sealing import OldFile, SealContent, fill_sealed_tree
+from ralph.workspaces.sealed.sealed_tree import SealedFolder, SealedPlaces
+from ralph.workspaces.sealed.sealing import OldFile, SealContent, fill_sealed_tree
 from ralph.workspaces.tree_index import TreeIndex
 from ralph.workspaces.tree_objects import compare_trees, list_tree
 

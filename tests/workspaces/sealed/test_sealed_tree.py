@@ -215,14 +215,14 @@ def test_a_file_that_cannot_be_had_as_it_was_is_told(repo: RepositoryFixture) ->
 def test_what_a_killed_run_left_is_removed_by_the_next(repo: RepositoryFixture, tmp_path: Path) -> None:
     begin(repo)
     script = (
-        "import sys; from ralph.workspaces.sealed_tree import SealedPlaces\n"
+        "import sys; from ralph.workspaces.sealed.sealed_tree import SealedPlaces\n"
         "from ralph.process.supervisor import Supervisor\n"
         "from support.quiet_inbox import QuietInbox\n"
         f"places = SealedPlaces({str(repo.own_dir)!r}, {str(repo.root)!r}, environment={repo.environment!r},"
         " processes=Supervisor(QuietInbox()))\n"
         "with places.open(0.0) as sealed:\n  print(sealed.copy, flush=True); sys.stdin.read()\n"
     )
-    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables
     ) as killed:
