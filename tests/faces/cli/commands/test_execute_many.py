@@ -70,7 +70,7 @@ def test_each_task_tells_what_it_begins_and_why_a_promise_failed(pipeline: Pipel
     assert "TASK-001  coder 2/15 started" in lines
     failed = next(line for line in lines if "failed" in line)
     assert failed.startswith('TASK-001  ✗ Verification "coder: external" failed (')
-    assert "Command exited with 2, expected 0" in failed
+    assert "Command exited with 1, expected 0" in failed
 
 
 TWO_TOGETHER = r"""#!/bin/sh
