@@ -59,7 +59,8 @@ class PseudoTerminal:
 
     def ended(self, seconds: float = 10.0) -> int | None:
         """Its exit code, or minus the signal that ended it; None while it runs."""
-        self.until(self._has_ended, seconds)
+        if self.until(self._has_ended, seconds):
+            self._read_rest()
         return self._ended
 
     def is_restored(self) -> bool:
@@ -82,6 +83,17 @@ class PseudoTerminal:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self._ended = os.waitstatus_to_exitcode(status) if pid else None
         return self._ended is not None
+
+    def _read_rest(self) -> None:
+        """What it drew just before it ended."""
+        while self._ours >= 0 and select.select([self._ours], [], [], 0.05)[0]:
+            try:
+                data = os.read(self._ours, 1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            self.seen += data
 
     def _read(self, seconds: float) -> None:
         if self._ours < 0:
