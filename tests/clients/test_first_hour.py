@@ -83,7 +83,10 @@ def execute_task(room: ClientFixture, *coder: object) -> subprocess.CompletedPro
     """A task whose coder does this, and whose other stages approve it."""
     stages = [
         [*coder, {"say": "Committed.\n\n<promise>IMPLEMENTATION_COMPLETE</promise>"}],
-        [{"say": "REVIEW PASSED, approved: add works.\n\n<promise>REVIEW_PASSED</promise>"}],
+        {
+            "steps": [{"say": "REVIEW PASSED, approved: add works.\n\n<promise>REVIEW_PASSED</promise>"}],
+            "judge": "VERIFIED: add adds now",
+        },
         [{"bash": "make test"}, {"say": "1 passed: add works\n\n<promise>TESTS_PASSED</promise>"}],
         [{"bash": "make test"}, {"say": "add works\n\n<promise>QA_PASSED</promise>"}],
     ]
