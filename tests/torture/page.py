@@ -36,7 +36,8 @@ HONEST = """
 checks that were changed. *Refused*: a false alarm.
 
 """
-NO_REASON = "not yet known why"
+NOT_COMPARED = "not seen in this loop, though `ralph run` refuses or flags it: proofs are compared in `ralph run` only"
+NO_REASON = "what was meant to stop it is not there"
 WORDS = {"miss": "**missed**", "alarm": "**refused**"}
 
 
@@ -71,11 +72,18 @@ def _render_reasons(title: str, results: Sequence[Result], ending: str) -> str:
     found: dict[str, list[str]] = {}
     for case, how in results:
         if how == ending:
-            found.setdefault(case.history.why or NO_REASON, []).append(case.name)
+            found.setdefault(_explain(case), []).append(case.name)
     if not found:
         return ""
     lines = [line for reason, names in found.items() for line in (f"- {reason}", *(f"  - {name}" for name in names))]
     return "\n".join(["", f"### {title}", "", *lines, ""])
+
+
+def _explain(case: Case) -> str:
+    seen_in_run = isinstance(case.history, Tampering) and case.history.run in ("refused", "flagged")
+    if case.loop != "run" and seen_in_run:
+        return NOT_COMPARED
+    return case.history.why or NO_REASON
 
 
 def _render_histories(results: Sequence[Result]) -> Iterable[str]:
