@@ -266,3 +266,24 @@ def test_protected_files_count_whatever_the_check() -> None:
 )
 def test_patterns_are_those_of_gitignore(path: str, pattern: str, matches: bool) -> None:
     assert matches_any(path, (pattern,)) is matches
+
+
+EXAMPLE = 'def add(a, b):\n    """\n    >>> add(2, 3)\n    5\n    """\n    return a - b\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "is_suspect"),
+    [
+        (EXAMPLE.replace("a - b", "a + b"), "changed", False),
+        (EXAMPLE.replace("5\n", "5\n    >>> add(1, 1)\n    2\n"), "changed", False),
+        (EXAMPLE.replace("5\n", "-1\n"), "weakened", True),
+        (EXAMPLE.replace(">>> ", ""), "weakened", True),
+        ("def add(a, b):\n    return a - b\n", "weakened", True),
+        (None, "weakened", True),
+    ],
+)
+def test_of_a_file_whose_examples_are_tried_only_these_are_proofs(
+    text: str | None, kind: str, is_suspect: bool
+) -> None:
+    [change] = find({"calc.py": EXAMPLE}, {"calc.py": text}, "python3 -m doctest calc.py")
+    assert (change.kind, change.is_suspect) == (kind, is_suspect)

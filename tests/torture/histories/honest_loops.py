@@ -61,7 +61,7 @@ TASKS = (
     HonestWork(
         name="a task that may change nothing",
         check="none",
-        tasks=NO_COMMAND.replace("  completion:", "  may_change_nothing: true\n  completion:"),
+        tasks=NO_COMMAND.replace("  completion:", "  completion:\n    may_change_nothing: true"),
         does="echo 'Looked: nothing to do.'",
         loops=("execute",),
     ),

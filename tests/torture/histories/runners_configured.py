@@ -385,8 +385,7 @@ SCRIPTS_EDITED = (
         project="npm",
         does='swap package.json \'"test":\' \'"pretest": "echo > test.js", "test":\'',
         names="package.json",
-        why="the check itself changes the test, after the comparison; the receipt names what made it do so",
-        run="flagged",
+        run="refused",
     ),
     Tampering(
         name="true as the shell of npm's scripts",
@@ -414,11 +413,11 @@ SCRIPTS_EDITED = (
     ),
     Tampering(
         name="a build script that changes the tests",
+        quick=("run",),
         project="cargo",
         does="echo 'echo true > tests/add.rs' > build.rs",
         names="build.rs tests/add.rs",
-        why="the check itself changes the test, after the comparison; the receipt names what made it do so",
-        run="flagged",
+        run="refused",
     ),
     Tampering(
         name="the script a check names by its path",

@@ -12,7 +12,6 @@ from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
-from ralph.app.run.proof_judge import ProofJudge
 from ralph.app.run.resume import describe_differences, take_todays_agent
 from ralph.app.run.worktree import (
     conclude_worktree,
@@ -37,7 +36,7 @@ from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.events import Event, Noted, Warned
-from ralph.model.loop import Began, Outcome, Resumed, Stop
+from ralph.model.loop import Began, Interrupted, Outcome, Resumed, Stop, Verified
 from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
@@ -251,8 +250,16 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         scm=_build_scm(session, settings),
         proofs=_watch_proofs(session, settings, keep),
         open_sealed_gates=open_sealed_gates,
-        ask_judge=ProofJudge(session, settings, judge).ask if (judge := settings.specflow.judge) else None,
+        ask_judge=_build_proof_judge(session, settings),
     )
+
+
+def _build_proof_judge(session: Session, settings: Settings) -> Callable[[str], Verified | Interrupted] | None:
+    if settings.specflow.judge is None:
+        return None
+    from ralph.app.run.proof_judge import ProofJudge  # most runs have none, and start without it
+
+    return ProofJudge(session, settings, settings.specflow.judge).ask
 
 
 def _watch_proofs(session: Session, settings: Settings, keep: Snapshots | None) -> ProofWatch | None:

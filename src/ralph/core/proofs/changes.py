@@ -18,6 +18,8 @@ from ralph.model.proofs import ProofChange, ProofChangeKind, TreeChange
 
 MAX_PROOF_CHANGES = 200
 INLINE_TEST_LANGUAGES = frozenset(("rust", "zig"))  # tests stand in the file they test
+# a prompt and what follows it, up to the next prompt, a blank line or the end of the text it stands in
+_EXAMPLE = re.compile(r"^[ \t]*>>> .*(?:\n(?![ \t]*(?:>>> |\"\"\"|'''|$)).*)*", re.MULTILINE)
 _LINK_MODE = "12"
 _PYTHON_SHADOWS = re.compile(r"(?P<module>\w+)(\.py|\.pyc|\.pyd|\.so|\..*\.so|/__init__\.py|/__main__\.py)")
 _STANDARD_MODULES = frozenset(  # those a Python test runner imports after it has begun to look into the project
@@ -86,6 +88,7 @@ class _Judge:
                 or self._judge_build_file(change, rule)
                 or self._judge_configuration(change, rule)
                 or self._judge_script(change, rule)
+                or self._judge_examples(change, rule)
             )
             if found is not None:
                 return found
@@ -146,6 +149,17 @@ class _Judge:
             return True
         return detect_language(path) in INLINE_TEST_LANGUAGES.intersection(rule.languages)
 
+    def _judge_examples(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
+        """A file may change, the examples in it may not become others or fewer."""
+        if change.path not in rule.examples:
+            return None
+        old, new = (_find_examples(text) for text in self._read_both(change))
+        if change.old_blob and not old <= new:
+            reason = f"{pluralize(len(old - new), 'example')} changed or removed"
+            return ProofChange(path=change.path, kind="weakened", reason=reason, check=rule.command)
+        kind, reason = _plain_kind(change), "the check tries its examples"
+        return ProofChange(path=change.path, kind=kind, reason=reason, check=rule.command, noted=True)
+
     def _judge_script(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
         if change.path not in rule.scripts:
             return None
@@ -205,6 +219,11 @@ class _Judge:
 
     def _read_both(self, change: TreeChange) -> tuple[str, str]:
         return self._reader.read_text(change.old_blob), self._reader.read_text(change.new_blob)
+
+
+def _find_examples(text: str) -> set[str]:
+    """What is typed at a prompt in it, each with the answer it expects."""
+    return {" ".join(found.split()) for found in _EXAMPLE.findall(text)}
 
 
 def _judge_shadow(change: TreeChange, rule: CheckRules) -> ProofChange | None:

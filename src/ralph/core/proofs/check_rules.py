@@ -29,6 +29,7 @@ _TESTLESS = {
     "flutter": ("analyze",),
     "composer": ("install", "validate"),
 }
+EXAMPLE_RUNNER = "doctest"
 _FOLDER_OPTIONS = ("-C", "--directory", "--prefix", "--cwd", "--dir")
 _WORKSPACE_OPTIONS = ("-w", "--workspace", "-ws", "--workspaces", "-r", "--recursive", "--filter", "-F", "workspaces")
 _SCRIPT_RUNNERS = ("pytest", "unittest", "tox", "nox", "jest", "vitest", "mocha", "cargo", "gradle", "mvn", "rspec")
@@ -85,6 +86,7 @@ class CheckRules(Struct, frozen=True, kw_only=True):
     languages: tuple[str, ...] = ()  # whose tests it runs
     scripts: tuple[str, ...] = ()  # files that judge
     tests: tuple[str, ...] = ()  # files it names as tests
+    examples: tuple[str, ...] = ()  # work whose own examples it tries: those judge, the rest does not
     work: tuple[str, ...] = ()  # files it runs that may be the work itself
     makefiles: tuple[MakefilePart, ...] = ()
     justfiles: tuple[JustfilePart, ...] = ()
@@ -113,6 +115,7 @@ class _Resolver:
         self._languages: dict[str, None] = {}
         self._scripts: dict[str, None] = {}
         self._tests: dict[str, None] = {}
+        self._examples: dict[str, None] = {}
         self._work: dict[str, None] = {}
         self._makefiles: list[MakefilePart] = []
         self._justfiles: list[JustfilePart] = []
@@ -129,6 +132,7 @@ class _Resolver:
             languages=tuple(self._languages),
             scripts=tuple(self._scripts),
             tests=tuple(self._tests),
+            examples=tuple(self._examples),
             work=tuple(path for path in self._work if path not in self._scripts),
             makefiles=tuple(self._makefiles),
             justfiles=tuple(self._justfiles),
@@ -192,7 +196,7 @@ class _Resolver:
             path = join_path(call.folder, word.partition("=")[2] or word.partition("::")[0]) if call else ""
             is_option = "=" in word or before.startswith("-")
             if path and "." in path.rpartition("/")[2] and (runner.languages or is_option) and self._may_be_file(path):
-                self._tests[path] = None
+                (self._examples if name == EXAMPLE_RUNNER else self._tests)[path] = None
 
     def _may_be_file(self, path: str) -> bool:
         """One that is there, or could be written: `pytest test_new.py`."""

@@ -131,6 +131,7 @@ class RunEffects:
         open_gates = self._open_sealed_gates
         if self._proofs is None or open_gates is None:
             return Checked((), sealed=True)
+        self._proofs.look(iteration)  # the checks themselves may have changed a proof since the agent ended
         found = self._proofs.check_sealed(lambda sealed: open_gates(sealed).check(gates, iteration))
         self._sealed = found if isinstance(found, Checked) else self._sealed
         return found

@@ -77,7 +77,7 @@ class Session:
 
     def end(self) -> int:
         try:
-            while data := os.read(self.terminal, 4096):
+            while select.select([self.terminal], [], [], 20)[0] and (data := os.read(self.terminal, 4096)):
                 self.seen += data.decode().replace("\r\n", "\n")
         except OSError:
             pass  # EIO: the other side is gone
