@@ -79,6 +79,8 @@ class Snapshots:
 
     def save_tree_after(self, iteration: int) -> str:
         """Keep what an agent left, committed or not, if there is anything new. What is not kept, in words, once."""
+        if not self._begun:  # resumed where that agent had ended: the baseline is an earlier life's
+            return self.save_initial_tree()
         return self._save(f"after iteration {iteration}", self.get_tree_sign())
 
     def describe_failure(self) -> str:
