@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ def load_agent_card(adapter: str) -> AgentCard:
 
 def load_agent_cards() -> dict[str, AgentCard]:
     """By the adapter's name: ours, and those of installed packages that can be loaded."""
-    cards = load_builtin_cards()
+    cards = dict(load_builtin_cards())
     for name in list_third_party_extensions("agents"):
         try:
             cards[name] = load_agent_card(name)
@@ -95,6 +96,7 @@ def _entry_point_names(kind: str) -> set[str]:
     return {entry.name for entry in _entry_points(kind)}
 
 
+@cache  # every installed package is looked at
 def _entry_points(kind: str) -> "list[EntryPoint]":
     from importlib.metadata import entry_points
 

@@ -71,7 +71,8 @@ def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str])
 
 def _apply_own_settings(settings: Settings) -> Settings:
     """What `agents` says of the chosen one; what is set for it elsewhere is stronger."""
-    agent, own = settings.agent, settings.agents.get(_name_program(settings.agent.command))
+    agent = settings.agent
+    own = settings.agents.get(_name_program(agent.command)) if settings.agents else None
     if own is None:
         return settings
     return replace(
