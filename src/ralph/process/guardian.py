@@ -5,6 +5,8 @@ file means the harness died, and then everything below us is ended. We are a sub
 parent becomes our child, and "nothing left" is what the kernel says (waitpid: ECHILD), never what a scan saw.
 
 A request is `length:u32` and fields joined by NUL, which neither an argument nor the environment can contain:
+    cleanup, number of arguments, *arguments, *environment           to run once the next child and all it left are
+                                                                     gone, also when the harness is
     spawn, folder, number of arguments, *arguments, *environment     with stdin, stdout and stderr as SCM_RIGHTS
     stop, seconds of grace between TERM and KILL                     everything below us
     hold                                                             from now on, leave it to `sweep` to end the rest
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
 STRAGGLER_GRACE_SECONDS = 0.4  # between TERM and KILL for what a child left behind
+CLEANUP_SECONDS = 20.0  # for what ends a container: a service that does not answer holds nobody up for longer
 STANDARD_STREAM_COUNT = 3
 PR_SET_CHILD_SUBREAPER = 36
 CLOSE_ON_EXEC: int = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
@@ -143,6 +146,8 @@ class Guardian:
         self.swept = True  # it has said so
         self.spared: set[int] = set()  # changed in place: who ends others looks at it all the time
         self.spares_loops = False
+        self.cleanup: list[bytes] = []  # what ends the remains of a child that are none of our processes
+        self.cleans_up = False  # it is running, and nobody stops it
         self.news: list[str] = []
 
     def serve(self) -> None:
@@ -184,6 +189,8 @@ class Guardian:
             del self.received[:end]
             if kind == b"spawn":
                 self.spawn(fields)
+            elif kind == b"cleanup":
+                self.cleanup = fields
             elif kind == b"stop":
                 self.spare_nothing()
                 self.terminate(float(fields[0]))
@@ -209,6 +216,7 @@ class Guardian:
                 argv[0], argv, environment, file_actions=onto, setsid=True, setsigmask=(), setsigdef=RESTORED_SIGNALS
             )
         except OSError as error:
+            self.cleanup = []
             self.news.append(f"failed {error.errno}")
         else:
             self.running.add(pid)
@@ -220,8 +228,28 @@ class Guardian:
             for fd in streams:
                 os.close(fd)
 
+    def start_cleanup(self) -> bool:
+        """Whether there was something to run, and it runs."""
+        fields, self.cleanup = self.cleanup, []
+        if not fields:
+            return False
+        count, words = int(fields[0]), fields[1:]
+        argv, environment = words[:count], dict(pair.split(b"=", 1) for pair in words[count:])
+        nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(STANDARD_STREAM_COUNT)]
+        try:
+            os.posix_spawn(
+                argv[0], argv, environment, file_actions=nowhere, setsid=True, setsigmask=(), setsigdef=RESTORED_SIGNALS
+            )
+        except OSError:
+            return False  # the program is gone, and with it the way to what is left
+        self.kill_at = time.monotonic() + CLEANUP_SECONDS
+        self.cleans_up = True
+        return True
+
     def terminate(self, grace: float) -> None:
         """TERM to all, the deepest first: who loses its parent in between would slip out of the walk."""
+        if self.cleans_up:
+            return
         self.kill_at = time.monotonic() + grace
         self.spare_loops()
         for pid in reversed(list_descendants(os.getpid(), self.spared)):
@@ -281,8 +309,9 @@ class Guardian:
             empty = True
         if empty:
             self.kill_at = None
+            self.cleans_up = False
             self.groups.clear()
-            if self.occupied:
+            if self.occupied and not self.start_cleanup():
                 self.occupied = False
                 self.news.append("empty")
 

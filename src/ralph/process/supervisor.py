@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from errno import EPIPE
 from math import inf
 
+from msgspec.structs import replace
+
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandEnding, CommandExit
 from ralph.model.ports import Inbox
 from ralph.process.guardian import become_subreaper, end_children, list_children
@@ -79,6 +81,7 @@ class Supervisor:
             self._pump_output(watch)
         except GuardianLost:
             self._restart_guardian()
+            self._clean_up_after(command)
             return CommandExit(
                 code=-9, seconds=time.monotonic() - began, ending="exited", error="its guardian was killed"
             )
@@ -104,6 +107,18 @@ class Supervisor:
         self._sibling_guardians.add(self._guardian)
         if self._spared:
             self._send([b"hold"])
+
+    def _clean_up_after(self, command: Command) -> None:
+        """What the lost guardian would have run. A child that does nothing comes first: what follows it nobody stops."""
+        if not command.cleanup:
+            return
+        nothing = replace(command, argv=("/bin/sh", "-c", ":"), cwd="/", stdin=b"")
+        out, err = self._spawn(nothing)
+        watch = _ChildState(nothing, time.monotonic(), {fd: len for fd in (out, err) if fd is not None})
+        try:
+            self._pump_output(watch)
+        finally:
+            watch.close_pipes()
 
     def _pump_output(self, watch: "_ChildState") -> None:
         control, inbox = self._control.fileno(), self._inbox.fileno()
@@ -139,6 +154,9 @@ class Supervisor:
             self._is_subreaper = become_subreaper() or True
 
     def _spawn(self, command: Command) -> tuple[int, int | None]:
+        environment = [os.fsencode(f"{name}={value}") for name, value in command.environment.items()]
+        if command.cleanup:
+            self._send([b"cleanup", b"%d" % len(command.cleanup), *map(os.fsencode, command.cleanup), *environment])
         stdin = _open_stdin(command.stdin)
         out, out_child = os.pipe()
         err, err_child = (None, out_child) if command.merged else os.pipe()
@@ -148,7 +166,7 @@ class Supervisor:
             except OSError:
                 pass  # the user's pipe quota is used up: slower, not wrong
         fields = [b"spawn", os.fsencode(command.cwd), b"%d" % len(command.argv), *map(os.fsencode, command.argv)]
-        fields += [os.fsencode(f"{name}={value}") for name, value in command.environment.items()]
+        fields += environment
         try:
             self._send(fields, (stdin, out_child, err_child))
         except GuardianLost:
