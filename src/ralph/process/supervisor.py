@@ -109,7 +109,7 @@ class Supervisor:
             self._send([b"hold"])
 
     def _clean_up_after(self, command: Command) -> None:
-        """What the lost guardian would have run. A child that does nothing comes first: what follows it nobody stops."""
+        """What the lost guardian would have run. A child that does nothing comes first: nobody stops what follows."""
         if not command.cleanup:
             return
         nothing = replace(command, argv=("/bin/sh", "-c", ":"), cwd="/", stdin=b"")
