@@ -18,6 +18,12 @@ CARD = AgentCard(
     env_keys=frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),
     session_vars=frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}),
     home_paths=(".claude", ".claude.json"),
+    home_variable="CLAUDE_CONFIG_DIR",
+    login_files=(".claude/.credentials.json",),
+    config_folders=tuple(
+        f".claude/{name}" for name in ("agents", "commands", "hooks", "output-styles", "plugins", "rules", "skills")
+    ),
+    sandbox_environment={"IS_SANDBOX": "1"},  # without it root may not skip permissions
     model_aliases=(),
     folder_flag="--add-dir",
     permission_flags=(

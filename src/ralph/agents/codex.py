@@ -24,6 +24,9 @@ CARD = AgentCard(
     detect_order=2,
     env_keys=frozenset({"OPENAI_API_KEY", "CODEX_API_KEY"}),
     home_paths=(".codex",),
+    home_variable="CODEX_HOME",
+    login_files=(".codex/auth.json",),
+    config_folders=(".codex/prompts", ".codex/rules", ".codex/skills"),
     folder_flag="--add-dir",
     permission_flags=(
         "-s",

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 OLD_GROUPS = {"verifiers": ("ralph.gates",)}  # what packages of 0.1 register by; still heard
-_KIND_WORDS = {"agents": "agent adapter", "guardrails": "guardrail kind", "verifiers": "verification method"}
+_KIND_WORDS = {
+    "agents": "agent adapter",
+    "guardrails": "guardrail kind",
+    "sandboxes": "sandbox",
+    "verifiers": "verification method",
+}
 
 
 def load_extension(kind: str, name: str) -> ModuleType:

@@ -1,10 +1,11 @@
 """What each setting means, in a sentence, and the JSON Schema editors check `.ralph/settings.json` with."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from ralph.config.schema import NON_BLANK_PATTERN, SHELL_KIND, Settings
+from ralph.model.sandbox import SandboxChoice
 
 SCHEMA_FILE = ".ralph/settings.schema.json"
 SCHEMA_REFERENCE = "./settings.schema.json"  # as settings.json, beside it, says it
@@ -28,6 +29,9 @@ SETTING_DESCRIPTIONS = {
         "proofs": "What happens when the checks pass only because tests or their configuration were changed: warn"
         " (the agent puts it back or explains it, and the last line says so), strict (the run fails), off.",
         "protected": 'Files no agent may change, whatever it says: "tests/acceptance/**", "*.lock".',
+        "sandbox": "Where agents and checks run: auto, any, docker, podman, bubblewrap, seatbelt, agent or none; or an"
+        " object with kind, network, protected, mounts. Without it, agents with all permissions run as with auto.",
+        "setup": 'A command that prepares a work tree before the first agent, inside the sandbox: "npm ci".',
         "agents": "What holds for one agent whenever it runs, by its name: flags, permissions, allow, model.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "display": "How a run looks on a terminal.",
@@ -88,6 +92,13 @@ SETTING_DESCRIPTIONS = {
         "on": "Which events: ended, stuck, limited, budget, question.",
         "bell": "Ring the bell of the terminal when a run ends.",
     },
+    "SandboxSettings": {
+        "kind": "auto: the strongest that works, else the host; any: the same, but never the host; none: the host.",
+        "network": 'full, none, or the hosts that can be reached: ["api.anthropic.com", "localhost:5432"].',
+        "protected": "Patterns of files that are read-only inside, besides settings and git hooks.",
+        "mounts": "More folders to bring in, read-only; with :rw behind, writable.",
+        "image": "The image for docker and podman.",
+    },
     "Specflow": {
         "enabled": "False: one pass an agent, no loop.",
         "default_max_iterations": "For agents that have no limit of their own.",
@@ -138,6 +149,8 @@ def _allow_shorthand(definitions: dict[str, Any]) -> None:
     settings, guardrail = definitions["Settings"]["properties"], definitions["Guardrail"]
     text = {"type": "string", "pattern": NON_BLANK_PATTERN}
     settings["agent"]["anyOf"] = [text, {"$ref": settings["agent"].pop("$ref")}]
+    kinds = {"enum": list(get_args(SandboxChoice))}
+    settings["sandbox"]["anyOf"] = [kinds, {"$ref": settings["sandbox"].pop("$ref")}]
     settings["guardrails"]["items"] = {"anyOf": [text, settings["guardrails"]["items"]]}
     del guardrail["additionalProperties"]
     guardrail["if"] = {"properties": {"kind": {"const": SHELL_KIND}}}

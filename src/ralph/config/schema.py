@@ -11,6 +11,7 @@ from ralph.model.agent_card import Permissions
 from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
 from ralph.model.proofs import ProofMode
+from ralph.model.sandbox import SandboxChoice
 
 NON_BLANK_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
 EMPTY_OR_TEXT_PATTERN = rf"^$|{NON_BLANK_PATTERN}"
@@ -160,6 +161,16 @@ class Judge(Struct, frozen=True):
     model: NonBlankText | None = None  # None: its small one
 
 
+class SandboxSettings(Struct, frozen=True, rename="camel", kw_only=True):
+    """Where agents and checks run, and what they can reach from there."""
+
+    kind: SandboxChoice | None = None  # None: auto for an agent that may do everything, else none
+    network: Literal["full", "none"] | tuple[NonBlankText, ...] | None = None  # None: the backend's own
+    protected: tuple[NonBlankText, ...] = ()  # patterns, read-only in it
+    mounts: tuple[NonBlankText, ...] = ()  # further folders, read-only; writable with `:rw` behind
+    image: str = ""  # for docker and podman; empty: the backend's own
+
+
 class Specflow(Struct, frozen=True, kw_only=True):
     """The `ralph:` part of `.specflow/config.yaml`, under its own names."""
 
@@ -199,6 +210,8 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     snapshots: bool = True
     proofs: ProofMode = "warn"  # what becomes of a claim whose checks pass only with changed tests
     protected: tuple[NonBlankText, ...] = ()  # patterns of files no agent may change
+    sandbox: SandboxSettings = SandboxSettings()
+    setup: str = ""  # a command that makes a work tree ready, in the sandbox
     agents: dict[str, OwnAgentSettings] = {}  # by name: claude, codex, …
     retry: Retry = Retry()
     display: Display = Display()
@@ -239,6 +252,7 @@ SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of i
     "retry": Retry,
     "display": Display,
     "notify": Notify,
+    "sandbox": SandboxSettings,
     "specflow": Specflow,
     "coder": Coder,
     "reviewer": Reviewer,
@@ -290,6 +304,8 @@ def expand_shorthand(raw: RawSettings) -> RawSettings:
     written = dict(raw)
     if isinstance(agent := raw.get("agent"), str):
         written["agent"] = {"command": agent}
+    if isinstance(sandbox := raw.get("sandbox"), str):
+        written["sandbox"] = {"kind": sandbox}
     if isinstance(guardrails := raw.get("guardrails"), (list, tuple)):
         written["guardrails"] = [_expand_guardrail(guardrail) for guardrail in guardrails]
     return written

@@ -22,6 +22,10 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     env_keys: frozenset[str] = frozenset()  # the variables that hold its keys; others' known keys are kept from it
     session_vars: frozenset[str] = frozenset()  # marks of a session of its own, which no child of ours inherits
     home_paths: tuple[str, ...] = ()  # below HOME: its settings and its login, which it reads and writes
+    home_variable: str = ""  # names another place for the first of them
+    login_files: tuple[str, ...] = ()  # of home_paths: what it writes anew when it renews its login
+    config_folders: tuple[str, ...] = ()  # of home_paths: folders it reads and a sandbox does not let it change
+    sandbox_environment: Mapping[str, str] = {}  # what it is told in a sandbox
     # -- how it is called
     model_flag: str = "--model"  # empty: it takes no model
     model_aliases: tuple[str, ...] = ("-m",)  # other spellings of that flag

@@ -25,6 +25,8 @@ class Command(Struct, frozen=True, kw_only=True):
     # Run with the same environment once it is gone, however it ended and also when we die: ends what a client of a
     # container engine leaves behind, which is no process of ours.
     cleanup: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()  # files outside its work tree that a sandbox must bring in
+    writes: tuple[str, ...] = ()  # the same, to be written; they are there before it starts
 
 
 class CommandExit(Struct, frozen=True, kw_only=True):

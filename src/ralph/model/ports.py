@@ -14,6 +14,7 @@ from ralph.model.loop import FailAction, GateResult, Landed
 if TYPE_CHECKING:  # `ralph run` needs no board, and starts without its structs
     from ralph.model.board import Change, Entry
     from ralph.model.proofs import TreeChange
+    from ralph.model.sandbox import SandboxKind
     from ralph.model.spec import Role, VerificationAttempt
 
 # run, seq, wall, at, iteration, limit, cost, doing, seen, decision
@@ -182,6 +183,25 @@ class GitClient(Protocol):
 
     def run(self, *words: str) -> GitResult:
         """Run it to its end; failing is an answer, too."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Keeps what commands can reach within bounds. One a work tree; `wrap` is pure and safe in several threads."""
+
+    @property
+    def kind(self) -> "SandboxKind": ...
+
+    def describe(self) -> str:
+        """For the first line and the receipt, in a few words: `bubblewrap, network full`."""
+        ...
+
+    def wrap(self, command: Command) -> Command:
+        """The same command, run inside. What `command.reads` and `command.writes` name is there, too."""
+        ...
+
+    def close(self) -> None:
+        """Nothing of it is left; also after an error, also twice."""
         ...
 
 

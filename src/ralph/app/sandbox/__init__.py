@@ -1,0 +1,1 @@
+"""Which sandbox agents and checks run in, and what it opens."""

@@ -1,0 +1,1 @@
+"""Sandboxes: a command in, the same command kept within bounds out. One module a backend, found by its name."""
