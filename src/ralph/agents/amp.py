@@ -15,6 +15,7 @@ CARD = AgentCard(
     install="npm install -g @sourcegraph/amp",
     detect_order=3,
     env_keys=frozenset({"AMP_API_KEY"}),
+    hosts=("ampcode.com",),
     home_paths=(".config/amp", ".local/share/amp"),
     model_flag="",
     permission_flags=("--dangerously-allow-all",),

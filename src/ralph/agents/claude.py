@@ -16,6 +16,7 @@ CARD = AgentCard(
     install="npm install -g @anthropic-ai/claude-code",
     detect_order=1,
     env_keys=frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),
+    hosts=("api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"),
     session_vars=frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}),
     home_paths=(".claude", ".claude.json"),
     home_variable="CLAUDE_CONFIG_DIR",

@@ -23,6 +23,7 @@ CARD = AgentCard(
     install="npm install -g @openai/codex",
     detect_order=2,
     env_keys=frozenset({"OPENAI_API_KEY", "CODEX_API_KEY"}),
+    hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),
     home_paths=(".codex",),
     home_variable="CODEX_HOME",
     login_files=(".codex/auth.json",),

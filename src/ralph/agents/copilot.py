@@ -23,6 +23,7 @@ CARD = AgentCard(
     detect_order=7,
     # It takes GH_TOKEN and GITHUB_TOKEN, too. Those are git's and gh's as well, so they are kept from nobody.
     env_keys=frozenset({"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"}),
+    hosts=("api.github.com", "github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com"),
     home_paths=(".copilot", ".cache/copilot", ".config/gh"),
     model_aliases=(),
     folder_flag="--add-dir",

@@ -33,6 +33,7 @@ CARD = AgentCard(
     install="npm install -g @google/gemini-cli",
     detect_order=4,
     env_keys=frozenset({"GEMINI_API_KEY", "GOOGLE_API_KEY"}),
+    hosts=("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"),
     home_paths=(".gemini",),
     folder_flag="--include-directories",
     # It refuses two opinions on approval.

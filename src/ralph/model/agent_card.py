@@ -25,6 +25,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     home_variable: str = ""  # names another place for the first of them
     login_files: tuple[str, ...] = ()  # of home_paths: what it writes anew when it renews its login
     config_folders: tuple[str, ...] = ()  # of home_paths: folders it reads and a sandbox does not let it change
+    hosts: tuple[str, ...] = ()  # its own service: what it must reach to work at all
     sandbox_environment: Mapping[str, str] = {}  # what it is told in a sandbox
     # -- how it is called
     model_flag: str = "--model"  # empty: it takes no model

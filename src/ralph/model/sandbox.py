@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralph.model.agent_card import AgentCard
+
 SandboxKind = Literal["docker", "podman", "bubblewrap", "seatbelt", "agent"]
 # auto: the strongest that works, in the end the host; any: the strongest that works, never the host
 SandboxChoice = Literal["auto", "any", "docker", "podman", "bubblewrap", "seatbelt", "agent", "none"]
@@ -32,9 +34,10 @@ class SandboxPlan(Struct, frozen=True, kw_only=True):
     readable: tuple[str, ...] = ()  # besides the system: programs in unusual places, plugins
     protected: tuple[str, ...] = ()  # below a writable one, and read-only all the same
     hidden: tuple[str, ...] = ()  # below a writable or readable one, and not there
-    network: NetworkPolicy = "full"
+    network: NetworkPolicy | None = None  # None: the backend's own
     image: str = ""  # for containers; empty: the backend's own
     adapters: tuple[str, ...] = ()  # the agents that will run in it, by the names of their adapters
+    cards: tuple[AgentCard, ...] = ()  # theirs, in the same order
     environment: Mapping[str, str] = {}  # what their cards set for every command in a sandbox
 
 
@@ -44,6 +47,7 @@ class SandboxProbe(Struct, frozen=True, kw_only=True):
     problem: str = ""  # empty: it works
     hint: str = ""
     version: str = ""
+    needs_asking: bool = False  # it works, and `auto` does not take it: it needs an image that somebody chose
 
     @property
     def is_available(self) -> bool:

@@ -47,11 +47,19 @@ def choose_sandbox(
     kinds = STRONGEST_FIRST if wanted == "auto" or wanted == "any" else (wanted,)  # for mypy
     passed_over: list[str] = []
     hints: list[str] = []
+    asked_for: SandboxKind | None = None  # by "any": weaker than what comes before the agent's own sandbox
     for kind in kinds:
-        if (found := probe(kind)).is_available:
+        if kind == "agent" and asked_for and wanted == "any":
+            break
+        found = probe(kind)
+        if found.is_available and (kind == wanted or not found.needs_asking):
             return Isolation(kind=kind, passed_over=tuple(passed_over))
-        passed_over.append(f"{kind}: {found.problem}")
+        if found.is_available:
+            asked_for = kind
+        passed_over.append(f"{kind}: {found.problem or 'only when asked for'}")
         hints += [found.hint] if found.hint else []
+    if wanted == "any" and asked_for:
+        return Isolation(kind=asked_for, passed_over=tuple(passed_over))
     if wanted == "auto":
         return Isolation(passed_over=tuple(passed_over))
     words = f"the sandbox {wanted!r} is not available" if wanted != "any" else "no sandbox is available"
