@@ -15,6 +15,7 @@ BASE: dict[str, Any] = {
     "maxTimeSeconds": 60,
     "protected": ["tests/**"],
     "proofs": "strict",
+    "supervise": {"checks": ["make test"]},
     "scm": {"command": "git", "tasks": ["commit"]},
     "specflow": {"task_budget_usd": 1, "default_verification": "semantic"},
 }
@@ -35,6 +36,7 @@ def settings(**changed: Any) -> Settings:
         ),
         ({"proofs": "warn"}, "proofs: warn (was strict)"),
         ({"protected": []}, "no longer protected: tests/**"),
+        ({"supervise": {"checks": ["true"]}}, "supervise check removed or changed: make test"),
         ({"snapshots": False}, "snapshots: false"),
         ({"until": ["response", "file:DONE"]}, "completion is also claimed by file:DONE"),
         ({"completionResponse": "OK"}, "completionResponse: OK (was DONE)"),

@@ -11,7 +11,7 @@ from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
 from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, list_commit_folders
-from ralph.config.schema import AgentSettings, Settings, split_flags
+from ralph.config.schema import AgentSettings, Judge, Settings, split_flags
 from ralph.core import environment
 from ralph.core.policies.tagged import TaggedState, TagPolicy
 from ralph.core.step import Rules
@@ -181,9 +181,19 @@ def build_rules(settings: Settings, *, baseline: bool) -> Rules[TaggedState]:
         saves=settings.scm is not None and bool(settings.scm.tasks),
         baseline=baseline,
         proofs=settings.proofs,
-        has_judge=settings.specflow.judge is not None,
+        has_judge=find_proof_judge(settings.agent, settings.specflow.judge) is not None,
     )
     return Rules(policy, settings.patience)
+
+
+def find_proof_judge(agent: AgentSettings, wanted: Judge | None) -> Judge | None:
+    """Who is asked about an explained change of proofs: whom settings name; else the agent's own vendor, where it can
+    judge without the user's own flags; None: nobody."""
+    if wanted is not None:
+        return wanted
+    program = next(iter(agent.command.split()), "")
+    card = registry.load_agent_card(agent.adapter or registry.resolve_adapter(program))
+    return Judge(agent.command) if card.can_judge and not card.judges_with_flags else None
 
 
 def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, str]) -> None:

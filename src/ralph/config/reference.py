@@ -36,6 +36,7 @@ SETTING_DESCRIPTIONS = {
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "display": "How a run looks on a terminal.",
         "notify": "Who is told how a run goes, besides the screen.",
+        "supervise": "What holds for `ralph supervise` alone.",
         "specflow": "The same keys as `ralph:` in .specflow/config.yaml, stronger than those.",
     },
     "AgentSettings": {
@@ -98,6 +99,9 @@ SETTING_DESCRIPTIONS = {
         "protected": "Patterns of files that are read-only inside, besides settings and git hooks.",
         "mounts": "More folders to bring in, read-only; with :rw behind, writable.",
         "image": "The image for docker and podman.",
+    },
+    "Supervise": {
+        "checks": "Commands that must pass before DONE counts, besides those of --check.",
     },
     "Specflow": {
         "enabled": "False: one pass an agent, no loop.",

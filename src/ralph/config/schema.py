@@ -191,6 +191,12 @@ class Specflow(Struct, frozen=True, kw_only=True):
     qa: Qa = Qa()
 
 
+class Supervise(Struct, frozen=True, rename="camel", kw_only=True):
+    """What holds for `ralph supervise` alone."""
+
+    checks: tuple[NonBlankText, ...] = ()  # as --check
+
+
 class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     """Everything that can be set."""
 
@@ -216,6 +222,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     retry: Retry = Retry()
     display: Display = Display()
     notify: Notify = Notify()
+    supervise: Supervise = Supervise()
     specflow: Specflow = Specflow()
 
     @property
@@ -253,6 +260,7 @@ SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of i
     "display": Display,
     "notify": Notify,
     "sandbox": SandboxSettings,
+    "supervise": Supervise,
     "specflow": Specflow,
     "coder": Coder,
     "reviewer": Reviewer,

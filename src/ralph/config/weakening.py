@@ -15,6 +15,7 @@ def find_weakenings(before: Settings, after: Settings) -> tuple[str, ...]:
     """One sentence each; empty where `after` asks for as much as `before`. What asks for more is none."""
     return (
         *_compare_guardrails(before.guardrails, after.guardrails),
+        *_compare_supervise(before, after),
         *_compare_proofs(before, after),
         *_compare_claims(before, after),
         *_compare_agents(before.agent, after.agent),
@@ -36,6 +37,12 @@ def _compare_guardrails(before: Sequence[Guardrail], after: Sequence[Guardrail])
 
 def _essence(guardrail: Guardrail) -> tuple[object, ...]:
     return guardrail.kind, guardrail.command, sorted(guardrail.options.items(), key=lambda item: item[0])
+
+
+def _compare_supervise(before: Settings, after: Settings) -> Iterator[str]:
+    for check in before.supervise.checks:
+        if check not in after.supervise.checks:
+            yield f"supervise check removed or changed: {redact(check)}"
 
 
 def _compare_proofs(before: Settings, after: Settings) -> Iterator[str]:

@@ -64,7 +64,7 @@ def test_a_change_without_a_claim_is_nobodys_business_yet() -> None:
 def test_green_also_with_the_tests_as_they_were_is_complete() -> None:
     stop, decisions, _ = play(policy(), turn(WEAKENED))
     assert (stop.outcome, stop.flagged, sealed_checks(decisions)) == (Outcome.COMPLETED, False, 1)
-    assert stop.why.endswith("1 guardrail passed; checks also pass with the tests as they were")
+    assert stop.why.endswith("checks also pass with the tests as they were (test_calc.py was changed)")
 
 
 def test_red_with_the_tests_as_they_were_is_not_complete_and_the_next_agent_is_told() -> None:
@@ -117,10 +117,21 @@ def test_a_judge_is_asked_about_what_is_explained() -> None:
 
 
 def test_what_the_judge_rejects_goes_back_to_the_agent() -> None:
-    no = replace(turn(WEAKENED, text=EXPLAINED, red=RED), verdict=Verified(verified=False, reason="it only skips"))
+    verdict = Verified(verified=False, reason="it only skips", judge="claude haiku")
+    no = replace(turn(WEAKENED, text=EXPLAINED, red=RED), verdict=verdict)
     stop, _, world = play(policy(has_judge=True), no, turn())
     assert stop.outcome is Outcome.COMPLETED
     assert "it only skips" in world.briefs[1].feedback[0].text
+
+
+def test_a_judge_that_gives_no_verdict_is_as_none() -> None:
+    silent = replace(
+        turn(WEAKENED, text=EXPLAINED, red=RED), verdict=Verified(verified=False, reason="the judge gave no verdict")
+    )
+    stop, _, _ = play(policy(has_judge=True), silent)
+    assert (stop.outcome, stop.flagged) == (Outcome.COMPLETED, True)
+    assert stop.why.startswith("completed, but test_calc.py")
+    assert stop.why.endswith("; the judge gave no verdict")
 
 
 def test_nobody_is_asked_about_what_is_not_explained() -> None:

@@ -254,12 +254,16 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
     )
 
 
-def _build_proof_judge(session: Session, settings: Settings) -> Callable[[str], Verified | Interrupted] | None:
-    if settings.specflow.judge is None:
-        return None
-    from ralph.app.run.proof_judge import ProofJudge  # most runs have none, and start without it
+def _build_proof_judge(session: Session, settings: Settings) -> Callable[[str], Verified | Interrupted]:
+    def ask(question: str) -> Verified | Interrupted:
+        from ralph.app.run.proof_judge import ProofJudge  # most runs ask none, and start without it
 
-    return ProofJudge(session, settings, settings.specflow.judge).ask
+        judge = wiring.find_proof_judge(settings.agent, settings.specflow.judge)
+        if judge is None:
+            return Verified(verified=False, reason="there is no judge to ask")
+        return ProofJudge(session, settings.agent, judge, folder=session.paths.folder).ask(question)
+
+    return ask
 
 
 def _watch_proofs(session: Session, settings: Settings, keep: Snapshots | None) -> ProofWatch | None:

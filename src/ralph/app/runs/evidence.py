@@ -79,6 +79,10 @@ class EvidenceReader:
         )
 
     def _add_checks(self, checked: Checked) -> None:
+        if checked.proofs:
+            known = {change.path for change in checked.proofs}
+            kept = tuple(change for change in self._changed_proofs if change.path not in known)
+            self._changed_proofs = (*checked.proofs, *kept) if checked.sealed else checked.proofs
         if not self._has_worked:
             self._baseline = {result.gate: not result.passed for result in checked.results}
             return

@@ -7,19 +7,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
-from ralph.app.guardrails import build_gates, name_gates
+from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
+from ralph.app.proof_gates import build_proof_gates
+from ralph.app.run.proof_judge import ProofJudge
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.session import Callbacks, Session, find_parent_run, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
-from ralph.config.schema import AgentSettings, Guardrail
+from ralph.config.schema import AgentSettings, Guardrail, Judge
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
+from ralph.model.proofs import ProofMode
 from ralph.model.supervised import DONE_FILE, TASK_FILE, AttemptRecord, TaskPaths
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
@@ -42,6 +45,9 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     budget_usd: float | None = None
     snapshots: bool = True
     checks: tuple[str, ...] = ()  # commands without which DONE does not count
+    proofs: ProofMode = "warn"
+    protected: tuple[str, ...] = ()  # patterns of files no agent may change
+    judge: Judge | None = None  # of an explained change; None: the agent's own vendor, where it can
     max_wait: float = 6 * 3600.0  # seconds for a usage limit with a known end
 
 
@@ -137,14 +143,23 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
     checks = [Guardrail(command=check) for check in request.checks]
-    gates = build_gates(checks, session.processes, folder=here, run_dir=session.run_dir)
+    judge = None if request.words else wiring.find_proof_judge(request.agent, request.judge)
+    gates = build_proof_gates(
+        session,
+        checks,
+        keep=keep,
+        folder=here,
+        mode=request.proofs,
+        protected=request.protected,
+        ask_judge=ProofJudge(session, request.agent, judge, folder=here).ask if judge else None,
+    )
     effects = SuperviseEffects(
         place,
         attempts,
         log,
         inbox=session.inbox,
         poll_interval=request.poll_interval,
-        gates=session.prepare_gates(gates, here),
+        gates=gates,
         watchers=session.watchers,
     )
     policy = DoneFilePolicy(
@@ -152,10 +167,15 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         wait_timeout=request.wait_timeout,
         max_wait=request.max_wait,
         gates=name_gates(checks),
+        proofs=request.proofs,
+        has_protected=bool(request.protected),
+        has_judge=judge is not None,
     )
     rules = Rules(policy, None)
     limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
     stop = session.play(rules, effects, Began(limits))
+    if stop.outcome is Outcome.TAMPERED:
+        effects.withdraw_done(stop.why)
     if stop.outcome is Outcome.BLOCKED and (last := attempts.last):
         log.save(replace(last, status="stopped", error=stop.why))
     return stop

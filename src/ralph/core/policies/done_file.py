@@ -1,8 +1,22 @@
 """Done when the task has its DONE mark and no child run is active: conductor-loop's root agent loop."""
 
+from typing import assert_never
+
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.proofs.ruling import ask_proof_judge, counts_as_proof, rule_on_sealed_check
+from ralph.core.proofs.wording import (
+    DIFF_COMMAND,
+    OFF_NOTE,
+    build_proof_feedback,
+    describe_altered,
+    describe_flagged_completion,
+    describe_notes,
+    describe_refused_proofs,
+    describe_sealed_pass,
+    extract_explanation,
+)
 from ralph.core.text.quantities import format_duration
 from ralph.model.loop import (
     Await,
@@ -21,9 +35,11 @@ from ralph.model.loop import (
     RunAgent,
     Stop,
     Tally,
+    Verified,
     Wait,
     add_reset_margin,
 )
+from ralph.model.proofs import ProofMode
 
 WAIT_EXIT_CODE = 42  # the exit code that says: do not restart me
 COMPLETED_REASON = "task completed (DONE marker present, no active children)"
@@ -40,7 +56,12 @@ class DoneFileState(Struct, frozen=True, kw_only=True):
     limit_end: float = 0.0  # unix time when the account's limit ends, where its agent ran into one
     feedback: tuple[Feedback, ...] = ()  # of checks that failed though the mark was there, for the next agent
     red: tuple[str, ...] = ()  # those checks
+    altered: str = ""  # the proofs that they do not pass without, in words
     left: tuple[str, ...] = ()  # child runs that were still active after the wait
+    explanation: str = ""  # what the last agent says about changed proofs
+    warned: frozenset[str] = frozenset()  # proofs an agent was told to put back
+    passed: str = ""  # the checks that passed, and what is to be said about them
+    sealed: Checked | None = None  # the last sealed check, while it is being judged
 
 
 class DoneFilePolicy(Struct, frozen=True, kw_only=True):
@@ -50,6 +71,9 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
     wait_timeout: float = 300.0
     max_wait: float = 0.0  # seconds a limit of the account is waited for; 0: it is restarted like any other
     gates: tuple[str, ...] = ()  # checks without which the mark does not count
+    proofs: ProofMode = "warn"
+    has_protected: bool = False  # there are files no agent may change
+    has_judge: bool = False  # somebody can be asked about an explained change
 
     def begin(self, limits: Limits) -> tuple[DoneFileState, Decision]:
         """Looks before the first run: the mark may be there already."""
@@ -60,33 +84,102 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
     ) -> tuple[DoneFileState, Decision]:
         match seen.fact:
             case Looked() as looked:
-                after = DoneFileState(done=looked.done, feedback=state.feedback, red=state.red)
+                after = replace(state, ran=False, waits=False, limit_end=0.0, done=looked.done)
                 return after, self._after_look(state, looked, seen, limits)
-            case Reported(exit_code=code, reset_at=reset):
-                waits = code == WAIT_EXIT_CODE
-                return DoneFileState(ran=True, waits=waits, limit_end=reset or 0.0, red=state.red), Look()
-            case Awaited(left) if state.done and self.gates:
-                return replace(state, left=left), Check(self.gates, tally.iterations)
-            case Checked() as checked if not checked.failures:
-                passed = f"; checks passed: {', '.join(result.gate for result in checked.results)}"
-                return state, Stop(
-                    Outcome.COMPLETED, _describe_completion(state.left, ran=tally.iterations > 0) + passed
+            case Reported(exit_code=code, reset_at=reset, text=text):
+                after = DoneFileState(
+                    ran=True,
+                    waits=code == WAIT_EXIT_CODE,
+                    limit_end=reset or 0.0,
+                    red=state.red,
+                    altered=state.altered,
+                    explanation=extract_explanation(text) if self.gates or self.has_protected else "",
+                    warned=state.warned,
                 )
+                return after, Look()
+            case Awaited(left) if state.done and (self.gates or self.has_protected):
+                return replace(state, left=left), Check(self.gates, tally.iterations)
+            case Checked(sealed=True) as checked:
+                return self._judge_sealed(state, checked, tally, limits)
+            case Checked() as checked if not checked.failures:
+                return self._prove(state, checked, tally)
             case Checked() as checked:
                 told = tuple(failure.feedback for failure in checked.failures if failure.feedback)
                 red = tuple(failure.gate for failure in checked.failures)
-                return DoneFileState(feedback=told, red=red), Wait(self.restart_delay, "before the restart")
+                after = DoneFileState(feedback=told, red=red, warned=state.warned)
+                return after, Wait(self.restart_delay, "before the restart")
+            case Verified() as verdict if state.sealed:
+                return self._hear_judge(state, state.sealed, verdict, tally)
             case Awaited(left) if state.done:
                 return state, Stop(Outcome.COMPLETED, _describe_completion(left, ran=tally.iterations > 0))
             case _:
-                return DoneFileState(feedback=state.feedback, red=state.red), Look()
+                after = DoneFileState(
+                    feedback=state.feedback, red=state.red, altered=state.altered, warned=state.warned
+                )
+                return after, Look()
 
     def explain_exhaustion(self, limits: Limits) -> str:
-        return MAX_RESTARTS_REASON
+        return f"{MAX_RESTARTS_REASON}; {OFF_NOTE}" if self.proofs == "off" and self.gates else MAX_RESTARTS_REASON
 
     def explain_incompletion(self, state: DoneFileState) -> str:
         """DONE was there, but these checks failed: make test"""
+        if state.altered:
+            return f"DONE was there, but {state.altered}, and checks fail with the files as they were: {DIFF_COMMAND}"
         return f"DONE was there, but these checks failed: {', '.join(state.red)}" if state.red else ""
+
+    def _prove(self, state: DoneFileState, checked: Checked, tally: Tally) -> tuple[DoneFileState, Decision]:
+        """Green: where what the checks rest on was touched, they pass once more with it as it was."""
+        passed = f"; checks passed: {', '.join(result.gate for result in checked.results)}" if checked.results else ""
+        notes = describe_notes(checked.proofs) if self.proofs != "off" else OFF_NOTE if self.gates else ""
+        state = replace(state, passed=f"{passed}; {notes}" if notes else passed)
+        if any(counts_as_proof(change, self.proofs) for change in checked.proofs):
+            return state, Check(self.gates, tally.iterations, sealed=True)
+        return state, _complete(state, tally)
+
+    def _judge_sealed(
+        self, state: DoneFileState, checked: Checked, tally: Tally, limits: Limits
+    ) -> tuple[DoneFileState, Decision]:
+        known = frozenset(change.path for change in checked.proofs) <= state.warned
+        ruling = rule_on_sealed_check(
+            checked,
+            self.proofs,
+            is_explained=bool(state.explanation),
+            has_judge=self.has_judge,
+            is_last_chance=known or tally.iterations >= limits.iterations,
+        )
+        match ruling:
+            case "pass":
+                return state, _complete(state, tally, describe_sealed_pass(checked.proofs) if checked.proofs else "")
+            case "refuse":
+                return replace(state, sealed=checked), Stop(Outcome.TAMPERED, describe_refused_proofs(checked.proofs))
+            case "ask judge":
+                return replace(state, sealed=checked), ask_proof_judge(state.explanation)
+            case "flag":
+                return state, _flag(state, checked)
+            case "put back":
+                return self._ask_to_put_back(state, checked)
+            case _:
+                assert_never(ruling)
+
+    def _hear_judge(
+        self, state: DoneFileState, checked: Checked, verdict: Verified, tally: Tally
+    ) -> tuple[DoneFileState, Decision]:
+        state = replace(state, sealed=None)
+        if verdict.verified:
+            why = f": {verdict.reason}" if verdict.reason else ""
+            return state, _complete(state, tally, f"{describe_altered(checked.proofs)}, which the judge approved{why}")
+        if not verdict.judge:
+            return state, _flag(state, checked, verdict.reason)
+        return self._ask_to_put_back(state, checked, verdict.reason)
+
+    def _ask_to_put_back(
+        self, state: DoneFileState, checked: Checked, objection: str = ""
+    ) -> tuple[DoneFileState, Decision]:
+        feedback = build_proof_feedback(checked.proofs, checked.failures, checked.diff, judge=objection)
+        red = tuple(failure.gate for failure in checked.failures)
+        warned = state.warned | {change.path for change in checked.proofs}
+        after = DoneFileState(feedback=(feedback,), red=red, altered=describe_altered(checked.proofs), warned=warned)
+        return after, Wait(self.restart_delay, "before the restart")
 
     def _after_look(self, state: DoneFileState, looked: Looked, seen: Observation, limits: Limits) -> Decision:
         if looked.problem:
@@ -113,6 +206,16 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
         if limits.seconds is not None and at + seconds >= limits.seconds:
             return Stop(Outcome.EXHAUSTED, f"{reached}: after the time limit of {limits.seconds:g}s")
         return Wait(seconds, "The account's limit is reached.")
+
+
+def _complete(state: DoneFileState, tally: Tally, note: str = "") -> Stop:
+    said = _describe_completion(state.left, ran=tally.iterations > 0) + state.passed
+    return Stop(Outcome.COMPLETED, f"{said}; {note}" if note else said)
+
+
+def _flag(state: DoneFileState, checked: Checked, why: str = "") -> Stop:
+    said = describe_flagged_completion(checked.proofs)
+    return Stop(Outcome.COMPLETED, f"{said}; {why}" if why else said, flagged=True)
 
 
 def _describe_completion(left: tuple[str, ...], *, ran: bool) -> str:

@@ -1,18 +1,21 @@
 """Done when the agent says so in the agreed way and every guardrail passes."""
 
+from typing import assert_never
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import MISPLACED_PROMISE_REASON, find_completion_signal, has_misplaced_promise
 from ralph.core.incompletion import ClaimHistory
+from ralph.core.proofs.ruling import ask_proof_judge, counts_as_proof, rule_on_sealed_check
 from ralph.core.proofs.wording import (
     OFF_NOTE,
-    SEALED_NOTE,
     build_proof_feedback,
     describe_altered,
     describe_flagged_completion,
     describe_notes,
     describe_refused_proofs,
+    describe_sealed_pass,
     extract_explanation,
 )
 from ralph.model.loop import (
@@ -33,11 +36,8 @@ from ralph.model.loop import (
     Stop,
     Tally,
     Verified,
-    Verify,
 )
 from ralph.model.proofs import ProofChange, ProofMode
-
-PROOF_JUDGE = "judge"  # the role of who is asked about an explained change
 
 
 class TaggedState(Struct, frozen=True, kw_only=True):
@@ -137,31 +137,38 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
 
     def _prove(self, state: TaggedState, tally: Tally) -> Decision:
         """Green, and claimed: where what the checks rest on was touched, they pass once more with it as it was."""
-        if state.claim and any(self._counts(change) for change in state.proofs):
+        if state.claim and any(counts_as_proof(change, self.proofs) for change in state.proofs):
             return Check(self.gates, tally.iterations, sealed=True)
         return self._save_or_finish(state, tally)
-
-    def _counts(self, change: ProofChange) -> bool:
-        return change.protected or (change.is_suspect and self.proofs != "off")
 
     def _judge_sealed(
         self, state: TaggedState, checked: Checked, tally: Tally, limits: Limits
     ) -> tuple[TaggedState, Decision]:
         """Green: complete. Red: to be put back or explained; where that was refused before, it is the end."""
-        protected = tuple(change for change in checked.proofs if change.protected)
-        if not protected and not checked.failures:
-            state = replace(state, sealed=None, note=f"; {SEALED_NOTE}" if checked.proofs else "")
-            return state, self._save_or_finish(state, tally)
-        if protected or self.proofs == "strict":
-            known = frozenset(change.path for change in checked.proofs) <= state.warned
-            if known or tally.iterations >= limits.iterations:
+        known = frozenset(change.path for change in checked.proofs) <= state.warned
+        ruling = rule_on_sealed_check(
+            checked,
+            self.proofs,
+            is_explained=bool(state.explanation),
+            has_judge=self.has_judge,
+            is_last_chance=known or tally.iterations >= limits.iterations,
+        )
+        match ruling:
+            case "pass":
+                note = f"; {describe_sealed_pass(checked.proofs)}" if checked.proofs else ""
+                state = replace(state, sealed=None, note=note)
+                return state, self._save_or_finish(state, tally)
+            case "refuse":
                 return replace(state, sealed=checked), Stop(Outcome.TAMPERED, describe_refused_proofs(checked.proofs))
-        elif state.explanation and self.has_judge:
-            return replace(state, sealed=checked), Verify(role=PROOF_JUDGE, turn=1, turns=1, text=state.explanation)
-        elif state.explanation:
-            state = replace(state, sealed=None, flag=describe_flagged_completion(checked.proofs))
-            return state, self._save_or_finish(state, tally)
-        return self._ask_to_put_back(state, checked)
+            case "ask judge":
+                return replace(state, sealed=checked), ask_proof_judge(state.explanation)
+            case "flag":
+                state = replace(state, sealed=None, flag=describe_flagged_completion(checked.proofs))
+                return state, self._save_or_finish(state, tally)
+            case "put back":
+                return self._ask_to_put_back(state, checked)
+            case _:
+                assert_never(ruling)
 
     def _hear_judge(
         self, state: TaggedState, checked: Checked, verdict: Verified, tally: Tally
@@ -170,6 +177,10 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
             why = f": {verdict.reason}" if verdict.reason else ""
             note = f"; {describe_altered(checked.proofs)}, which the judge approved{why}"
             state = replace(state, sealed=None, note=note)
+            return state, self._save_or_finish(state, tally)
+        if not verdict.judge:  # nobody answered: a person has to look
+            flag = describe_flagged_completion(checked.proofs)
+            state = replace(state, sealed=None, flag=flag, note=f"; {verdict.reason}")
             return state, self._save_or_finish(state, tally)
         return self._ask_to_put_back(state, checked, verdict.reason)
 

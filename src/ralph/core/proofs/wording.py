@@ -53,6 +53,12 @@ def describe_flagged_completion(changes: Sequence[ProofChange]) -> str:
     return f"completed, but {describe_altered(changes)} and {fails}: {DIFF_COMMAND}"
 
 
+def describe_sealed_pass(changes: Sequence[ProofChange]) -> str:
+    """checks also pass with the tests as they were (test_sub.py was changed)"""
+    suspects = [change for change in changes if change.is_suspect]
+    return f"{SEALED_NOTE} ({describe_altered(suspects)})" if suspects else SEALED_NOTE
+
+
 def describe_refused_proofs(changes: Sequence[ProofChange]) -> str:
     """Why a run that claims completion is not taken for complete."""
     protected = [change for change in changes if change.protected]

@@ -8,13 +8,14 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from ralph.core.proofs.wording import describe_altered
 from ralph.core.supervised.task_prompt import compose_task_prompt
 from ralph.core.text.quantities import format_exact_duration
 from ralph.core.text.secrets import redact
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
-from ralph.engine.gate_run import GateRunner
+from ralph.engine.proof_gates import ProofGates
 from ralph.model.errors import MachineError, RalphError
 from ralph.model.events import Noted, Warned
 from ralph.model.loop import (
@@ -30,6 +31,7 @@ from ralph.model.loop import (
     Looked,
     Reported,
     RunAgent,
+    Verify,
     Wait,
 )
 from ralph.model.ports import Inbox, Watcher
@@ -91,13 +93,14 @@ class SuperviseEffects:
         *,
         inbox: Inbox,
         poll_interval: float,
-        gates: GateRunner | None = None,
+        gates: ProofGates | None = None,
         watchers: Sequence[Watcher] = (),
     ) -> None:
         self._place, self._attempts, self._neighbours = place, attempts, neighbours
         self._inbox, self._poll_interval = inbox, poll_interval
         self._gates, self._watchers = gates, watchers
         self._done_refused = False  # the next restart has been explained
+        self._altered = ""  # proofs that the checks did not pass without
 
     def perform(self, decision: Decision) -> Fact | None:
         match decision:
@@ -109,9 +112,15 @@ class SuperviseEffects:
                 return self._await_others(self._neighbours.list_active_children, seconds)
             case Await("dependencies", seconds):
                 return self._await_others(self._neighbours.list_unmet_dependencies, seconds)
+            case Check(gates, iteration, sealed=True) if self._gates:
+                return self._note_altered(self._gates.check_sealed(gates, iteration))
             case Check(gates, iteration) if self._gates:
                 return self._check(self._gates.check(gates, iteration), iteration)
+            case Verify(text=explanation) if self._gates:
+                return self._gates.judge_change(explanation)
             case Wait():
+                if self._altered:
+                    self.withdraw_done(f"{self._altered}, and the checks fail with the files as they were")
                 if not self._done_refused:
                     self._attempts.announce_restart()
                 self._done_refused = False
@@ -123,16 +132,25 @@ class SuperviseEffects:
         """A mark that the checks do not confirm is taken away: whoever looks at the folder must not believe it."""
         if isinstance(checked, Interrupted) or not checked.failures:
             return checked
+        red = ", ".join(redact(failure.gate) for failure in checked.failures)
+        self.withdraw_done(f"{red} failed", iteration)
+        return checked
+
+    def _note_altered(self, checked: Checked | Interrupted) -> Fact:
+        """Whether the mark stays is decided by what its agent says about them."""
+        is_refused = isinstance(checked, Checked) and (checked.failures or any(p.protected for p in checked.proofs))
+        self._altered = describe_altered(checked.proofs) if is_refused and isinstance(checked, Checked) else ""
+        return checked
+
+    def withdraw_done(self, why: str, iteration: int = 0) -> None:
         path = self._place.path(DONE_FILE)
         try:
             remove_path(path)
         except OSError as error:
             raise MachineError(f"cannot remove {path}: {error.strerror}", "remove it, then start again") from error
-        self._done_refused = True
-        red = ", ".join(redact(failure.gate) for failure in checked.failures)
-        said = f"DONE does not count and was removed: {red} failed"
+        self._done_refused, self._altered = True, ""
+        said = f"DONE does not count and was removed: {why}"
         emit(self._watchers, iteration, Warned(said), Noted(said))
-        return checked
 
     def _read_marks(self) -> Looked:
         """As they are now. Presence is enough: nobody reads what DONE says."""

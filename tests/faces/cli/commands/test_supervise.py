@@ -370,3 +370,24 @@ def test_a_mark_of_before_is_not_believed_either(workshop: ProjectFixture, task:
     assert code == 1
     assert not (task / "DONE").exists()
     assert "DONE was there, but these checks failed: false" in out
+
+
+def test_done_does_not_count_where_the_checks_were_loosened(workshop: ProjectFixture, task: Path) -> None:
+    (workshop.repo / "check.sh").write_text("test -f result\n")
+    workshop.settings(supervise={"checks": ["sh check.sh"]})
+    script = (
+        COUNT + 'cp "$RUN_FOLDER/prompt.md" $TASK_FOLDER/prompt.$n; echo true > check.sh'
+        "; [ $n -lt 2 ] || echo '<changes>check.sh: nobody needs a result</changes>'; touch $TASK_FOLDER/DONE"
+    )
+    code, out, _ = supervise(workshop, task, script, "--json")
+    assert code == 0
+    assert (task / "DONE").exists()
+    assert "DONE does not count and was removed: check.sh was changed" in out
+    told = (task / "prompt.2").read_text()
+    assert all(words in told for words in ("check.sh: weakened", "-test -f result", "<changes>"))
+    ended = json.loads(out.splitlines()[-1])["event"]
+    assert ended["flagged"]
+    assert ended["why"] == "completed, but check.sh was changed and fails in its old form: `ralph diff --proofs`"
+    receipt = json.loads(next(workshop.repo.rglob("receipt.json")).read_text())
+    assert [change["path"] for change in receipt["changed_proofs"]] == ["check.sh"]
+    assert [check["sealed"] for check in receipt["checks"]] == [False, True]

@@ -41,7 +41,7 @@ from ralph.model.errors import UsageError
     "checks",
     multiple=True,
     metavar="CMD",
-    help="DONE counts only when this command passes; may be repeated.",
+    help="DONE counts only when this command passes; may be repeated. Also: supervise.checks in settings.",
 )
 @timeout_option
 @idle_timeout_option
@@ -104,7 +104,10 @@ def command(
         max_time=max_time,
         budget_usd=budget,
         snapshots=settings.snapshots,
-        checks=tuple(check for check in checks if check.strip()),
+        checks=tuple(dict.fromkeys((*settings.supervise.checks, *(check for check in checks if check.strip())))),
+        proofs=settings.proofs,
+        protected=settings.protected,
+        judge=settings.specflow.judge,
         max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)

@@ -1,0 +1,42 @@
+"""The checks of a loop, put together with what watches the files they rest on."""
+
+from collections.abc import Sequence
+
+from ralph.app.guardrails import build_gates, list_guardrail_commands
+from ralph.app.session import Session
+from ralph.config.schema import Guardrail
+from ralph.engine.gate_run import GateRunner, WrappedProcesses
+from ralph.engine.proof_gates import AskProofJudge, ProofGates
+from ralph.model.ports import Gate, Processes, SealedTree
+from ralph.model.proofs import ProofMode
+from ralph.workspaces.snapshots import Snapshots
+
+
+def build_proof_gates(
+    session: Session,
+    guardrails: Sequence[Guardrail],
+    *,
+    keep: Snapshots | None,
+    folder: str,
+    mode: ProofMode,
+    protected: Sequence[str],
+    ask_judge: AskProofJudge | None = None,
+) -> ProofGates:
+    """`folder`: where the checks run. What they rest on is watched unless that was switched off; what is protected,
+    always."""
+
+    def build(processes: Processes) -> dict[str, Gate]:
+        return build_gates(guardrails, processes, folder=folder, run_dir=session.run_dir)
+
+    def open_sealed(sealed: SealedTree) -> GateRunner:
+        gates = build(WrappedProcesses(session.processes, sealed.wrap))
+        return session.prepare_gates(gates, sealed.locate(folder), sealed_from=folder)
+
+    commands = list_guardrail_commands(guardrails) if mode != "off" else []
+    is_watched = bool(commands or protected)
+    return ProofGates(
+        session.prepare_gates(build(session.processes), folder),
+        watch=session.watch_proofs(keep, commands, folder=folder, protected=protected) if is_watched else None,
+        open_sealed=open_sealed,
+        ask_judge=ask_judge,
+    )
