@@ -31,7 +31,9 @@ from ralph.model.loop import (
     RunOutcome,
     Save,
     Saved,
+    SnapshotTaken,
     Stop,
+    TakeSnapshot,
     Tally,
     Verified,
     Wait,
@@ -48,6 +50,7 @@ reports = st.builds(
     text=st.sampled_from(["", "working", "<response>DONE</response>"]),
     cost_usd=st.sampled_from([None, 0.25]),
     reset_at=st.sampled_from([None, 1_000_050.0]),
+    unseen=st.booleans(),
 )
 turns = st.builds(
     AgentTurn,
@@ -123,7 +126,8 @@ def test_folding_step_over_the_journal_makes_every_decision_again(
 def test_an_interruption_stops_the_loop_at_once(rules: Rules[object], script: list[AgentTurn]) -> None:
     stop, log, _ = play_loop(rules, ScriptedEffects(script))
     interrupted = [i for i, (s, _) in enumerate(log) if isinstance(s.fact, Interrupted) or s.interrupted_by]
-    assert all(i == len(log) - 1 for i in interrupted)
+    after = [decision for _, decision in log[interrupted[0] : -1]] if interrupted else []
+    assert all(isinstance(decision, TakeSnapshot) for decision in after)  # of the agent that may finish
     assert (stop.outcome is Outcome.INTERRUPTED) == bool(interrupted)
 
 
@@ -302,6 +306,49 @@ def test_resuming_does_what_was_decided_and_not_done() -> None:
     assert stop.outcome is Outcome.COMPLETED
     assert second.briefs == []  # the agent's run was finished: it is not repeated
     assert [type(d) for _, d in more] == [Check, Stop]
+
+
+UNSEEN = replace(DONE, unseen=True)
+
+
+def test_an_agent_run_is_on_record_and_paid_for_before_anyone_looks_at_its_work() -> None:
+    rules = Rules(TagPolicy(gates=GATES))
+    state, _ = step(rules, None, Observation(fact=Began()))
+    state, decision = step(rules, state, Observation(fact=UNSEEN))
+    assert decision == TakeSnapshot(1)
+    assert (state.tally.iterations, state.tally.cost_usd) == (1, 0.5)
+    state, decision = step(rules, state, Observation(fact=SnapshotTaken()))
+    assert isinstance(decision, Check)
+    assert (state.tally.iterations, state.tally.cost_usd) == (1, 0.5)  # counted once
+
+
+def test_a_run_that_was_killed_while_it_looked_at_the_work_looks_again_and_asks_no_agent() -> None:
+    rules = Rules(TagPolicy(gates=GATES))
+    state, _ = step(rules, None, Observation(fact=Began()))
+    state, _ = step(rules, state, Observation(fact=UNSEEN))
+    state, decision = step(rules, state, Observation(fact=Resumed(rechecks=True)))
+    assert decision == TakeSnapshot(1)
+    _, decision = step(rules, state, Observation(fact=SnapshotTaken()))
+    assert isinstance(decision, Check)
+
+
+def test_what_a_snapshot_tells_belongs_to_the_report() -> None:
+    rules = Rules(TagPolicy(signals=("file:DONE",)))
+    quiet = Reported(outcome="finished", text="there", unseen=True)
+    state, _ = step(rules, None, Observation(fact=Began()))
+    state, _ = step(rules, state, Observation(fact=quiet))
+    _, decision = step(rules, state, Observation(fact=SnapshotTaken(present=("DONE",))))
+    assert isinstance(decision, Stop)
+    assert decision.outcome is Outcome.COMPLETED
+
+
+def test_the_report_of_an_earlier_run_is_looked_at_first_and_not_paid_twice() -> None:
+    rules = Rules(TagPolicy(gates=GATES))
+    state, decision = step(rules, None, Observation(fact=Began(spent_usd=0.5, report=UNSEEN)))
+    assert isinstance(decision, TakeSnapshot)
+    state, decision = step(rules, state, Observation(fact=SnapshotTaken()))
+    assert isinstance(decision, Check)
+    assert state.tally.cost_usd == 0.5
 
 
 GREEN = Checked((GateResult(gate="test", passed=True),))

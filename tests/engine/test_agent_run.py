@@ -241,9 +241,14 @@ def test_the_tree_is_kept_before_an_agent_and_after_one_that_may_have_changed_it
     keeper = Keeper("a file that cannot be read")
     silent = Ran(exited=CommandExit(code=1, seconds=1.0))  # it crashed: who knows what it did
     runner = make_runner(AskedAgent(), ScriptedProcesses(say("only words"), silent), tmp_path, keep=keeper)
-    runner.call(lambda: make_request(tmp_path), [listener])
-    assert keeper.saved == ["initial"]
-    runner.call(lambda: make_request(tmp_path), [listener])
+    talked = runner.call(lambda: make_request(tmp_path), [listener])
+    crashed = runner.call(lambda: make_request(tmp_path), [listener])
+    assert keeper.saved == ["initial", "initial"]  # what an agent left is kept once its report is on record
+    assert isinstance(talked, Reported)
+    assert not talked.unseen
+    assert isinstance(crashed, Reported)
+    assert crashed.unseen
+    runner.take_snapshot(2, [listener])
     assert keeper.saved == ["initial", "initial", "after 2"]
     assert (2, Warned("not kept of the work tree: a file that cannot be read")) in listener.told
 

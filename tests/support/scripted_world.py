@@ -23,7 +23,9 @@ from ralph.model.loop import (
     RunAgent,
     Save,
     Saved,
+    SnapshotTaken,
     Stop,
+    TakeSnapshot,
     Verified,
     Verify,
     Wait,
@@ -65,6 +67,9 @@ class ScriptedEffects:
             case RunAgent(brief):
                 self.briefs.append(brief)
                 return Interrupted("SIGINT") if self.turn.cut_short else self.turn.reported
+            case TakeSnapshot():
+                reported = self.turn.reported
+                return SnapshotTaken(tree=reported.tree, present=reported.present, proofs=reported.proofs)
             case Check(gates, sealed=True):
                 return self._check_sealed(gates)
             case Check(gates, iteration):
@@ -104,7 +109,7 @@ class ScriptedEffects:
 
     def look(self, fact: Fact) -> Observation:
         self._now += self._seconds
-        interrupted = self.turn.interrupted if self.briefs and isinstance(fact, Reported) else ""
+        interrupted = self.turn.interrupted if self.briefs and isinstance(fact, Reported | SnapshotTaken) else ""
         return Observation(fact=fact, at=self._now, wall=1_000_000 + self._now, interrupted_by=interrupted)
 
 

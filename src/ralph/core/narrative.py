@@ -47,7 +47,7 @@ def build_events(
 
 def is_cut_off(seen: Observation, state: LoopState[_StateT]) -> bool:
     """Whether an agent was interrupted: its iteration was begun, and the tally does not count it."""
-    return isinstance(seen.fact, Interrupted) and isinstance(state.wanted, RunAgent)
+    return isinstance(seen.fact, Interrupted) and isinstance(state.wanted, RunAgent) and not state.unseen
 
 
 def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState[_StateT]) -> list[Event]:

@@ -35,9 +35,12 @@ from ralph.model.loop import (
     RunAgent,
     Save,
     Saved,
+    SnapshotTaken,
     Stop,
     Surveyed,
+    TakeSnapshot,
     Tally,
+    UnseenReport,
     Verified,
     Wait,
     Waited,
@@ -60,7 +63,7 @@ def step(
 ) -> tuple[LoopState[_StateT], Decision]:
     """The next state and the decision. Only Began needs no state before it."""
     state, decision = _advance(rules, state, seen)
-    if seen.interrupted_by:
+    if seen.interrupted_by and not isinstance(decision, TakeSnapshot):  # that belongs to the step that may finish
         return state, Stop(Outcome.INTERRUPTED, seen.interrupted_by)
     return state, decision
 
@@ -71,9 +74,9 @@ def _advance(
     fact = seen.fact
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
-        return _apply_limits(
-            rules, LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=fact.spent_usd), limits=fact.limits), seen
-        )
+        tally = Tally(cost_usd=fact.spent_usd)
+        state = LoopState(inner=inner, wanted=wanted, tally=tally, limits=fact.limits)
+        return _await_snapshot(state, fact.report, 0) if fact.report else _apply_limits(rules, state, seen)
     if state is None:
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
     match fact:
@@ -82,6 +85,8 @@ def _advance(
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0, limit_seconds=0.0, refusals=RefusalStreak())
             state = replace(state, limits=limits, tally=tally)
+            if state.unseen is not None:
+                return state, TakeSnapshot(state.unseen.iteration)
             if isinstance(state.wanted, Stop) and state.wanted.outcome is Outcome.TAMPERED:
                 return _ask_policy(rules, state, seen)  # a person may have accepted what was refused
             if fact.rechecks and _rests_on_checks(state.wanted):
@@ -89,11 +94,16 @@ def _advance(
             return _wait_on(state, fact, seen) or _apply_limits(rules, state, seen)
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _apply_limits(rules, state, seen)
+        case Reported(unseen=True):
+            counted = replace(state, tally=_count_run(state.tally, fact, rules.patience))
+            return _await_snapshot(counted, fact, state.tally.iterations + 1)
         case Reported():
-            tally = _count_refusal(_count_run(state.tally, fact, rules.patience), fact)
-            state = replace(state, tally=tally)
-            if again := _handle_trouble(rules, state, fact, seen):
-                return again
+            return _judge_run(rules, replace(state, tally=_count_run(state.tally, fact, rules.patience)), seen, fact)
+        case SnapshotTaken():
+            if state.unseen is None:
+                raise ValueError("a snapshot of no agent run")
+            reported = _complete_report(state.unseen.reported, fact)
+            return _judge_run(rules, replace(state, unseen=None), replace(seen, fact=reported), reported)
         case Saved() | Verified():
             state = replace(state, tally=_add_cost(state.tally, fact))
             if isinstance(fact, Saved):
@@ -107,6 +117,26 @@ def _advance(
         case _:
             assert_never(fact)
     return _ask_policy(rules, state, seen)
+
+
+def _await_snapshot(
+    state: LoopState[_StateT], reported: Reported, iteration: int
+) -> tuple[LoopState[_StateT], Decision]:
+    """What an agent did is on record before anything else is done: looking at its work takes long enough to be killed
+    meanwhile."""
+    return replace(state, unseen=UnseenReport(reported, iteration)), TakeSnapshot(iteration)
+
+
+def _complete_report(reported: Reported, taken: SnapshotTaken) -> Reported:
+    return replace(reported, unseen=False, tree=taken.tree, present=taken.present, proofs=taken.proofs)
+
+
+def _judge_run(
+    rules: Rules[_StateT], state: LoopState[_StateT], seen: Observation, reported: Reported
+) -> tuple[LoopState[_StateT], Decision]:
+    """A run that the tally counts already."""
+    state = replace(state, tally=_count_refusal(state.tally, reported))
+    return _handle_trouble(rules, state, reported, seen) or _ask_policy(rules, state, seen)
 
 
 def _rests_on_checks(wanted: Decision) -> bool:

@@ -16,7 +16,7 @@ from ralph.engine.stream import OutputStream
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, Invocation
 from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import Warned
-from ralph.model.loop import Interrupted, Reported
+from ralph.model.loop import Interrupted, Reported, SnapshotTaken
 from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
 from ralph.process.atomic_file import open_without_links
 from ralph.process.output import BoundedLog, Excerpt
@@ -131,7 +131,7 @@ class AgentRunner:
             linger=MAX_LINGER_SECONDS,
         )
         if self._tree_keeper is not None:
-            _warn_unsaved(self._tree_keeper.save_initial_tree(), request, watchers)
+            _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
         exited = self._processes.run(command, output.feed, errors.write)
         output.finish()
         if self._watch is not None:
@@ -144,14 +144,18 @@ class AgentRunner:
             silence = format_duration(min(MAX_LINGER_SECONDS, self.idle_timeout or MAX_LINGER_SECONDS))
             emit(watchers, request.iteration, Warned(f"{LINGERED_WARNING}: stopped after {silence} of silence"))
         parsed = parser.summarize_run()
-        if self._tree_keeper is not None and not _has_changed_nothing(parsed):
-            _warn_unsaved(self._tree_keeper.save_tree_after(request.iteration), request, watchers)
         if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
             parsed = _read_answer_file(parsed, files.answer)
         reported = classify_run(parsed, exited, stderr, time.time())
-        if reported.outcome == "refused" and self._tree_keeper is not None:
-            return replace(reported, tree=self._tree_keeper.get_tree_sign())
-        return reported
+        may_have_changed = reported.outcome == "refused" or not _has_changed_nothing(parsed)
+        return replace(reported, unseen=self._tree_keeper is not None and may_have_changed)
+
+    def take_snapshot(self, iteration: int, watchers: Sequence[Watcher]) -> SnapshotTaken:
+        """Look at what the last agent left, and keep it; for after its report is on record."""
+        if self._tree_keeper is None:
+            return SnapshotTaken()
+        _warn_unsaved(self._tree_keeper.save_tree_after(iteration), iteration, watchers)
+        return SnapshotTaken(tree=self._tree_keeper.get_tree_sign())
 
 
 def _has_changed_nothing(parsed: ParsedRun) -> bool:
@@ -159,9 +163,9 @@ def _has_changed_nothing(parsed: ParsedRun) -> bool:
     return parsed.closing in ("success", "error") and not parsed.tools
 
 
-def _warn_unsaved(what: str, request: AgentRequest, watchers: Sequence[Watcher]) -> None:
+def _warn_unsaved(what: str, iteration: int, watchers: Sequence[Watcher]) -> None:
     if what:
-        emit(watchers, request.iteration, Warned(f"not kept of the work tree: {what}"))
+        emit(watchers, iteration, Warned(f"not kept of the work tree: {what}"))
 
 
 def _fill_in_paths(invocation: Invocation, request: AgentRequest) -> tuple[str, ...]:

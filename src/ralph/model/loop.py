@@ -97,13 +97,6 @@ class Patience(Struct, frozen=True, kw_only=True):
 
 
 # -- facts: the only way the world enters the core ------------------------------------------------
-class Began(Struct, frozen=True, tag="began"):
-    """A new run, under these limits."""
-
-    limits: Limits = Limits()
-    spent_usd: float | None = None  # by an earlier run of the same work: its budget is one
-
-
 class Resumed(Struct, frozen=True, tag="resumed", omit_defaults=True):
     """A run goes on where its journal ends, under these limits."""
 
@@ -132,6 +125,23 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     refused_tools: tuple[str, ...] = ()  # calls it was not permitted, by the tool's name
     refused_commands: tuple[str, ...] = ()  # the commands among them, where the agent tells, each once
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
+    unseen: bool = False  # nobody has looked at the work tree since; what that tells comes with SnapshotTaken
+
+
+class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=True, kw_only=True):
+    """What an unseen report still lacked."""
+
+    tree: str = ""
+    present: tuple[str, ...] = ()
+    proofs: tuple[ProofChange, ...] = ()
+
+
+class Began(Struct, frozen=True, tag="began", omit_defaults=True):
+    """A new run, under these limits."""
+
+    limits: Limits = Limits()
+    spent_usd: float | None = None  # by an earlier run of the same work: its budget is one
+    report: Reported | None = None  # of an agent of that run, after which nobody looked at the work tree
 
 
 class _Sealing(Struct, frozen=True, kw_only=True):
@@ -243,6 +253,7 @@ Fact = (
     Began
     | Resumed
     | Reported
+    | SnapshotTaken
     | Checked
     | Saved
     | Looked
@@ -297,6 +308,12 @@ class RunAgent(Struct, frozen=True, tag="run_agent"):
     """Start a fresh agent."""
 
     brief: Brief
+
+
+class TakeSnapshot(Struct, frozen=True, tag="take_snapshot"):
+    """Look at what an agent left in the work tree, and keep it. Doing it twice does no harm."""
+
+    iteration: int
 
 
 class Check(Struct, frozen=True, tag="check", omit_defaults=True):
@@ -373,7 +390,7 @@ class Stop(_Ending, frozen=True, tag="stop", omit_defaults=True):
     lasting: bool = False  # it would end the same way again: settings stay those the run began with
 
 
-Decision = RunAgent | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop
+Decision = RunAgent | TakeSnapshot | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop
 
 
 class RefusalStreak(Struct, frozen=True):
@@ -401,18 +418,26 @@ class Tally(Struct, frozen=True, kw_only=True):
 _StateT = TypeVar("_StateT")
 
 
+class UnseenReport(Struct, frozen=True):
+    """An agent run that is on record and counted, before the policy hears of it."""
+
+    reported: Reported
+    iteration: int
+
+
 class LoopState(Struct, Generic[_StateT], frozen=True, kw_only=True):
-    """`wanted` is the policy's own last decision: what a resume carries out."""
+    """`wanted` is the policy's own last decision: what a resume carries out, after the snapshot of an unseen report."""
 
     inner: _StateT
     wanted: Decision
     tally: Tally = Tally()
     limits: Limits = Limits()
+    unseen: UnseenReport | None = None
 
 
 class Policy(Protocol[_StateT]):
-    """A completion rule: a pure machine over observations. It never sees Began or Interrupted, Resumed only where it
-    stopped for tampering, and Waited only for a Wait of its own."""
+    """A completion rule: a pure machine over observations. It never sees Began or Interrupted, a Reported only once
+    the work tree was looked at, Resumed only where it stopped for tampering, and Waited only for a Wait of its own."""
 
     def begin(self, limits: Limits) -> tuple[_StateT, Decision]:
         """The first state and decision."""

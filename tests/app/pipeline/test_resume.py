@@ -81,7 +81,7 @@ MINDS, YES, NO = (
     Verified(verified=True, reason="fine"),
     Verified(verified=False, reason="red"),
 )
-BEGINNING = TaskPlan(POLICY)
+BEGINNING = TaskPlan(policy=POLICY)
 
 
 class Lives:
@@ -118,7 +118,7 @@ class Lives:
         return life
 
     def next(self, left: Entry, policy: PipelinePolicy = POLICY) -> TaskPlan:
-        return resume_plan(TaskPlan(policy), "execute", entry=left, runs=self.runs, history=self.history)
+        return resume_plan(TaskPlan(policy=policy), "execute", entry=left, runs=self.runs, history=self.history)
 
 
 @pytest.fixture
@@ -209,11 +209,11 @@ def test_what_ended_for_good_is_begun_anew(lives: Lives) -> None:
 
 
 def test_without_an_earlier_life_it_begins(lives: Lives) -> None:
-    assert lives.next(entry("coder")) == TaskPlan(POLICY)
+    assert lives.next(entry("coder")) == TaskPlan(policy=POLICY)
 
 
 def test_another_task_that_had_its_name_is_none_of_its_lives(lives: Lives) -> None:
     lives.lived([CODED])
     young = entry("coder")
     young = msgspec.structs.replace(young, task=msgspec.structs.replace(young.task, created_at=time.time()))
-    assert lives.next(young) == TaskPlan(POLICY)
+    assert lives.next(young) == TaskPlan(policy=POLICY)

@@ -36,6 +36,8 @@ from ralph.model.loop import (
     Reported,
     RunAgent,
     Save,
+    SnapshotTaken,
+    TakeSnapshot,
     Verified,
     Verify,
     Wait,
@@ -74,6 +76,16 @@ FAILED = replace(PASSED, verified=False, reason="2 tests fail")
 BRIEF = Brief(iteration=7, limit=20, role="coder", story=TASK, turn=2, turns=4)
 VERIFY = Verify(role="coder", turn=2, turns=4, text=PROMISE)
 LANDED = Landed(done=True, commit="c0mm1t", digest=digest_checks([]))
+
+
+def run_to_its_end(effects: PipelineEffects, brief: Brief) -> Fact | None:
+    """An agent run and the look at what it left, as one report."""
+    reported = effects.perform(RunAgent(brief))
+    if not isinstance(reported, Reported) or not reported.unseen:
+        return reported
+    taken = effects.perform(TakeSnapshot(brief.iteration))
+    assert isinstance(taken, SnapshotTaken)
+    return replace(reported, unseen=False, tree=taken.tree)
 
 
 class TaskFixture:
@@ -126,7 +138,7 @@ class TaskFixture:
         )
 
     def run_agent(self, ran: Ran = WORK, brief: Brief = BRIEF) -> Fact | None:
-        return self.build_effects(ran).perform(RunAgent(brief))
+        return run_to_its_end(self.build_effects(ran), brief)
 
     def _make_runner(self, agent: AskedAgent) -> AgentRunner:
         return make_runner(agent, self.processes, self.tree, environment={"OF": "agents"})
@@ -277,9 +289,9 @@ def test_it_runs_in_the_workspace_with_variables_of_its_own(task: TaskFixture) -
 
 def test_what_agents_read_and_say_is_kept_by_the_number_of_the_call(task: TaskFixture) -> None:
     effects = task.build_effects(WORK, WORK)
-    effects.perform(RunAgent(BRIEF))
+    run_to_its_end(effects, BRIEF)
     effects.perform(VERIFY)
-    effects.perform(RunAgent(replace(BRIEF, role="reviewer", turn=1)))
+    run_to_its_end(effects, replace(BRIEF, role="reviewer", turn=1))
     names = sorted(path.name for path in task.run_dir.iterdir())
     assert names == ["agent_001.log", "agent_002.log", "prompt_001.txt", "prompt_002.txt"]
     assert (len(task.coder.asked), len(task.reviewer.asked)) == (1, 1)
@@ -392,7 +404,7 @@ def test_the_log_is_corrected_once_the_promise_was_looked_at(
 ) -> None:
     task.verifier.verdict = verdict
     effects = task.build_effects(say(PROMISE))
-    effects.perform(RunAgent(replace(BRIEF, turn=turn)))
+    run_to_its_end(effects, replace(BRIEF, turn=turn))
     effects.perform(replace(VERIFY, turn=turn))
     assert task.board.records[-1][0] == ended(iteration=turn, promise_found=True, **told)
 
@@ -526,6 +538,6 @@ def test_what_is_no_business_of_a_task_is_left_to_the_kernel(task: TaskFixture, 
 
 def test_the_last_words_are_kept_for_whoever_gives_up(task: TaskFixture) -> None:
     effects = task.build_effects(WORK, say(""))
-    effects.perform(RunAgent(BRIEF))
-    effects.perform(RunAgent(replace(BRIEF, turn=3)))
+    run_to_its_end(effects, BRIEF)
+    run_to_its_end(effects, replace(BRIEF, turn=3))
     assert effects.last_text == "I went on."

@@ -11,6 +11,7 @@ from ralph.core.policies.staged import REPAIR_ROLE, PipelinePolicy, StagedState,
 from ralph.core.step import Rules
 from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs, list_stages_by_words
 from ralph.engine.journal import replay_journal
+from ralph.engine.loops.pipeline import EndedAgentRun
 from ralph.model.board import Entry
 from ralph.model.errors import CorruptState
 from ralph.model.loop import (
@@ -24,6 +25,7 @@ from ralph.model.loop import (
     RunAgent,
     Stop,
     Tally,
+    UnseenReport,
     Verified,
     Verify,
 )
@@ -34,12 +36,13 @@ from ralph.model.store_ports import RunStore, TaskHistory
 RESUMABLE_OUTCOMES = (Outcome.INTERRUPTED, Outcome.UNUSABLE, Outcome.BLOCKED, Outcome.COMPLETED)
 
 
-class TaskPlan(Struct, frozen=True):
+class TaskPlan(Struct, frozen=True, kw_only=True):
     """What one run of a task started with; stored in its request, enough to fold its journal."""
 
     policy: PipelinePolicy
     patience: Patience | None = Patience()
     spent_usd: float | None = None  # before it
+    unseen: UnseenReport | None = None  # of its last run: an agent whose work nobody has looked at
 
 
 def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
@@ -48,7 +51,9 @@ def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, histo
     left = _load_unfinished_run(last, runs) if last else None
     if left is not None and (still_valid := _still_valid(left, new.policy, entry)):
         state, wanted = still_valid
-        return replace(new, policy=replace(new.policy, begins=state, wanted=wanted), spent_usd=left.tally.cost_usd)
+        policy = replace(new.policy, begins=state, wanted=wanted)
+        unseen = left.unseen if isinstance(wanted, RunAgent) else None
+        return replace(new, policy=policy, spent_usd=left.tally.cost_usd, unseen=unseen)
     state = start_from_board(entry, new.policy.stages, history.list_iterations(entry.task.id))
     return replace(new, policy=replace(new.policy, begins=state))
 
@@ -72,6 +77,18 @@ def start_from_board(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Map
     )
 
 
+def find_ended_agent_run(plan: TaskPlan, log: Sequence[Mapping[str, object]]) -> EndedAgentRun | None:
+    """An agent run of the task's last run that is to be looked at; `log` are the iterations on the board."""
+    wanted = plan.policy.wanted
+    if plan.unseen is None or not isinstance(wanted, RunAgent):
+        return None
+    brief = replace(wanted.brief, iteration=plan.unseen.iteration)
+    reported, last = plan.unseen.reported, log[-1] if log else {}
+    told = tuple(last.get(name) for name in ("stage", "ralph_iteration", "outcome", "duration_ms"))
+    is_on_board = told == (brief.role, brief.turn, reported.outcome, int(reported.seconds * 1000))
+    return EndedAgentRun(brief=brief, reported=reported, is_on_board=is_on_board)
+
+
 class _UnfinishedRun(Struct, frozen=True, kw_only=True):
     """How a run ended before its task did."""
 
@@ -79,6 +96,7 @@ class _UnfinishedRun(Struct, frozen=True, kw_only=True):
     state: StagedState
     wanted: Decision
     tally: Tally
+    unseen: UnseenReport | None
 
 
 def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
@@ -92,14 +110,16 @@ def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
         return None
     if isinstance(decided, Stop) and decided.outcome not in RESUMABLE_OUTCOMES:
         return None
-    return _UnfinishedRun(policy=plan.policy, state=state.inner, wanted=state.wanted, tally=state.tally)
+    return _UnfinishedRun(
+        policy=plan.policy, state=state.inner, wanted=state.wanted, tally=state.tally, unseen=state.unseen
+    )
 
 
 def _replay_state(plan: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopState[StagedState]:
     if rows:
         return replay_journal(Rules(plan.policy, plan.patience), rows)[0]
     inner, wanted = plan.policy.begin(Limits())
-    return LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=plan.spent_usd))
+    return LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=plan.spent_usd), unseen=plan.unseen)
 
 
 def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> tuple[StagedState, Decision] | None:

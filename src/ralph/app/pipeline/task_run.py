@@ -17,7 +17,7 @@ from ralph.app.pipeline.context import (
     translate_disk_errors,
 )
 from ralph.app.pipeline.judging import build_judges
-from ralph.app.pipeline.resume import TaskPlan, resume_plan
+from ralph.app.pipeline.resume import TaskPlan, find_ended_agent_run, resume_plan
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
@@ -76,8 +76,9 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     session, plan = context.session, _build_plan(context)
     session.record({"request": context.request, **msgspec.structs.asdict(plan)})
     workspace = _open_workspace(context)
-    effects = _build_effects(context, workspace)
-    began = Began(_build_limits(context, plan.policy.stages), plan.spent_usd)
+    effects = _build_effects(context, workspace, plan)
+    report = plan.unseen.reported if plan.unseen else None
+    began = Began(_build_limits(context, plan.policy.stages), plan.spent_usd, report)
     stop = session.play(Rules(plan.policy, plan.patience), effects, began)
     changes = _concluding_changes(stop, context.board.entry(), effects, context.request)
     context.board.record_once("concluded", *changes)
@@ -99,7 +100,7 @@ def _build_plan(context: TaskContext) -> TaskPlan:
         loose=flow.promise_match == "loose",
         proven_roles=stages.list_proven_roles(task, context.request.stages, context.settings),
     )
-    new = TaskPlan(policy, context.settings.patience)
+    new = TaskPlan(policy=policy, patience=context.settings.patience)
     return resume_plan(new, KIND, entry=context.entry, runs=context.session.runs, history=history)
 
 
@@ -140,7 +141,7 @@ def _build_keeper(context: TaskContext, tree: Worktree) -> Snapshots:
     return keeper
 
 
-def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEffects:
+def _build_effects(context: TaskContext, workspace: TaskWorkspace, plan: TaskPlan) -> PipelineEffects:
     session, settings = context.session, context.settings
     agent_context = AgentContext(
         folder=workspace.folder,
@@ -170,6 +171,7 @@ def _build_effects(context: TaskContext, workspace: TaskWorkspace) -> PipelineEf
         verifier=CriteriaVerifier(context.processes.borrow, judges, words=settings.specflow.semantic == "words"),
         inbox=session.inbox,
         watchers=session.watchers,
+        ended=find_ended_agent_run(plan, context.tasks.history.list_iterations(context.task.id)),
     )
 
 

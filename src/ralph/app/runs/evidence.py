@@ -16,6 +16,7 @@ from ralph.model.loop import (
     Reported,
     RunAgent,
     Saved,
+    SnapshotTaken,
     Verified,
 )
 from ralph.model.proofs import ProofChange
@@ -54,6 +55,8 @@ class EvidenceReader:
             case Reported() as reported:
                 self._has_worked, self._checks, self._merged = True, (), ()
                 self._sealed, self._changed_proofs = (), reported.proofs
+            case SnapshotTaken(proofs=proofs):
+                self._changed_proofs = proofs
             case Checked() as checked:
                 self._add_checks(checked)
             case Saved(commit=SignedCommit() as commit):

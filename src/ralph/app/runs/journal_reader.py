@@ -31,6 +31,7 @@ from ralph.model.loop import (
     RunAgent,
     RunOutcome,
     Saved,
+    SnapshotTaken,
     Surveyed,
     Verified,
     Wait,
@@ -202,7 +203,7 @@ class JournalReader:
                         done=done, commit=commit, conflict=conflict, red=red, problem=problem, stale=stale
                     )
                 )
-            case Looked() as fact if isinstance(self._fact, Reported):
+            case Looked() as fact if isinstance(self._fact, Reported | SnapshotTaken):
                 self._check(
                     CheckLine(
                         name=DONE_CHECK_NAME,
@@ -220,14 +221,14 @@ class JournalReader:
                 self._amend(outcome="not_started", detail=why)
             case Interrupted(by):
                 self._interrupt(by, took, seen.wall)
-            case Looked() | Restored():
+            case Looked() | Restored() | SnapshotTaken():
                 pass
             case _:
                 assert_never(seen.fact)
 
     # -- an agent -------------------------------------------------------------------------------
     def _begin(self, brief: Brief, seen: Observation) -> None:
-        if isinstance(seen.fact, Reported) and brief.changes and brief.role != self.iterations[-1].role:
+        if isinstance(seen.fact, Reported | SnapshotTaken) and brief.changes and brief.role != self.iterations[-1].role:
             self._remark("sent_back", brief.changes, seen.wall)
         begun = Iteration(
             iteration=brief.iteration,
@@ -280,7 +281,7 @@ class JournalReader:
     def _wait(self, fact: Waited | Awaited, took: float, wall: float) -> None:
         """For a service or for others; the pause before a restart is no news."""
         match fact, self._wanted:
-            case Waited(), Wait(why=why) if isinstance(self._fact, Reported):
+            case Waited(), Wait(why=why) if isinstance(self._fact, Reported | SnapshotTaken):
                 self._remark("waited", why, wall - took, took)
             case Awaited(left), Await(whom) if took >= MIN_REPORTED_WAIT_SECONDS:
                 missing = f"; still missing: {', '.join(left)}" if left else ""

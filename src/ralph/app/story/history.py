@@ -23,6 +23,7 @@ from ralph.model.loop import (
     Stop,
     Survey,
     Surveyed,
+    TakeSnapshot,
 )
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
@@ -71,11 +72,16 @@ def find_unjudged_iteration(runs: RunStore, folder: str) -> Brief | None:
 
 def read_agent_runs(rows: JournalRows) -> Iterator[StoryAgentRun]:
     """Every agent run of a loop that told its end."""
-    story = ""
+    story, reported = "", None
     for seen, decision in _decode_rows(rows):
-        if isinstance(seen.fact, Reported) and story:
-            yield StoryAgentRun(story, seen.fact, isinstance(decision, Survey) or _is_interruption(decision))
-        story = decision.brief.story if isinstance(decision, RunAgent) else ""
+        reported = seen.fact if isinstance(seen.fact, Reported) else reported
+        if isinstance(decision, TakeSnapshot):  # whether it counts is decided after that
+            continue
+        if reported and story:
+            yield StoryAgentRun(story, reported, isinstance(decision, Survey) or _is_interruption(decision))
+        story, reported = decision.brief.story if isinstance(decision, RunAgent) else "", None
+    if reported and story:
+        yield StoryAgentRun(story, reported, True)
 
 
 def average_iterations(runs: RunStore, skip_review: bool) -> float | None:

@@ -23,6 +23,7 @@ from ralph.model.loop import (
     Observation,
     Outcome,
     Reported,
+    SnapshotTaken,
     Stop,
 )
 from ralph.model.supervised import TaskPaths
@@ -186,6 +187,9 @@ class _RunnerAttempts:
             by = self._context.error()
             return Interrupted(by) if by else Reported(outcome="crashed", detail=str(error), exit_code=1)
         return Reported(outcome="finished")
+
+    def take_snapshot(self, iteration: int) -> SnapshotTaken:
+        return SnapshotTaken()
 
     def announce_restart(self) -> None: ...
 

@@ -28,6 +28,8 @@ from ralph.model.loop import (
     Landed,
     Reported,
     RunAgent,
+    SnapshotTaken,
+    TakeSnapshot,
     Verified,
     Verify,
 )
@@ -62,6 +64,14 @@ class TaskRunConfig(Struct, frozen=True, kw_only=True):
     loose: bool = False
 
 
+class EndedAgentRun(Struct, frozen=True, kw_only=True):
+    """One whose work nobody has looked at yet; it may be of the task's last run, which was cut off there."""
+
+    brief: Brief
+    reported: Reported
+    is_on_board: bool = False  # its end and its cost
+
+
 class PipelineEffects:
     """Carries out what the loop of one task decides."""
 
@@ -75,8 +85,10 @@ class PipelineEffects:
         verifier: ClaimVerifier,
         inbox: Inbox,
         watchers: Sequence[Watcher],
+        ended: EndedAgentRun | None = None,
     ) -> None:
         self._config, self._stages = config, stages
+        self._ended = ended
         self._board, self._workspace, self._verifier = board, workspace, verifier
         self._inbox, self._watchers = inbox, watchers
         self._calls = 0
@@ -94,6 +106,8 @@ class PipelineEffects:
             case RunAgent(brief):
                 with self._board.reserve() as usd:
                     return self._run_agent(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET_REASON)
+            case TakeSnapshot() if self._ended is not None:
+                return self._take_snapshot(self._ended)
             case Verify():
                 return self._verify_promise(decision)
             case Land(proven):
@@ -122,9 +136,20 @@ class PipelineEffects:
         if isinstance(reported, Interrupted):
             return reported
         self._board.charge(reported.cost_usd)
+        self._ended = EndedAgentRun(brief=brief, reported=reported)
+        return replace(reported, unseen=True)  # on record before the board hears of it
+
+    def _take_snapshot(self, ended: EndedAgentRun) -> SnapshotTaken:
+        brief, reported = ended.brief, ended.reported
+        role = cast("Role", brief.role)
+        self._iteration = brief.iteration
         self.last_text = reported.text or self.last_text
-        self._record_end(brief, role, reported)
-        return replace(reported, tree=self._workspace.tree())
+        if not ended.is_on_board:
+            self._record_end(brief, role, reported)
+        self._ended = replace(ended, is_on_board=True)
+        if reported.unseen:
+            self._stages[role].runner.take_snapshot(brief.iteration, self._watchers)
+        return SnapshotTaken(tree=self._workspace.tree())
 
     def _record_start(self, brief: Brief, role: Role, promise: str) -> None:
         entry = self._board.entry()

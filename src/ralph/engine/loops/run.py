@@ -27,6 +27,8 @@ from ralph.model.loop import (
     RunAgent,
     Save,
     Saved,
+    SnapshotTaken,
+    TakeSnapshot,
     Verified,
     Verify,
 )
@@ -85,6 +87,8 @@ class RunEffects:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
+            case TakeSnapshot(iteration):
+                return self._take_snapshot(iteration)
             case Check(gates, iteration, sealed=True):
                 return self._check_sealed(gates, iteration)
             case Check(gates, iteration):
@@ -108,15 +112,23 @@ class RunEffects:
         if isinstance(reported, Interrupted):
             return reported
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
+        if reported.unseen:
+            return reported
         reported = replace(reported, present=self._find_completion_files())
         return replace(reported, proofs=self._compare_proofs(reported)) if self._proofs else reported
+
+    def _take_snapshot(self, iteration: int) -> SnapshotTaken:
+        self._iteration = iteration
+        taken = self._runner.take_snapshot(iteration, self._watchers)
+        proofs = self._proofs.compare() if self._proofs else ()
+        return replace(taken, present=self._find_completion_files(), proofs=proofs)
 
     def _compare_proofs(self, reported: Reported) -> tuple[ProofChange, ...]:
         """An agent that tells of no tool was not looked after; one that may complete the run is."""
         watch = self._proofs
         if watch is None:
             return ()
-        if not reported.tools and (reported.present or _MAY_CLAIM.search(reported.text)):
+        if reported.present or _MAY_CLAIM.search(reported.text):
             watch.look(self._iteration)
         return watch.compare()
 
@@ -156,6 +168,8 @@ class RunEffects:
         reported = self._runner.call(lambda: request, ())
         if isinstance(reported, Interrupted):
             return AgentReply(text="", problem="interrupted")
+        if reported.unseen:
+            self._runner.take_snapshot(self._iteration, ())
         answered = reported.outcome in ("finished", "refused", "empty")
         problem = "" if answered else f"commit message: {reported.detail}"
         return AgentReply(text=reported.text, problem=problem, cost_usd=reported.cost_usd, usage=reported.usage)

@@ -20,6 +20,7 @@ from ralph.model.loop import (
     RunAgent,
     Survey,
     Surveyed,
+    TakeSnapshot,
 )
 from ralph.model.ports import GitClient, Watcher
 from ralph.model.story import MARKER_NAME, StoryPaths
@@ -54,6 +55,8 @@ class StoryEffects:
         match decision:
             case RunAgent(brief):
                 return self._run_agent(brief)
+            case TakeSnapshot(iteration):
+                return self._runner.take_snapshot(iteration, self._watchers)
             case Survey():
                 return self._survey()
             case Restore(text, files=files):

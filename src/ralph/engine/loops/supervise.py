@@ -31,6 +31,8 @@ from ralph.model.loop import (
     Looked,
     Reported,
     RunAgent,
+    SnapshotTaken,
+    TakeSnapshot,
     Verify,
     Wait,
 )
@@ -48,6 +50,10 @@ class Attempts(Protocol):
 
     def run(self, brief: Brief) -> Fact:
         """The next one, to its end."""
+        ...
+
+    def take_snapshot(self, iteration: int) -> SnapshotTaken:
+        """Of what the last one left, where it is unseen."""
         ...
 
     def announce_restart(self) -> None:
@@ -106,6 +112,8 @@ class SuperviseEffects:
         match decision:
             case RunAgent(brief):
                 return self._attempts.run(brief)
+            case TakeSnapshot(iteration):
+                return self._attempts.take_snapshot(iteration)
             case Look():
                 return self._read_marks()
             case Await("children", seconds):
@@ -217,6 +225,9 @@ class AgentAttempts:
             )
         )
         return reported
+
+    def take_snapshot(self, iteration: int) -> SnapshotTaken:
+        return self._runner.take_snapshot(iteration, self._watchers)
 
     def announce_restart(self) -> None:
         number, limit = self._brief.iteration, self._brief.limit

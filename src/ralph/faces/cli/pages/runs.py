@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from ralph.model.runs import RunRecord
 
 _OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
-ACTIVITY_LABELS = {"run_agent": "agent at work", "check": "guardrails", "save": "SCM tasks", "wait": "waiting"}
+ACTIVITY_LABELS = {
+    "run_agent": "agent at work",
+    "take_snapshot": "snapshot",
+    "check": "guardrails",
+    "save": "SCM tasks",
+    "wait": "waiting",
+}
 
 
 def render_status(as_json: bool, last: int = 5) -> str:
