@@ -255,3 +255,28 @@ def test_amp_says_that_it_has_all_permissions() -> None:
 
 def test_any_command_is_called_as_it_is() -> None:
     assert argv("command", permissions="checks", allow=ALLOW) == ("command",)
+
+
+# -- the agent's own sandbox -------------------------------------------------------------------------
+def test_claude_keeps_its_commands_in_its_own_sandbox_and_its_edits_in_the_work_tree() -> None:
+    words = argv("claude", "--dangerously-skip-permissions", own_sandbox=True, permissions="all")
+    assert "--dangerously-skip-permissions" not in words
+    assert words[words.index("--permission-mode") + 1] == "acceptEdits"
+    told = json.loads(words[words.index("--settings") + 1])["sandbox"]
+    assert told == {
+        "enabled": True,
+        "failIfUnavailable": True,
+        "autoAllowBashIfSandboxed": True,
+        "allowUnsandboxedCommands": False,
+    }
+
+
+@pytest.mark.parametrize("permissions", ["all", "checks", "edits"])
+def test_codex_keeps_its_own_sandbox_whatever_it_may_do(permissions: str) -> None:
+    words = argv("codex", own_sandbox=True, permissions=permissions, git_folders=("/repo/.git",))
+    assert words[words.index("-s") + 1] == "workspace-write"
+    assert not any("bypass" in word for word in words)
+
+
+def test_only_agents_that_have_a_sandbox_say_so() -> None:
+    assert {name for name, card in CARDS.items() if card.has_own_sandbox} == {"claude", "codex"}

@@ -37,6 +37,7 @@ CARD = AgentCard(
     ),
     story_flags=("--dangerously-skip-permissions",),
     plugin_flag="--plugin-dir",
+    has_own_sandbox=True,
     can_judge=True,
     small_model="haiku",
     judge_flags=(
@@ -47,6 +48,11 @@ CARD = AgentCard(
     tokens=True,
     session=True,
     verified="2.1.197 and 2.1.325, with the scripted model",
+)
+# Its sandbox holds for commands alone, so edits outside stay refused; and a command that cannot be kept in it fails.
+_OWN_SANDBOX = (
+    '{"sandbox":{"enabled":true,"failIfUnavailable":true,"autoAllowBashIfSandboxed":true,'
+    '"allowUnsandboxedCommands":false}}'
 )
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 
@@ -75,8 +81,11 @@ class Claude(Struct, frozen=True):
 
 
 def build(options: AgentOptions) -> Agent:
-    """The adapter for these settings."""
-    return Claude(options.command, choose_flags(options, CARD), grant_permissions(options))
+    """The adapter for these settings. What would open its own sandbox is left out where that is all there is."""
+    flags = choose_flags(options, CARD)
+    if options.own_sandbox:
+        flags = tuple(flag for flag in flags if flag not in CARD.story_flags)
+    return Claude(options.command, flags, grant_permissions(options))
 
 
 def grant_permissions(options: AgentOptions) -> Grant:
@@ -84,6 +93,8 @@ def grant_permissions(options: AgentOptions) -> Grant:
     if options.judges:
         return grant_judge(CARD, options)
     folders = add_folders(options, CARD)
+    if options.own_sandbox:
+        return Grant(argv=(*folders, "--permission-mode", "acceptEdits", "--settings", _OWN_SANDBOX))
     if options.permissions is None or user_decides(options, CARD):
         return Grant(argv=folders, can_commit=not _only_edits(options))
     if options.permissions == "all":

@@ -29,6 +29,7 @@ CARD = AgentCard(
     login_files=(".codex/auth.json",),
     config_folders=(".codex/prompts", ".codex/rules", ".codex/skills"),
     folder_flag="--add-dir",
+    has_own_sandbox=True,
     permission_flags=(
         "-s",
         "--sandbox",
@@ -105,12 +106,12 @@ def grant_permissions(options: AgentOptions) -> Grant:
     missing = find_missing_options(options, replace(CARD, folder_flag="") if old else CARD)
     if user_decides(options, CARD):
         return Grant(argv=folders, limits=missing, can_commit=_is_without_sandbox(options))
-    if options.permissions == "all":
+    if options.permissions == "all" and not options.own_sandbox:
         return Grant(argv=("--dangerously-bypass-approvals-and-sandbox", *folders), limits=missing)
     sandbox = ("--full-auto",) if old else ("-s", "workspace-write")
     limits = missing if options.permissions is None else (_FREE_COMMANDS, *missing)
     # Its sandbox keeps .git read-only: a commit fails there, and no event tells of it.
-    git_folders = () if old or options.permissions != "checks" else options.git_folders
+    git_folders = () if old or options.permissions not in ("checks", "all") else options.git_folders
     opened = add_folders(replace(options, folders=git_folders), CARD)
     return Grant(argv=(*sandbox, *folders, *opened), limits=limits, can_commit=bool(git_folders))
 

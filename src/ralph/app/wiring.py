@@ -48,6 +48,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     model: str = ""
     environment: Mapping[str, str] = {}  # variables of its own
     judges: bool = False
+    own_sandbox: bool = False
 
     def as_options(self, version: str = "") -> AgentOptions:
         """What its adapter is built from."""
@@ -61,6 +62,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
             git_folders=self.git_folders,
             model=self.model,
             judges=self.judges,
+            own_sandbox=self.own_sandbox,
         )
 
 

@@ -34,6 +34,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     permission_flags: tuple[str, ...] = ()  # where the user wrote one of these, ralph adds no permission of its own
     story_flags: tuple[str, ...] = ()  # a story loop adds them where the user wrote no permission flag
     plugin_flag: str = ""  # loads our plugin's hooks from a folder; empty: it cannot
+    has_own_sandbox: bool = False  # whether `AgentOptions.own_sandbox` is understood
     can_commit: bool = True  # by itself; False: it is given the folders a commit writes to, AgentOptions.git_folders
     # -- as a judge: one question in an empty folder, with no tools and nothing of the project
     can_judge: bool = False  # whether `AgentOptions.judges` is understood

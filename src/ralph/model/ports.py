@@ -83,6 +83,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     git_folders: tuple[str, ...] = ()  # for `checks`: absolute; what `git commit` writes to, where its card asks for it
     model: str = ""  # instead of one in the flags
     judges: bool = False  # it is asked one question: no tools, nothing of the project; `permissions` says nothing
+    own_sandbox: bool = False  # its own is all there is: whatever `permissions` allow, it allows within that
 
 
 class Agent(Protocol):
