@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from support.interpreter import put_interpreter_on_path
 from support.pipeline import PipelineFixture
 from support.workshop import ProjectFixture
 
+put_interpreter_on_path()
 pytest.register_assert_rewrite("contracts")  # so that their failures are told as those of other tests
 
 

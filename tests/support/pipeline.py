@@ -47,7 +47,7 @@ class PipelineFixture:
         workshop.git("commit", "-qm", "Start")
         self.agent()
         workshop.environment["RALPH_AGENT_COMMAND"] = "worker"
-        assert workshop.ralph("spec", "create", "files").returncode == 0
+        workshop.call("spec", "create", "files")
 
     def agent(self, hook: str = ":", before: str = ":", judge: str = FAIR_JUDGE) -> None:
         """`hook` is what a coder does first, `before` what every agent does before that, `judge` how it judges what is
@@ -66,8 +66,7 @@ class PipelineFixture:
         words = ["--outcome", f"{name}.txt is there", "--acceptance", "the file is there", "--acceptance", "says done"]
         verify = ["--coder-verify", "external", "--coder-verify-cmd", f"grep -q done {name}.txt"]
         qa = ["--qa-verify", "external", "--qa-verify-cmd", f"test -f {name}.txt"] if "--qa-verify" not in more else []
-        done = self.workshop.ralph("task", "create", name, "files", f"Make {name}", *words, *verify, *qa, *more)
-        assert done.returncode == 0, done.stderr
+        self.workshop.call("task", "create", name, "files", f"Make {name}", *words, *verify, *qa, *more)
 
     def overtaken(self) -> str:
         """While the agent works, someone else commits the same file to the target."""
@@ -77,7 +76,7 @@ class PipelineFixture:
         return f"[ -f {self.home}/moved ] || {{ touch {self.home}/moved; {change}; }}"
 
     def shown(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.workshop.ralph("task", "show", name, "--json").stdout)
+        found: dict[str, Any] = json.loads(self.workshop.call("task", "show", name, "--json"))
         return found
 
     def status(self, name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def build_work_command(home: Path, id_: str, fields: dict[str, Any], subject: st
     script = home / "change.py"
     script.write_text(_CHANGE_SCRIPT)
     commit = f"git add -A && git commit -qm {shlex.quote(subject)}" if subject else "true"
-    return f"echo {id_} >> work.txt; python3 {script} {id_} {shlex.quote(json.dumps(fields))} && {commit}"
+    return f"echo {id_} >> work.txt; {sys.executable} -S {script} {id_} {shlex.quote(json.dumps(fields))} && {commit}"
 
 
 class StoryFixture:
@@ -69,7 +70,7 @@ class StoryFixture:
     def __init__(self, workshop: ProjectFixture) -> None:
         self.workshop = workshop
         self.repo = workshop.repo
-        assert workshop.ralph("story", "init", "--name", "demo").returncode == 0
+        workshop.call("story", "init", "--name", "demo")
 
     def plan(self, *stories: dict[str, Any], **more: Any) -> None:
         """The list, committed."""

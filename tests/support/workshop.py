@@ -6,9 +6,13 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from ralph.faces.cli.main import ralph as command_line
 
 RALPH_ARGV = [sys.executable, "-m", "ralph"]
 FAKE_AGENT_SCRIPT = """#!/bin/sh
@@ -89,6 +93,14 @@ class ProjectFixture:
             check=False,
         )
 
+    def call(self, *words: str) -> str:
+        """A command that sets the scene or tells what came of it, in this process: no other has to start. What it
+        printed; the tests of that command run the program itself."""
+        printed = StringIO()
+        with chdir(self.repo), patch.dict(os.environ, self.environment, clear=True), redirect_stdout(printed):
+            command_line.main([*words], prog_name="ralph", standalone_mode=False)
+        return printed.getvalue()
+
     @contextmanager
     def start(self, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
         """Run it in the background; a test that fails meanwhile does not wait for it."""
@@ -130,6 +142,6 @@ class ProjectFixture:
 
     def status(self) -> dict[str, Any]:
         """The newest run."""
-        runs = json.loads(self.ralph("status", "--json").stdout)["runs"]
+        runs = json.loads(self.call("status", "--json"))["runs"]
         newest: dict[str, Any] = runs[0]
         return newest

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -57,9 +56,9 @@ def resolve_adapter(command: str) -> str:
     """The adapter a program's name stands for: ours, an installed package's, or the one for any command."""
     if (ours := resolve_adapter_name(command)) != GENERIC_ADAPTER:
         return ours
-    name = extract_program_name(command)
-    if name in list_third_party_extensions("agents"):
-        return name
+    name, theirs = extract_program_name(command), list_third_party_extensions("agents")
+    if not theirs or name in theirs:
+        return name if theirs else ours
     return next((adapter for adapter, card in load_agent_cards().items() if name in card.programs), ours)
 
 
@@ -101,7 +100,6 @@ def _entry_point_names(kind: str) -> set[str]:
     return {entry.name for entry in _entry_points(kind)}
 
 
-@cache  # every installed package is looked at
 def _entry_points(kind: str) -> "list[EntryPoint]":
     from importlib.metadata import entry_points
 
