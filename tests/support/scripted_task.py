@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from ralph.core.tasks.task_rules import apply_change
 from ralph.model.board import Change, Entry
 from ralph.model.loop import Landed
+from ralph.model.ports import BranchSides
 from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
 from ralph.model.verdict import Claim, Verdict
 
@@ -53,6 +54,25 @@ class ScriptedWorkspace:
         self.landings = 0
         self.trailer = ""
         self.found_wrong = ""
+        self.moves: list[str] = []  # of the target, by others
+        self.checked_in: list[str] = []  # trees it was put back to
+
+    def is_untouched(self, tree: str) -> bool:
+        return tree == self.unchanged
+
+    def find_target_move(self) -> str:
+        return self.moves.pop(0) if self.moves else ""
+
+    def list_sides(self) -> BranchSides:
+        return BranchSides(target="main", branch="ralph/T", ours=("a1 Mine",), theirs=("b2 Yours",))
+
+    def name_changes(self, before: str, after: str) -> str:
+        return f"{before} and {after}"
+
+    def put_back(self, tree: str) -> str:
+        self.checked_in.append(tree)
+        self.hash = tree
+        return "report.xml"
 
     def diff(self) -> str:
         return "the diff"

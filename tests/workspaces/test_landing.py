@@ -79,7 +79,7 @@ def test_a_red_merged_tree_leaves_the_target_untouched(repo: RepositoryFixture) 
 def test_a_conflict_is_told_by_its_files_and_nothing_moves(repo: RepositoryFixture) -> None:
     tree = worked(repo)
     before = repo.commit("a.txt", "other\n")
-    assert landed(repo, tree) == LandingResult(done=False, conflict="a.txt")
+    assert landed(repo, tree) == LandingResult(done=False, conflict="a.txt", target=before)
     assert head(repo) == before
     assert repo.run("status", "--porcelain") == ""
 
@@ -88,7 +88,7 @@ def test_what_is_there_already_is_looked_at_as_well(repo: RepositoryFixture) -> 
     tree = repo.open()
     before = repo.commit("b.txt", "b\n")
     assert landed(repo, tree, "b.txt breaks it") == LandingResult(done=False, check_failure="b.txt breaks it")
-    assert landed(repo, tree) == LandingResult(done=True, commit=before)
+    assert landed(repo, tree) == LandingResult(done=True, commit=before, is_empty=True)
     assert head(repo) == before
 
 

@@ -1,6 +1,5 @@
 """The workspace of a task, with real git: what is in it, and how it lands in its turn."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from ralph.model.loop import Landed
 from ralph.model.spec import Task
+from ralph.workspaces.landings import Landings
 from ralph.workspaces.task_workspace import TaskWorkspace
 from support.quiet_inbox import QuietInbox
 from support.repository import RepositoryFixture, open_repository
@@ -27,17 +27,17 @@ def inbox() -> Iterator[QuietInbox]:
 
 
 @pytest.fixture
-def turn() -> threading.Lock:
-    return threading.Lock()
+def turn() -> Landings:
+    return Landings()
 
 
 @pytest.fixture
-def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: threading.Lock) -> TaskWorkspace:
+def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: Landings) -> TaskWorkspace:
     task = Task("TASK-001", "s", "Sign in")
     tree = repo.trees.open(task.id, "main")
     keeper = repo.keeper("20261116-010203-abcd", tree.folder)
     keeper.save_initial_tree()
-    return TaskWorkspace(task, repo.trees, tree, keeper=keeper, landing_lock=turn, inbox=inbox)
+    return TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=turn, inbox=inbox)
 
 
 def land(workspace: TaskWorkspace, verify: Callable[[str], str], trailer: str = "") -> Landed:
@@ -102,8 +102,11 @@ def test_what_is_wrong_with_the_merged_tree_is_told(repo: RepositoryFixture, wor
 
 def test_a_conflict_is_told_by_its_files(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     repo.commit("a.txt", "mine\n", at=workspace.folder)
-    repo.commit("a.txt", "yours\n")
-    assert land(workspace, accept) == Landed(done=False, conflict="a.txt")
+    target = repo.commit("a.txt", "yours\n")
+    assert land(workspace, accept) == Landed(done=False, conflict="a.txt", target=target, target_name="main")
+    sides = workspace.list_sides()
+    assert (sides.target, sides.branch) == ("main", "ralph/TASK-001")
+    assert [[line.partition(" ")[2] for line in side] for side in (sides.ours, sides.theirs)] == [["Write a.txt"]] * 2
 
 
 def test_what_cannot_be_committed_does_not_land(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
@@ -116,27 +119,27 @@ def test_what_cannot_be_committed_does_not_land(repo: RepositoryFixture, workspa
     )
 
 
-def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorkspace, turn: threading.Lock) -> None:
+def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings) -> None:
     taken: list[bool] = []
 
     def look(folder: str) -> str:
-        taken.append(turn.locked())
+        taken.append(turn.turn.locked())
         return ""
 
     repo.commit("a.txt", "a\n", at=workspace.folder)
     assert land(workspace, look).done
     assert taken == [True]
-    assert not turn.locked()  # for the next one
+    assert not turn.turn.locked()  # for the next one
 
 
 def test_who_waits_for_its_turn_to_land_still_hears_a_cancel(
-    repo: RepositoryFixture, workspace: TaskWorkspace, turn: threading.Lock, inbox: QuietInbox
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings, inbox: QuietInbox
 ) -> None:
     repo.commit("a.txt", "a\n", at=workspace.folder)
     inbox.grace = 1.0
-    with turn:
+    with turn.turn:
         assert land(workspace, accept) == Landed(done=False, problem="interrupted")
-        assert turn.locked()  # by whoever has it
+        assert turn.turn.locked()  # by whoever has it
 
 
 def test_what_has_landed_is_removed_and_nothing_else(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
@@ -145,3 +148,52 @@ def test_what_has_landed_is_removed_and_nothing_else(repo: RepositoryFixture, wo
     assert land(workspace, accept).done
     assert workspace.remove_if_landed()
     assert not Path(workspace.folder).exists()
+
+
+def test_a_change_that_is_none_is_told(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    assert land(workspace, accept).empty == "main has all of it already"
+    repo.commit("a.txt", "a\n", at=workspace.folder)
+    repo.commit("a.txt", "a\n")  # somebody else does the very same
+    assert land(workspace, accept).empty == "main has all of it already"
+    repo.commit("b.txt", "b\n", at=workspace.folder)
+    assert land(workspace, accept).empty == ""
+    repo.commit("c.txt", "c\n")
+    assert land(workspace, accept).empty == ""  # it has landed before
+
+
+def test_whether_it_differs_from_where_it_began_and_from_the_target(
+    repo: RepositoryFixture, workspace: TaskWorkspace
+) -> None:
+    began = workspace.tree()
+    assert (workspace.is_untouched(began), workspace.is_changed(began)) == (True, False)
+    Path(workspace.folder, "a.txt").write_text("a\n")
+    tree = workspace.look()
+    assert (workspace.is_untouched(tree), workspace.is_changed(tree)) == (False, True)
+    repo.commit("a.txt", "a\n")
+    assert (workspace.is_untouched(tree), workspace.is_changed(tree)) == (False, False)
+
+
+def test_who_else_moves_the_target_is_named_once(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    before = repo.run("rev-parse", "main")
+    assert workspace.find_target_move() == ""
+    after = repo.commit("a.txt", "a\n")
+    assert workspace.find_target_move() == f"main was moved from {before[:12]} to {after[:12]} by somebody else"
+    assert workspace.find_target_move() == ""
+    repo.commit("b.txt", "b\n", at=workspace.folder)
+    assert land(workspace, accept).done
+    assert workspace.find_target_move() == ""  # that was us
+
+
+def test_files_are_put_back_as_they_were_seen(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    folder = Path(workspace.folder)
+    (folder / "run.sh").write_text("true\n")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "old.txt").write_text("old\n")
+    seen = workspace.look()
+    (folder / "run.sh").unlink()
+    (folder / "old.txt").write_text("new\n")
+    (folder / "report").mkdir()
+    (folder / "report/report.xml").write_text("<x/>")
+    assert workspace.put_back(seen) == "old.txt, report/report.xml, run.sh"
+    assert workspace.look() == seen
+    assert (folder / "run.sh").stat().st_mode & 0o100

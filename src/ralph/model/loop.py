@@ -229,6 +229,11 @@ class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True
     red: str = ""
     problem: str = ""
     stale: bool = False  # the tree is another than the one that was proven
+    changed: str = ""  # of a stale tree: which files, in words
+    empty: str = ""  # why nothing had to be merged; empty: something was
+    target: str = ""  # the commit of the target that it was tried with
+    target_name: str = ""
+    moved: str = ""  # that somebody else moved the target meanwhile, in words
     evidence: tuple[CheckEvidence, ...] = ()  # of checks on the merged tree
     digest: str = ""  # of the evidence that the message of a commit of ours names
 
@@ -354,13 +359,14 @@ class Restore(Struct, frozen=True, tag="restore", omit_defaults=True):
     files: tuple[str, ...] = ()  # as they were when last seen
 
 
-class Verify(Struct, frozen=True, tag="verify", kw_only=True):
+class Verify(Struct, frozen=True, tag="verify", kw_only=True, omit_defaults=True):
     """Look at whether a promise holds."""
 
     role: str
     turn: int
     turns: int
     text: str  # the message that makes it
+    again: bool = False  # it was verified in an earlier life: only commands are run
 
 
 class Land(Struct, frozen=True, tag="land", omit_defaults=True):

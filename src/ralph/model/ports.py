@@ -319,6 +319,15 @@ class TaskBoard(Protocol):
         ...
 
 
+class BranchSides(Struct, frozen=True, kw_only=True):
+    """What two branches have and the other has not, a line for each of the latest commits."""
+
+    target: str
+    branch: str
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+
+
 class Workspace(Protocol):
     """Where one task is worked on, apart from all others."""
 
@@ -340,6 +349,26 @@ class Workspace(Protocol):
 
     def look(self) -> str:
         """The same, as they are now."""
+        ...
+
+    def is_untouched(self, tree: str) -> bool:
+        """Whether a tree with this hash is the very one the work began with."""
+        ...
+
+    def find_target_move(self) -> str:
+        """Says so when somebody else has moved the target since the last look; each move once, whoever asks."""
+        ...
+
+    def list_sides(self) -> BranchSides:
+        """For who has to bring the work and the target together."""
+        ...
+
+    def name_changes(self, before: str, after: str) -> str:
+        """The files that differ between two trees, in words."""
+        ...
+
+    def put_back(self, tree: str) -> str:
+        """Make the files those of this tree again; which were not, in words. What they were is kept in a snapshot."""
         ...
 
     def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:

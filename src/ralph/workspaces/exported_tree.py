@@ -8,16 +8,17 @@ from contextlib import contextmanager
 
 from ralph.model.errors import MachineError
 from ralph.workspaces.git import Git
+from ralph.workspaces.sealed.tree_copy import copy_folder, is_small_folder
+from ralph.workspaces.sealed.untracked import choose_treatment
 
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
-RALPH_FOLDER = ".ralph"
 
 
 @contextmanager
 def open_exported_tree(git: Git, name: str, write_files: Callable[[str], None] | None = None) -> Iterator[str]:
-    """The folder with the files of that commit or tree, and with the dependencies that are installed in the work tree:
-    folders git ignores are linked. `write_files` writes others than the commit's: those only ralph's own git has.
-    MachineError: git does not know the name."""
+    """The folder with the files of that commit or tree, and with what is installed in the work tree: of the folders
+    git ignores, dependencies are linked, small ones copied, caches left out. `write_files` writes others than the
+    commit's: those only ralph's own git has. MachineError: git does not know the name."""
     git = git.with_options(*NO_HOOKS)
     home = tempfile.mkdtemp(prefix="ralph-")
     folder = os.path.join(home, os.path.basename(git.folder) or "tree")  # tools name things after their folder
@@ -26,7 +27,7 @@ def open_exported_tree(git: Git, name: str, write_files: Callable[[str], None] |
         git.add_worktree(folder, "--detach", *empty, folder, _find_commit(git, name))
         if write_files:
             write_files(folder)
-        _link_dependencies(git, folder)
+        _add_ignored_folders(git, folder)
         yield folder
     finally:
         git.drop_worktree(folder)
@@ -42,10 +43,14 @@ def _find_commit(git: Git, name: str) -> str:
     return made.text
 
 
-def _link_dependencies(git: Git, folder: str) -> None:
+def _add_ignored_folders(git: Git, folder: str) -> None:
     listed = git.run("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    for name in listed.output.split("\0"):
-        target = os.path.join(folder, name.rstrip("/"))
-        is_dependency = name.endswith("/") and name.split("/")[0] != RALPH_FOLDER
-        if is_dependency and os.path.isdir(os.path.dirname(target)) and not os.path.lexists(target):
-            os.symlink(os.path.join(git.folder, name.rstrip("/")), target)
+    for name in filter(lambda name: name.endswith("/"), listed.output.split("\0")):
+        source, target = os.path.join(git.folder, name.rstrip("/")), os.path.join(folder, name.rstrip("/"))
+        treatment = choose_treatment(name, is_new=False)
+        if treatment == "skip" or not os.path.isdir(os.path.dirname(target)) or os.path.lexists(target):
+            continue
+        if treatment == "link" or not is_small_folder(source):
+            os.symlink(source, target)
+        else:
+            copy_folder(source, target)

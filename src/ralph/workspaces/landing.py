@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.workspaces.git import Git
 from ralph.workspaces.project_dir import find_git_dir, find_project_dir
@@ -24,6 +25,8 @@ class LandingResult(Struct, frozen=True, kw_only=True):
     conflict: str = ""  # the files git could not merge, in words
     check_failure: str = ""  # what failed on the merged tree
     problem: str = ""  # why the target could not be moved
+    target: str = ""  # of a conflict: the commit of the target
+    is_empty: bool = False  # the target had all of it before
 
 
 class LandingPlan(Struct, frozen=True, kw_only=True):
@@ -35,6 +38,7 @@ class LandingPlan(Struct, frozen=True, kw_only=True):
     message: str
     verify: TreeCheck
     compare: FilesCheck = lambda folder, landing, moved: ""
+    announce: Callable[[str], object] = len  # told the commit that the target is about to be moved to
 
 
 def land_branch(git: Git, plan: LandingPlan) -> LandingResult:
@@ -46,8 +50,9 @@ def land_branch(git: Git, plan: LandingPlan) -> LandingResult:
             return LandingResult(done=False, problem=f"there is no branch {_name_missing(tree, commits)!r}")
         target = commits[tree.target_ref]
         merged = _try_merge(git, plan, target=target, branch=commits[tree.ref])
-        if not merged.done:
-            return merged
+        if not merged.done or merged.commit == target:
+            return replace(merged, target=target) if merged.conflict else merged
+        plan.announce(merged.commit)
         problem = _move_target(git, tree.target, target, merged.commit)
         if not problem:
             return merged
@@ -72,8 +77,12 @@ def _try_merge(git: Git, plan: LandingPlan, *, target: str, branch: str) -> Land
             if not said.ok:
                 return _explain_failed_merge(there, said.problem)
         commit = _read_head(folder)
-        red = _check_files(there, plan, target, commit) or plan.verify(folder)
-        return LandingResult(done=False, check_failure=red) if red else LandingResult(done=True, commit=commit)
+        landing = there.list_commit_changes(target, commit) if commit != target else {}
+        red = _check_files(there, plan, target, landing) or plan.verify(folder)
+        if red:
+            return LandingResult(done=False, check_failure=red)
+        had_landed = commit == target and branch not in (target, plan.tree.base)
+        return LandingResult(done=True, commit=commit, is_empty=not landing and not had_landed)
     finally:
         git.drop_worktree(folder)
 
@@ -92,9 +101,8 @@ def _explain_failed_merge(there: Git, problem: str) -> LandingResult:
     return LandingResult(done=False, problem=problem)
 
 
-def _check_files(there: Git, plan: LandingPlan, target: str, commit: str) -> str:
+def _check_files(there: Git, plan: LandingPlan, target: str, landing: Mapping[str, str]) -> str:
     """Whether every file that lands is one that was checked."""
-    landing = there.list_commit_changes(target, commit)
     if lost := _find_nested_repository(there, landing):
         return f"{lost} is a git repository of its own: its files would not land. Remove {lost}/.git"
     base = plan.tree.base

@@ -17,15 +17,21 @@ def find_unchecked_files(folder: str, expected: Mapping[str, TreeFile | None]) -
 
 def describe_unchecked_files(paths: Iterable[str]) -> str:
     """For the agent that is to put it right; nothing where there are none."""
-    names = sorted(paths)
+    names = name_paths(paths)
     if not names:
         return ""
-    more = f" and {len(names) - MAX_FILES_TOLD} more" if len(names) > MAX_FILES_TOLD else ""
     return (
-        f"what would be merged is not what was checked: {', '.join(names[:MAX_FILES_TOLD])}{more}. What is committed"
+        f"what would be merged is not what was checked: {names}. What is committed"
         " differs from what is in the work tree: remove the filters, attributes, replaced objects or marks in the index"
         " that cause it, and commit the files as they are."
     )
+
+
+def name_paths(paths: Iterable[str]) -> str:
+    """a.txt, b.txt and 3 more"""
+    names = sorted(paths)
+    more = f" and {len(names) - MAX_FILES_TOLD} more" if len(names) > MAX_FILES_TOLD else ""
+    return f"{', '.join(names[:MAX_FILES_TOLD])}{more}"
 
 
 def _is_as_expected(path: str, file: TreeFile | None) -> bool:

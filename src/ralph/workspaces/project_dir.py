@@ -26,7 +26,13 @@ class ProjectDir(Struct, frozen=True, kw_only=True):
 
     def read_head(self) -> str:
         """The commit that is checked out; empty before the first, and where the files do not tell."""
-        name, folder = "HEAD", self.git_dir
+        return self._read_ref("HEAD", self.git_dir)
+
+    def read_branch(self, branch: str) -> str:
+        """The commit it is at; empty where there is none, and where the files do not tell."""
+        return self._read_ref(f"refs/heads/{branch}", self.common)
+
+    def _read_ref(self, name: str, folder: str) -> str:
         for _ in range(MAX_LINKED_REFS):
             text = _read_text(os.path.join(folder, name)).strip() or self._find_packed_ref(name)
             if not text.startswith("ref: "):

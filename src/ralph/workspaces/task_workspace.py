@@ -1,26 +1,32 @@
 """The workspace of one task: a work tree and a branch of its own, which land when it is its turn."""
 
 import os
-import threading
 from collections.abc import Callable
 
 from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
-from ralph.model.ports import Inbox
+from ralph.model.ports import BranchSides, Inbox
+from ralph.model.proofs import TreeChange
 from ralph.model.spec import Task
 from ralph.workspaces.landing import LandingPlan, land_branch
-from ralph.workspaces.landing_files import describe_unchecked_files, find_unchecked_files
+from ralph.workspaces.landing_files import describe_unchecked_files, find_unchecked_files, name_paths
+from ralph.workspaces.landings import Landings
+from ralph.workspaces.project_dir import find_project_dir
+from ralph.workspaces.sealed.sealing import clear_way
+from ralph.workspaces.sealed.tree_copy import write_file
 from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.tree_objects import SUBMODULE_MODE
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 LANDING_POLL_SECONDS = 0.2
+MAX_COMMITS_TOLD = 20  # of each side of a conflict
 # One a root: leftovers are found. Not below .git: there are tools that find nothing to test in there.
 LANDING_FOLDER = ".landing"
 
 
 class TaskWorkspace:
-    """Implements the port `Workspace`. `keeper` looks at the work tree, for all who want to know. `landing_lock`: one
-    for all tasks, for what is merged must have been verified merged."""
+    """Implements the port `Workspace`. `keeper` looks at the work tree, for all who want to know. `landings`: of all
+    tasks."""
 
     def __init__(
         self,
@@ -29,12 +35,14 @@ class TaskWorkspace:
         tree: Worktree,
         *,
         keeper: Snapshots,
-        landing_lock: threading.Lock,
+        landings: Landings,
         inbox: Inbox,
     ) -> None:
         self._task, self._trees, self._worktree = task, trees, tree
         self.keeper = keeper
-        self._landing_lock, self._inbox = landing_lock, inbox
+        self._landings, self._inbox = landings, inbox
+        self._target_trees: dict[str, str] = {}  # by commit
+        self.find_target_move()
 
     @property
     def folder(self) -> str:
@@ -44,13 +52,47 @@ class TaskWorkspace:
     def branch(self) -> str:
         return self._worktree.branch
 
+    @property
+    def base(self) -> str:
+        """The commit it began at."""
+        return self._worktree.base
+
     def diff(self) -> str:
         return self.keeper.diff(self.keeper.baseline(), self.tree())
 
     def is_changed(self, tree: str) -> bool:
         if not tree or tree == self.keeper.baseline():
             return not tree
-        return self._trees.git.run("rev-parse", f"{self._worktree.target_ref}^{{tree}}").text != tree
+        target = self._read_target()
+        return target == self._worktree.base or self._find_tree(target or self._worktree.target_ref) != tree
+
+    def is_untouched(self, tree: str) -> bool:
+        return bool(tree) and tree == self.keeper.baseline()
+
+    def find_target_move(self) -> str:
+        target, now = self._worktree.target, self._read_target()
+        before = self._landings.find_foreign_move(target, now) if now else ""
+        return f"{target} was moved from {before[:12]} to {now[:12]} by somebody else" if before else ""
+
+    def list_sides(self) -> BranchSides:
+        tree = self._worktree
+        ours, theirs = (
+            self._list_commits(*sides) for sides in ((tree.target_ref, tree.ref), (tree.ref, tree.target_ref))
+        )
+        return BranchSides(target=tree.target, branch=tree.branch, ours=ours, theirs=theirs)
+
+    def name_changes(self, before: str, after: str) -> str:
+        return name_paths(change.path for change in self.keeper.list_changes(before, after))
+
+    def put_back(self, tree: str) -> str:
+        self.keeper.save_tree_after(0)  # nothing is lost
+        changes = [each for each in self.keeper.list_changes(self.tree(), tree) if SUBMODULE_MODE not in _modes(each)]
+        for change in changes:
+            clear_way(self.folder, change.path)
+            if change.new_blob:
+                path = os.path.join(self.folder, change.path)
+                write_file(path, self.keeper.read_blob(change.new_blob), change.new_mode)
+        return name_paths(change.path for change in changes)
 
     def tree(self) -> str:
         return self.keeper.tree() or self.look()
@@ -67,7 +109,7 @@ class TaskWorkspace:
         try:
             return self._merge(verify, trailer)
         finally:
-            self._landing_lock.release()
+            self._landings.turn.release()
 
     def remove_if_landed(self) -> bool:
         """Remove work tree and branch; False where something in them is not on the target."""
@@ -78,7 +120,7 @@ class TaskWorkspace:
 
     def _wait_for_turn(self) -> bool:
         """False: this task is to stop first."""
-        while not self._landing_lock.acquire(timeout=LANDING_POLL_SECONDS):
+        while not self._landings.turn.acquire(timeout=LANDING_POLL_SECONDS):
             if self._inbox.poll_stop_grace() is not None:
                 return False
         return True
@@ -90,6 +132,7 @@ class TaskWorkspace:
             message=_sign(f"Merge {self._worktree.branch}: {self._task.title}", trailer),
             verify=verify,
             compare=self._compare_files,
+            announce=self._landings.announce,
         )
         found = land_branch(self._trees.git, plan)
         return Landed(
@@ -98,7 +141,24 @@ class TaskWorkspace:
             conflict=found.conflict,
             red=found.check_failure,
             problem=found.problem,
+            empty=f"{self._worktree.target} has all of it already" if found.is_empty else "",
+            target=found.target,
+            target_name=self._worktree.target if found.conflict else "",
         )
+
+    def _read_target(self) -> str:
+        """By its file, which costs nothing; empty where that does not tell."""
+        project = find_project_dir(self._trees.root)
+        return project.read_branch(self._worktree.target) if project else ""
+
+    def _find_tree(self, commit: str) -> str:
+        if commit not in self._target_trees:
+            self._target_trees[commit] = self._trees.git.run("rev-parse", f"{commit}^{{tree}}").text
+        return self._target_trees[commit]
+
+    def _list_commits(self, without: str, of: str) -> tuple[str, ...]:
+        words = ("log", "--format=%h %s", f"--max-count={MAX_COMMITS_TOLD}", f"{without}..{of}")
+        return tuple(self._trees.git.run(*words).text.splitlines())
 
     def _compare_files(self, folder: str, landing: frozenset[str], moved: frozenset[str]) -> str:
         """What was checked is the tree as last looked at. A file that others changed too is merged, and checked as
@@ -111,6 +171,10 @@ class TaskWorkspace:
         missing = [path for path in unchecked if not os.path.lexists(os.path.join(folder, path))]
         ignored = self._trees.open_git(self._worktree).list_ignored(missing)
         return describe_unchecked_files(path for path in unchecked if path not in ignored)
+
+
+def _modes(change: TreeChange) -> tuple[str, str]:
+    return change.old_mode, change.new_mode
 
 
 def _sign(message: str, trailer: str) -> str:

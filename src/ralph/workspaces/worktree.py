@@ -50,10 +50,10 @@ class Worktrees:
     """All work trees of one repository."""
 
     def __init__(self, git: Git, root: str, common: str) -> None:
-        self.git, self._root, self._common = git, root, common
+        self.git, self.root, self._common = git, root, common
 
     def get_folder(self, task: str) -> str:
-        return locate_worktree(self._root, task)
+        return locate_worktree(self.root, task)
 
     def open(self, task: str, target: str) -> Worktree:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""

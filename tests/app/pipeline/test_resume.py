@@ -1,14 +1,14 @@
 """Where a task goes on in another life."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from ralph.app.pipeline.resume import TaskPlan, resume_plan, start_from_board
+from ralph.app.pipeline.resume import TaskPlan, describe_changed_criteria, resume_plan, start_from_board
 from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan
 from ralph.core.progress import Streak
 from ralph.core.step import Rules, step
@@ -33,7 +33,7 @@ from ralph.model.loop import (
     Verify,
 )
 from ralph.model.runs import NewRun, RunOwner
-from ralph.model.spec import Role, Task
+from ralph.model.spec import CompletionCriteria, Role, Task, VerificationMethod
 from support.stores import connect
 
 PLANS = (
@@ -92,11 +92,17 @@ class Lives:
         self.runs, self.history = stores.runs, stores.tasks.history
         self._count = 0
 
-    def lived(self, facts: Sequence[Fact], life: TaskPlan = BEGINNING, signal: str = "received SIGTERM") -> TaskPlan:
+    def lived(
+        self,
+        facts: Sequence[Fact],
+        life: TaskPlan = BEGINNING,
+        signal: str = "received SIGTERM",
+        criteria: Mapping[Role, CompletionCriteria] | None = None,
+    ) -> TaskPlan:
         """One of them. The last fact is seen with the signal pending."""
         self._count += 1
         run, keeper = f"run-{self._count}", RunOwner(pid=1, ticks=1, boot="boot", guardian=0, guardian_ticks=0)
-        request = msgspec.json.encode({"request": {}, **msgspec.structs.asdict(life)})
+        request = msgspec.json.encode({"request": {}, "criteria": criteria or {}, **msgspec.structs.asdict(life)})
         self.runs.begin(
             NewRun(
                 id=run,
@@ -150,6 +156,42 @@ def test_one_the_board_knows_to_hold_is_not_looked_at_again(lives: Lives) -> Non
 def test_what_is_proven_lands_if_it_is_the_same_tree(lives: Lives) -> None:
     lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES])
     assert wanted(lives.next(entry("qa", 1, "coder", "reviewer", "qa"))) == Land("qa")
+
+
+def test_what_an_earlier_life_has_checked_is_confirmed_first(lives: Lives) -> None:
+    policy = PipelinePolicy(task="T", stages=PLANS, confirmed_roles=("coder", "qa"))
+    again = Verify(role="coder", turn=0, turns=0, text="", again=True)
+    lives.lived([CODED, YES, REVIEWED])
+    behind = lives.next(entry("reviewer", 1, "coder"), policy)
+    assert wanted(behind) == again
+    lives.lived([CODED, YES, REVIEWED, YES, PROVEN, YES])
+    proven = lives.next(entry("qa", 1, "coder", "reviewer", "qa"), policy)
+    assert proven.policy.begins.landing.confirming == ("coder", "qa")
+    assert proven.policy.wanted == Land("qa")
+    lives.lived([CODED, YES, MINDS])  # its coder works on it anyway
+    assert brief(wanted(lives.next(entry("reviewer", 1, "coder"), policy))).role == "coder"
+    by_board = lives.next(entry("reviewer", 0, "coder"), PipelinePolicy(task="T", stages=PLANS[:2]))
+    assert brief(wanted(by_board)).role == "reviewer"  # whose commands there are none of
+
+
+def ask_coder(command: str) -> dict[Role, CompletionCriteria]:
+    return {"coder": CompletionCriteria("C", "d", VerificationMethod.EXTERNAL, {"command": command})}
+
+
+def test_criteria_that_differ_from_those_at_the_start_are_named(lives: Lives) -> None:
+    old: dict[Role, CompletionCriteria] = {
+        "coder": CompletionCriteria("C", "d", VerificationMethod.EXTERNAL, {"command": "make test"})
+    }
+    new: dict[Role, CompletionCriteria] = {
+        "coder": CompletionCriteria("C", "d", VerificationMethod.EXTERNAL, {"command": "true"})
+    }
+    lives.lived([CODED, YES, REVIEWED], criteria=old)
+    left = entry("reviewer", 1, "coder")
+    assert describe_changed_criteria(old, "execute", entry=left, runs=lives.runs) == []
+    (told,) = describe_changed_criteria(new, "execute", entry=left, runs=lives.runs)
+    assert "coder" in told
+    assert "`make test`, now `true`" in told
+    assert describe_changed_criteria(new, "execute", entry=entry("coder"), runs=lives.runs) == []  # nothing rests on it
 
 
 @pytest.mark.parametrize("end", [Landed(done=True, commit="c0ffee"), Landed(done=False, problem="in the way")])

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ralph.core.claims import MISPLACED_PROMISE_REASON
-from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan, explain_missing_promise
+from ralph.core.policies.staged import (
+    MERGED_REASON,
+    PipelinePolicy,
+    StagedState,
+    StagePlan,
+    explain_missing_promise,
+)
 from ralph.core.step import Rules, replay, step
+from ralph.core.tasks.landing_state import MAX_CONFLICTS, MAX_STALE_LOOKS, LandingState
 from ralph.model.loop import (
     Began,
     Brief,
@@ -39,6 +46,7 @@ PROMISES = {
 LIMITS = {"coder": 15, "reviewer": 5, "tester": 10, "qa": 5}
 KEPT, BROKEN, SILENT, MINDS = "kept", "broken", "silent", "minds"  # what an agent run can come to
 LANDED = Landed(done=True, commit="c0ffee" * 7)
+FINE = Verified(verified=True, reason="fine")
 
 
 def plans(*roles: str, limit: int | None = None, loops: bool = True) -> tuple[StagePlan, ...]:
@@ -51,10 +59,16 @@ def plans(*roles: str, limit: int | None = None, loops: bool = True) -> tuple[St
 class Play:
     """A pipeline whose agents, verifications and landings follow a script; at its end all goes well."""
 
-    def __init__(self, policy: PipelinePolicy, runs: Sequence[Any] = (), landings: Sequence[Landed] = ()) -> None:
+    def __init__(
+        self,
+        policy: PipelinePolicy,
+        runs: Sequence[Any] = (),
+        landings: Sequence[Landed] = (),
+        verdict: Verified = FINE,
+    ) -> None:
         self.policy = policy
         self._runs, self._landings = [*runs], [*landings]
-        self._verdict = Verified(verified=True, reason="fine")
+        self._verdict, self._good = verdict, verdict
         self.briefs: list[Brief] = []
         self.seen: list[Observation] = []
         self.decisions: list[Decision] = []
@@ -98,9 +112,7 @@ class Play:
         tree = f"tree {len(self.briefs)}"
         promise = f"<promise>{PROMISES[brief.role]}</promise>"
         self._verdict = (
-            Verified(verified=False, reason=f"no {len(self.briefs) * 'x'}")
-            if script == BROKEN
-            else Verified(verified=True, reason="fine")
+            Verified(verified=False, reason=f"no {len(self.briefs) * 'x'}") if script == BROKEN else self._good
         )
         match script:
             case "kept" | "broken":
@@ -131,7 +143,7 @@ def test_each_run_knows_its_turn_and_limit() -> None:  # 002-16, 000-05
 def test_each_run_knows_its_task() -> None:
     play = Play(whole(), [SILENT], [Landed(done=False, conflict="a.txt")])
     assert {brief.story for brief in play.briefs} == {"TASK-001"}
-    assert [brief.is_conflict_resolution for brief in play.briefs] == [False] * 5 + [True]
+    assert [brief.is_conflict_resolution for brief in play.briefs] == [False] * 5 + [True, False]
 
 
 def test_a_false_promise_loops_with_the_reason() -> None:  # 002-17, 000-21
@@ -297,18 +309,83 @@ def test_work_that_goes_on_without_a_promise_breaks_nothing() -> None:  # 000-06
     assert Play(whole(breaker=3), [SILENT] * 14).stop.outcome is Outcome.COMPLETED
 
 
-def test_a_conflict_gets_one_run_and_lands() -> None:
-    play = Play(whole(), landings=[Landed(done=False, conflict="a.txt")])
-    assert play.roles[4:] == ["coder"]
-    assert "conflicts in: a.txt" in play.reasons[0]
+CONFLICT = Landed(done=False, conflict="a.txt", target="c0ffee", target_name="main")
+
+
+def test_a_conflict_gets_one_run_and_the_last_stage_looks_again() -> None:
+    play = Play(whole(), landings=[CONFLICT])
+    assert play.roles[4:] == ["coder", "qa"]
+    assert "main has moved and conflicts in: a.txt" in play.reasons[0]
+    assert play.reasons[1] == MERGED_REASON
     assert play.briefs[4].turns == 0  # it is no iteration of a stage
+    assert (play.briefs[5].turn, play.briefs[5].turns) == (1, 5)
     assert play.stop.outcome is Outcome.COMPLETED
 
 
-def test_a_conflict_that_stays_blocks() -> None:
-    play = Play(whole(), landings=[Landed(done=False, conflict="a.txt")] * 2)
+def test_a_conflict_resolved_to_the_tree_qa_saw_lands() -> None:
+    seen = Verified(verified=True, reason="fine", tree="tree 4")
+    resolved = Reported(outcome="finished", text="Merged.", tree="tree 4")
+    play = Play(whole(), [*[KEPT] * 4, resolved], [CONFLICT], verdict=seen)
     assert play.roles[4:] == ["coder"]
+    assert play.decisions[-2] == Land("tree 4")
+
+
+def test_a_conflict_that_stays_blocks() -> None:
+    play = Play(whole(), landings=[CONFLICT] * 2)
+    assert play.roles[4:] == ["coder", "qa"]
     assert play.stop == Stop(Outcome.BLOCKED, "TASK-001 could not land: its branch still conflicts in a.txt")
+
+
+def test_another_conflict_is_resolved_too_but_not_for_ever() -> None:
+    others = [replace(CONFLICT, target=f"c{number}") for number in range(9)]
+    assert Play(whole(), landings=others[:3]).stop.outcome is Outcome.COMPLETED
+    play = Play(whole(), landings=others)
+    assert play.roles[4:] == ["coder", "qa"] * 3
+    assert play.stop.outcome is Outcome.BLOCKED
+
+
+def test_qa_may_send_back_what_a_merge_has_spoilt() -> None:
+    play = Play(whole(), [*[KEPT] * 5, MINDS], [CONFLICT])
+    assert play.roles[4:] == ["coder", "qa", "coder", "reviewer", "tester", "qa"]
+
+
+def test_it_lands_as_the_last_stage_saw_it() -> None:
+    play = Play(whole(), verdict=Verified(verified=True, reason="fine", tree="seen"))
+    assert play.decisions[-2] == Land("seen")
+
+
+def test_a_tree_that_never_keeps_still_is_given_up() -> None:
+    restless = Landed(done=False, stale=True, changed="report.xml")
+    play = Play(whole(), landings=[restless] * 9)
+    assert play.roles[4:] == ["qa"] * 3
+    why = "TASK-001 could not land: The tree has changed since it was verified (report.xml)."
+    assert play.stop == Stop(Outcome.BLOCKED, why)
+
+
+def test_the_last_line_says_what_checks_prove() -> None:
+    green = Verified(verified=True, reason="fine", red_before=False)
+    assert Play(whole(), verdict=green).stop.why.endswith("; regression only: coder, reviewer, tester, qa")
+    for red in (True, None):
+        assert "regression" not in Play(whole(), verdict=replace(green, red_before=red)).stop.why
+
+
+def test_landed_is_not_said_of_a_change_that_is_none() -> None:
+    stop = Play(whole(), landings=[replace(LANDED, empty="main has all of it")]).stop
+    assert stop == Stop(Outcome.COMPLETED, "TASK-001 passed every stage; there is nothing to merge: main has all of it")
+
+
+def test_what_an_earlier_life_has_checked_is_checked_again_first() -> None:
+    landing = LandingState(confirming=("coder", "qa"))
+    play = Play(whole(begins=StagedState(stage=3, turn=1, landing=landing), wanted=Land("tree")))
+    again = [each for each in play.decisions if isinstance(each, Verify)]
+    assert [(each.role, each.again) for each in again] == [("coder", True), ("qa", True)]
+    assert (play.decisions[2], play.roles) == (Land("tree"), [])
+    red = Play(
+        whole(begins=StagedState(stage=3, turn=1, landing=landing), wanted=Land("tree")),
+        verdict=Verified(verified=False, reason="exit 1"),
+    )
+    assert red.briefs[0].role == "coder"
+    assert red.briefs[0].changes == "Its check had passed before, and fails now: exit 1"
 
 
 def test_a_target_that_cannot_be_moved_blocks() -> None:
@@ -442,7 +519,8 @@ def test_nothing_is_complete_but_what_was_proven_and_has_landed(runs: list[str],
 @given(RUNS, LANDINGS, st.integers(0, 4))
 def test_it_ends_within_what_limits_allow(runs: list[str], landings: list[Landed], sends: int) -> None:
     play = Play(whole(max_send_backs=sends), runs, landings)
-    assert len(play.briefs) <= sum(LIMITS.values()) * (sends + 1) + sends + 1
+    again = MAX_CONFLICTS * (1 + LIMITS["qa"]) + MAX_STALE_LOOKS * LIMITS["qa"]
+    assert len(play.briefs) <= (sum(LIMITS.values()) + again) * (sends + 1)
     for brief in play.briefs:
         assert brief.turn <= brief.turns
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ralph.core.check_evidence import digest_checks
 from ralph.core.tasks.task_rules import apply_change
 from ralph.engine.agent_run import AgentRunner
-from ralph.engine.loops.pipeline import PipelineEffects, StageSetup, TaskRunConfig
+from ralph.engine.loops.pipeline import UNDONE_REASON, PipelineEffects, StageSetup, TaskRunConfig
 from ralph.model.board import (
     Attempted,
     Claimed,
@@ -24,7 +24,7 @@ from ralph.model.board import (
     StagePassed,
 )
 from ralph.model.errors import ConfigError
-from ralph.model.events import GateEnded, GateStarted, Noted
+from ralph.model.events import GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
     Brief,
     Fact,
@@ -351,10 +351,18 @@ def test_a_conflict_is_resolved_by_a_run_that_is_no_turn_of_its_stage(task: Task
     brief = replace(BRIEF, turn=0, turns=0, feedback=(Feedback("It conflicts in: a.txt."),))
     task.run_agent(WORK, brief)
     ((prompt, _, _),) = task.coder.asked
-    assert prompt == (
-        "## Merge conflict\n\nThe work of TASK-001 is done and verified, and cannot be merged yet.\n\n"
-        "It conflicts in: a.txt.\n"
+    spec = task.board.entry().task.completion_spec
+    assert spec
+    told = (
+        "## Merge conflict",
+        "It conflicts in: a.txt.",
+        "Merge `main` into the branch you are on, `ralph/T`",
+        spec.outcome,
+        *(f"- [ ] {criterion}" for criterion in spec.acceptance_criteria),
+        "- a1 Mine",
+        "- b2 Yours",
     )
+    assert [part for part in told if part not in prompt] == []
     (changes,) = task.board.records  # none about its start
     assert changes[1] == ended(
         iteration=0, max_iterations=0, continuing=False, reason="It was to resolve a merge conflict"
@@ -472,10 +480,59 @@ def test_a_landing_is_a_fact_and_its_commit_is_known(task: TaskFixture) -> None:
     assert effects.landed_commit == "c0mm1t"
 
 
-@pytest.mark.parametrize(("proven", "fact"), [("tree-1", LANDED), ("tree-0", Landed(done=False, stale=True))])
+STALE = Landed(done=False, stale=True, changed="tree-0 and tree-1")
+
+
+@pytest.mark.parametrize(("proven", "fact"), [("tree-1", LANDED), ("tree-0", STALE)])
 def test_only_the_tree_that_was_proven_lands(task: TaskFixture, proven: str, fact: Landed) -> None:
     assert task.build_effects().perform(Land(proven)) == fact
     assert task.workspace.landings == fact.done
+
+
+def test_what_checks_changed_is_put_back_before_it_lands(task: TaskFixture) -> None:
+    effects = task.build_effects()
+    effects.perform(VERIFY)
+    task.workspace.hash = "tree-1 and a report"
+    landed = effects.perform(Land("tree-1"))
+    assert isinstance(landed, Landed)
+    assert landed.done
+    assert task.workspace.checked_in == ["tree-1"]
+
+
+def test_a_change_that_was_undone_does_not_land(task: TaskFixture) -> None:
+    effects = task.build_effects(WORK)
+    effects.perform(RunAgent(BRIEF))
+    task.workspace.hash = task.workspace.unchanged
+    assert effects.perform(Land()) == Landed(done=False, red=UNDONE_REASON)
+    assert not task.workspace.landings
+
+
+def test_an_empty_change_has_no_commit_that_landed(task: TaskFixture) -> None:
+    task.workspace = ScriptedWorkspace(str(task.tree), replace(LANDED, empty="main has all of it"))
+    effects = task.build_effects()
+    effects.perform(Land())
+    assert effects.landed_commit == ""
+
+
+def test_who_else_moved_the_target_is_named_at_once_and_at_the_end(task: TaskFixture) -> None:
+    moved = "main was moved from a to b by somebody else"
+    task.workspace.moves = [moved]
+    effects = task.build_effects(WORK)
+    effects.perform(RunAgent(BRIEF))
+    assert (7, Warned(moved)) in task.listener.told
+    assert effects.perform(Land()) == replace(LANDED, moved=moved)
+
+
+def test_a_stage_of_an_earlier_life_is_confirmed_by_its_commands_alone(task: TaskFixture) -> None:
+    task.workspace.hash = task.workspace.unchanged  # it may have landed before
+    again = Verify(role="coder", turn=0, turns=0, text="", again=True)
+    fact = task.build_effects().perform(again)
+    assert isinstance(fact, Verified)
+    assert (fact.verified, fact.tree) == (True, task.workspace.unchanged)
+    ((claim, criteria),) = task.verifier.claims
+    assert claim.output == f"<promise>{criteria.promise}</promise>"
+    assert (claim.is_merged, claim.has_done_nothing, claim.contradictable) == (True, False, False)
+    assert task.board.records == []
 
 
 def test_a_landing_that_failed_is_no_interruption(task: TaskFixture) -> None:

@@ -1,13 +1,13 @@
 """What the tasks of one `ralph execute` run with: things all of them share, and things of each alone."""
 
 import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
@@ -24,6 +24,7 @@ from ralph.model.ports import ChangeWatch, Processes, Watcher
 from ralph.model.spec import ROLES, Role, Task
 from ralph.model.store_ports import StateFile, TaskStore
 from ralph.workspaces.git import Git
+from ralph.workspaces.landings import Landings
 from ralph.workspaces.worktree import Worktrees, locate_worktree
 
 KIND = "execute"
@@ -58,9 +59,10 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     deadline: float | None  # on the monotonic clock
     watchers_of: Callable[[str], Sequence[Watcher]]  # those of one task
     sibling_guardians: set[int]  # the guardians of all tasks
-    landing_lock: threading.Lock  # one at a time: what is merged must have been verified merged
+    landings: Landings
     state_file: StateFile  # of the board
     watch: ChangeWatch  # over settings, prompts and hooks
+    base_verdicts: BaseVerdicts  # what checks said of the trees where tasks began
 
     def open_worktrees(self, processes: Processes) -> Worktrees:
         return Worktrees(self.git.through(processes), self.paths.root, os.path.dirname(self.paths.state))
@@ -75,6 +77,7 @@ class TaskContext(Struct, frozen=True, kw_only=True):
     tasks: TaskStore
     session: Session
     processes: TaskProcesses  # those of the session
+    inbox: TaskInbox  # the session's
 
     @property
     def task(self) -> Task:
@@ -126,6 +129,7 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
                     tasks=stores.tasks,
                     session=session,
                     processes=processes,
+                    inbox=inbox,
                 )
         finally:
             processes.close()

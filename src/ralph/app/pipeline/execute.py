@@ -11,6 +11,7 @@ from msgspec import Struct
 from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.pipeline import judging, stages
+from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
@@ -32,6 +33,7 @@ from ralph.model.store_ports import Stores, TaskStore
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.git import Git
+from ralph.workspaces.landings import Landings
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 WORKER_POLL_SECONDS = 0.2
@@ -96,9 +98,10 @@ def execute_tasks(
                 deadline=None if max_seconds is None else time.monotonic() + max_seconds,
                 watchers_of=watchers_of,
                 sibling_guardians=set(),
-                landing_lock=threading.Lock(),
+                landings=Landings(),
                 state_file=stores.file,
                 watch=watch,
+                base_verdicts=BaseVerdicts(),
             )
             return WorkerPool(context).run(stores)
         finally:

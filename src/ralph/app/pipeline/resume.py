@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ralph.core.policies.staged import REPAIR_ROLE, PipelinePolicy, StagedState, StagePlan
 from ralph.core.step import Rules
 from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs, list_stages_by_words
+from ralph.core.text.secrets import redact
 from ralph.engine.journal import replay_journal
 from ralph.engine.loops.pipeline import EndedAgentRun
 from ralph.model.board import Entry
@@ -29,6 +30,7 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
+from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.store_ports import RunStore, TaskHistory
 
 # Not the work's own end. Only landing blocks: whoever opened it again wants that tried again. And what was complete
@@ -45,17 +47,58 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     unseen: UnseenReport | None = None  # of its last run: an agent whose work nobody has looked at
 
 
+def describe_changed_criteria(
+    now: Mapping[Role, CompletionCriteria], kind: str, *, entry: Entry, runs: RunStore
+) -> list[str]:
+    """What is asked of a task that an earlier run has worked on, where it is not what that run was asked."""
+    last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
+    if not last or not entry.passed:
+        return []
+    try:
+        before = msgspec.json.decode(runs.read_request(last), type=_StartingCriteria).criteria
+    except (msgspec.MsgspecError, CorruptState):
+        return []
+    changed = [role for role in now if role in before and before[role] != now[role]]
+    return [
+        f"{entry.task.id}: the criteria of {role} are not those its last run started with:"
+        f" {_describe_check(before[role])}, now {_describe_check(now[role])}"
+        for role in changed
+    ]
+
+
+def _describe_check(criteria: CompletionCriteria) -> str:
+    command = criteria.verification_config.get("command")
+    return f"`{redact(str(command))}`" if command else criteria.verification_method.value
+
+
+class _StartingCriteria(Struct, frozen=True):
+    """What a run of a task was asked, in its request."""
+
+    criteria: dict[str, CompletionCriteria] = {}
+
+
 def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:
     """The plan, starting with what the last run wanted and had not done, else where the board stands."""
     last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
     left = _load_unfinished_run(last, runs) if last else None
     if left is not None and (still_valid := _still_valid(left, new.policy, entry)):
         state, wanted = still_valid
-        policy = replace(new.policy, begins=state, wanted=wanted)
         unseen = left.unseen if isinstance(wanted, RunAgent) else None
+        if unseen is None:  # else what its agent claims is looked at first, and landing looks again at all
+            state = _confirm_first(state, new.policy, entry, wanted)
+        policy = replace(new.policy, begins=state, wanted=wanted)
         return replace(new, policy=policy, spent_usd=left.tally.cost_usd, unseen=unseen)
     state = start_from_board(entry, new.policy.stages, history.list_iterations(entry.task.id))
-    return replace(new, policy=replace(new.policy, begins=state))
+    return replace(new, policy=replace(new.policy, begins=_confirm_first(state, new.policy, entry, None)))
+
+
+def _confirm_first(state: StagedState, policy: PipelinePolicy, entry: Entry, wanted: Decision | None) -> StagedState:
+    """What an earlier life has checked is believed once its commands have passed again."""
+    is_proven = isinstance(wanted, Land) or (isinstance(wanted, RunAgent) and not wanted.brief.turns)
+    behind = policy.stages[: state.stage + (1 if is_proven else 0)]
+    passed = [plan.role for plan in behind if plan.role in entry.passed]
+    confirming = tuple(role for role in passed if role in policy.confirmed_roles)
+    return replace(state, landing=replace(state.landing, confirming=confirming))
 
 
 def start_from_board(entry: Entry, plans: Sequence[StagePlan], log: Sequence[Mapping[str, object]]) -> StagedState:
@@ -136,7 +179,7 @@ def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> 
         case RunAgent(brief) if brief.turns:
             fits = brief.role == here or bool(brief.changes)
         case Land() | Stop(Outcome.COMPLETED | Outcome.BLOCKED):  # if it has landed, trying again does no harm
-            fits, wanted = proven and policy.lands, Land(state.stillness.sign)
+            fits, wanted = proven and policy.lands, Land(state.landing.proven or state.stillness.sign)
             state = replace(state, resolving=False)
         case RunAgent():
             fits = proven and policy.lands

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from ralph.app import wiring
@@ -13,7 +14,7 @@ from ralph.core.tasks.criteria import ApplicableCriteria, drop_verification, res
 from ralph.engine.agent_run import AgentRunner
 from ralph.engine.loops.pipeline import StageSetup
 from ralph.model.ports import ChangeWatch, Processes, TreeKeeper
-from ralph.model.spec import AGENT_DEFAULTS, ROLES, AgentDefaults, Role, Task, VerificationMethod
+from ralph.model.spec import AGENT_DEFAULTS, ROLES, AgentDefaults, CompletionCriteria, Role, Task, VerificationMethod
 
 MIN_ADAPTIVE_SAMPLES = 5  # verified promises before limits follow history
 ADAPTIVE_QUANTILE = 0.9
@@ -63,8 +64,29 @@ def plan_stages(
 
 def list_proven_roles(task: Task, roles: Sequence[Role], settings: Settings) -> tuple[Role, ...]:
     """The stages whose verification looks at files, not only at what the agent says."""
-    criteria = {role: resolve_stage_criteria(task, role, settings).criteria for role in roles}
+    criteria = list_criteria(task, roles, settings)
     return tuple(role for role in roles if verification.select_file_criteria(criteria[role]) is not None)
+
+
+def list_criteria(task: Task, roles: Sequence[Role], settings: Settings) -> dict[Role, CompletionCriteria]:
+    return {role: resolve_stage_criteria(task, role, settings).criteria for role in roles}
+
+
+def list_confirmed_roles(task: Task, roles: Sequence[Role], settings: Settings) -> tuple[Role, ...]:
+    """The stages whose commands tell whether what an earlier life has passed still holds: of those with the same
+    commands the last."""
+    found: dict[bytes, Role] = {}
+    for role, criteria in list_criteria(task, roles, settings).items():
+        looks = verification.select_file_criteria(criteria)
+        if looks is not None:
+            found[encode((looks.verification_method, looks.verification_config), order="deterministic")] = role
+    return tuple(role for role in roles if role in found.values())
+
+
+def list_file_criteria(task: Task, roles: Sequence[Role], settings: Settings) -> list[CompletionCriteria]:
+    """What of each stage's criteria looks at files."""
+    found = list_criteria(task, roles, settings).values()
+    return [looks for each in found if (looks := verification.select_file_criteria(each)) is not None]
 
 
 def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context: AgentContext) -> PipelineStages:

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
 import msgspec
 from msgspec import Struct
 
 from ralph.app.paths import find_paths
 from ralph.app.pipeline import stages
+from ralph.app.pipeline.base_checks import BasePlace, TaskBaseChecks
 from ralph.app.pipeline.context import (
     KIND,
     ExecuteRequest,
@@ -17,7 +19,7 @@ from ralph.app.pipeline.context import (
     translate_disk_errors,
 )
 from ralph.app.pipeline.judging import build_judges
-from ralph.app.pipeline.resume import TaskPlan, find_ended_agent_run, resume_plan
+from ralph.app.pipeline.resume import TaskPlan, describe_changed_criteria, find_ended_agent_run, resume_plan
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
@@ -26,6 +28,7 @@ from ralph.app.stores import open_stores
 from ralph.app.wiring import build_snapshots
 from ralph.core.policies.staged import MAX_ITERATIONS_REASON, PipelinePolicy, StagePlan
 from ralph.core.step import Rules
+from ralph.core.tasks.landing_state import MAX_CONFLICTS, MAX_STALE_LOOKS
 from ralph.core.tasks.task_rules import CANCELLED_AT_WORK
 from ralph.engine.emit import emit
 from ralph.engine.loops.pipeline import PipelineEffects, TaskRunConfig
@@ -74,12 +77,16 @@ def run_task(pipeline: PipelineContext, entry: Entry) -> TaskEnding:
 
 def _run_stages(context: TaskContext) -> TaskEnding:
     session, plan = context.session, _build_plan(context)
-    session.record({"request": context.request, **msgspec.structs.asdict(plan)})
+    criteria = stages.list_criteria(context.task, context.request.stages, context.settings)
+    changed = describe_changed_criteria(criteria, KIND, entry=context.entry, runs=session.runs)
+    session.record({"request": context.request, "criteria": criteria, **msgspec.structs.asdict(plan)})
+    emit(session.watchers, 0, *map(Warned, changed))
     workspace = _open_workspace(context)
-    effects = _build_effects(context, workspace, plan)
     report = plan.unseen.reported if plan.unseen else None
     began = Began(_build_limits(context, plan.policy.stages), plan.spent_usd, report)
-    stop = session.play(Rules(plan.policy, plan.patience), effects, began)
+    with closing(_build_base_checks(context, workspace)) as base:
+        effects = _build_effects(context, workspace, plan, base)
+        stop = session.play(Rules(plan.policy, plan.patience), effects, began)
     changes = _concluding_changes(stop, context.board.entry(), effects, context.request)
     context.board.record_once("concluded", *changes)
     if stop.outcome is Outcome.COMPLETED and not workspace.remove_if_landed():
@@ -99,6 +106,7 @@ def _build_plan(context: TaskContext) -> TaskPlan:
         lands=context.request.lands,
         loose=flow.promise_match == "loose",
         proven_roles=stages.list_proven_roles(task, context.request.stages, context.settings),
+        confirmed_roles=stages.list_confirmed_roles(task, context.request.stages, context.settings),
     )
     new = TaskPlan(policy=policy, patience=context.settings.patience)
     return resume_plan(new, KIND, entry=context.entry, runs=context.session.runs, history=history)
@@ -115,7 +123,7 @@ def _open_workspace(context: TaskContext) -> TaskWorkspace:
         trees,
         tree,
         keeper=_build_keeper(context, tree),
-        landing_lock=pipeline.landing_lock,
+        landings=pipeline.landings,
         inbox=context.session.inbox,
     )
     context.board.record_once("housed", board.BranchAssigned(task.id, workspace.branch, target))
@@ -141,7 +149,24 @@ def _build_keeper(context: TaskContext, tree: Worktree) -> Snapshots:
     return keeper
 
 
-def _build_effects(context: TaskContext, workspace: TaskWorkspace, plan: TaskPlan) -> PipelineEffects:
+def _build_base_checks(context: TaskContext, workspace: TaskWorkspace) -> TaskBaseChecks:
+    """They begin at once, beside the first agent."""
+    place = BasePlace(
+        git=context.pipeline.git,
+        commit=workspace.base,
+        folder=workspace.folder,
+        environment=context.session.gate_environment,
+        inbox=context.inbox,
+        sibling_guardians=context.pipeline.sibling_guardians,
+    )
+    base = TaskBaseChecks(place, context.pipeline.base_verdicts, workspace.keeper)
+    base.start(stages.list_file_criteria(context.task, context.request.stages, context.settings))
+    return base
+
+
+def _build_effects(
+    context: TaskContext, workspace: TaskWorkspace, plan: TaskPlan, base: TaskBaseChecks
+) -> PipelineEffects:
     session, settings = context.session, context.settings
     agent_context = AgentContext(
         folder=workspace.folder,
@@ -168,7 +193,9 @@ def _build_effects(context: TaskContext, workspace: TaskWorkspace, plan: TaskPla
         built.setups,
         board=context.board,
         workspace=workspace,
-        verifier=CriteriaVerifier(context.processes.borrow, judges, words=settings.specflow.semantic == "words"),
+        verifier=CriteriaVerifier(
+            context.processes.borrow, judges, words=settings.specflow.semantic == "words", base=base
+        ),
         inbox=session.inbox,
         watchers=session.watchers,
         ended=find_ended_agent_run(plan, context.tasks.history.list_iterations(context.task.id)),
@@ -179,7 +206,8 @@ def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     """Limits over all stages together; each stage has its own in its plan."""
     deadline, flow = context.pipeline.deadline, context.settings.specflow
     rounds = flow.max_send_backs + 1
-    most = sum(plan.limit for plan in plans) * rounds + rounds  # a run to resolve a conflict in each
+    again = MAX_CONFLICTS * (1 + plans[-1].limit) + MAX_STALE_LOOKS * plans[-1].limit  # who resolves, who looks again
+    most = (sum(plan.limit for plan in plans) + again) * rounds
     seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
     return Limits(most, seconds, flow.task_budget_usd)
 

@@ -29,6 +29,7 @@ MESSAGE_ONLY_METHODS = (
 NOTHING_CHANGED_REASON = (
     "Nothing has changed: the work tree equals the target. Do what the task asks for, or say what keeps you from it"
 )
+REGRESSION_NOTE = "the check was green before the work began: it proves only that nothing broke"
 REGRESSION_REASON = (
     "The check was green before the work began, so it proves only that nothing broke. Add a test that fails without"
     " your work and passes with it"
@@ -75,7 +76,8 @@ class CriteriaVerifier:
             before = self._base.check_with_new_tests(looks) or before
         if before.interrupted:
             return before
-        verdict = replace(verdict, red_before=not before.verified)
+        note = () if not before.verified else (REGRESSION_NOTE,)
+        verdict = replace(verdict, red_before=not before.verified, notes=(*verdict.notes, *note))
         if verdict.red_before or self._words:
             return replace(verdict, by_words=not verdict.red_before)
         return _add_judge(claim, verdict, tools, REGRESSION_REASON)

@@ -7,6 +7,13 @@ from ralph.core.claims import MISPLACED_PROMISE_REASON, has_misplaced_promise
 from ralph.core.progress import Streak, fingerprint_failure
 from ralph.core.tasks.changes import extract_changes
 from ralph.core.tasks.criteria import has_promise, list_accepted_promises
+from ralph.core.tasks.landing_state import (
+    MAX_STALE_LOOKS,
+    LandingState,
+    describe_conflict,
+    describe_landing,
+    describe_stale_tree,
+)
 from ralph.core.tasks.task_rules import describe_words_only
 from ralph.model.loop import (
     Brief,
@@ -28,6 +35,10 @@ from ralph.model.loop import (
 
 NO_PROMISE_REASON = "No completion promise found"
 MAX_ITERATIONS_REASON = "Max iterations reached without completion promise"
+MERGED_REASON = (
+    "A merge conflict with the target was resolved since you last looked. Look at the whole work again, and at what the"
+    " merge brought in."
+)
 REPAIR_ROLE = "coder"  # whose turn it is when someone asks for changes
 
 
@@ -52,6 +63,7 @@ class StagedState(Struct, frozen=True, kw_only=True):
     failures: Streak = Streak()
     stillness: Streak = Streak()
     by_words: tuple[str, ...] = ()  # stages that passed by words only
+    landing: LandingState = LandingState()
 
 
 class PipelinePolicy(Struct, frozen=True, kw_only=True):
@@ -66,10 +78,11 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
     lands: bool = True  # False: the last stage here is not the last of all
     loose: bool = False  # seed 002's matching of promises
     proven_roles: tuple[str, ...] = ()  # whose verification looks at files: there a refusal voids no promise
+    confirmed_roles: tuple[str, ...] = ()  # whose commands run again in a later life; of those with the same, one
 
     def begin(self, limits: Limits) -> tuple[StagedState, Decision]:
-        """The first agent, or what was left undone."""
-        return self._run_stage(self.begins) if self.wanted is None else (self.begins, self.wanted)
+        """The first agent, or what was left undone; before that, what an earlier life has checked."""
+        return self._confirm_or_begin(self.begins)
 
     def decide(
         self, state: StagedState, seen: Observation, tally: Tally, limits: Limits
@@ -79,6 +92,8 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
             case Reported() as reported:
                 stillness = state.stillness.extend(reported.tree)
                 return self._judge_report(replace(state, turn=state.turn + 1, stillness=stillness), reported)
+            case Verified() as verified if state.landing.confirming:
+                return self._confirm(state, verified)
             case Verified(verified=True) as verified:
                 return self._advance_stage(state, verified)
             case Verified(reason=reason):
@@ -99,7 +114,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
     def _judge_report(self, state: StagedState, reported: Reported) -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
         if state.resolving:
-            return state, Land()
+            return self._judge_resolution(replace(state, resolving=False), reported)
         if not is_answer(reported, is_proven=plan.role in self.proven_roles):
             return self._count_failure(state, reported.detail)
         if wanted := extract_wanted_changes(plan.role, reported.text):
@@ -113,14 +128,24 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
         # Work that goes on without a promise is no failure; work that stands still is another matter.
         return self._retry_or_stop(replace(state, failures=Streak()), NO_PROMISE_REASON)
 
+    def _judge_resolution(self, state: StagedState, reported: Reported) -> tuple[StagedState, Decision]:
+        """Where the tree is still the one that the last stage saw it lands; another one it has to see first."""
+        proven = state.landing.proven
+        if proven and reported.tree == proven:
+            return state, Land(proven)
+        return self._run_stage(replace(state, turn=0, failures=Streak(), stillness=Streak()), MERGED_REASON)
+
     def _advance_stage(self, state: StagedState, verified: Verified) -> tuple[StagedState, Decision]:
         role = self.stages[state.stage].role
         words = (*(other for other in state.by_words if other != role), *((role,) if verified.by_words else ()))
-        state = replace(state, by_words=words)
+        landing = state.landing.pass_stage(role, verified)
+        state = replace(state, by_words=words, landing=landing)
         if state.stage + 1 < len(self.stages):
-            return self._run_stage(StagedState(stage=state.stage + 1, sends=state.sends, by_words=words))
+            return self._run_stage(
+                StagedState(stage=state.stage + 1, sends=state.sends, by_words=words, landing=landing)
+            )
         if self.lands:
-            return state, Land()
+            return state, Land(verified.tree)
         return state, Stop(Outcome.COMPLETED, f"{self.task} passed {', '.join(plan.role for plan in self.stages)}")
 
     def _count_failure(self, state: StagedState, reason: str, last: str = "") -> tuple[StagedState, Decision]:
@@ -155,21 +180,38 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
     def _handle_landing(self, state: StagedState, landed: Landed) -> tuple[StagedState, Decision]:
         if landed.done:
             words = "".join(f", {each}" for each in (describe_words_only(state.by_words),) if each)
-            why = f"{self.task} passed every stage and landed as {landed.commit[:12]}{words}"
+            why = describe_landing(self.task, landed, words) + state.landing.describe()
             return state, Stop(Outcome.COMPLETED, why)
         if landed.stale:
-            return self._run_stage(
-                StagedState(stage=state.stage, sends=state.sends, by_words=state.by_words),
-                "The tree has changed since it was verified.",
-            )
+            return self._look_again(state, landed)
         if landed.red:
             return self._send_back(state, "landing", f"On the merged tree: {landed.red}")
-        if landed.problem or state.resolving:
+        if landed.problem or state.landing.is_unresolvable(landed):
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
             return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
-        text = f"The target branch has moved and conflicts in: {landed.conflict}. Merge it here, resolve, commit."
-        brief = Brief(iteration=0, limit=0, feedback=(Feedback(text),), role=self.stages[0].role, story=self.task)
-        return replace(state, resolving=True), RunAgent(brief)
+        feedback = (Feedback(describe_conflict(landed)),)
+        brief = Brief(iteration=0, limit=0, feedback=feedback, role=self.stages[0].role, story=self.task)
+        return replace(state, resolving=True, landing=state.landing.meet_conflict(landed)), RunAgent(brief)
+
+    def _look_again(self, state: StagedState, landed: Landed) -> tuple[StagedState, Decision]:
+        reason = describe_stale_tree(landed)
+        landing = state.landing.look_again()
+        if landing.stale_looks > MAX_STALE_LOOKS:
+            return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {reason}")
+        again = StagedState(stage=state.stage, sends=state.sends, by_words=state.by_words, landing=landing)
+        return self._run_stage(again, reason)
+
+    def _confirm_or_begin(self, state: StagedState) -> tuple[StagedState, Decision]:
+        if state.landing.confirming:
+            return state, Verify(role=state.landing.confirming[0], turn=0, turns=0, text="", again=True)
+        return self._run_stage(state) if self.wanted is None else (state, self.wanted)
+
+    def _confirm(self, state: StagedState, verified: Verified) -> tuple[StagedState, Decision]:
+        """What an earlier life had checked was checked again."""
+        role = state.landing.confirming[0]
+        if verified.verified:
+            return self._confirm_or_begin(replace(state, landing=state.landing.confirm()))
+        return self._send_back(state, role, f"Its check had passed before, and fails now: {verified.reason}")
 
     def _run_stage(self, state: StagedState, reason: str = "") -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]

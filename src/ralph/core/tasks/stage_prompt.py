@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ralph.core.tasks.criteria import expand_acceptance_criteria
+from ralph.model.ports import BranchSides
 from ralph.model.spec import CompletionCriteria, Task, VerificationAttempt, VerificationMethod
 
 MAX_LISTED_ATTEMPTS = 3  # how many of the latest are told
@@ -119,7 +120,21 @@ what must change, where, and why
 _CONTRADICTION_RULE = (
     "A final message that contradicts its promise is void: an open TODO:, work not yet implemented, tests that fail."
 )
+_REGRESSION_RULE = (
+    "A command that succeeds without your work proves only that nothing broke. Then add a test that fails without your"
+    " work and passes with it: it is run on both."
+)
 _CHANGE_RULE = "A work tree that equals the target is no work: change what the task asks for."
+
+
+_CONFLICT = """\
+## Merge conflict
+
+The work of {task} is done and verified, and cannot be merged into `{target}` yet. {notes}
+
+- Merge `{target}` into the branch you are on, `{branch}`, resolve the conflicts and commit the merge.
+- Keep what both sides are for. What `{target}` does must still work, and so must this task.
+- What you leave is looked at again before it lands."""
 
 
 class StageBrief(Struct, frozen=True, kw_only=True):
@@ -171,6 +186,20 @@ def render_single_pass_prompt(brief: StageBrief) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def render_conflict_prompt(task: Task, notes: str, sides: BranchSides) -> str:
+    """For the run that is to make the branch mergeable."""
+    spec = task.completion_spec
+    parts = [
+        _CONFLICT.format(task=task.id, target=sides.target, branch=sides.branch, notes=notes),
+        f"## Task\n{task.id}: {task.title}",
+        *([_OUTCOME.format(outcome=spec.outcome)] if spec else []),
+        *_render_criteria(task),
+        _render_list(f"Commits of `{sides.branch}`:", sides.ours),
+        _render_list(f"Commits of `{sides.target}` that it does not have yet:", sides.theirs),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
 def _render_header(brief: StageBrief, more: str) -> str:
     task = brief.task
     stage = STAGE_TITLES.get(brief.agent, brief.agent)
@@ -196,7 +225,11 @@ def _render_outcome(brief: StageBrief) -> str:
 
 
 def _render_acceptance(brief: StageBrief) -> list[str]:
-    listed = "\n".join(f"- [ ] {criterion}" for criterion in _acceptance_criteria(brief.task))
+    return _render_criteria(brief.task)
+
+
+def _render_criteria(task: Task) -> list[str]:
+    listed = "\n".join(f"- [ ] {criterion}" for criterion in _acceptance_criteria(task))
     return [f"## Acceptance Criteria\n{listed}"] if listed else []
 
 
@@ -242,6 +275,7 @@ def _render_judgement(brief: StageBrief) -> list[str]:
     negative = list_negative_patterns(brief.criteria)
     parts = [
         _render_list("These commands must succeed in your work tree:", [f"`{each}`" for each in brief.commands]),
+        _REGRESSION_RULE if brief.commands and brief.agent == "coder" else "",
         _render_list(who, words),
         _render_list("These words in your final message count against you:", [f"`{each}`" for each in negative]),
         _CONTRADICTION_RULE if brief.is_verified else "",

@@ -11,13 +11,18 @@ from msgspec.structs import replace
 from ralph.core.check_evidence import StageEvidence, digest_checks
 from ralph.core.policies.staged import REPAIR_ROLE
 from ralph.core.tasks import stage_records
-from ralph.core.tasks.stage_prompt import StageBrief, render_loop_prompt, render_single_pass_prompt
+from ralph.core.tasks.stage_prompt import (
+    StageBrief,
+    render_conflict_prompt,
+    render_loop_prompt,
+    render_single_pass_prompt,
+)
 from ralph.core.text.check_output import take_last_lines
 from ralph.core.text.secrets import redact
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
 from ralph.model.board import Change, IterationEnded
-from ralph.model.events import GateEnded, GateStarted, Noted
+from ralph.model.events import GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -38,6 +43,7 @@ from ralph.model.receipt import CheckEvidence, format_trailer
 from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, Verdict
 
+UNDONE_REASON = "nothing is left of the work: the tree is the one it began with"
 OVER_BUDGET_REASON = "the budget of all tasks together is spent"
 
 
@@ -98,6 +104,8 @@ class PipelineEffects:
         self._evidence = StageEvidence()
         self._merged_tree_evidence: tuple[CheckEvidence, ...] = ()
         self._checks: dict[str, CheckOutput] = {}  # by command: its latest look at the work
+        self._verified_tree = ""  # of the last promise that was found to hold in this life
+        self._target_move = ""
         self.last_text = ""
         self.landed_commit = ""
 
@@ -105,9 +113,13 @@ class PipelineEffects:
         match decision:
             case RunAgent(brief):
                 with self._board.reserve() as usd:
-                    return self._run_agent(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET_REASON)
+                    fact = self._run_agent(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET_REASON)
+                self._name_target_move()
+                return fact
             case TakeSnapshot() if self._ended is not None:
                 return self._take_snapshot(self._ended)
+            case Verify(again=True, role=role):
+                return self._confirm_stage(cast("Role", role))
             case Verify():
                 return self._verify_promise(decision)
             case Land(proven):
@@ -125,7 +137,7 @@ class PipelineEffects:
         if brief.turns:
             self._record_start(brief, role, setup.criteria.promise)
         request = AgentRequest(
-            prompt=self._build_prompt(brief, role, setup) if brief.turns else _build_conflict_prompt(brief),
+            prompt=self._build_prompt(brief, role, setup) if brief.turns else self._build_conflict_prompt(brief),
             mode="stream",
             files=CallFiles.numbered(self._config.run_dir, self._calls),
             iteration=brief.iteration,
@@ -178,6 +190,16 @@ class PipelineEffects:
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)
         return f"{text}\n## About the last run\n{notes}" if notes else text
 
+    def _build_conflict_prompt(self, brief: Brief) -> str:
+        notes = "\n".join(item.text for item in brief.feedback)
+        return render_conflict_prompt(self._board.entry().task, notes, self._workspace.list_sides())
+
+    def _name_target_move(self) -> None:
+        """Whoever it was: what is there now has not been checked by us."""
+        if moved := self._workspace.find_target_move():
+            self._target_move = moved
+            emit(self._watchers, self._iteration, Warned(moved))
+
     def _record_end(self, brief: Brief, role: Role, reported: Reported) -> None:
         """What it cost is known now; whether the loop goes on, only when its promise has been looked at."""
         run, now = self._config.run, time.time()  # the same time: by it the log finds what an iteration cost
@@ -214,6 +236,7 @@ class PipelineEffects:
             ),
         ]
         if verdict.verified:
+            self._verified_tree = tree
             self._proofs[role] = wanted.text
             self._evidence.pass_stage(role, verdict.list_evidence(role))
             after = self._list_stages_after(role)
@@ -231,9 +254,40 @@ class PipelineEffects:
             tree=tree,
         )
 
+    def _confirm_stage(self, role: Role) -> Fact:
+        """Run the commands of a stage that an earlier life has passed; its agent's words, and a judge's, stay."""
+        setup, tree = self._stages[role], self._workspace.look()
+        criteria = setup.merged_tree_criteria
+        if criteria is None:
+            return Verified(verified=True, reason="It has no command", tree=tree)
+        title, text = f"{role}: {criteria.verification_method.value} once more", self._build_promise(role)
+        verdict = self._run_verification(
+            title, role, criteria=criteria, text=text, folder=self._workspace.folder, is_confirmed=True
+        )
+        if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
+            return Interrupted(self._inbox.poll_interruption() or "interrupted")
+        if verdict.verified:
+            self._verified_tree = tree
+            self._evidence.pass_stage(role, verdict.list_evidence(role))
+        return Verified(
+            verified=verdict.verified, reason=verdict.reason, evidence=verdict.list_evidence(role), tree=tree
+        )
+
+    def _build_promise(self, role: Role) -> str:
+        return self._proofs.get(role) or f"<promise>{self._stages[role].criteria.promise}</promise>"
+
     def _run_verification(
-        self, title: str, role: Role, *, criteria: CompletionCriteria, text: str, folder: str, tree: str = ""
+        self,
+        title: str,
+        role: Role,
+        *,
+        criteria: CompletionCriteria,
+        text: str,
+        folder: str,
+        tree: str = "",
+        is_confirmed: bool = False,
     ) -> Verdict:
+        """`is_confirmed`: it was verified before, and only its commands are run again."""
         spec, setup = self._board.entry().task.completion_spec, self._stages[role]
         is_coder, is_changed = role == REPAIR_ROLE, self._workspace.is_changed(tree)
         claim = Claim(
@@ -250,10 +304,10 @@ class PipelineEffects:
             loose=self._config.loose,
             can_commit=self._stages[role].can_commit,
             log_prefix=self._build_log_prefix(role, folder),
-            contradictable=setup.is_verified,
+            contradictable=setup.is_verified and not is_confirmed,
             has_sign=is_changed if is_coder else role == "tester" and setup.merged_tree_criteria is not None,
-            has_done_nothing=is_coder and not is_changed and not (spec and spec.may_change_nothing),
-            is_merged=folder != self._workspace.folder,
+            has_done_nothing=is_coder and not is_changed and not self._may_change_nothing() and not is_confirmed,
+            is_merged=is_confirmed,
         )
         emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
         verdict = self._verifier.verify(claim, criteria)
@@ -290,24 +344,45 @@ class PipelineEffects:
     # -- landing --------------------------------------------------------------------------------
     def _land(self, proven: str) -> Fact:
         seen = self._workspace.look()
-        if proven and seen != proven:
-            return Landed(done=False, stale=True)
+        if proven and seen != proven and not self._undo_checks(proven):
+            return Landed(done=False, stale=True, changed=self._workspace.name_changes(proven, seen))
+        if self._calls and self._workspace.is_untouched(seen) and not self._may_change_nothing():
+            return Landed(done=False, red=UNDONE_REASON)
         digest = digest_checks(self._evidence.list_checks())
         landed = self._workspace.land(self._check_merged_tree, format_trailer(self._config.run, digest))
-        landed = replace(landed, evidence=self._merged_tree_evidence, digest=digest if landed.done else "")
-        self.landed_commit = landed.commit
+        self._name_target_move()
+        landed = replace(
+            landed,
+            evidence=self._merged_tree_evidence,
+            digest=digest if landed.done else "",
+            moved=self._target_move if landed.done else "",
+        )
+        self.landed_commit = "" if landed.empty else landed.commit
         if not landed.done and self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption())
         return landed
+
+    def _undo_checks(self, proven: str) -> bool:
+        """Since the last look nobody but our own checks has worked here: what they changed does not land. False: that
+        look was an earlier life's, and others may have."""
+        if proven != self._verified_tree:
+            return False
+        names = self._workspace.put_back(proven)
+        emit(self._watchers, self._iteration, Noted(f"put back what checks changed: {names}"))
+        return self._workspace.look() == proven
+
+    def _may_change_nothing(self) -> bool:
+        spec = self._board.entry().task.completion_spec
+        return spec is not None and spec.may_change_nothing
 
     def _check_merged_tree(self, folder: str) -> str:
         """What the last stage with criteria about files says of the merged tree; empty: nothing against it."""
         for role, setup in reversed([*self._stages.items()]):
             if setup.merged_tree_criteria is not None:
-                text = self._proofs.get(role) or f"<promise>{setup.criteria.promise}</promise>"
+                text = self._build_promise(role)
                 title = f"{role}: {setup.merged_tree_criteria.verification_method.value} on the merged tree"
                 verdict = self._run_verification(
-                    title, role, criteria=setup.merged_tree_criteria, text=text, folder=folder
+                    title, role, criteria=setup.merged_tree_criteria, text=text, folder=folder, is_confirmed=True
                 )
                 self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
                 return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
@@ -317,11 +392,3 @@ class PipelineEffects:
 def list_log_names(verdict: Verdict) -> tuple[str, ...]:
     """In the run's own folder."""
     return tuple(map(os.path.basename, verdict.list_logs()))
-
-
-def _build_conflict_prompt(brief: Brief) -> str:
-    """For the run that is to make the branch mergeable."""
-    notes = "\n".join(item.text for item in brief.feedback)
-    return (
-        f"## Merge conflict\n\nThe work of {brief.story} is done and verified, and cannot be merged yet.\n\n{notes}\n"
-    )

@@ -41,7 +41,7 @@ def fill_sealed_tree(sealed: SealedFolder, content: SealContent, project: Projec
             copy_file(os.path.join(sealed.root, path), os.path.join(sealed.copy, path))
     for path, old in content.restored.items():
         if old is not None:
-            _clear_way(sealed.copy, path)
+            clear_way(sealed.copy, path)
             write_file(os.path.join(sealed.copy, path), old.content, old.mode)
     submodules = [path for path, mode in content.files.items() if mode == SUBMODULE_MODE]
     linked = [*submodules, *_add_untracked(sealed, content)]
@@ -73,7 +73,7 @@ def _add_untracked(sealed: SealedFolder, content: SealContent) -> Iterable[str]:
     return linked
 
 
-def _clear_way(folder: str, path: str) -> None:
+def clear_way(folder: str, path: str) -> None:
     """Whatever took the place of a folder on the way, or of the file itself; a link would lead elsewhere."""
     at = folder
     for part in path.split("/")[:-1]:

@@ -1,0 +1,85 @@
+"""What `ralph execute` takes for proof: checks that were red before, new tests, the judge; never an empty change."""
+
+import pytest
+
+from support.pipeline import PipelineFixture
+
+TESTS = "echo x >> {home}/checked; for each in tests/test_*.sh; do [ ! -f $each ] || sh $each || exit 1; done"
+
+
+@pytest.fixture
+def proven(pipeline: PipelineFixture) -> PipelineFixture:
+    """With a check that is green before any work."""
+    pipeline.honest()
+    (pipeline.repo / "check.sh").write_text(TESTS.replace("{home}", str(pipeline.home)) + "\n")
+    pipeline.workshop.git("add", "-A")
+    pipeline.workshop.git("commit", "-qm", "Check")
+    return pipeline
+
+
+def attempts(pipeline: PipelineFixture, role: str) -> list[tuple[bool, bool | None]]:
+    found = pipeline.shown("TASK-001")["attempts"]
+    return [(each["verified"], each.get("red_before")) for each in found if each["agent"] == role]
+
+
+def test_a_check_that_was_green_before_needs_a_test_that_was_red_or_the_judge(proven: PipelineFixture) -> None:
+    promise = "echo '<promise>IMPLEMENTATION_COMPLETE</promise>'"
+    first = f"[ $RALPH_ITERATION = 1 ] && {{ echo half > $RALPH_TASK.txt; {promise}; exit; }}"
+    tests = "mkdir -p tests; echo 'grep -q done TASK-001.txt' > tests/test_it.sh"
+    proven.agent(f"{first}; {tests}")
+    proven.task("TASK-001", "--coder-verify-cmd", "sh check.sh")
+    done = proven.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert attempts(proven, "coder") == [(False, False), (True, True)]  # the judge, who saw no `done`, then a new test
+    assert attempts(proven, "qa") == [(True, True)]
+    told = proven.told("TASK-001", "coder")
+    assert "add a test that fails without your work" in told[0]
+    assert "nothing says done" in told[1]
+    assert "regression only" not in done.stdout.splitlines()[-1]
+    checked = (proven.home / "checked").read_text()
+    assert len(checked.splitlines()) == 4  # base, two promises, base with tests
+
+
+def test_where_the_judge_has_to_stand_in_the_last_line_says_so(proven: PipelineFixture) -> None:
+    proven.task("TASK-001", "--coder-verify-cmd", "sh check.sh", "--qa-verify-cmd", "sh check.sh")
+    done = proven.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "regression only: coder, qa" in done.stdout
+    shown = proven.workshop.ralph("task", "show", "TASK-001").stdout
+    assert shown.count("regression only") == 2
+    assert len((proven.home / "checked").read_text().splitlines()) == 4  # on the base once for both, twice, merged
+    first, *_ = proven.shown("TASK-001")["attempts"]
+    assert first["judge"]
+    assert "sh check.sh, exit code 0, passed before the work: regression only" in proven.workshop.ralph("show").stdout
+
+
+def test_a_change_that_a_later_stage_undid_does_not_land(proven: PipelineFixture) -> None:
+    undo = "[ $RALPH_STAGE = tester ] && git reset -q --hard HEAD~1"
+    proven.agent(before=undo, judge="echo VERIFIED")
+    proven.task("TASK-001", "--qa-verify-cmd", "true")
+    before = proven.workshop.git("rev-parse", "main")
+    done = proven.execute()
+    assert done.returncode == 1
+    assert proven.workshop.git("rev-parse", "main") == before
+    assert "nothing is left of the work" in proven.told("TASK-001", "coder")[1]
+
+
+def test_after_a_conflict_qa_looks_again_at_what_was_checked(proven: PipelineFixture) -> None:
+    move = "echo other > {repo}/note.txt; git -C {repo} add -A; git -C {repo} commit -qm 'Note it'"
+    mine = "[ -f {home}/moved ] || { touch {home}/moved; echo mine > note.txt; " + move + "; }"
+    both = "git merge -q main; echo both > note.txt; git commit -qam Both"
+    merge = f"if grep -q 'Merge conflict' {{home}}/prompt.*; then {both}; fi"
+    hook = f"{mine}; {merge}".replace("{repo}", str(proven.repo))
+    report = "date +%N > report.txt"  # by a check, after the agent
+    proven.agent(hook)
+    proven.task("TASK-001", "--qa-verify-cmd", f"{report}; test -f TASK-001.txt")
+    done = proven.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = proven.told("TASK-001", "qa")
+    assert len(told) == 2
+    assert "A merge conflict with the target was resolved" in told[1]
+    (conflict,) = [text for text in proven.told("TASK-001", "coder") if "Merge conflict" in text]
+    assert [part for part in ("main", "TASK-001.txt is there", "says done", "Note it") if part not in conflict] == []
+    assert "main was moved from" in done.stdout
+    assert proven.workshop.git("show", "main:note.txt") == "both\n"
+    assert "report.txt" not in proven.workshop.git("ls-tree", "-r", "--name-only", "main")
