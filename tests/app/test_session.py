@@ -110,7 +110,7 @@ def test_a_loop_is_played_to_its_end_and_watchers_hear_it(paths: Paths) -> None:
     assert (record.outcome, record.iteration, record.limit) == ("completed", 1, 7)
     assert record.folder == paths.folder
     (_, started), (_, ended) = listener.of(RunStarted, RunEnded)
-    assert started == RunStarted(run=session.run, agent="claude", limit=7)
+    assert started == RunStarted(run=session.run, agent="claude", limit=7, isolation="no sandbox")
     assert isinstance(ended, RunEnded)
     assert Path(session.run_dir, "events.ndjson").exists()
 

@@ -15,6 +15,7 @@ SHARED_NAMES = {
     "KIND": "the word each loop's runs are stored under",
     "TYPE_CHECKING": "type checkers know it by this name; a false one costs no import of typing",
     "VERIFIES": "each verifier's own sentence, read by the name of its module",
+    "probe": "whether a sandbox works here, one function of each",
     "build": "the one function of every agent, guardrail and verifier",
     "command": "the one command of every module in faces/cli/commands",
     "configure_endpoint": "how each agent's own client is pointed at a model",

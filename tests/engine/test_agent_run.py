@@ -115,6 +115,7 @@ def test_an_agent_is_started_where_it_works_with_all_it_is_to_know(tmp_path: Pat
             timeout=60.0,
             idle_timeout=7.0,
             linger=600.0,
+            reads=(f"{tmp_path}/prompt_003.txt",),
         )
     ]
     assert (tmp_path / "prompt_003.txt").read_text() == "Fix it"

@@ -25,6 +25,9 @@ class SealedFolder(Struct, frozen=True):
     def wrap(self, command: Command) -> Command:
         return command
 
+    def contain(self, command: Command) -> Command:
+        return command
+
 
 class MemoryKeeper:
     """Knows the tree of the start and the tree of now. `root` has the files of now on disk."""

@@ -56,6 +56,7 @@ class ProjectFixture:
             "PATH": f"{self.home}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
+            "RALPH_SANDBOX_KIND": "none",  # these agents leave notes in their home
             "GIT_CONFIG_GLOBAL": str(self.home / "gitconfig"),
             "COVERAGE_PROCESS_START": os.environ.get("COVERAGE_PROCESS_START", ""),
         }

@@ -17,6 +17,7 @@ CARD = AgentCard(
     env_keys=frozenset({"AMP_API_KEY"}),
     hosts=("ampcode.com",),
     home_paths=(".config/amp", ".local/share/amp"),
+    login_files=(".local/share/amp/secrets.json",),
     model_flag="",
     permission_flags=("--dangerously-allow-all",),
     tokens=True,

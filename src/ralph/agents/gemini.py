@@ -35,6 +35,8 @@ CARD = AgentCard(
     env_keys=frozenset({"GEMINI_API_KEY", "GOOGLE_API_KEY"}),
     hosts=("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"),
     home_paths=(".gemini",),
+    login_files=(".gemini/oauth_creds.json",),
+    config_folders=(".gemini/commands", ".gemini/extensions"),
     folder_flag="--include-directories",
     # It refuses two opinions on approval.
     permission_flags=("-y", "--yolo", "--approval-mode", "--allowed-tools", "--policy"),

@@ -30,6 +30,8 @@ CARD = AgentCard(
         }
     ),
     home_paths=(".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+    login_files=(".local/share/opencode/auth.json",),
+    config_folders=tuple(f".config/opencode/{name}" for name in ("agent", "command", "plugin", "skill")),
     permission_flags=("--auto",),
     can_judge=True,
     judge_environment={"OPENCODE_PERMISSION": '{"*":"deny"}', "OPENCODE_DISABLE_PROJECT_CONFIG": "1"},

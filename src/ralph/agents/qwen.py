@@ -24,6 +24,8 @@ CARD = AgentCard(
         }
     ),
     home_paths=(".qwen",),
+    login_files=(".qwen/oauth_creds.json",),
+    config_folders=(".qwen/commands", ".qwen/extensions"),
     folder_flag="--include-directories",
     permission_flags=("-y", "--yolo", "--approval-mode", "--allowed-tools"),
     can_judge=True,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ralph.app.guardrails import build_gates, list_guardrail_commands
 from ralph.app.session import Session
 from ralph.config.schema import Guardrail
-from ralph.engine.gate_run import GateRunner, WrappedProcesses
+from ralph.engine.gate_run import GateRunner
 from ralph.engine.proof_gates import AskProofJudge, ProofGates
 from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.proofs import ProofMode
@@ -29,13 +29,12 @@ def build_proof_gates(
         return build_gates(guardrails, processes, folder=folder, run_dir=session.run_dir)
 
     def open_sealed(sealed: SealedTree) -> GateRunner:
-        gates = build(WrappedProcesses(session.processes, sealed.wrap))
-        return session.prepare_gates(gates, sealed.locate(folder), sealed_from=folder)
+        return session.prepare_sealed_gates(sealed, build, folder)
 
     commands = list_guardrail_commands(guardrails) if mode != "off" else []
     is_watched = bool(commands or protected)
     return ProofGates(
-        session.prepare_gates(build(session.processes), folder),
+        session.prepare_gates(build(session.contained), folder),
         watch=session.watch_proofs(keep, commands, folder=folder, protected=protected) if is_watched else None,
         open_sealed=open_sealed,
         ask_judge=ask_judge,

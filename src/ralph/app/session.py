@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,8 +18,9 @@ from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, wri
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_snapshot_tree
+from ralph.app.sandbox.choice import HOST_WORDS, Isolation
 from ralph.app.stores import open_existing_stores, open_stores
-from ralph.config.schema import AgentSettings
+from ralph.config.schema import AgentSettings, SandboxSettings
 from ralph.core.step import Rules
 from ralph.core.text.write_error import explain_write_error
 from ralph.engine import kernel
@@ -27,14 +28,14 @@ from ralph.engine.agent_run import AgentRunner
 from ralph.engine.clock import Clock
 from ralph.engine.emit import emit
 from ralph.engine.event_log import EventLog
-from ralph.engine.gate_run import GateRunner
+from ralph.engine.gate_run import GateRunner, WrappedProcesses
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
 from ralph.engine.proof_watch import ProofWatch
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Decision, Fact, LoopState, Stop
-from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, TreeKeeper, Watcher
+from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
@@ -46,7 +47,11 @@ from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.snapshots import Snapshots
 
+if TYPE_CHECKING:
+    from ralph.app.sandbox.opening import Containment
+
 _StateT = TypeVar("_StateT")
+GateFactory = Callable[[Processes], Mapping[str, Gate]]
 
 
 class Callbacks(Struct, frozen=True, kw_only=True):
@@ -95,6 +100,61 @@ class Session(Struct, frozen=True, kw_only=True):
     processes: RunProcesses
     watchers: Sequence[Watcher]
     watch: ChangeWatch | None = None  # over settings, prompts and hooks
+    containment: "Containment | None" = None  # where agents and checks run; None: on this machine itself
+
+    @property
+    def contained(self) -> Processes:
+        """For agents and checks; what ralph itself starts is no business of the sandbox."""
+        return self.processes if self.containment is None else self.containment.through(self.processes)
+
+    def prepare_sealed_gates(self, sealed: SealedTree, build: GateFactory, folder: str) -> GateRunner:
+        """Checks with the proofs as they were, in the same sandbox as all others."""
+        is_contained = self.containment is not None
+        gates = build(WrappedProcesses(self.contained, sealed.contain if is_contained else sealed.wrap))
+        return self.prepare_gates(gates, folder if is_contained else sealed.locate(folder), sealed_from=folder)
+
+    @property
+    def isolation(self) -> str:
+        return HOST_WORDS if self.containment is None else f"sandbox: {self.containment.sandbox.describe()}"
+
+    @property
+    def keeps_itself(self) -> bool:
+        """Whether the agent is told to use its own sandbox."""
+        return self.containment is not None and self.containment.sandbox.kind == "agent"
+
+    @contextmanager
+    def contain(
+        self,
+        isolation: Isolation,
+        settings: SandboxSettings,
+        *,
+        paths: Paths,
+        commands: Sequence[wiring.AgentCommand],
+        protected: Sequence[str] = (),
+        readable: Sequence[str] = (),
+        writable: Sequence[str] = (),
+    ) -> "Iterator[Session]":
+        """The same session with its agents and checks in the sandbox that was chosen, while the block lasts. `paths`:
+        of the work tree; `protected`: patterns."""
+        if isolation.kind is None:
+            yield self
+            return
+        from ralph.app.sandbox.opening import open_containment  # most runs start without
+        from ralph.app.sandbox.plan import SandboxRequest
+
+        request = SandboxRequest(
+            run=self.run,
+            paths=paths,
+            settings=settings,
+            protected=protected,
+            adapters=[*dict.fromkeys(command.adapter for command in commands)],
+            programs=[command.argv[0] for command in commands if command.argv],
+            readable=readable,
+            writable=writable,
+            variables=self.variables,
+        )
+        with open_containment(isolation.kind, request, self.processes) as containment:
+            yield replace(self, containment=containment)
 
     @property
     def run_dir(self) -> str:
@@ -113,7 +173,8 @@ class Session(Struct, frozen=True, kw_only=True):
     ) -> AgentRunner:
         """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it; what it
         cannot do as it should is told."""
-        prepared = wiring.prepare_agent(command, folder, self.variables, self.processes)
+        command = replace(command, own_sandbox=self.keeps_itself)
+        prepared = wiring.prepare_agent(command, folder, self.variables, self.contained)
         emit(self.watchers, 0, *map(Warned, prepared.warnings))
         return wiring.build_agent_runner(
             prepared,
@@ -122,7 +183,7 @@ class Session(Struct, frozen=True, kw_only=True):
             folder=folder,
             variables=self.variables,
             own=self.run_variables,
-            processes=self.processes,
+            processes=self.contained,
             keep=keep,
             watch=self.watch,
         )
@@ -190,7 +251,14 @@ class Session(Struct, frozen=True, kw_only=True):
     ) -> Stop:
         """The loop, to its end: each decision written down, then carried out. `record` or `take_over` comes first."""
         before: Replayed[_StateT] = replayed or Replayed()
-        journal = Journal(self.runs, self.run, agent=self.agent_name, watchers=self.watchers, written=before.written)
+        journal = Journal(
+            self.runs,
+            self.run,
+            agent=self.agent_name,
+            watchers=self.watchers,
+            written=before.written,
+            isolation=self.isolation,
+        )
         stop = kernel.run_loop(
             rules,
             before.state,
@@ -210,7 +278,9 @@ class Session(Struct, frozen=True, kw_only=True):
         folder = locate_checks(record, self.runs.read_request(self.run))
         git = wiring.build_git(folder, self.variables, self.processes)
         kept_tree = read_snapshot_tree(self.paths, self.run, self.variables)
-        receipt = build_proof_receipt(record, self.runs.list_transitions(self.run), folder, git, kept_tree=kept_tree)
+        rows = self.runs.list_transitions(self.run)
+        isolation = "none" if self.containment is None else self.containment.sandbox.describe()
+        receipt = build_proof_receipt(record, rows, folder, git, kept_tree=kept_tree, isolation=isolation)
         with suppress(OSError):
             write_proof_receipt(self.paths, receipt)
 

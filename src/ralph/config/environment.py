@@ -13,7 +13,9 @@ from ralph.config.schema import SETTINGS_PARTS, Layer, RawSettings, Scm, Setting
 VARIABLE_PREFIX = "RALPH_"
 RUN_VARIABLES = frozenset(  # told to agents and guardrails; no settings
     f"{VARIABLE_PREFIX}{name}"
-    for name in "RUN_ID ATTEMPT_ID STATE PROJECT TASK STAGE STORY MODE ITERATION MAX_ITERATIONS TRACEBACK".split()
+    for name in (
+        "RUN_ID ATTEMPT_ID STATE CONTAINED PROJECT TASK STAGE STORY MODE ITERATION MAX_ITERATIONS TRACEBACK".split()
+    )
 )
 
 

@@ -111,6 +111,7 @@ class AgentRunner:
         files = request.files
         invocation = self._agent.invocation(request.prompt, request.mode, request.budget_usd)
         argv = _fill_in_paths(invocation, request)
+        reads, writes = _list_call_files(invocation, request)
         emit_debug(watchers, request.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
         parser = self._agent.parser(request.mode)
         output = OutputStream(
@@ -129,6 +130,8 @@ class AgentRunner:
             timeout=self.timeout,
             idle_timeout=self.idle_timeout,
             linger=MAX_LINGER_SECONDS,
+            reads=reads,
+            writes=writes,
         )
         if self._tree_keeper is not None:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
@@ -174,10 +177,22 @@ def _fill_in_paths(invocation: Invocation, request: AgentRequest) -> tuple[str, 
     if any(PROMPT_FILE in word for word in argv):
         _write_prompt_file(files.prompt, request.prompt)
     for mark, text in invocation.files.items():
-        path = f"{os.path.splitext(files.stdout)[0]}_{mark.strip('{}')}"  # beside its log, not in the work tree
+        path = _locate_call_file(mark, request)
         _write_prompt_file(path, text)
         argv = tuple(path if word == mark else word for word in argv)
     return tuple(word.replace(PROMPT_FILE, files.prompt).replace(ANSWER_FILE, files.answer) for word in argv)
+
+
+def _list_call_files(invocation: Invocation, request: AgentRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What it reads and what it writes besides its work tree."""
+    prompts = (request.files.prompt,) if any(PROMPT_FILE in word for word in invocation.argv) else ()
+    reads = (*prompts, *(_locate_call_file(mark, request) for mark in invocation.files))
+    return reads, (request.files.answer,) if any(ANSWER_FILE in word for word in invocation.argv) else ()
+
+
+def _locate_call_file(mark: str, request: AgentRequest) -> str:
+    """Beside its log, not in the work tree."""
+    return f"{os.path.splitext(request.files.stdout)[0]}_{mark.strip('{}')}"
 
 
 def _write_prompt_file(path: str, prompt: str) -> None:
@@ -198,7 +213,7 @@ def _read_answer_file(parsed: ParsedRun, path: str) -> ParsedRun:
         os.unlink(path)
     except OSError:
         return parsed  # it wrote none
-    return replace(parsed, text=text)
+    return replace(parsed, text=text) if text else parsed
 
 
 def _write_log(path: str, text: str) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ralph.core.narrative import build_events, is_cut_off
 from ralph.core.step import Rules, replay
 from ralph.model.errors import CorruptState, StateGone
+from ralph.model.events import RunStarted
 from ralph.model.loop import (
     Began,
     Decision,
@@ -31,10 +32,17 @@ class Journal:
     """Appends transitions. `written` is how many a resumed run already has."""
 
     def __init__(
-        self, store: JournalStore, run: str, *, agent: str, watchers: Sequence[Watcher], written: int = 0
+        self,
+        store: JournalStore,
+        run: str,
+        *,
+        agent: str,
+        watchers: Sequence[Watcher],
+        written: int = 0,
+        isolation: str = "",
     ) -> None:
         self._store = store
-        self._run, self._agent = run, agent
+        self._run, self._agent, self._isolation = run, agent, isolation
         self._watchers = watchers
         self._written = written
 
@@ -62,6 +70,8 @@ class Journal:
         except StateGone as gone:
             decision = Stop(Outcome.FAILED, gone.message)
         events = build_events(self._run, self._agent, seen=seen, state=state, decision=decision)
+        if events and isinstance(events[0], RunStarted):
+            events[0] = replace(events[0], isolation=self._isolation)
         for watch in self._watchers:
             watch(seen.wall, iteration, events)
         return decision

@@ -11,6 +11,14 @@ ENOUGH_OUTPUT = "enough"  # the command shall end
 FINAL_OUTPUT = "last word"  # the command has nothing more to do, unless it goes on by itself
 
 
+class Bind(Struct, frozen=True, kw_only=True):
+    """A folder or a file that stands at another path, for one command in a sandbox."""
+
+    path: str
+    source: str
+    writable: bool = False
+
+
 class Command(Struct, frozen=True, kw_only=True):
     """A command with its whole environment: nothing is inherited."""
 
@@ -27,6 +35,7 @@ class Command(Struct, frozen=True, kw_only=True):
     cleanup: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()  # files outside its work tree that a sandbox must bring in
     writes: tuple[str, ...] = ()  # the same, to be written; they are there before it starts
+    binds: tuple[Bind, ...] = ()  # what a sandbox puts in the place of what its plan says
 
 
 class CommandExit(Struct, frozen=True, kw_only=True):

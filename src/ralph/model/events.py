@@ -117,6 +117,7 @@ class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True, kw_
     agent: str
     limit: int  # iterations
     resumed: bool = False
+    isolation: str = ""  # where its agents and checks run, in words
 
 
 class IterationStarted(Struct, frozen=True, tag="iteration_started", omit_defaults=True):

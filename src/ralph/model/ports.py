@@ -219,6 +219,10 @@ class SealedTree(Protocol):
         changed."""
         ...
 
+    def contain(self, command: Command) -> Command:
+        """The same, for a command that a sandbox will wrap: the copy stands at the work tree's own path."""
+        ...
+
 
 class TreeKeeper(Protocol):
     """Looks at the work tree around agent runs and keeps it. `save_…` return what could not be saved, in words, each

@@ -82,7 +82,7 @@ class ProofReceipt(Struct, frozen=True, kw_only=True):
     by_words_only: bool = False  # no command and no judge had a say
     cost_usd: float | None = None
     commits: tuple[SignedCommit, ...] = ()
-    isolation: Literal["none"] = "none"
+    isolation: str = "none"  # where agents and checks ran, in words
 
 
 def format_trailer(run: str, digest: str) -> str:

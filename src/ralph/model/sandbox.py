@@ -21,6 +21,7 @@ class HomeContent(Struct, frozen=True, kw_only=True):
     settings: tuple[str, ...] = ()  # of the agents; files are copied, the agent may change its copy
     folders: tuple[str, ...] = ()  # of the agents, read-only: hooks, plugins, commands
     logins: tuple[str, ...] = ()  # of the agents, writable: a login they refresh is kept
+    caches: Mapping[str, str] = {}  # where tools keep downloads → a folder of the project's own, writable
 
 
 class SandboxPlan(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from ralph.model.command import Command
 from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxKind, SandboxPlan, SandboxProbe
 from ralph.process.shell import find_program
+from ralph.sandboxes import bubblewrap
 
 
 class OwnSandbox:
@@ -34,7 +35,8 @@ def probe(variables: Mapping[str, str], processes: Processes, platform: str = sy
         return SandboxProbe(version="Seatbelt")
     missing = [name for name in ("bwrap", "socat") if find_program(name, variables) is None]
     if not missing:
-        return SandboxProbe(version="bubblewrap")
+        found = bubblewrap.probe(variables, processes)
+        return SandboxProbe(problem=found.problem, hint=found.hint, version="bubblewrap")
     return SandboxProbe(
         problem=f"agents' own sandboxes need {' and '.join(missing)}", hint="apt install bubblewrap socat"
     )

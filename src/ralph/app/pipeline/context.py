@@ -13,6 +13,7 @@ from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.runs.living_runs import announce_run
+from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Session, identify_owner
 from ralph.app.stores import friendly_errors, open_stores
 from ralph.config.schema import Settings
@@ -39,6 +40,7 @@ class ExecuteRequest(Struct, frozen=True, kw_only=True):
     stages: tuple[Role, ...] = ROLES
     resume: bool = False
     target: str = ""  # empty: the branch that is checked out
+    isolation: Isolation = Isolation()
 
     @property
     def lands(self) -> bool:
@@ -78,6 +80,13 @@ class TaskContext(Struct, frozen=True, kw_only=True):
     session: Session
     processes: TaskProcesses  # those of the session
     inbox: TaskInbox  # the session's
+
+    @contextmanager
+    def borrow_contained(self) -> Iterator[Processes]:
+        """For a check: in the task's sandbox, where it has one."""
+        containment = self.session.containment
+        with self.processes.borrow() as processes:
+            yield processes if containment is None else containment.through(processes)
 
     @property
     def task(self) -> Task:

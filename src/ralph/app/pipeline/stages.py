@@ -45,6 +45,7 @@ class AgentContext(Struct, frozen=True, kw_only=True):
     processes: Processes
     keep: TreeKeeper | None = None
     watch: ChangeWatch | None = None
+    own_sandbox: bool = False  # the agent is told to use its own
 
 
 def plan_stages(
@@ -97,6 +98,7 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
     for role in roles:
         found = resolve_stage_criteria(task, role, settings)
         command = resolve_stage_agent(role, settings, context.folder, context.variables, checks=checks)
+        command = replace(command, own_sandbox=context.own_sandbox)
         prepared = _prepare(command, context)
         setups[role] = StageSetup(
             criteria=found.criteria,

@@ -1,8 +1,8 @@
 """One claimed task on its way: its work tree, its stages, its landing, its last status."""
 
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import msgspec
 from msgspec import Struct
@@ -84,14 +84,35 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     workspace = _open_workspace(context)
     report = plan.unseen.reported if plan.unseen else None
     began = Began(_build_limits(context, plan.policy.stages), plan.spent_usd, report)
-    with closing(_build_base_checks(context, workspace)) as base:
-        effects = _build_effects(context, workspace, plan, base)
-        stop = session.play(Rules(plan.policy, plan.patience), effects, began)
+    with (
+        _contain(context, workspace.folder) as contained,
+        closing(_build_base_checks(contained, workspace)) as base,
+    ):
+        effects = _build_effects(contained, workspace, plan, base)
+        stop = contained.session.play(Rules(plan.policy, plan.patience), effects, began)
     changes = _concluding_changes(stop, context.board.entry(), effects, context.request)
     context.board.record_once("concluded", *changes)
     if stop.outcome is Outcome.COMPLETED and not workspace.remove_if_landed():
         emit(session.watchers, 0, Noted(f"{workspace.folder} is kept"))
     return TaskEnding(context.task.id, stop.outcome, stop.why)
+
+
+@contextmanager
+def _contain(context: TaskContext, folder: str) -> Iterator[TaskContext]:
+    """The same with agents and checks in a sandbox for this work tree, where one was chosen."""
+    request, settings = context.request, context.settings
+    if request.isolation.kind is None:
+        yield context
+        return
+    agents = [stages.resolve_stage_agent(role, settings, folder, context.session.variables) for role in request.stages]
+    with context.session.contain(
+        request.isolation,
+        settings.sandbox,
+        paths=find_paths(folder),
+        commands=agents,
+        protected=settings.protected,
+    ) as session:
+        yield msgspec.structs.replace(context, session=session)
 
 
 def _build_plan(context: TaskContext) -> TaskPlan:
@@ -172,7 +193,8 @@ def _build_effects(
         folder=workspace.folder,
         variables=session.variables,
         run_variables=session.run_variables,
-        processes=context.processes,
+        processes=session.contained,
+        own_sandbox=session.keeps_itself,
         keep=workspace.keeper,
         watch=context.pipeline.watch,
     )
@@ -186,7 +208,11 @@ def _build_effects(
         loose=settings.specflow.promise_match == "loose",
     )
     judges = build_judges(
-        context.request.stages, settings, agent_context, folder=context.pipeline.paths.folder, records=session.run_dir
+        context.request.stages,
+        settings,
+        msgspec.structs.replace(agent_context, processes=context.processes),  # it has no tools to keep within bounds
+        folder=context.pipeline.paths.folder,
+        records=session.run_dir,
     )
     return PipelineEffects(
         config,
@@ -194,7 +220,7 @@ def _build_effects(
         board=context.board,
         workspace=workspace,
         verifier=CriteriaVerifier(
-            context.processes.borrow, judges, words=settings.specflow.semantic == "words", base=base
+            context.borrow_contained, judges, words=settings.specflow.semantic == "words", base=base
         ),
         inbox=session.inbox,
         watchers=session.watchers,

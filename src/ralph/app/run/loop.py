@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +23,7 @@ from ralph.app.run.worktree import (
     plan_worktree,
     reopen_worktree,
 )
+from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
@@ -29,7 +31,7 @@ from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.emit import emit
-from ralph.engine.gate_run import GateRunner, WrappedProcesses
+from ralph.engine.gate_run import GateRunner
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.proof_watch import ProofWatch
@@ -61,6 +63,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     baseline: bool = False
     tells_completion: bool = False  # as settings said at its start; a run of 0.1 sent its prompt as it was
     worktree: Worktree | None = None  # of its own, beside the user's checkout
+    isolation: Isolation = Isolation()
 
 
 def plan_in_worktree(request: RunRequest, name: str, paths: Paths, variables: Mapping[str, str]) -> RunRequest:
@@ -109,7 +112,8 @@ def start_run(
         told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
         emit(session.watchers, 0, *told)
         rules = wiring.build_rules(settings, baseline=request.baseline)
-        stop = session.play(rules, _build_effects(session, request, command), Began(settings.limits))
+        with _contain(session, request, command) as contained:
+            stop = contained.play(rules, _build_effects(contained, request, command), Began(settings.limits))
     _tell_result(tree, session.run, stop, paths=paths, variables=variables, callbacks=callbacks)
     return stop
 
@@ -134,6 +138,7 @@ def resume_run(
     guardian: GuardianHandle | None,
     callbacks: Callbacks,
     worktree: str | None = None,
+    isolation: Isolation | None = None,
 ) -> Stop:
     """Go on where the journal of a run ends: with today's agent, under the limits `overrides` gives. `worktree`: a run
     in the work tree of that name, in any of them where it is empty."""
@@ -142,7 +147,7 @@ def resume_run(
     if tree is not None:
         reopen_worktree(tree, paths, variables)
     here = find_paths_of_run(record.folder, paths)
-    request = resume_with(request, today)
+    request = replace(resume_with(request, today), isolation=isolation or Isolation())
     settings = request.settings
     command = _require_tools(settings, here if tree is None else paths, variables)
     command = replace(command, git_folders=list_commit_folders(here.folder) if command.git_folders else ())
@@ -160,12 +165,12 @@ def resume_run(
         replayed = session.take_over(wiring.build_rules(began, baseline=request.baseline))
         emit(session.watchers, 0, *map(Noted, describe_differences(began, today)))
         rules = wiring.build_rules(settings, baseline=request.baseline)
-        effects = _build_effects(session, request, command)
         same_agent = began.agent == settings.agent
         fact = (
             Resumed(settings.limits, waits_on=same_agent, rechecks=True) if replayed.state else Began(settings.limits)
         )
-        stop = session.play(rules, effects, fact, replayed=replayed)
+        with _contain(session, request, command) as contained:
+            stop = contained.play(rules, _build_effects(contained, request, command), fact, replayed=replayed)
     _tell_result(tree, record.id, stop, paths=paths, variables=variables, callbacks=callbacks)
     return stop
 
@@ -177,8 +182,8 @@ def find_paths_of_run(folder: str, paths: Paths) -> Paths:
 
 
 def resume_with(request: RunRequest, today: Settings) -> RunRequest:
-    """The run's own request, with today's agent."""
-    return replace(request, settings=take_todays_agent(request.settings, today))
+    """The run's own request, with today's agent and sandbox."""
+    return replace(request, settings=replace(take_todays_agent(request.settings, today), sandbox=today.sandbox))
 
 
 def load_resumable_run(
@@ -213,6 +218,17 @@ def list_permitted_checks(settings: Settings, folder: str) -> list[str]:
     return commands or [suggestion.command for suggestion in suggest_guardrails(folder)]
 
 
+def _contain(session: Session, request: RunRequest, command: AgentCommand) -> AbstractContextManager[Session]:
+    settings = request.settings
+    return session.contain(
+        request.isolation,
+        settings.sandbox,
+        paths=session.paths,
+        commands=(command,),
+        protected=settings.protected,
+    )
+
+
 def _build_effects(session: Session, request: RunRequest, command: AgentCommand) -> RunEffects:
     """All that `ralph run` may touch."""
     settings, paths = request.settings, session.paths
@@ -228,8 +244,7 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         )
 
     def open_sealed_gates(sealed: SealedTree) -> GateRunner:
-        gates = build(WrappedProcesses(session.processes, sealed.wrap))
-        return session.prepare_gates(gates, sealed.locate(paths.folder), sealed_from=paths.folder)
+        return session.prepare_sealed_gates(sealed, build, paths.folder)
 
     config = RunConfig(
         folder=paths.folder,
@@ -244,7 +259,7 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         config,
         read_prompt=lambda: read_prompt(request),
         runner=session.prepare_agent(command, settings.agent, folder=paths.folder, keep=keep),
-        gates=session.prepare_gates(build(session.processes), paths.folder),
+        gates=session.prepare_gates(build(session.contained), paths.folder),
         inbox=session.inbox,
         watchers=session.watchers,
         scm=_build_scm(session, settings),

@@ -63,6 +63,7 @@ def build_proof_receipt(
     *,
     has_just_ended: bool = True,
     kept_tree: str = "",
+    isolation: str = "none",
 ) -> ProofReceipt:
     """Of a run that has ended, whose checks ran in `folder`. Its commands are those that were run, secrets and all.
     What is checked out says something only of a run that has just ended. `kept_tree`: of its newest snapshot."""
@@ -90,6 +91,7 @@ def build_proof_receipt(
         by_words_only=record.outcome == "completed" and not _is_proven(found),
         cost_usd=record.cost_usd,
         commits=found.commits,
+        isolation=isolation,
     )
 
 
@@ -124,7 +126,8 @@ def load_proof_receipt(
             write_proof_receipt(paths, made)
         return made
     found = build_proof_receipt(record, rows, folder, None)
-    return replace(found, commit=known.commit, tree=known.tree, is_committed=known.is_committed)
+    kept = {name: getattr(known, name) for name in ("commit", "tree", "is_committed", "isolation")}
+    return replace(found, **kept)
 
 
 def _is_proven(found: RunEvidence) -> bool:

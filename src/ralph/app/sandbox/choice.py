@@ -1,18 +1,21 @@
 """Which isolation is in force: the one that was asked for, or the strongest that works on this machine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.app import registry
-from ralph.config.schema import SandboxSettings
-from ralph.model.errors import MachineError
+from ralph.config.schema import SandboxSettings, Settings
+from ralph.model.errors import MachineError, UnknownExtension
 from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxChoice, SandboxKind, SandboxPlan, SandboxProbe
+from ralph.model.spec import ROLES
 
 STRONGEST_FIRST: tuple[SandboxKind, ...] = ("docker", "bubblewrap", "seatbelt", "agent")
-HOST_WORDS = "host, no sandbox"
+HOST_WORDS = "no sandbox"
+CONTAINED_VARIABLE = "RALPH_CONTAINED"  # set inside: what ralph would call the host there is a sandbox already
 
 
 class SandboxBackend(Protocol):
@@ -25,6 +28,12 @@ class SandboxBackend(Protocol):
     def build(self, plan: SandboxPlan, variables: Mapping[str, str], processes: Processes) -> Sandbox: ...
 
 
+class NotIsolated(MachineError):
+    """An agent that may do everything would have this machine, and nobody said yes."""
+
+    code = "not_isolated"
+
+
 class Isolation(Struct, frozen=True, kw_only=True):
     """What was chosen. `kind` None: the host."""
 
@@ -32,11 +41,57 @@ class Isolation(Struct, frozen=True, kw_only=True):
     passed_over: tuple[str, ...] = ()  # what was tried before it, and why it does not work here
 
 
+def settle_isolation(
+    settings: Settings, variables: Mapping[str, str], *, wants_everything: bool = False
+) -> tuple[Settings, Isolation]:
+    """Before a run: where it will run, and its settings for there. In a sandbox the agent may do everything, unless
+    settings say otherwise. `wants_everything`: this loop cannot do with less. NotIsolated: somebody has to say yes."""
+    everything = wants_everything or settings.agent.permissions == "all"
+    wanted = settings.sandbox.kind or ("auto" if everything else "none")
+    if wanted == "none" or (wanted == "auto" and variables.get(CONTAINED_VARIABLE)):
+        return settings, Isolation()
+    from ralph.app.processes import open_short_lived_processes
+
+    with open_short_lived_processes() as processes:
+
+        def probe(kind: SandboxKind) -> SandboxProbe:
+            if kind == "agent" and (title := _find_agent_without(settings)):
+                return SandboxProbe(problem=f"{title} has no sandbox of its own")
+            return probe_backend(kind, variables, processes)
+
+        isolation = choose_sandbox(settings.sandbox, may_do_everything=everything, probe=probe)
+    if isolation.kind is None and everything:
+        raise NotIsolated(
+            "the agent may do everything, and there is no sandbox to keep it in: " + "; ".join(isolation.passed_over),
+            "install one (see `ralph doctor`), or let it have this machine with --no-sandbox or"
+            ' "sandbox": "none" in the settings',
+        )
+    if isolation.kind is not None and settings.agent.permissions is None:
+        settings = replace(settings, agent=replace(settings.agent, permissions="all"))
+    return settings, isolation
+
+
+def _find_agent_without(settings: Settings) -> str:
+    """The first agent of these settings that has no sandbox of its own."""
+    stages = (getattr(settings.specflow, role).agent for role in ROLES)
+    for command in filter(None, (settings.agent.command, *stages)):
+        adapter = settings.agent.adapter or registry.resolve_adapter(command)
+        if not (card := registry.load_agent_card(adapter)).has_own_sandbox:
+            return card.title
+    return ""
+
+
+def probe_backend(kind: SandboxKind, variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
+    try:
+        return load_backend(kind).probe(variables, processes)
+    except UnknownExtension:
+        return SandboxProbe(problem="ralph cannot use it yet")
+
+
 def choose_sandbox(
     settings: SandboxSettings,
     *,
     may_do_everything: bool,
-    adapters: Sequence[str],
     probe: Callable[[SandboxKind], SandboxProbe],
 ) -> Isolation:
     """By what was asked for; without a word, a sandbox for agents that may do everything. An explicit wish never falls

@@ -4,6 +4,7 @@ import math
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,10 +12,11 @@ from msgspec.structs import replace
 from ralph.app import registry, wiring
 from ralph.app.guardrails import build_gates, check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
+from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
-from ralph.config.schema import AgentSettings, Guardrail, Layer, check_layer
+from ralph.config.schema import AgentSettings, Guardrail, Layer, SandboxSettings, check_layer
 from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
@@ -49,6 +51,10 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     as_is: bool = False  # take tasks.json as it stands, even if a cut-off iteration changed it
     snapshots: bool = True
     branch: str = ""  # the one to work on; empty: the one tasks.json names
+    isolation: Isolation = Isolation()
+    sandbox: SandboxSettings = SandboxSettings()
+    protected: tuple[str, ...] = ()  # patterns of the settings
+    plugin: str = ""  # the folder with our hooks
 
 
 def run_stories(
@@ -100,13 +106,27 @@ def run_stories(
             earlier=earlier,
             branch=branch,
         )
-        marker = MarkerFile(place, rules)
-        effects = _build_effects(session, request, command=command, git=repository, marker=marker, commands=commands)
+        marker = MarkerFile(place, replace(rules, run_mode="sandbox") if request.isolation.kind else rules)
         limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
         try:
-            return session.play(Rules(policy, request.patience), effects, Began(limits))
+            with _contain(session, request, command) as contained:
+                effects = _build_effects(
+                    contained, request, command=command, git=repository, marker=marker, commands=commands
+                )
+                return contained.play(Rules(policy, request.patience), effects, Began(limits))
         finally:
             marker.remove()
+
+
+def _contain(session: Session, request: StoryRequest, command: wiring.AgentCommand) -> AbstractContextManager[Session]:
+    return session.contain(
+        request.isolation,
+        request.sandbox,
+        paths=session.paths,
+        commands=(command,),
+        protected=request.protected,
+        readable=(request.plugin,) if request.plugin else (),
+    )
 
 
 def _build_effects(
@@ -121,7 +141,7 @@ def _build_effects(
     """All that `ralph story run` may touch."""
     place = request.place
     keep = session.keep_snapshots(request.snapshots, session.paths)
-    gates = build_gates(commands, session.processes, folder=place.project, run_dir=session.run_dir)
+    gates = build_gates(commands, session.contained, folder=place.project, run_dir=session.run_dir)
     return StoryEffects(
         place,
         session.run_dir,
@@ -217,11 +237,18 @@ def _refuse_double_start(place: StoryPaths) -> None:
             raise Busy(f"a story loop is active here already (pid {pid}, {path})", "wait for it, or `ralph cancel`")
 
 
+def wants_everything(settings: AgentSettings) -> bool:
+    """Whether a story loop gives this agent all permissions: its card says so, and nobody said otherwise."""
+    card = registry.load_agent_card(settings.adapter or registry.resolve_adapter(settings.command))
+    is_told = any("permission" in flag for flag in settings.flags) or settings.permissions in ("checks", "edits")
+    return bool(card.story_flags) and not is_told
+
+
 def add_story_flags(settings: AgentSettings, model: str, plugin: str) -> AgentSettings:
     """What its card says a story loop needs: to run unattended, our hooks, the model."""
     card = registry.load_agent_card(settings.adapter or registry.resolve_adapter(settings.command))
     flags = settings.flags
-    if not any("permission" in flag for flag in flags):
+    if wants_everything(settings):
         flags = (*flags, *card.story_flags)
     if plugin and card.plugin_flag and not any(card.plugin_flag in flag for flag in flags):
         flags = (*flags, card.plugin_flag, shlex.quote(plugin))

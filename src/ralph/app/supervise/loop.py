@@ -12,10 +12,11 @@ from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
 from ralph.app.run.proof_judge import ProofJudge
 from ralph.app.runs.run_info import write_run_info
+from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, find_parent_run, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
-from ralph.config.schema import AgentSettings, Guardrail, Judge
+from ralph.config.schema import AgentSettings, Guardrail, Judge, SandboxSettings
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
@@ -49,6 +50,8 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     protected: tuple[str, ...] = ()  # patterns of files no agent may change
     judge: Judge | None = None  # of an explained change; None: the agent's own vendor, where it can
     max_wait: float = 6 * 3600.0  # seconds for a usage limit with a known end
+    isolation: Isolation = Isolation()
+    sandbox: SandboxSettings = SandboxSettings()
 
 
 def supervise_task(
@@ -80,7 +83,15 @@ def supervise_task(
         prompt_file=place.path(TASK_FILE),
     ) as session:
         session.record(request)
-        return _run_loop(session, request, command, TaskLog(session, place, bus, needs))
+        with session.contain(
+            request.isolation,
+            request.sandbox,
+            paths=find_paths(request.folder or os.getcwd()),
+            commands=(command,),
+            protected=request.protected,
+            writable=(place.folder,),
+        ) as contained:
+            return _run_loop(contained, request, command, TaskLog(contained, place, bus, needs))
 
 
 def _refuse_unreadable_task(place: TaskPaths) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.model.command import Command
+from ralph.model.command import Bind, Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
@@ -54,6 +54,14 @@ class SealedFolder(Struct, frozen=True, kw_only=True):
         moved = {name: self._move(value) for name, value in command.environment.items()}
         argv = tuple(map(self._move, command.argv))
         return replace(command, argv=argv, environment={**moved, **self.home}, cwd=self.locate(command.cwd))
+
+    def contain(self, command: Command) -> Command:
+        binds = [Bind(path=self.root, source=self.copy, writable=True)]
+        if self.objects:
+            binds.append(Bind(path=self.objects_mount, source=self.objects))
+        binds += (Bind(path=path, source=path) for path in (os.path.join(self.root, name) for name in self.linked))
+        binds += (Bind(path=folder, source=folder, writable=True) for folder in {self.home.get("HOME", "")} - {""})
+        return replace(command, binds=(*command.binds, *binds), environment={**command.environment, **self.home})
 
     def list_mounts(self) -> Iterator[str]:
         """In the order they are made; what is not mounted over stays as it is."""

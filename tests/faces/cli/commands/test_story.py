@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.processes import wait_until
+from support.sandboxes import refuse_sandboxes
 from support.stories import (
     CHEAT_FIELDS,
     REJECT_FIELDS,
@@ -213,9 +214,23 @@ def test_max_iterations_exit_1_and_a_sandbox_that_is_not_there_2(stories: StoryF
     stories.plan(make_story("US-001"))
     stories.script(("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"))
     assert stories.workshop.ralph("story", "run", "-n", "1").returncode == 1
+    refuse_sandboxes(stories.workshop)
     done = stories.workshop.ralph("story", "run", "--sandbox")
     assert done.returncode == 2
     assert "--no-sandbox" in done.stderr
+
+
+def test_an_agent_gets_this_machine_only_where_somebody_said_yes(stories: StoryFixture) -> None:
+    stories.plan(make_story("US-001"))
+    refuse_sandboxes(stories.workshop)
+    del stories.workshop.environment["RALPH_SANDBOX_KIND"]
+    refused = stories.workshop.ralph("story", "run", "-n", "1")
+    assert refused.returncode == 2
+    assert "bubblewrap: bwrap: No permissions" in refused.stderr
+    assert "--no-sandbox" in refused.stderr
+    assert not (stories.repo / ".git/ralph/ralph.db").exists()
+    allowed = stories.workshop.ralph("story", "run", "-n", "1", "--no-sandbox")
+    assert (allowed.returncode, "no sandbox" in allowed.stdout) == (1, True)
 
 
 def test_a_second_start_exits_2(stories: StoryFixture) -> None:  # 004-32, C23

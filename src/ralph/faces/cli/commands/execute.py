@@ -27,6 +27,7 @@ from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
@@ -51,6 +52,7 @@ from ralph.model.spec import ROLES, Role
 @click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
 @click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")
+@sandbox_options
 @max_time_option
 @timeout_option
 @idle_timeout_option
@@ -69,6 +71,8 @@ def command(
     resume: bool,
     budget: float | None,
     task_budget: float | None,
+    sandbox: str | None,
+    no_sandbox: bool,
     max_time: float | None,
     timeout: float | None,
     idle_timeout: float | None,
@@ -91,13 +95,21 @@ def command(
         "maxTimeSeconds": max_time,
         "specflow.task_budget_usd": task_budget,
         "specflow.semantic": semantic,
+        "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
     }
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     chosen = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
     chosen = use_one_agent(chosen) if agent or model else chosen
     settings, notice = ensure_agent(anchor_agents(chosen, paths.folder), paths, os.environ)
+    settings, isolation = settle_sandbox(settings, as_json=as_json)
     request = ExecuteRequest(
-        settings=settings, tasks=tasks, jobs=jobs, stages=_parse_roles(wanted), resume=resume, target=target
+        settings=settings,
+        tasks=tasks,
+        jobs=jobs,
+        stages=_parse_roles(wanted),
+        resume=resume,
+        target=target,
+        isolation=isolation,
     )
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
     display = ExecuteDisplay(settings, jobs, as_json, verbose)

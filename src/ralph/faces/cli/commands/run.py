@@ -34,6 +34,7 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_resumable_run
+from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.terminal.output import Output
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ralph.model.runs import RunRecord
 
 _ALLOW_DIRTY_KEY = "scm.allowDirty"  # nobody asks a run that goes on
+_SANDBOX_KEY = "sandbox.kind"
 _SETTINGS_KEYS = {  # flag → settings key
     "maximum_iterations": "maximumIterations",
     "completion_response": "completionResponse",
@@ -119,6 +121,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     metavar="[NAME]",
     help="Work in a git work tree and branch of its own, ralph/NAME; your checkout stays as it is.",
 )
+@sandbox_options
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
 @click.option(
     "--resume",
@@ -151,6 +154,8 @@ def command(
     agent: str | None,
     model: str | None,
     allow: tuple[str, ...],
+    sandbox: str | None,
+    no_sandbox: bool,
     **flags: object,
 ) -> int:
     """Run an agent on a prompt, each time with fresh context, until it says it is done and every guardrail passes.
@@ -158,6 +163,8 @@ def command(
     Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 130 interrupted.
     """
     given = {_SETTINGS_KEYS[name]: value for name, value in flags.items() if value is not None}
+    if kind := choose_sandbox_kind(sandbox, no_sandbox):
+        given[_SANDBOX_KEY] = kind
     paths = find_project_paths(os.getcwd())
     if until:
         given["until"] = [_resolve_signal(signal, paths) for signal in until]
@@ -165,6 +172,7 @@ def command(
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     wanted = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
     settings, notice = ensure_agent(wanted, paths, os.environ)
+    settings, isolation = settle_sandbox(settings, as_json=as_json)
     chosen, warnings = describe_settings_choice(paths, loaded.files), (*loaded.warnings, *notice)
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})})
@@ -178,6 +186,7 @@ def command(
                 resume,
                 lambda old: _with_limits(old, given),
                 today=settings,
+                isolation=isolation,
                 paths=paths,
                 variables=os.environ,
                 guardian=context.obj,
@@ -192,6 +201,7 @@ def command(
         prompt_file=reread,
         baseline=baseline,
         tells_completion=settings.tell_completion,
+        isolation=isolation,
     )
     run = make_run_id()
     if worktree is not None:
@@ -264,7 +274,7 @@ def _is_read_once(path: str) -> bool:
 
 
 def _refuse_changes(given: dict[str, object]) -> None:
-    kept = (*_LIMIT_FIELDS, *_DISPLAY_KEYS, _ALLOW_DIRTY_KEY)
+    kept = (*_LIMIT_FIELDS, *_DISPLAY_KEYS, _ALLOW_DIRTY_KEY, _SANDBOX_KEY)
     if other := [key for key in given if key not in kept and not key.startswith("agent.")]:
         raise UsageError(
             f"--resume keeps the run's prompt and guardrails; {', '.join(other)} cannot be changed",

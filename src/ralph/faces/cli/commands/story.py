@@ -18,6 +18,7 @@ from ralph.app.story.loop import (
     locate_stories,
     read_verify_commands,
     run_stories,
+    wants_everything,
 )
 from ralph.app.story.report import StoryReport, build_story_report
 from ralph.config.sources import load_settings
@@ -28,10 +29,11 @@ from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, CommandT, add_json_option, add_verbose_option
+from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.story import render_story_page
 from ralph.faces.cli.terminal.columns import align_columns
-from ralph.model.errors import ConfigError, MachineError, UsageError
+from ralph.model.errors import ConfigError, UsageError
 from ralph.model.story import StoryRules
 
 _DIR_OPTIONS = (
@@ -68,9 +70,7 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 @click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @agent_options(model=False)
-@click.option(
-    "--sandbox/--no-sandbox", default=None, help="Run the agent in a sandbox, or directly.  [default: directly]"
-)
+@sandbox_options
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")
 @click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Reviews a story at most.")
 @max_time_option
@@ -93,7 +93,8 @@ def run_stories_command(
     model: str,
     agent: str | None,
     allow: tuple[str, ...],
-    sandbox: bool | None,
+    sandbox: str | None,
+    no_sandbox: bool,
     skip_review: bool,
     review_cap: int,
     max_time: float | None,
@@ -110,19 +111,23 @@ def run_stories_command(
 
     Exit code: 0 all approved, 1 stopped before that, 2 bad usage or files, 3 every story waits, 130 interrupted.
     """
-    if sandbox:
-        raise MachineError("no sandbox is available on this machine", "run with --no-sandbox")
     place = find_stories(project_dir, ralph_dir)
-    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    given = {
+        "agent.timeoutSeconds": timeout,
+        "agent.idleTimeoutSeconds": idle_timeout,
+        "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
+    }
     paths = find_paths(place.project)
     chosen = replace(find_project_paths(place.project), started_in=os.getcwd())
     loaded = load_settings(chosen.folder, os.environ, given, seen_from=chosen.started_in)
     configured = loaded.settings if chosen.folder == place.project else anchor_agents(loaded.settings, chosen.folder)
     wanted = apply_agent_options(configured, chosen, agent=agent, model=None, allow=allow)
     settings, notice = ensure_agent(wanted, paths, os.environ)
+    plugin = find_plugin_folder()
+    settings, isolation = settle_sandbox(settings, as_json=as_json, wants_everything=wants_everything(settings.agent))
     request = StoryRequest(
         place=place,
-        agent=add_story_flags(settings.agent, model, find_plugin_folder()),
+        agent=add_story_flags(settings.agent, model, plugin),
         rules=StoryRules(review_cap, skip_review),
         max_iterations=max_iterations,
         max_time=max_time,
@@ -131,6 +136,10 @@ def run_stories_command(
         as_is=as_is,
         snapshots=settings.snapshots,
         branch=branch,
+        isolation=isolation,
+        sandbox=settings.sandbox,
+        protected=settings.protected,
+        plugin=plugin,
     )
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
     changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)

@@ -14,6 +14,7 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.model.errors import UsageError
 
@@ -43,6 +44,7 @@ from ralph.model.errors import UsageError
     metavar="CMD",
     help="DONE counts only when this command passes; may be repeated. Also: supervise.checks in settings.",
 )
+@sandbox_options
 @timeout_option
 @idle_timeout_option
 @max_time_option
@@ -66,6 +68,8 @@ def command(
     wait_timeout: float,
     poll_interval: float,
     checks: tuple[str, ...],
+    sandbox: str | None,
+    no_sandbox: bool,
     timeout: float | None,
     idle_timeout: float | None,
     max_time: float | None,
@@ -85,13 +89,18 @@ def command(
     if agent and command_line:
         raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
     place = locate_task(task_dir, project, task)
-    given = {"agent.timeoutSeconds": timeout, "agent.idleTimeoutSeconds": idle_timeout}
+    given = {
+        "agent.timeoutSeconds": timeout,
+        "agent.idleTimeoutSeconds": idle_timeout,
+        "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
+    }
     paths = find_project_paths(os.getcwd())
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
         settings = apply_agent_options(settings, paths, agent=agent, model=model, allow=allow)
         settings, notice = ensure_agent(settings, paths, os.environ)
+    settings, isolation = settle_sandbox(settings, as_json=as_json)
     request = SuperviseRequest(
         place=place,
         agent=settings.agent,
@@ -109,6 +118,8 @@ def command(
         protected=settings.protected,
         judge=settings.specflow.judge,
         max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
+        isolation=isolation,
+        sandbox=settings.sandbox,
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)

@@ -31,10 +31,11 @@ class LoopEventRenderer:
         self._glyphs = style.glyphs
 
     def render_run_started(self, event: RunStarted) -> str:
-        """run 20261115-… · claude · up to 10 iterations"""
+        """run 20261115-… · claude · up to 10 iterations · no sandbox"""
         again = " resumed" if event.resumed else ""
         limit = f"up to {pluralize(event.limit, 'iteration')}"
-        return self._join_with_dots(f"run {self._clean_text(event.run)}{again}", self._clean_text(event.agent), limit)
+        parts = [f"run {self._clean_text(event.run)}{again}", self._clean_text(event.agent), limit]
+        return self._join_with_dots(*parts, *([self._clean_text(event.isolation)] if event.isolation else []))
 
     def render_iteration_started(self, event: IterationStarted) -> str:
         rule, paint = self._glyphs.rule, self._palette

@@ -1,0 +1,81 @@
+"""What git needs of its directory in a sandbox, what of it is read-only there, and what is not there at all."""
+
+import os
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ralph.workspaces.project_dir import ProjectDir, find_project_dir
+
+_CLOSED = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")  # what can make git run a program
+_OTHERS = ("ralph", "worktrees")  # what ralph remembers, and what belongs to other work trees
+
+
+class GitFolders(Struct, frozen=True, kw_only=True):
+    """Absolute paths; all are there."""
+
+    writable: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+def list_git_folders(root: str) -> GitFolders:
+    """Of the work tree whose root this is."""
+    project = find_project_dir(root)
+    if project is None:
+        return GitFolders()
+    common, own = os.path.realpath(project.common), os.path.realpath(project.git_dir)
+    hidden = _list_there(common, _OTHERS)
+    if own != common:
+        return _list_of_linked_tree(root, project, common=common, own=own)
+    os.makedirs(os.path.join(common, "hooks"), exist_ok=True)  # what is not there could be made
+    protected = (*_list_there(common, _CLOSED), *_list_submodule_settings(common), *_list_git_file(root))
+    return GitFolders(writable=(common,), protected=protected, hidden=hidden)
+
+
+def _list_of_linked_tree(root: str, project: ProjectDir, *, common: str, own: str) -> GitFolders:
+    """It commits on its own branch: of the refs, those beside it are all it can write to."""
+    branch = _find_branch_folder(own)
+    shared = [
+        os.path.join(common, name) for name in ("objects", "reftable") if os.path.isdir(os.path.join(common, name))
+    ]
+    if branch:
+        for folder in (os.path.join(common, branch), os.path.join(common, "logs", branch)):
+            os.makedirs(folder, exist_ok=True)
+            shared.append(folder)
+    return GitFolders(
+        writable=(own, *shared),
+        readable=(common,),
+        protected=(*_list_git_file(root), *_list_there(own, _CLOSED)),
+        hidden=_list_there(common, _OTHERS),
+    )
+
+
+def _find_branch_folder(own: str) -> str:
+    """refs/heads/ralph for refs/heads/ralph/T-1; empty where no branch is checked out."""
+    try:
+        with open(os.path.join(own, "HEAD"), encoding="utf-8") as file:
+            head = file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    name = head.removeprefix("ref: ")
+    is_branch = head.startswith("ref: refs/heads/") and ".." not in name
+    return os.path.dirname(name) if is_branch else ""
+
+
+def _list_there(folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(path for name in names if os.path.exists(path := os.path.join(folder, name)))
+
+
+def _list_git_file(root: str) -> tuple[str, ...]:
+    """The file that names git's directory: who replaces it has another repository."""
+    path = os.path.join(root, ".git")
+    return (path,) if os.path.isfile(path) else ()
+
+
+def _list_submodule_settings(common: str) -> Iterator[str]:
+    for place, folders, _ in os.walk(os.path.join(common, "modules")):
+        if "objects" in folders:
+            folders[:] = [name for name in folders if name == "modules"]
+            yield from _list_there(place, _CLOSED)
