@@ -23,42 +23,43 @@ def stories(workshop: ProjectFixture) -> StoryFixture:
 
 
 def spoil_then_work(stories: StoryFixture, *spoils: str) -> None:
-    """One iteration a spoil, then one that writes the story and one that reviews it."""
+    """One iteration a spoil, which is no standstill, then one that writes the story and one that reviews it."""
     home = stories.workshop.home
     submit = build_work_command(home, "US-001", SUBMIT_FIELDS, "feat: [US-001] - it")
     review = build_work_command(home, "US-001", make_approval(1), "review: [US-001] - approved")
-    stories.play(*([{"bash": line}, {"say": "Ended."}] for line in (*spoils, submit, review)))
+    moved = [f"{spoil}; git commit -qm 'feat: [US-001] - x' --allow-empty" for spoil in spoils]
+    stories.play(*([{"bash": line}, {"say": "Ended."}] for line in (*moved, submit, review)))
 
 
 # -- tasks.json -----------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        "rm ralph/tasks.json",
-        "rm ralph/tasks.json; mkfifo ralph/tasks.json",
-        "rm ralph/tasks.json; mkdir ralph/tasks.json; echo mine > ralph/tasks.json/kept",
-        "ln -sf /dev/zero ralph/tasks.json",
-        "ln -sf tasks.json ralph/tasks.json",
-        "head -c 5000000 /dev/zero | tr '\\0' ' ' >> ralph/tasks.json",
-        "printf '\\377\\376' > ralph/tasks.json",
-        "rm -r ralph; echo x > ralph",
-        "rm -r ralph; ln -s nowhere ralph",
-        """sed -i 's/"priority": 1/"priority": 1e999, "passes": true/' ralph/tasks.json""",
-        """sed -i 's/"reviewCount": 0/"reviewCount": 0.0/' ralph/tasks.json""",
-        """sed -i 's/"passes": false/"passes": 0/' ralph/tasks.json""",
-        """sed -i 's/"id": "US-001"/"id": "\\\\ud800"/' ralph/tasks.json""",
-        f"""sed -i 's/"notes": ""/"notes": '{DEEP}/ ralph/tasks.json""",
-        """sed -i 's/"userStories"/"userStories": [], "was"/' ralph/tasks.json""",
-    ],
-)
+SPOILT_LISTS = [
+    "rm ralph/tasks.json",
+    "rm ralph/tasks.json; mkfifo ralph/tasks.json",
+    "rm ralph/tasks.json; mkdir ralph/tasks.json; echo mine > ralph/tasks.json/kept",
+    "ln -sf /dev/zero ralph/tasks.json",
+    "ln -sf tasks.json ralph/tasks.json",
+    "head -c 5000000 /dev/zero | tr '\\0' ' ' >> ralph/tasks.json",
+    "printf '\\377\\376' > ralph/tasks.json",
+    "rm -r ralph; echo x > ralph",
+    "rm -r ralph; ln -s nowhere ralph",
+    """sed -i 's/"priority": 1/"priority": 1e999, "passes": true/' ralph/tasks.json""",
+    """sed -i 's/"reviewCount": 0/"reviewCount": 0.0/' ralph/tasks.json""",
+    """sed -i 's/"passes": false/"passes": 0/' ralph/tasks.json""",
+    """sed -i 's/"id": "US-001"/"id": "\\\\ud800"/' ralph/tasks.json""",
+    f"""sed -i 's/"notes": ""/"notes": '{DEEP}/ ralph/tasks.json""",
+    """sed -i 's/"userStories"/"userStories": [], "was"/' ralph/tasks.json""",
+]
+
+
+@pytest.mark.parametrize("spoils", [SPOILT_LISTS[:4], SPOILT_LISTS[4:8], SPOILT_LISTS[8:12], SPOILT_LISTS[12:]])
 def test_a_list_that_is_none_any_more_is_put_back_and_the_loop_goes_on(
-    stories: StoryFixture, spoil: str
+    stories: StoryFixture, spoils: list[str]
 ) -> None:  # C18
     stories.plan(make_story("US-001"))
-    spoil_then_work(stories, spoil)
+    spoil_then_work(stories, *spoils)
     done = stories.workshop.ralph("story", "run", timeout=40)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Undone in tasks.json: " in done.stdout
+    assert done.stdout.count("Undone in tasks.json: ") == len(spoils)
     (only,) = stories.stories
     assert (only["id"], only["passes"], only["reviewCount"]) == ("US-001", True, 1)
     assert stat.S_ISREG(os.lstat(stories.repo / "ralph/tasks.json").st_mode)
@@ -123,16 +124,16 @@ OTHERWISE = (
 
 
 @pytest.mark.parametrize(
-    ("name", "spoil"),
-    [*product(("prompt.md", "prd.md", "progress.txt"), GONE), *product(("prompt.md",), OTHERWISE)],
+    ("name", "spoils"),
+    [*product(("prompt.md", "prd.md", "progress.txt"), [GONE]), ("prompt.md", OTHERWISE)],
 )
-def test_a_lost_file_comes_back_as_it_was(stories: StoryFixture, name: str, spoil: str) -> None:
+def test_a_lost_file_comes_back_as_it_was(stories: StoryFixture, name: str, spoils: tuple[str, ...]) -> None:
     (stories.repo / "ralph" / name).write_text(f"My own {name}.\n")
     stories.plan(make_story("US-001"))
-    spoil_then_work(stories, spoil.format(f"ralph/{name}"))
+    spoil_then_work(stories, *(spoil.format(f"ralph/{name}") for spoil in spoils))
     done = stories.workshop.ralph("story", "run", timeout=40)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{name} was gone or empty: put back as it was" in done.stdout
+    assert done.stdout.count(f"{name} was gone or empty: put back as it was") == len(spoils)
     assert (stories.repo / "ralph" / name).read_text() == f"My own {name}.\n"
 
 
