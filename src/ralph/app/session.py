@@ -198,9 +198,11 @@ class Session(Struct, frozen=True, kw_only=True):
             sealed_from=sealed_from,
         )
 
-    def keep_snapshots(self, wanted: bool, tree: Paths) -> Snapshots | None:
+    def keep_snapshots(self, wanted: bool, tree: Paths, ours: Sequence[str] = ()) -> Snapshots | None:
         """Looks at the work tree around agents, and keeps it where that is wanted; None where there is no git."""
-        return wiring.build_snapshots(wanted, self.run, tree=tree, variables=self.variables, processes=self.processes)
+        return wiring.build_snapshots(
+            wanted, self.run, tree=tree, variables=self.variables, processes=self.processes, ours=ours
+        )
 
     def watch_proofs(
         self, keep: Snapshots | None, commands: Sequence[str], *, folder: str, protected: Sequence[str]

@@ -259,9 +259,11 @@ def build_snapshots(
     processes: Processes,
     baseline: BaselineSource | None = None,
     is_checked_out_by_us: bool = False,
+    ours: Sequence[str] = (),
 ) -> Snapshots | None:
     """Looks at the work tree that these places are in, and keeps it where that is wanted; None where there is no git.
-    `is_checked_out_by_us`: just now, byte for byte, so git's own index can be believed this once."""
+    `is_checked_out_by_us`: just now, byte for byte, so git's own index can be believed this once. `ours`: patterns of
+    files that ralph writes there and nobody has to keep."""
     program = find_program("git", variables, tree.root)
     if program is None:
         return None
@@ -269,7 +271,7 @@ def build_snapshots(
     folder = open_own_dir(variables, root=tree.root, project=project, fallback=tree.state)
     own = OwnGit(program, folder, root=tree.root, environment=variables, processes=processes)
     users = read_user_ignores(variables, project) if project else None
-    rules = RunRules(own.path("runs", run), tree.root, users)
+    rules = RunRules(own.path("runs", run), tree.root, users, ours)
     git = Git(program, tree.root, environment=variables, processes=processes) if project else None
     fresh_index = os.path.join(project.git_dir, "index") if project and is_checked_out_by_us else ""
     index = TreeIndex(own, project, rules, fresh_index=fresh_index)

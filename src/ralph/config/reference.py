@@ -34,6 +34,7 @@ SETTING_DESCRIPTIONS = {
         "setup": 'A command that prepares a work tree before the first agent, inside the sandbox: "npm ci".',
         "agents": "What holds for one agent whenever it runs, by its name: flags, permissions, allow, model.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
+        "stuck": "What is done about iterations in a row that get no further.",
         "display": "How a run looks on a terminal.",
         "notify": "Who is told how a run goes, besides the screen.",
         "supervise": "What holds for `ralph supervise` alone.",
@@ -78,6 +79,11 @@ SETTING_DESCRIPTIONS = {
         "emptyAnswers": "How often an answer without a word is asked for again.",
         "maxWaitSeconds": "How long a usage limit of the account is waited for, however often it is asked.",
     },
+    "Stuck": {
+        "tellAfter": "The next prompt says so, quotes what was tried and forbids it; 0: never.",
+        "escalateAfter": "The agent or model that `escalate` names takes over, where it names one; 0: never.",
+        "stopAfter": "The run ends as stuck, with exit code 1; 0: never.",
+    },
     "Display": {
         "glyphs": "Which signs are drawn.",
         "color": "Whether there are colours.",
@@ -110,7 +116,7 @@ SETTING_DESCRIPTIONS = {
         "default_verification": "How, where a task says nothing of an agent; unset: by the task's acceptance criteria.",
         "promise_match": "strict: the tag alone on the last line; loose: anywhere, in any case.",
         "max_send_backs": "How often a reviewer, tester or qa may send a task back to the coder.",
-        "circuit_breaker": "The same failure, or an unchanged tree, so often in a row ends a stage.",
+        "circuit_breaker": "As stuck.stopAfter, for tasks; unset: that.",
         "adaptive": "Limits by how many iterations verified tasks took.",
         "task_budget_usd": "No agent run of a task is started after this many dollars were spent on it.",
         "semantic": "judge: a model decides whether criteria are met; words: the agent's message decides.",

@@ -12,6 +12,7 @@ from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
 from ralph.model.proofs import ProofMode
 from ralph.model.sandbox import SandboxChoice
+from ralph.model.standstill import StuckLimits
 
 NON_BLANK_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
 EMPTY_OR_TEXT_PATTERN = rf"^$|{NON_BLANK_PATTERN}"
@@ -92,6 +93,18 @@ class Retry(Struct, frozen=True, rename="camel", kw_only=True):
     maximum_delay_seconds: Seconds = 900.0
     empty_answers: Amount = 3
     max_wait_seconds: Seconds = 6 * 3600.0
+
+
+class Stuck(Struct, frozen=True, rename="camel", kw_only=True):
+    """What is done about iterations in a row that get no further, after how many of them; 0: never."""
+
+    tell_after: Amount = 2
+    escalate_after: Amount = 3
+    stop_after: Amount = 5
+
+    def as_limits(self, stop_after: int | None = None) -> StuckLimits:
+        stop = self.stop_after if stop_after is None else stop_after
+        return StuckLimits(tell=self.tell_after, escalate=self.escalate_after, stop=stop)
 
 
 class Notify(Struct, frozen=True, rename="camel", kw_only=True):
@@ -180,7 +193,7 @@ class Specflow(Struct, frozen=True, kw_only=True):
     default_verification: Verification | None = None  # None: each agent's own, string_match in the end
     promise_match: Literal["strict", "loose"] = "strict"
     max_send_backs: Amount = 3
-    circuit_breaker: PositiveCount = 5  # the same failure, or an unchanged tree, so often in a row
+    circuit_breaker: PositiveCount | None = None  # None: stuck.stopAfter
     adaptive: bool = False  # limits by how long verified tasks took
     task_budget_usd: PositiveDollars | None = None
     semantic: Literal["judge", "words"] = "judge"  # words: criteria named in the agent's message count as met
@@ -220,6 +233,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     setup: str = ""  # a command that makes a work tree ready, in the sandbox
     agents: dict[str, OwnAgentSettings] = {}  # by name: claude, codex, …
     retry: Retry = Retry()
+    stuck: Stuck = Stuck()
     display: Display = Display()
     notify: Notify = Notify()
     supervise: Supervise = Supervise()
@@ -228,7 +242,8 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     @property
     def limits(self) -> Limits:
         """What forbids starting another agent run."""
-        return Limits(self.maximum_iterations, self.max_time_seconds, self.budget_usd)
+        stuck = self.stuck.as_limits()
+        return Limits(self.maximum_iterations, self.max_time_seconds, cost_usd=self.budget_usd, stuck=stuck)
 
     def with_limits(self, limits: Limits) -> "Settings":
         """The same, under other limits."""
@@ -257,6 +272,7 @@ SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of i
     "guardrails": Guardrail,
     "scm": Scm,
     "retry": Retry,
+    "stuck": Stuck,
     "display": Display,
     "notify": Notify,
     "sandbox": SandboxSettings,

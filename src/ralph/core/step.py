@@ -10,6 +10,14 @@ from typing import Generic, TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.standstill import (
+    build_standstill_feedback,
+    explain_standstill,
+    forgive_standstill,
+    judge_iteration,
+    watch_fact,
+)
+from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration
 from ralph.model.loop import (
     Awaited,
@@ -48,6 +56,7 @@ from ralph.model.loop import (
 )
 
 _StateT = TypeVar("_StateT")
+MAX_LACKING_CHARS = 200
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
 
 
@@ -74,7 +83,7 @@ def _advance(
     fact = seen.fact
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
-        tally = Tally(cost_usd=fact.spent_usd)
+        tally = Tally(cost_usd=fact.spent_usd, standstill=forgive_standstill(fact.standstill, fact.limits.stuck))
         state = LoopState(inner=inner, wanted=wanted, tally=tally, limits=fact.limits)
         return _await_snapshot(state, fact.report, 0) if fact.report else _apply_limits(rules, state, seen)
     if state is None:
@@ -84,6 +93,7 @@ def _advance(
             return state, Stop(Outcome.INTERRUPTED, by)
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0, limit_seconds=0.0, refusals=RefusalStreak())
+            tally = replace(tally, standstill=forgive_standstill(tally.standstill, state.limits.stuck))
             state = replace(state, limits=limits, tally=tally)
             if state.unseen is not None:
                 return state, TakeSnapshot(state.unseen.iteration)
@@ -128,7 +138,7 @@ def _await_snapshot(
 
 
 def _complete_report(reported: Reported, taken: SnapshotTaken) -> Reported:
-    return replace(reported, unseen=False, tree=taken.tree, present=taken.present, proofs=taken.proofs)
+    return replace(reported, unseen=False, tree=taken.tree, head=taken.head, present=taken.present, proofs=taken.proofs)
 
 
 def _judge_run(
@@ -157,6 +167,9 @@ def replay(rules: Rules[_StateT], seen: Iterable[Observation]) -> tuple[LoopStat
 def _ask_policy(
     rules: Rules[_StateT], state: LoopState[_StateT], seen: Observation
 ) -> tuple[LoopState[_StateT], Decision]:
+    role = state.wanted.brief.role if isinstance(state.wanted, RunAgent) else ""
+    standstill = watch_fact(state.tally.standstill, seen.fact, iteration=state.tally.iterations, role=role)
+    state = replace(state, tally=replace(state.tally, standstill=standstill))
     inner, wanted = rules.policy.decide(state.inner, seen, state.tally, state.limits)
     return _apply_limits(rules, replace(state, inner=inner, wanted=wanted), seen)
 
@@ -167,6 +180,7 @@ def _apply_limits(
     """A limit forbids starting work, never judging work already done."""
     match state.wanted:
         case RunAgent(brief):
+            state = _judge_iteration(rules, state)
             return state, _check_limits(rules, state, seen.at) or RunAgent(_fill_brief(brief, state))
         case Save() if stop := _check_budget_and_time(state.tally, state.limits, seen.at):
             return _ask_policy(rules, state, replace(seen, fact=Forbidden(stop.why)))
@@ -176,9 +190,26 @@ def _apply_limits(
             return state, wanted
 
 
+def _judge_iteration(rules: Rules[_StateT], state: LoopState[_StateT]) -> LoopState[_StateT]:
+    """Another agent is to start, so what the last one did can be compared with what went before."""
+    if state.tally.standstill.open is None:
+        return state
+    standstill = judge_iteration(state.tally.standstill, rules.policy.sign_progress(state.inner))
+    return replace(state, tally=replace(state.tally, standstill=standstill))
+
+
 def _fill_brief(brief: Brief, state: LoopState[_StateT]) -> Brief:
+    stuck, standstill, feedback = state.limits.stuck, state.tally.standstill, brief.feedback
+    if stuck and stuck.tell and standstill.count >= stuck.tell:
+        feedback = (*feedback, build_standstill_feedback(standstill))
+    escalates = stuck and stuck.escalate and standstill.count >= stuck.escalate
     return replace(
-        brief, iteration=state.tally.iterations + 1, limit=state.limits.iterations, budget_usd=_budget_left(state)
+        brief,
+        iteration=state.tally.iterations + 1,
+        limit=state.limits.iterations,
+        budget_usd=_budget_left(state),
+        feedback=feedback,
+        agent=stuck.agent if stuck and escalates else brief.agent,
     )
 
 
@@ -192,12 +223,25 @@ def _check_limits(rules: Rules[_StateT], state: LoopState[_StateT], at: float) -
     if tally.refusals.times >= MAX_REFUSALS:
         again = f"It was refused the same {tally.refusals.times} times in a row."
         return Stop(Outcome.UNUSABLE, f"{tally.refusals.detail} {again}")
+    if limits.stuck and limits.stuck.stop and tally.standstill.count >= limits.stuck.stop:
+        return Stop(Outcome.STUCK, _explain_stuck(rules, state))
     if tally.iterations >= limits.iterations:
         stop: Stop | None = Stop(Outcome.EXHAUSTED, rules.policy.explain_exhaustion(limits))
     else:
         stop = _check_budget_and_time(tally, limits, at)
     missing = rules.policy.explain_incompletion(state.inner) if stop else ""
     return replace(stop, why=f"{stop.why}: {missing}") if stop and missing else stop
+
+
+def _explain_stuck(rules: Rules[_StateT], state: LoopState[_StateT]) -> str:
+    """Who got no further, in what, and what was lacking."""
+    brief = state.wanted.brief if isinstance(state.wanted, RunAgent) else Brief(iteration=0, limit=0)
+    lacking = rules.policy.explain_incompletion(state.inner)
+    if not lacking and brief.role and brief.feedback:
+        lacking = one_line(brief.feedback[-1].text, MAX_LACKING_CHARS)
+    why = explain_standstill(state.tally.standstill)
+    why = f"{brief.role}: {why}" if brief.role else why
+    return f"{why}; {lacking}" if lacking and "failed the same way" not in why else why
 
 
 def _check_budget_and_time(tally: Tally, limits: Limits, at: float) -> Stop | None:

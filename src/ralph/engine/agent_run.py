@@ -94,6 +94,7 @@ class AgentRunner:
         self._environment = environment
         self.timeout, self.idle_timeout = timeout, idle_timeout
         self._tree_keeper, self._watch = keep, watch
+        self._toolless_runs = 0  # in a row
 
     def call(self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher]) -> Reported | Interrupted:
         """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built."""
@@ -151,14 +152,21 @@ class AgentRunner:
             parsed = _read_answer_file(parsed, files.answer)
         reported = classify_run(parsed, exited, stderr, time.time())
         may_have_changed = reported.outcome == "refused" or not _has_changed_nothing(parsed)
-        return replace(reported, unseen=self._tree_keeper is not None and may_have_changed)
+        # What an agent tells of tools is believed once; whether files change decides about more than a snapshot.
+        self._toolless_runs = self._toolless_runs + 1 if _has_changed_nothing(parsed) else 0
+        reported = replace(reported, tool_error=output.find_repeated_error())
+        if self._tree_keeper is not None and (may_have_changed or self._toolless_runs > 1):
+            return replace(reported, unseen=True)
+        tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""
+        return replace(reported, tree=tree, head=tree.rpartition(" ")[0])
 
     def take_snapshot(self, iteration: int, watchers: Sequence[Watcher]) -> SnapshotTaken:
         """Look at what the last agent left, and keep it; for after its report is on record."""
         if self._tree_keeper is None:
             return SnapshotTaken()
         _warn_unsaved(self._tree_keeper.save_tree_after(iteration), iteration, watchers)
-        return SnapshotTaken(tree=self._tree_keeper.get_tree_sign())
+        tree = self._tree_keeper.get_tree_sign()
+        return SnapshotTaken(tree=tree, head=tree.rpartition(" ")[0])
 
 
 def _has_changed_nothing(parsed: ParsedRun) -> bool:

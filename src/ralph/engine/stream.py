@@ -6,11 +6,12 @@ from math import inf
 
 from ralph.core.outcome import REJECTED_STATUSES
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
-from ralph.model.events import AgentEvent, Finished, Noted, Spent, Unparsed
+from ralph.model.events import AgentEvent, Finished, Noted, Spent, ToolEnded, Unparsed
 from ralph.model.ports import LineParser, Watcher
 from ralph.process.output import BoundedLog, LineSplitter
 
 MAX_REJECTIONS = 2  # times in a row that a key is not accepted; some agents go on trying for minutes
+MAX_TOOL_ERRORS, MAX_TOOL_ERROR_CHARS = 200, 300  # that are remembered of one run
 BACKGROUND_EVENTS = (Noted, Spent, Unparsed)  # events that say nothing of whether the agent is at work
 
 
@@ -34,6 +35,8 @@ class OutputStream:
         self._lines = LineSplitter()
         self._closed = False
         self._rejections = 0
+        self._tools_ended = 0
+        self._tool_errors: list[str] = []
 
     def feed(self, data: bytes) -> str | None:
         """Take a block as it comes. ENOUGH, once the agent told that it spent what it may or that its key is not
@@ -57,8 +60,24 @@ class OutputStream:
         self._emit([Unparsed(size=size) for size in self._lines.oversize_sizes])
         self._log.close()
 
+    def find_repeated_error(self) -> str:
+        """What most of its tool calls ended with, where most of them failed; else empty."""
+        errors = self._tool_errors
+        if not errors or len(errors) * 2 < self._tools_ended:
+            return ""
+        most = max(dict.fromkeys(errors), key=errors.count)
+        return most if errors.count(most) * 2 >= min(self._tools_ended, MAX_TOOL_ERRORS) else ""
+
+    def _count_tool_errors(self, events: Sequence[AgentEvent]) -> None:
+        for event in events:
+            if type(event) is ToolEnded:
+                self._tools_ended += 1
+                if event.error is not None and len(self._tool_errors) < MAX_TOOL_ERRORS:
+                    self._tool_errors.append(event.error.strip()[:MAX_TOOL_ERROR_CHARS])
+
     def _emit(self, events: Sequence[AgentEvent]) -> None:
         if events:
+            self._count_tool_errors(events)
             if self._budget_left != inf:
                 self._budget_left -= sum(event.cost_usd or 0.0 for event in events if isinstance(event, Spent))
             self._closed = _is_closed(events, self._closed)

@@ -9,6 +9,7 @@ from msgspec import Struct
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.proofs import ProofChange
 from ralph.model.receipt import CheckEvidence, SignedCommit
+from ralph.model.standstill import Standstill, StuckLimits
 
 FailAction = Literal["APPEND", "PREPEND", "REPLACE"]
 
@@ -52,6 +53,7 @@ class Brief(Struct, frozen=True, omit_defaults=True, kw_only=True):
     turn: int = 0  # which of this part's runs it is, and of how many
     turns: int = 0
     changes: str = ""  # what a later part wants changed
+    agent: str = ""  # which of the configured ones; empty: the first
 
     @property
     def is_conflict_resolution(self) -> bool:
@@ -78,7 +80,11 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     run_log: str = ""  # its output again, in the run's own folder, where no later run writes; empty: there is none
 
 
-class Limits(Struct, frozen=True):
+class _Progress(Struct, frozen=True, kw_only=True):
+    stuck: StuckLimits | None = None
+
+
+class Limits(_Progress, frozen=True):
     """What forbids starting another agent run. None: no limit."""
 
     iterations: int = 10
@@ -126,17 +132,24 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     refused_commands: tuple[str, ...] = ()  # the commands among them, where the agent tells, each once
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
     unseen: bool = False  # nobody has looked at the work tree since; what that tells comes with SnapshotTaken
+    head: str = ""  # the commit that was checked out then
+    tool_error: str = ""  # the one that most of its tool calls ended with, where most ended with one
 
 
 class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=True, kw_only=True):
     """What an unseen report still lacked."""
 
     tree: str = ""
+    head: str = ""
     present: tuple[str, ...] = ()
     proofs: tuple[ProofChange, ...] = ()
 
 
-class Began(Struct, frozen=True, tag="began", omit_defaults=True):
+class _EarlierWork(Struct, frozen=True, kw_only=True):
+    standstill: Standstill = Standstill()  # of an earlier run of the same work: what it tried in vain counts
+
+
+class Began(_EarlierWork, frozen=True, tag="began", omit_defaults=True):
     """A new run, under these limits."""
 
     limits: Limits = Limits()
@@ -180,6 +193,7 @@ class Looked(Struct, frozen=True, tag="looked", omit_defaults=True, kw_only=True
     waits: str = ""  # how the agent asked not to be restarted
     needs: tuple[str, ...] = ()  # tasks that must be done first and are not
     problem: str = ""  # the marks cannot be read
+    children: tuple[str, ...] = ()  # runs its agents started and that go on
 
 
 class Awaited(Struct, frozen=True, tag="awaited", omit_defaults=True):
@@ -218,6 +232,7 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=
     tree: str = ""  # of the work tree that was looked at, where somebody can tell
     evidence: tuple[CheckEvidence, ...] = ()
     logs: tuple[str, ...] = ()  # what its commands printed, in the run's own folder
+    detail: str = ""  # the last lines that spoke against it
 
 
 class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True):
@@ -419,6 +434,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     limit_seconds: float = 0.0  # waited for limits of the account, in a row
     limit_end: float = 0.0  # unix time until which one is waited for
     scm_problems: tuple[str, ...] = ()  # why the last SCM tasks were not all done
+    standstill: Standstill = Standstill()
 
 
 _StateT = TypeVar("_StateT")
@@ -457,4 +473,8 @@ class Policy(Protocol[_StateT]):
 
     def explain_incompletion(self, state: _StateT) -> str:
         """What the iterations so far lacked for completion, in words; empty where there is nothing to say."""
+        ...
+
+    def sign_progress(self, state: _StateT) -> str:
+        """A sign that changes with the work, where the files as such do not tell; empty: they do."""
         ...

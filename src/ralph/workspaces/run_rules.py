@@ -26,8 +26,10 @@ class SavedRules(Struct, frozen=True, kw_only=True):
 class RunRules:
     """Of one run, in a folder of ours. `users`: what the user ignores; None: there is no repository."""
 
-    def __init__(self, folder: str, root: str, users: str | None) -> None:
+    def __init__(self, folder: str, root: str, users: str | None, ours: Sequence[str] = ()) -> None:
+        """`ours`: patterns of files that ralph itself writes for this run."""
         self.folder, self._root = folder, root
+        self._ours = "".join(f"{pattern}\n" for pattern in ours)
         self._in_git = users is not None
         self._users = users if users is not None else "".join(f"{name}/\n" for name in _SKIPPED_OUTSIDE_GIT)
 
@@ -40,7 +42,7 @@ class RunRules:
         """Why nobody should look here; empty where all is well."""
         if not os.path.exists(self.exclude_file):
             os.makedirs(self.folder, exist_ok=True)
-            self._write("exclude", f"{self._users}\n{_OUR_FILES}")
+            self._write("exclude", f"{self._users}\n{_OUR_FILES}{self._ours}")
         if self._in_git or _has_few_files(self._root, MAX_FILES_OUTSIDE_GIT):
             return ""
         return f"all of it: there are more than {MAX_FILES_OUTSIDE_GIT:,} files and no git repository"

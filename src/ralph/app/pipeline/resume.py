@@ -31,6 +31,7 @@ from ralph.model.loop import (
     Verify,
 )
 from ralph.model.spec import CompletionCriteria, Role
+from ralph.model.standstill import Standstill
 from ralph.model.store_ports import RunStore, TaskHistory
 
 # Not the work's own end. Only landing blocks: whoever opened it again wants that tried again. And what was complete
@@ -44,6 +45,7 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     policy: PipelinePolicy
     patience: Patience | None = Patience()
     spent_usd: float | None = None  # before it
+    standstill: Standstill = Standstill()  # of what came before it
     unseen: UnseenReport | None = None  # of its last run: an agent whose work nobody has looked at
 
 
@@ -87,7 +89,9 @@ def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, histo
         if unseen is None:  # else what its agent claims is looked at first, and landing looks again at all
             state = _confirm_first(state, new.policy, entry, wanted)
         policy = replace(new.policy, begins=state, wanted=wanted)
-        return replace(new, policy=policy, spent_usd=left.tally.cost_usd, unseen=unseen)
+        return replace(
+            new, policy=policy, spent_usd=left.tally.cost_usd, unseen=unseen, standstill=left.tally.standstill
+        )
     state = start_from_board(entry, new.policy.stages, history.list_iterations(entry.task.id))
     return replace(new, policy=replace(new.policy, begins=_confirm_first(state, new.policy, entry, None)))
 
@@ -162,7 +166,8 @@ def _replay_state(plan: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopSt
     if rows:
         return replay_journal(Rules(plan.policy, plan.patience), rows)[0]
     inner, wanted = plan.policy.begin(Limits())
-    return LoopState(inner=inner, wanted=wanted, tally=Tally(cost_usd=plan.spent_usd), unseen=plan.unseen)
+    tally = Tally(cost_usd=plan.spent_usd, standstill=plan.standstill)
+    return LoopState(inner=inner, wanted=wanted, tally=tally, unseen=plan.unseen)
 
 
 def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> tuple[StagedState, Decision] | None:

@@ -83,7 +83,8 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     emit(session.watchers, 0, *map(Warned, changed))
     workspace = _open_workspace(context)
     report = plan.unseen.reported if plan.unseen else None
-    began = Began(_build_limits(context, plan.policy.stages), plan.spent_usd, report)
+    limits = _build_limits(context, plan.policy.stages)
+    began = Began(limits, plan.spent_usd, report, standstill=plan.standstill)
     with (
         _contain(context, workspace.folder) as contained,
         closing(_build_base_checks(contained, workspace)) as base,
@@ -123,7 +124,7 @@ def _build_plan(context: TaskContext) -> TaskPlan:
         task=task.id,
         stages=plans,
         max_send_backs=flow.max_send_backs,
-        breaker=flow.circuit_breaker,
+        breaker=0,
         lands=context.request.lands,
         loose=flow.promise_match == "loose",
         proven_roles=stages.list_proven_roles(task, context.request.stages, context.settings),
@@ -235,7 +236,8 @@ def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     again = MAX_CONFLICTS * (1 + plans[-1].limit) + MAX_STALE_LOOKS * plans[-1].limit  # who resolves, who looks again
     most = (sum(plan.limit for plan in plans) + again) * rounds
     seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
-    return Limits(most, seconds, flow.task_budget_usd)
+    stuck = context.settings.stuck.as_limits(flow.circuit_breaker)
+    return Limits(most, seconds, cost_usd=flow.task_budget_usd, stuck=stuck)
 
 
 def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, request: ExecuteRequest) -> list[Change]:

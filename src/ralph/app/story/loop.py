@@ -27,6 +27,7 @@ from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Limits, Patience, Stop
+from ralph.model.standstill import StuckLimits
 from ralph.model.store_ports import RunStore
 from ralph.model.story import TASKS_FILE, StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
@@ -55,6 +56,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     sandbox: SandboxSettings = SandboxSettings()
     protected: tuple[str, ...] = ()  # patterns of the settings
     plugin: str = ""  # the folder with our hooks
+    stuck: StuckLimits = StuckLimits()
 
 
 def run_stories(
@@ -105,9 +107,10 @@ def run_stories(
             gates=name_gates(commands),
             earlier=earlier,
             branch=branch,
+            max_idle=0,
         )
         marker = MarkerFile(place, replace(rules, run_mode="sandbox") if request.isolation.kind else rules)
-        limits = Limits(request.max_iterations, request.max_time, request.budget_usd)
+        limits = Limits(request.max_iterations, request.max_time, cost_usd=request.budget_usd, stuck=request.stuck)
         try:
             with _contain(session, request, command) as contained:
                 effects = _build_effects(

@@ -23,7 +23,9 @@ from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
+from ralph.model.message import TASK_BUS_FILE
 from ralph.model.proofs import ProofMode
+from ralph.model.standstill import StuckLimits
 from ralph.model.supervised import DONE_FILE, TASK_FILE, AttemptRecord, TaskPaths
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
@@ -52,6 +54,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     max_wait: float = 6 * 3600.0  # seconds for a usage limit with a known end
     isolation: Isolation = Isolation()
     sandbox: SandboxSettings = SandboxSettings()
+    stuck: StuckLimits = StuckLimits()
 
 
 def supervise_task(
@@ -150,7 +153,8 @@ class TaskLog:
 
 def _run_loop(session: Session, request: SuperviseRequest, command: wiring.AgentCommand, log: TaskLog) -> Stop:
     place, here = request.place, request.folder or os.getcwd()
-    keep = session.keep_snapshots(request.snapshots, find_paths(here))
+    tree = find_paths(here)
+    keep = session.keep_snapshots(request.snapshots, tree, _list_own_patterns(place, tree.root))
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
     checks = [Guardrail(command=check) for check in request.checks]
@@ -183,13 +187,21 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         has_judge=judge is not None,
     )
     rules = Rules(policy, None)
-    limits = Limits(request.max_restarts, request.max_time, request.budget_usd)
+    limits = Limits(request.max_restarts, request.max_time, cost_usd=request.budget_usd, stuck=request.stuck)
     stop = session.play(rules, effects, Began(limits))
     if stop.outcome is Outcome.TAMPERED:
         effects.withdraw_done(stop.why)
     if stop.outcome is Outcome.BLOCKED and (last := attempts.last):
         log.save(replace(last, status="stopped", error=stop.why))
     return stop
+
+
+def _list_own_patterns(place: TaskPaths, root: str) -> list[str]:
+    """The records of a task whose folder is in the work tree: they change with every run, whatever its agent does."""
+    folder = os.path.relpath(place.folder, os.path.realpath(root))
+    if folder.startswith(".."):
+        return []
+    return [f"/{folder}/runs/", f"/{folder}/{TASK_BUS_FILE}*"]
 
 
 def locate_task(folder: str, project: str, task: str) -> TaskPaths:

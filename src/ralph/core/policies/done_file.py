@@ -127,6 +127,9 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
             return f"DONE was there, but {state.altered}, and checks fail with the files as they were: {DIFF_COMMAND}"
         return f"DONE was there, but these checks failed: {', '.join(state.red)}" if state.red else ""
 
+    def sign_progress(self, state: DoneFileState) -> str:
+        return ""
+
     def _prove(self, state: DoneFileState, checked: Checked, tally: Tally) -> tuple[DoneFileState, Decision]:
         """Green: where what the checks rest on was touched, they pass once more with it as it was."""
         passed = f"; checks passed: {', '.join(result.gate for result in checked.results)}" if checked.results else ""

@@ -6,6 +6,7 @@ changed against the rules is undone field by field.
 
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from json import dumps
 
 from msgspec import Struct
@@ -87,6 +88,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
     gates: tuple[str, ...] = ()  # verifyCommands as they were when the loop began
     earlier: Brief | None = None  # an iteration that was cut off before it could be judged
     branch: str = ""  # the one this loop works on; empty: none was checked out when it began
+    max_idle: int = MAX_IDLE_ITERATIONS  # 0: the limits of the loop say when it is stuck
 
     def begin(self, limits: Limits) -> tuple[ReviewedState, Decision]:
         """Look at the list first, and judge what a cut-off iteration made of it."""
@@ -123,6 +125,10 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         stories = parse_story_file(state.text).stories
         names = [story.id for story in stories if not is_story_done(story, self.skip_review)]
         return f"not approved: {', '.join(_limit_lines(names))}" if names else ""
+
+    def sign_progress(self, state: ReviewedState) -> str:
+        """What is uncommitted is no progress here, but for an agent that was cut off."""
+        return sha256(f"{state.head}\n{state.text}".encode("utf-8", "replace")).hexdigest()[:16]
 
     def _judge_first_survey(self, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
         missing = StoryFile({}, [surveyed.problem or "tasks.json is missing."])
@@ -179,7 +185,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         state = replace(state, begun=True)
         if is_list_done(stories, self.skip_review):
             return state, Check(self.gates, tally.iterations) if self.gates else self._complete(state)
-        if state.idle >= MAX_IDLE_ITERATIONS:
+        if self.max_idle and state.idle >= self.max_idle:
             why = f"{state.idle} iterations in a row changed neither tasks.json nor the branch"
             return state, Stop(Outcome.STUCK, f"{why}; the last one: {state.trouble}" if state.trouble else why)
         mode = choose_mode(stories, self.skip_review)

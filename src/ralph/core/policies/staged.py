@@ -72,7 +72,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
     task: str
     stages: tuple[StagePlan, ...]
     max_send_backs: int = 3
-    breaker: int = 5
+    breaker: int = 5  # 0: the limits of the loop say when it is stuck
     begins: StagedState = StagedState()  # where an earlier life left it
     wanted: Decision | None = None  # what that life had decided and not done; None: the next agent run
     lands: bool = True  # False: the last stage here is not the last of all
@@ -110,6 +110,9 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
 
     def explain_incompletion(self, state: StagedState) -> str:
         return ""  # each stage stops by itself, and says why
+
+    def sign_progress(self, state: StagedState) -> str:
+        return ""
 
     def _judge_report(self, state: StagedState, reported: Reported) -> tuple[StagedState, Decision]:
         plan = self.stages[state.stage]
@@ -160,9 +163,9 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
         if state.turn >= plan.limit:
             ending = f"Max iterations reached. Last verification: {last}" if last else MAX_ITERATIONS_REASON
             return state, Stop(Outcome.EXHAUSTED, f"{plan.role}: Ralph loop exceeded {plan.limit} iterations. {ending}")
-        if state.failures.times >= self.breaker:
+        if self.breaker and state.failures.times >= self.breaker:
             return state, Stop(Outcome.STUCK, f"{plan.role}: the same failure {self.breaker} times in a row: {reason}")
-        if state.stillness.times >= self.breaker:
+        if self.breaker and state.stillness.times >= self.breaker:
             still = f"{self.breaker} runs in a row left the tree as it was"
             return state, Stop(Outcome.STUCK, f"{plan.role}: {still}: {reason}")
         return self._run_stage(state, reason)

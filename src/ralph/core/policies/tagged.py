@@ -110,6 +110,9 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
         """guardrails were green in 3 of 3 iterations, but the agent never answered <response>DONE</response>"""
         return state.history.explain(" or ".join(self._describe_signal(signal) for signal in self.signals))
 
+    def sign_progress(self, state: TaggedState) -> str:
+        return ""
+
     def _read_report(self, state: TaggedState, reported: Reported, iteration: int) -> TaggedState:
         claim = find_completion_signal(self.signals, self.expected, reported, will_be_checked=bool(self.gates))
         voided = find_completion_signal(self.signals, self.expected, reported, will_be_checked=True)

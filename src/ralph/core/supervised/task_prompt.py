@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from ralph.core.standstill import NO_PROGRESS_MARK
+
 CONTINUE_PROMPT_PREFIX = "Continue working on the following:\n\n"
 _LOOP_GUIDE = """
 
@@ -29,5 +31,7 @@ def compose_task_prompt(
     """As conductor-loop's own agents get it: where the task lies, the task, how to finish, why DONE did not count."""
     guide = _LOOP_GUIDE.format(done=f"{task_folder}/DONE", wait=f"{task_folder}/WAIT_WITHOUT_RESTART")
     lead = CONTINUE_PROMPT_PREFIX if again else ""
-    told = f"{_REFUSED_DONE}{chr(10).join(failures)}\n" if failures else ""
+    refused = [failure for failure in failures if not failure.startswith(NO_PROGRESS_MARK)]
+    told = f"{_REFUSED_DONE}{chr(10).join(refused)}\n" if refused else ""
+    told += "".join(f"\n{note}\n" for note in failures if note.startswith(NO_PROGRESS_MARK))
     return f"TASK_FOLDER={task_folder}\nRUN_FOLDER={run_folder}\n\n{lead}{text.rstrip()}{guide}{told}"

@@ -159,9 +159,10 @@ class PipelineEffects:
         if not ended.is_on_board:
             self._record_end(brief, role, reported)
         self._ended = replace(ended, is_on_board=True)
+        taken = SnapshotTaken(head=reported.head)
         if reported.unseen:
-            self._stages[role].runner.take_snapshot(brief.iteration, self._watchers)
-        return SnapshotTaken(tree=self._workspace.tree())
+            taken = self._stages[role].runner.take_snapshot(brief.iteration, self._watchers)
+        return replace(taken, tree=self._workspace.tree())
 
     def _record_start(self, brief: Brief, role: Role, promise: str) -> None:
         entry = self._board.entry()
@@ -252,6 +253,7 @@ class PipelineEffects:
             by_words=verdict.by_words,
             judge=verdict.judge,
             tree=tree,
+            detail="" if verdict.verified else take_last_lines(redact(verdict.detail)),
         )
 
     def _confirm_stage(self, role: Role) -> Fact:

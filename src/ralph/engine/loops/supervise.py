@@ -165,7 +165,11 @@ class SuperviseEffects:
         try:
             found = os.stat(self._place.path(DONE_FILE))
         except FileNotFoundError:
-            return Looked(waits=self._find_wait_wish(), needs=tuple(self._neighbours.list_unmet_dependencies()))
+            return Looked(
+                waits=self._find_wait_wish(),
+                needs=tuple(self._neighbours.list_unmet_dependencies()),
+                children=tuple(self._neighbours.list_active_children()),
+            )
         except OSError as error:
             return Looked(problem=f"stat DONE: {error.strerror}")
         return Looked(problem="DONE is a directory") if stat.S_ISDIR(found.st_mode) else Looked(done=True)

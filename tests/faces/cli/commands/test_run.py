@@ -48,7 +48,7 @@ def test_who_stops_early_is_told_how_to_go_on(workshop: ProjectFixture) -> None:
 
 
 def test_ten_iterations_are_the_default(workshop: ProjectFixture) -> None:  # 001-05
-    workshop.agent(WORKING)
+    workshop.agent(f"date +%N >> work.txt; {WORKING}")
     assert workshop.ralph("run", "-p", "x").returncode == 1
     assert workshop.calls == 10
 

@@ -140,6 +140,7 @@ def run_stories_command(
         sandbox=settings.sandbox,
         protected=settings.protected,
         plugin=plugin,
+        stuck=settings.stuck.as_limits(),
     )
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
     changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)
