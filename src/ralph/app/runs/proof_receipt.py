@@ -137,10 +137,17 @@ def _is_proven(found: RunEvidence) -> bool:
 def _find_checked_tree(git: GitClient, run: str, name: str, kept_tree: str) -> CheckedTree:
     """What has landed, else what is checked out, and for what is not committed the newest snapshot of the run, which
     runs of version 0.1 have in the project."""
-    commit = _resolve(git, name) if name else ""
-    if commit and (name != HEAD_COMMIT or _is_clean(git)):
-        return CheckedTree(commit=commit, tree=_resolve(git, f"{commit}^{{tree}}"), is_committed=True)
+    commit, tree = _resolve_commit(git, name) if name else ("", "")
+    if commit and (name != HEAD_COMMIT or tree == kept_tree or _is_clean(git)):
+        return CheckedTree(commit=commit, tree=tree, is_committed=True)
     return CheckedTree(commit=commit, tree=kept_tree or _resolve(git, f"{SNAPSHOT_REFS}/{run}^{{tree}}"))
+
+
+def _resolve_commit(git: GitClient, name: str) -> tuple[str, str]:
+    """A commit and its tree; empty where there is none of that name."""
+    said = git.run("rev-parse", name, f"{name}^{{tree}}")
+    commit, _, tree = said.text.partition("\n") if said.ok else ("", "", "")
+    return commit, tree
 
 
 def _is_clean(git: GitClient) -> bool:
