@@ -56,6 +56,9 @@ class ScriptedWorkspace:
         self.found_wrong = ""
         self.moves: list[str] = []  # of the target, by others
         self.checked_in: list[str] = []  # trees it was put back to
+        self.undone: tuple[str, ...] = ()  # what a reviewer will have edited
+        self.is_reviewed = False
+        self.set_aside, self.set_aside_count = "", 0  # the diff of instructions, and how often they were put away
 
     def is_untouched(self, tree: str) -> bool:
         return tree == self.unchanged
@@ -85,6 +88,18 @@ class ScriptedWorkspace:
 
     def look(self) -> str:
         return self.hash
+
+    def begin_review(self) -> None:
+        self.is_reviewed = True
+
+    def undo_review(self) -> tuple[str, ...]:
+        undone, self.is_reviewed = self.undone if self.is_reviewed else (), False
+        return undone
+
+    @contextmanager
+    def set_aside_instructions(self) -> Iterator[str]:
+        self.set_aside_count += 1
+        yield self.set_aside
 
     def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         self.landings += 1

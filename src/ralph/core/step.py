@@ -138,7 +138,15 @@ def _await_snapshot(
 
 
 def _complete_report(reported: Reported, taken: SnapshotTaken) -> Reported:
-    return replace(reported, unseen=False, tree=taken.tree, head=taken.head, present=taken.present, proofs=taken.proofs)
+    return replace(
+        reported,
+        unseen=False,
+        tree=taken.tree,
+        head=taken.head,
+        present=taken.present,
+        proofs=taken.proofs,
+        undone=taken.undone,
+    )
 
 
 def _judge_run(

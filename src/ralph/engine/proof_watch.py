@@ -59,8 +59,10 @@ class ProofWatch:
         if not self._keeper.tree():  # a resumed run has not looked yet
             self._keeper.save_initial_tree()
         before, after = self._keeper.baseline(), self._keeper.tree()
-        if not before or not after or not (self._commands or self._protected):
+        if not before or not (self._commands or self._protected):
             return ()
+        if not after:
+            raise MachineError("nobody can tell what the files are now: ralph's record of them is gone or broken")
         changes = self._list_changes(before, after)
         rules = self._resolve_checks(changes)
         found = {change.path: change for change in self._find_proof_changes(rules, changes)}
@@ -107,11 +109,20 @@ class ProofWatch:
         suspects = tuple(change for change in self.compare() if change.is_suspect)
         return Checked((), sealed=True, proofs=suspects, diff=self._diff(suspects))
 
-    def _diff(self, suspects: Sequence[ProofChange]) -> str:
+    def diff_paths(self, wanted: Sequence[str]) -> str:
+        """Of these files, as far as trees know them."""
         before, after = self._keeper.baseline(), self._keeper.tree()
         in_tree = {change.path for change in self._list_changes(before, after)}
-        paths = [each.path for each in suspects if each.path in in_tree]
+        paths = [path for path in wanted if path in in_tree]
         return self._keeper.diff(before, after, paths)[: 2 * MAX_DIFF_CHARS] if paths else ""
+
+    def find_blobs(self, paths: Sequence[str]) -> dict[str, str]:
+        """What these files are now, as somebody may accept them."""
+        changes = {each.path: each for each in self._list_changes(self._keeper.baseline(), self._keeper.tree())}
+        return {path: (changes[path].new_blob or GONE_BLOB) if path in changes else ANY_BLOB for path in paths}
+
+    def _diff(self, suspects: Sequence[ProofChange]) -> str:
+        return self.diff_paths([change.path for change in suspects])
 
     def _is_put_back(self, change: ProofChange) -> bool:
         """Suspects, and new tests: they may need what is put back. Tests that a check names stay."""

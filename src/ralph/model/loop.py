@@ -7,7 +7,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from ralph.model.events import NO_USAGE, Usage
-from ralph.model.proofs import ProofChange
+from ralph.model.proofs import ProofApproval, ProofChange
 from ralph.model.receipt import CheckEvidence, SignedCommit
 from ralph.model.standstill import Standstill, StuckLimits
 
@@ -54,6 +54,8 @@ class Brief(Struct, frozen=True, omit_defaults=True, kw_only=True):
     turns: int = 0
     changes: str = ""  # what a later part wants changed
     agent: str = ""  # which of the configured ones; empty: the first
+    proofs: tuple[ProofChange, ...] = ()  # whose change it has to approve by name
+    explanation: str = ""  # what whoever changed them says about it
 
     @property
     def is_conflict_resolution(self) -> bool:
@@ -134,6 +136,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     unseen: bool = False  # nobody has looked at the work tree since; what that tells comes with SnapshotTaken
     head: str = ""  # the commit that was checked out then
     tool_error: str = ""  # the one that most of its tool calls ended with, where most ended with one
+    undone: tuple[str, ...] = ()  # files it changed though it was only to look at them; they are as they were
 
 
 class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=True, kw_only=True):
@@ -143,6 +146,7 @@ class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=Tru
     head: str = ""
     present: tuple[str, ...] = ()
     proofs: tuple[ProofChange, ...] = ()
+    undone: tuple[str, ...] = ()
 
 
 class _EarlierWork(Struct, frozen=True, kw_only=True):
@@ -233,6 +237,9 @@ class Verified(Struct, frozen=True, tag="verified", omit_defaults=True, kw_only=
     evidence: tuple[CheckEvidence, ...] = ()
     logs: tuple[str, ...] = ()  # what its commands printed, in the run's own folder
     detail: str = ""  # the last lines that spoke against it
+    sealed: Checked | None = None  # the same checks with changed proofs as they were; None: none was changed
+    approved: tuple[ProofApproval, ...] = ()
+    proof_judge: str = ""  # who judged the change of proofs, where there is no reviewer
 
 
 class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True):
@@ -382,6 +389,8 @@ class Verify(Struct, frozen=True, tag="verify", kw_only=True, omit_defaults=True
     turns: int
     text: str  # the message that makes it
     again: bool = False  # it was verified in an earlier life: only commands are run
+    proofs: tuple[ProofChange, ...] = ()  # whose change it has to approve by name
+    explanation: str = ""  # of those, or of those it changed itself
 
 
 class Land(Struct, frozen=True, tag="land", omit_defaults=True):

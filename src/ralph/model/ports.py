@@ -375,6 +375,20 @@ class Workspace(Protocol):
         """Make the files those of this tree again; which were not, in words. What they were is kept in a snapshot."""
         ...
 
+    def begin_review(self) -> None:
+        """From now on somebody is only to look. Remembered across lives, until the review is undone."""
+        ...
+
+    def undo_review(self) -> tuple[str, ...]:
+        """All files and the branch as they were when a review began; nothing where none did. The files that had been
+        there and were changed or deleted since."""
+        ...
+
+    def set_aside_instructions(self) -> AbstractContextManager[str]:
+        """While the block lasts, files that tell agents what to do are as they were when the work began; the diff of
+        what is set aside. After it they are what they were before it."""
+        ...
+
     def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         """Merge all of it, one task at a time. `verify` gets a folder with the merged tree and says what is wrong with
         it; only where it says nothing does the target move. Who is to stop while waiting for its turn has not landed.

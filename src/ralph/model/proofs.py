@@ -34,3 +34,12 @@ class ProofChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_suspect(self) -> bool:
         """Whether checks that pass no longer say what they said at the baseline. New tests are welcome."""
         return self.protected or (self.kind != "added" and not self.noted)
+
+
+class ProofApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The word of a reviewer on one changed proof."""
+
+    change: ProofChange
+    by: str  # its role
+    why: str = ""
+    explanation: str = ""  # of whoever changed it

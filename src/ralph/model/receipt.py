@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.model.proofs import ProofChange
+from ralph.model.proofs import ProofApproval, ProofChange
 
 RECEIPT_VERSION = 1
 RECEIPT_TRAILER = "Ralph-Receipt"
@@ -79,6 +79,7 @@ class ProofReceipt(Struct, frozen=True, kw_only=True):
     digest: str = ""  # of the checks
     changed_proofs: tuple[ProofChange, ...] = ()
     accepted: tuple[str, ...] = ()  # proofs whose change a person has accepted
+    approved: tuple[ProofApproval, ...] = ()  # those a reviewer has approved, in its words
     by_words_only: bool = False  # no command and no judge had a say
     cost_usd: float | None = None
     commits: tuple[SignedCommit, ...] = ()

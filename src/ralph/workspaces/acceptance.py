@@ -4,7 +4,7 @@ import os
 
 import msgspec
 
-from ralph.workspaces.own_git import replace_file
+from ralph.workspaces.own_git import OwnGit, replace_file
 
 
 class AcceptedProofs:
@@ -24,3 +24,8 @@ class AcceptedProofs:
     def add(self, path: str, blob: str) -> None:
         """On disk when it returns; OSError where that cannot be."""
         replace_file(self._path, msgspec.json.encode({**self.read(), path: blob}))
+
+
+def locate_accepted(own: OwnGit, run: str, task: str = "") -> str:
+    """The folder for what a person accepted of a run; each run of a task finds what was accepted of another."""
+    return own.path("tasks", task) if task else own.path("runs", run)

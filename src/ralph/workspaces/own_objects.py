@@ -26,6 +26,10 @@ class OwnObjects:
         content = "\n".join((*lines, "", message, "")).encode("utf-8", "surrogateescape")
         return self._write(_frame("commit", content), uses_sha256=len(tree) == SHA256_CHARS)
 
+    def write_blob(self, content: bytes, like: str) -> str:
+        """Its hash, of the kind that the other one is."""
+        return self._write(_frame("blob", content), uses_sha256=len(like) == SHA256_CHARS)
+
     def read_blob(self, blob: str) -> bytes:
         """The very bytes. MachineError: they are gone, or others are in their place."""
         return self.read_blobs([blob])[blob]

@@ -3,20 +3,24 @@
 import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ralph.model.errors import MachineError
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
-from ralph.workspaces.acceptance import AcceptedProofs
+from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.old_snapshots import forget_old_snapshots
-from ralph.workspaces.own_git import OwnGit
+from ralph.workspaces.own_git import OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
 from ralph.workspaces.tree_index import TreeIndex, TreeLook
 from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile, compare_trees, list_tree
+
+if TYPE_CHECKING:
+    from ralph.workspaces.shelf import Shelf
 
 SNAPSHOT_REFS, BASELINE_REFS = "refs/ralph", "refs/baseline"
 MAX_DIFF_BYTES = 4 << 20
@@ -29,6 +33,7 @@ class BaselineSource(Struct, frozen=True, kw_only=True):
 
     name: str
     commit: str = ""
+    task: str = ""  # whose work it is: what a person accepts of it holds for every run of that task
 
 
 class Snapshots:
@@ -133,8 +138,39 @@ class Snapshots:
 
     @property
     def accepted(self) -> AcceptedProofs:
-        """What a person accepted of this run."""
-        return AcceptedProofs(self._own.path("runs", self._run))
+        """What a person accepted of this run, or of its task."""
+        return AcceptedProofs(locate_accepted(self._own, self._run, self._source.task))
+
+    @property
+    def approved(self) -> AcceptedProofs:
+        """What a reviewer approved, in whichever run of the same work."""
+        return AcceptedProofs(self._own.path("tasks", self._source.name))
+
+    @property
+    def shelf(self) -> "Shelf":
+        """For files of this work tree that are put away for a while."""
+        from ralph.workspaces.shelf import Shelf  # only tasks need one
+
+        return Shelf(self._own, self._source.name)
+
+    def write_note(self, name: str, text: str) -> None:
+        """Remember something of this work for its next run; nothing where the text is empty."""
+        path = self._own.path("tasks", self._source.name, name)
+        if text:
+            replace_file(path, text.encode())
+        elif os.path.exists(path):
+            os.unlink(path)
+
+    def read_note(self, name: str) -> str:
+        return self._own.read_ref(os.path.join("tasks", self._source.name, name))
+
+    @property
+    def began_at(self) -> float | None:
+        """When the baseline was kept, by the clock of the disk; None: it is not yet."""
+        try:
+            return os.stat(self._own.path(self._baseline_ref)).st_mtime
+        except OSError:
+            return None
 
     def list_files(self, tree: str, paths: Collection[str]) -> dict[str, TreeFile | None]:
         """These files of a tree; None: it has no such file."""

@@ -1,8 +1,10 @@
 """The workspace of one task: a work tree and a branch of its own, which land when it is its turn."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from ralph.core.instruction_files import INSTRUCTION_FOLDERS, INSTRUCTION_NAMES, is_instruction_file
 from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.ports import BranchSides, Inbox
@@ -15,13 +17,15 @@ from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.sealed.sealing import clear_way
 from ralph.workspaces.sealed.tree_copy import write_file
 from ralph.workspaces.snapshots import Snapshots
-from ralph.workspaces.tree_objects import SUBMODULE_MODE
+from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 LANDING_POLL_SECONDS = 0.2
 MAX_COMMITS_TOLD = 20  # of each side of a conflict
 # One a root: leftovers are found. Not below .git: there are tools that find nothing to test in there.
 LANDING_FOLDER = ".landing"
+MAX_INSTRUCTION_FILES = 500
+_REVIEW_NOTE = "review"  # what the tree was when it began
 
 
 class TaskWorkspace:
@@ -43,10 +47,15 @@ class TaskWorkspace:
         self._landings, self._inbox = landings, inbox
         self._target_trees: dict[str, str] = {}  # by commit
         self.find_target_move()
+        keeper.shelf.put_back()  # what a life that was killed had set aside
 
     @property
     def folder(self) -> str:
         return self._worktree.folder
+
+    @property
+    def is_fresh(self) -> bool:
+        return self._worktree.is_fresh
 
     @property
     def branch(self) -> str:
@@ -99,6 +108,57 @@ class TaskWorkspace:
 
     def look(self) -> str:
         return self.keeper.look()
+
+    def begin_review(self) -> None:
+        if not self.tree():
+            raise MachineError(f"cannot look at {self.folder}: {self.keeper.describe_failure()}")
+        self.keeper.write_note(_REVIEW_NOTE, self.keeper.get_tree_sign())
+
+    def undo_review(self) -> tuple[str, ...]:
+        head, _, tree = self.keeper.read_note(_REVIEW_NOTE).rpartition(" ")
+        if not tree:
+            return ()
+        changes = [
+            each
+            for each in self.keeper.list_changes(tree, self.tree())
+            if SUBMODULE_MODE not in (each.old_mode, each.new_mode)
+        ]
+        self.keeper.shelf.restore({each.path: _get_old_file(each) for each in changes})
+        if head and head != self.keeper.get_tree_sign().rpartition(" ")[0]:
+            git = self._trees.open_git(self._worktree)
+            git.run("symbolic-ref", "HEAD", self._worktree.ref)
+            git.run("reset", "--quiet", "--mixed", head)
+        self.keeper.write_note(_REVIEW_NOTE, "")
+        if changes:
+            self.keeper.look()
+        return tuple(each.path for each in changes if each.old_blob)
+
+    @contextmanager
+    def set_aside_instructions(self) -> Iterator[str]:
+        tree = self.tree()  # the first look knows the baseline
+        base = self.keeper.baseline()
+        changes = self.keeper.list_changes(base, tree) if base else []
+        found = [each for each in changes if is_instruction_file(each.path)]
+        originals = {each.path: _get_old_file(each) for each in found}
+        originals |= dict.fromkeys(self._list_ignored_instructions(tree))
+        if not originals:
+            yield ""
+            return
+        diff = self.keeper.diff(base, tree, [each.path for each in found]) if found else ""
+        self.keeper.shelf.swap(originals, tree)
+        try:
+            yield diff
+        finally:
+            self.keeper.shelf.put_back()
+
+    def _list_ignored_instructions(self, tree: str) -> list[str]:
+        """Those that no tree knows, and that were not there when the work began."""
+        began = self.keeper.began_at
+        if began is None:
+            return []
+        on_disk = [path for path in list_instruction_files(self.folder) if _changed_since(self.folder, path, began)]
+        known = self.keeper.list_files(tree, on_disk) if on_disk and tree else {}
+        return [path for path in on_disk if known.get(path) is None]
 
     def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
         """What an agent left lying about lands with the rest."""
@@ -179,3 +239,23 @@ def _modes(change: TreeChange) -> tuple[str, str]:
 
 def _sign(message: str, trailer: str) -> str:
     return f"{message}\n\n{trailer}" if trailer else message
+
+
+def _get_old_file(change: TreeChange) -> TreeFile | None:
+    return TreeFile(change.old_mode, change.old_blob) if change.old_blob else None
+
+
+def list_instruction_files(folder: str) -> list[str]:
+    """At the root and in the folders that agents read, whoever ignores them."""
+    found = [name for name in INSTRUCTION_NAMES if os.path.lexists(os.path.join(folder, name))]
+    for name in INSTRUCTION_FOLDERS:
+        for place, _, files in os.walk(os.path.join(folder, name)):
+            found += [os.path.relpath(os.path.join(place, file), folder) for file in files]
+    return found[:MAX_INSTRUCTION_FILES]
+
+
+def _changed_since(folder: str, path: str, since: float) -> bool:
+    try:
+        return os.lstat(os.path.join(folder, path)).st_ctime > since
+    except OSError:
+        return False

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from ralph.core.check_evidence import digest_checks
 from ralph.core.tasks.task_rules import apply_change
 from ralph.engine.agent_run import AgentRunner
-from ralph.engine.loops.pipeline import UNDONE_REASON, PipelineEffects, StageSetup, TaskRunConfig
+from ralph.engine.loops.pipeline import UNDONE_REASON, PipelineEffects
+from ralph.engine.stage_setup import StageSetup, TaskRunConfig
 from ralph.model.board import (
     Attempted,
     Claimed,

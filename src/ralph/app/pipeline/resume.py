@@ -12,7 +12,7 @@ from ralph.core.step import Rules
 from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs, list_stages_by_words
 from ralph.core.text.secrets import redact
 from ralph.engine.journal import replay_journal
-from ralph.engine.loops.pipeline import EndedAgentRun
+from ralph.engine.stage_setup import EndedAgentRun
 from ralph.model.board import Entry
 from ralph.model.errors import CorruptState
 from ralph.model.loop import (
@@ -35,8 +35,15 @@ from ralph.model.standstill import Standstill
 from ralph.model.store_ports import RunStore, TaskHistory
 
 # Not the work's own end. Only landing blocks: whoever opened it again wants that tried again. And what was complete
-# before it is begun again was cut off before the board heard of it.
-RESUMABLE_OUTCOMES = (Outcome.INTERRUPTED, Outcome.UNUSABLE, Outcome.BLOCKED, Outcome.COMPLETED)
+# before it is begun again was cut off before the board heard of it. Changed proofs that were refused may have been
+# accepted by a person since: the promise is looked at again.
+RESUMABLE_OUTCOMES = (
+    Outcome.INTERRUPTED,
+    Outcome.UNUSABLE,
+    Outcome.BLOCKED,
+    Outcome.COMPLETED,
+    Outcome.TAMPERED,
+)
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -188,6 +195,10 @@ def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> 
             state = replace(state, resolving=False)
         case RunAgent():
             fits = proven and policy.lands
+        case Stop(Outcome.TAMPERED):
+            fits = policy.stages[state.stage].role == here and bool(state.promised)
+            state = replace(state, turn=1, proof=replace(state.proof, warned=frozenset()))
+            wanted = policy.build_verify(state)
         case Stop(Outcome.EXHAUSTED | Outcome.STUCK):
             fits = policy.stages[state.stage].role == here
         case _:

@@ -73,7 +73,13 @@ def list_untouched(
     found = [cards[name] for name in left if name in cards]
     given_up = [card for card in found if card.status == "cancelled" and _was_given_up(card, request, asked)]
     open_ = [card for card in found if card.status != "done" and card not in given_up]
-    return (*gone, *(_explain_untouched(card, cards, asked) for card in open_))
+    # Nobody else works on tasks while we do: the board was told so behind our back.
+    marked = [
+        UntouchedTask(card.id, f"was marked done, and nobody worked on it: `ralph task show {card.id}`")
+        for card in found
+        if card.status == "done" and card.id in asked
+    ]
+    return (*gone, *marked, *(_explain_untouched(card, cards, asked) for card in open_))
 
 
 def _was_given_up(card: TaskCard, request: ExecuteRequest, asked: AskedTasks) -> bool:

@@ -12,7 +12,7 @@ from ralph.config.schema import AgentSettings, Settings, StageSettings
 from ralph.core.policies.staged import StagePlan
 from ralph.core.tasks.criteria import ApplicableCriteria, drop_verification, resolve_criteria, resolve_max_iterations
 from ralph.engine.agent_run import AgentRunner
-from ralph.engine.loops.pipeline import StageSetup
+from ralph.engine.stage_setup import StageSetup
 from ralph.model.ports import ChangeWatch, Processes, TreeKeeper
 from ralph.model.spec import AGENT_DEFAULTS, ROLES, AgentDefaults, CompletionCriteria, Role, Task, VerificationMethod
 

@@ -23,6 +23,7 @@ from ralph.app.pipeline.resume import TaskPlan, describe_changed_criteria, find_
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
+from ralph.app.pipeline.task_proofs import build_sealed_verifier, build_task_proofs
 from ralph.app.pipeline.verification import CriteriaVerifier
 from ralph.app.stores import open_stores
 from ralph.app.wiring import build_snapshots
@@ -31,7 +32,8 @@ from ralph.core.step import Rules
 from ralph.core.tasks.landing_state import MAX_CONFLICTS, MAX_STALE_LOOKS
 from ralph.core.tasks.task_rules import CANCELLED_AT_WORK
 from ralph.engine.emit import emit
-from ralph.engine.loops.pipeline import PipelineEffects, TaskRunConfig
+from ralph.engine.loops.pipeline import PipelineEffects
+from ralph.engine.stage_setup import TaskRunConfig
 from ralph.model import board
 from ralph.model.board import Change, Entry
 from ralph.model.errors import MachineError, RalphError
@@ -129,6 +131,7 @@ def _build_plan(context: TaskContext) -> TaskPlan:
         loose=flow.promise_match == "loose",
         proven_roles=stages.list_proven_roles(task, context.request.stages, context.settings),
         confirmed_roles=stages.list_confirmed_roles(task, context.request.stages, context.settings),
+        proofs=context.settings.proofs,
     )
     new = TaskPlan(policy=policy, patience=context.settings.patience)
     return resume_plan(new, KIND, entry=context.entry, runs=context.session.runs, history=history)
@@ -162,7 +165,9 @@ def _build_keeper(context: TaskContext, tree: Worktree) -> Snapshots:
         variables=session.variables,
         processes=context.processes.make_uninterruptible(),
         baseline=BaselineSource(
-            name=f"{context.task.id}-{tree.base[:COMMIT_CHARS]}", commit="" if tree.is_fresh else tree.base
+            name=f"{context.task.id}-{tree.base[:COMMIT_CHARS]}",
+            commit="" if tree.is_fresh else tree.base,
+            task=context.task.id,
         ),
         is_checked_out_by_us=tree.is_fresh and not context.pipeline.git.guard.may_convert_files(),
     )
@@ -226,6 +231,8 @@ def _build_effects(
         inbox=session.inbox,
         watchers=session.watchers,
         ended=find_ended_agent_run(plan, context.tasks.history.list_iterations(context.task.id)),
+        proofs=build_task_proofs(context, workspace.keeper, judges, is_fresh=workspace.is_fresh),
+        open_sealed=build_sealed_verifier(context),
     )
 
 

@@ -19,7 +19,7 @@ from ralph.model.loop import (
     SnapshotTaken,
     Verified,
 )
-from ralph.model.proofs import ProofChange
+from ralph.model.proofs import ProofApproval, ProofChange
 from ralph.model.receipt import CheckEvidence, SignedCommit
 
 JournalRows = Iterable[tuple[bytes, bytes]]
@@ -31,6 +31,7 @@ class RunEvidence(Struct, frozen=True, kw_only=True):
     checks: tuple[CheckEvidence, ...] = ()
     commits: tuple[SignedCommit, ...] = ()
     changed_proofs: tuple[ProofChange, ...] = ()
+    approved: tuple[ProofApproval, ...] = ()  # the reviewer's word on some of them
     landed: str = ""  # the commit of a task that was merged
     has_worked: bool = False  # an agent has run
 
@@ -46,6 +47,7 @@ class EvidenceReader:
         self._merged: tuple[CheckEvidence, ...] = ()
         self._commits: list[SignedCommit] = []
         self._changed_proofs: tuple[ProofChange, ...] = ()
+        self._approved: dict[str, ProofApproval] = {}
         self._landed = ""
         self._has_worked = False
         self._brief = Brief(iteration=0, limit=0)
@@ -61,8 +63,9 @@ class EvidenceReader:
                 self._add_checks(checked)
             case Saved(commit=SignedCommit() as commit):
                 self._commits.append(commit)
-            case Verified(verified=True, evidence=evidence):
+            case Verified(verified=True, evidence=evidence, approved=approved):
                 self._stages.pass_stage(self._brief.role, evidence)
+                self._approved |= {each.change.path: each for each in approved}
             case Landed(done=True, commit=commit, evidence=evidence, digest=digest):
                 self._landed, self._merged = commit, evidence
                 self._commits += [SignedCommit(commit, digest)] if digest else []
@@ -76,10 +79,16 @@ class EvidenceReader:
         return RunEvidence(
             checks=(*self._stages.list_checks(), *self._checks, *self._sealed, *self._merged),
             commits=tuple(self._commits),
-            changed_proofs=self._changed_proofs,
+            changed_proofs=self._list_changed_proofs(),
+            approved=tuple(self._approved.values()),
             landed=self._landed,
             has_worked=self._has_worked,
         )
+
+    def _list_changed_proofs(self) -> tuple[ProofChange, ...]:
+        """What was approved is not asked about again, and was changed all the same."""
+        found = {change.path: change for change in self._changed_proofs}
+        return (*found.values(), *(each.change for path, each in self._approved.items() if path not in found))
 
     def _add_checks(self, checked: Checked) -> None:
         if checked.proofs:

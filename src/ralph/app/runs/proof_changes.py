@@ -32,6 +32,7 @@ class AcceptedChange(Struct, frozen=True, kw_only=True):
     run: str
     outcome: str  # empty while it goes on
     kind: str
+    task: str = ""  # whose next run goes on with it
     paths: tuple[str, ...]
 
 
@@ -40,7 +41,7 @@ def diff_proofs(places: Paths, name: str, variables: Mapping[str, str]) -> Proof
     record, changes = _find_changes(places, name)
     shown = tuple(change for change in changes if change.is_suspect or change.check)
     with open_snapshot_reader(places, variables) as reader:
-        kept, accepted = reader.list(record.id), reader.open_accepted(record.id)
+        kept, accepted = reader.list(record.id), reader.open_accepted(record.id, _find_task(record))
         paths = [change.path for change in shown]
         diff = reader.diff(kept[0].commit, kept[-1].commit, paths) if paths and len(kept) > 1 else ""
     return ProofDiff(run=record.id, changes=shown, diff=diff, accepted=tuple(accepted.read()) if accepted else ())
@@ -52,7 +53,7 @@ def accept_proofs(places: Paths, name: str, files: Sequence[str], variables: Map
     known = {change.path: change for change in changes if change.is_suspect}
     paths = [_choose_path(file, known, places) for file in files]
     with open_snapshot_reader(places, variables) as reader:
-        kept, accepted = reader.list(record.id), reader.open_accepted(record.id)
+        kept, accepted = reader.list(record.id), reader.open_accepted(record.id, _find_task(record))
         if accepted is None or not kept:
             raise NoSuchRun(
                 f"run {record.id} has no snapshots", "they are kept for 30 days, unless `snapshots` is false"
@@ -64,7 +65,9 @@ def accept_proofs(places: Paths, name: str, files: Sequence[str], variables: Map
                 accepted.add(path, blob or (GONE_BLOB if old else ANY_BLOB))
             except OSError as error:
                 raise explain_write_error(error.filename or path, error) from error
-    return AcceptedChange(run=record.id, outcome=record.outcome or "", kind=record.kind, paths=tuple(paths))
+    return AcceptedChange(
+        run=record.id, outcome=record.outcome or "", kind=record.kind, task=_find_task(record), paths=tuple(paths)
+    )
 
 
 def _find_changes(places: Paths, name: str) -> tuple[RunRecord, tuple[ProofChange, ...]]:
@@ -72,6 +75,11 @@ def _find_changes(places: Paths, name: str) -> tuple[RunRecord, tuple[ProofChang
     with open_existing_stores(places) as stores:
         rows = stores.runs.list_transitions(record.id) if stores else ()
     return record, read_evidence(rows).changed_proofs
+
+
+def _find_task(record: RunRecord) -> str:
+    """A task goes on in another run; what a supervised run is called by is no such task."""
+    return record.task if record.kind == "execute" else ""
 
 
 def _choose_path(file: str, known: Mapping[str, ProofChange], places: Paths) -> str:

@@ -88,6 +88,7 @@ def build_proof_receipt(
         checks=found.checks,
         digest=digest_checks(found.checks),
         changed_proofs=found.changed_proofs,
+        approved=found.approved,
         by_words_only=record.outcome == "completed" and not _is_proven(found),
         cost_usd=record.cost_usd,
         commits=found.commits,

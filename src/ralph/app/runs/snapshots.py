@@ -12,7 +12,7 @@ from ralph.app.processes import open_short_lived_processes
 from ralph.model.errors import MachineError, NoSuchRun
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
-from ralph.workspaces.acceptance import AcceptedProofs
+from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.own_dir import find_own_dir
 from ralph.workspaces.own_git import OwnGit
@@ -73,9 +73,9 @@ class SnapshotReader:
         """The content of a file in a snapshot, by its hash; empty where it has no such file."""
         return "" if self._own is None else list_tree(self._own, commit, [path]).get(path, NO_FILE).blob
 
-    def open_accepted(self, run: str) -> AcceptedProofs | None:
+    def open_accepted(self, run: str, task: str = "") -> AcceptedProofs | None:
         """What a person accepted of a run; None where ralph has kept nothing of this folder."""
-        return None if self._own is None else AcceptedProofs(self._own.path("runs", run))
+        return None if self._own is None else AcceptedProofs(locate_accepted(self._own, run, task))
 
     def restore(self, commit: str, folder: str) -> str:
         """Write its files into a folder, over those that are there; the whole hash."""

@@ -27,8 +27,13 @@ def extract_explanation(text: str) -> str:
 
 def name_files(changes: Sequence[ProofChange]) -> str:
     """tests/test_calc.py, Makefile and 2 more"""
-    names = [change.path for change in changes[:MAX_LISTED_FILES]]
-    more = len(changes) - len(names)
+    return join_paths([change.path for change in changes])
+
+
+def join_paths(paths: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    names = [*paths[:MAX_LISTED_FILES]]
+    more = len(paths) - len(names)
     return join_words([*names, f"{more} more"]) if more else join_words(names)
 
 

@@ -152,6 +152,7 @@ class StageBrief(Struct, frozen=True, kw_only=True):
     commands: Sequence[str] = ()  # that verify its promise
     by_words: bool = False  # nobody judges: its message has to name the criteria
     is_verified: bool = False  # what contradicts its promise counts against it
+    notes: Sequence[str] = ()  # sections about this work tree, ready to be read
 
 
 def render_loop_prompt(brief: StageBrief) -> str:
@@ -165,6 +166,7 @@ def render_loop_prompt(brief: StageBrief) -> str:
         *_render_acceptance(brief),
         *_render_requested_changes(brief),
         *_render_attempts(brief.attempts),
+        *brief.notes,
         *_render_own_requirements(brief),
         f"The loop will continue until genuine completion or iteration {brief.limit}.",
     ]
@@ -179,6 +181,7 @@ def render_single_pass_prompt(brief: StageBrief) -> str:
         _render_outcome(brief),
         *_render_acceptance(brief),
         *_render_requested_changes(brief),
+        *brief.notes,
         *_render_judgement(brief),
         _ONE_RUN_REQUIREMENTS.format(promise=brief.criteria.promise) + _PROMISE_RULES,
         *([] if brief.agent == "coder" else [_SEND_BACK]),

@@ -2,14 +2,14 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.check_evidence import StageEvidence, digest_checks
 from ralph.core.policies.staged import REPAIR_ROLE
+from ralph.core.proofs.wording import join_paths
 from ralph.core.tasks import stage_records
 from ralph.core.tasks.stage_prompt import (
     StageBrief,
@@ -19,8 +19,12 @@ from ralph.core.tasks.stage_prompt import (
 )
 from ralph.core.text.check_output import take_last_lines
 from ralph.core.text.secrets import redact
-from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
+from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.engine.emit import emit
+from ralph.engine.gate_run import SEALED_REMARK
+from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
+from ralph.engine.stage_workspace import open_stage_workspace
+from ralph.engine.task_proofs import ProofFinding, TaskProofs
 from ralph.model.board import Change, IterationEnded
 from ralph.model.events import GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
@@ -38,44 +42,13 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
-from ralph.model.ports import Inbox, TaskBoard, Watcher, Workspace
+from ralph.model.ports import Inbox, SealedTree, TaskBoard, Watcher, Workspace
 from ralph.model.receipt import CheckEvidence, format_trailer
 from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, Verdict
 
 UNDONE_REASON = "nothing is left of the work: the tree is the one it began with"
 OVER_BUDGET_REASON = "the budget of all tasks together is spent"
-
-
-class StageSetup(Struct, frozen=True, kw_only=True):
-    """Criteria and agent of one stage."""
-
-    criteria: CompletionCriteria
-    runner: AgentRunner
-    loops: bool = True
-    can_commit: bool = True  # its agent; False: what it leaves is committed when the task lands
-    commands: tuple[str, ...] = ()  # that verify its promise
-    by_words: bool = False  # nobody judges: words were chosen
-    is_verified: bool = True  # what contradicts its promises counts against them
-    merged_tree_criteria: CompletionCriteria | None = None  # as much of the criteria as can be asked of the merged tree
-
-
-class TaskRunConfig(Struct, frozen=True, kw_only=True):
-    """Values fixed for one run of one task."""
-
-    run: str
-    run_dir: str  # the run's own folder
-    specification: str
-    environment: Mapping[str, str]  # of verifications
-    loose: bool = False
-
-
-class EndedAgentRun(Struct, frozen=True, kw_only=True):
-    """One whose work nobody has looked at yet; it may be of the task's last run, which was cut off there."""
-
-    brief: Brief
-    reported: Reported
-    is_on_board: bool = False  # its end and its cost
 
 
 class PipelineEffects:
@@ -92,11 +65,15 @@ class PipelineEffects:
         inbox: Inbox,
         watchers: Sequence[Watcher],
         ended: EndedAgentRun | None = None,
+        proofs: TaskProofs | None = None,
+        open_sealed: Callable[[SealedTree], ClaimVerifier] | None = None,
     ) -> None:
+        """`proofs`: None where no check rests on files; `open_sealed`: the same verifier for a sealed tree."""
         self._config, self._stages = config, stages
         self._ended = ended
         self._board, self._workspace, self._verifier = board, workspace, verifier
         self._inbox, self._watchers = inbox, watchers
+        self._task_proofs, self._open_sealed = proofs, open_sealed
         self._calls = 0
         self._iteration = 0
         self._open_iteration: IterationEnded | None = None  # an iteration whose promise is to be looked at
@@ -118,8 +95,8 @@ class PipelineEffects:
                 return fact
             case TakeSnapshot() if self._ended is not None:
                 return self._take_snapshot(self._ended)
-            case Verify(again=True, role=role):
-                return self._confirm_stage(cast("Role", role))
+            case Verify(again=True):
+                return self._confirm_stage(decision)
             case Verify():
                 return self._verify_promise(decision)
             case Land(proven):
@@ -136,15 +113,17 @@ class PipelineEffects:
         self._evidence.begin_stage(role)
         if brief.turns:
             self._record_start(brief, role, setup.criteria.promise)
-        request = AgentRequest(
-            prompt=self._build_prompt(brief, role, setup) if brief.turns else self._build_conflict_prompt(brief),
-            mode="stream",
-            files=CallFiles.numbered(self._config.run_dir, self._calls),
-            iteration=brief.iteration,
-            budget_usd=min((usd for usd in (brief.budget_usd, reserved_usd) if usd is not None), default=None),
-            environment={"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": role, "RALPH_TASK": brief.story},
-        )
-        reported = setup.runner.call(lambda: request, self._watchers)
+        with open_stage_workspace(self._workspace, role) as stage:
+            notes = stage.notes
+            request = AgentRequest(
+                prompt=self._build_prompt(brief, role, notes) if brief.turns else self._build_conflict_prompt(brief),
+                mode="stream",
+                files=CallFiles.numbered(self._config.run_dir, self._calls),
+                iteration=brief.iteration,
+                budget_usd=min((usd for usd in (brief.budget_usd, reserved_usd) if usd is not None), default=None),
+                environment={"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": role, "RALPH_TASK": brief.story},
+            )
+            reported = setup.runner.call(lambda: request, self._watchers)
         if isinstance(reported, Interrupted):
             return reported
         self._board.charge(reported.cost_usd)
@@ -162,7 +141,13 @@ class PipelineEffects:
         taken = SnapshotTaken(head=reported.head)
         if reported.unseen:
             taken = self._stages[role].runner.take_snapshot(brief.iteration, self._watchers)
-        return replace(taken, tree=self._workspace.tree())
+        else:
+            self._workspace.look()  # an agent that tells of no tool is not believed
+        if undone := self._workspace.undo_review():
+            told = f"{role}: its edits of {join_paths(undone)} were undone"
+            emit(self._watchers, self._iteration, Warned(told))
+        changed = self._task_proofs.compare() if self._task_proofs else ()
+        return replace(taken, tree=self._workspace.tree(), proofs=changed, undone=undone)
 
     def _record_start(self, brief: Brief, role: Role, promise: str) -> None:
         entry = self._board.entry()
@@ -172,7 +157,9 @@ class PipelineEffects:
         changes = stage_records.describe_start(entry, brief, role=role, promise=promise, at=time.time())
         self._board.record(*changes)
 
-    def _build_prompt(self, brief: Brief, role: Role, setup: StageSetup) -> str:
+    def _build_prompt(self, brief: Brief, role: Role, stage_notes: Sequence[str]) -> str:
+        setup = self._stages[role]
+        question = self._task_proofs.build_question(brief) if self._task_proofs else ""
         stage_brief = StageBrief(
             task=self._board.entry().task,
             agent=role,
@@ -186,6 +173,7 @@ class PipelineEffects:
             commands=setup.commands,
             by_words=setup.by_words,
             is_verified=setup.is_verified,
+            notes=tuple(filter(None, (*stage_notes, question))),
         )
         text = render_loop_prompt(stage_brief) if setup.loops else render_single_pass_prompt(stage_brief)
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)
@@ -223,12 +211,16 @@ class PipelineEffects:
     def _verify_promise(self, wanted: Verify) -> Fact:
         role = cast("Role", wanted.role)
         criteria, tree = self._stages[role].criteria, self._workspace.tree()
+        if self._task_proofs:
+            self._task_proofs.clear_caches()
         title = f"{role}: {criteria.verification_method.value}"
         verdict = self._run_verification(
             title, role, criteria=criteria, text=wanted.text, folder=self._workspace.folder, tree=tree
         )
-        if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
+        finding = self._weigh_proofs(wanted, role, verdict)
+        if isinstance(finding, Interrupted) or verdict.interrupted or self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption() or "interrupted")
+        verdict, evidence = finding.verdict, finding.list_evidence(role)
         task = self._board.entry().task.id
         changes: list[Change] = [
             *self._close_iteration(verdict),
@@ -239,7 +231,7 @@ class PipelineEffects:
         if verdict.verified:
             self._verified_tree = tree
             self._proofs[role] = wanted.text
-            self._evidence.pass_stage(role, verdict.list_evidence(role))
+            self._evidence.pass_stage(role, evidence)
             after = self._list_stages_after(role)
             changes += stage_records.describe_pass(task, role, after, by_words=verdict.by_words)
         self._board.record(*changes)
@@ -247,17 +239,21 @@ class PipelineEffects:
             verified=verdict.verified,
             reason=verdict.reason,
             cost_usd=verdict.cost_usd,
-            evidence=verdict.list_evidence(role),
+            evidence=evidence,
             logs=list_log_names(verdict),
             red_before=verdict.red_before,
             by_words=verdict.by_words,
             judge=verdict.judge,
             tree=tree,
             detail="" if verdict.verified else take_last_lines(redact(verdict.detail)),
+            sealed=finding.sealed,
+            approved=finding.approved,
+            proof_judge=finding.judge,
         )
 
-    def _confirm_stage(self, role: Role) -> Fact:
+    def _confirm_stage(self, wanted: Verify) -> Fact:
         """Run the commands of a stage that an earlier life has passed; its agent's words, and a judge's, stay."""
+        role = cast("Role", wanted.role)
         setup, tree = self._stages[role], self._workspace.look()
         criteria = setup.merged_tree_criteria
         if criteria is None:
@@ -266,17 +262,40 @@ class PipelineEffects:
         verdict = self._run_verification(
             title, role, criteria=criteria, text=text, folder=self._workspace.folder, is_confirmed=True
         )
-        if verdict.interrupted or self._inbox.poll_stop_grace() is not None:
+        finding = self._weigh_proofs(replace(wanted, text=text), role, verdict)
+        if isinstance(finding, Interrupted) or verdict.interrupted or self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption() or "interrupted")
+        verdict, evidence = finding.verdict, finding.list_evidence(role)
         if verdict.verified:
             self._verified_tree = tree
-            self._evidence.pass_stage(role, verdict.list_evidence(role))
+            self._evidence.pass_stage(role, evidence)
         return Verified(
-            verified=verdict.verified, reason=verdict.reason, evidence=verdict.list_evidence(role), tree=tree
+            verified=verdict.verified, reason=verdict.reason, evidence=evidence, tree=tree, sealed=finding.sealed
         )
 
     def _build_promise(self, role: Role) -> str:
         return self._proofs.get(role) or f"<promise>{self._stages[role].criteria.promise}</promise>"
+
+    def _weigh_proofs(self, wanted: Verify, role: Role, verdict: Verdict) -> ProofFinding | Interrupted:
+        """What a green verdict is worth by the files its checks rest on: they run once more with those as they were."""
+        setup, open_sealed = self._stages[role], self._open_sealed
+        if self._task_proofs is None or verdict.interrupted:
+            return ProofFinding(verdict=verdict)
+        looks = setup.merged_tree_criteria
+        if looks is None or open_sealed is None:
+            return self._task_proofs.weigh(wanted, verdict, self._iteration, None)
+
+        def verify_sealed(sealed: SealedTree) -> Verdict:
+            return self._run_verification(
+                f"{role}: {looks.verification_method.value}{SEALED_REMARK}",
+                role,
+                criteria=looks,
+                text=wanted.text,
+                folder=sealed.locate(self._workspace.folder),
+                sealed=open_sealed(sealed),
+            )
+
+        return self._task_proofs.weigh(wanted, verdict, self._iteration, verify_sealed)
 
     def _run_verification(
         self,
@@ -288,8 +307,11 @@ class PipelineEffects:
         folder: str,
         tree: str = "",
         is_confirmed: bool = False,
+        sealed: ClaimVerifier | None = None,
     ) -> Verdict:
-        """`is_confirmed`: it was verified before, and only its commands are run again."""
+        """`is_confirmed`: it was verified before, and only its commands are run again; `sealed`: the verifier of a
+        sealed tree, whose findings are no news for who judges the work."""
+        is_confirmed = is_confirmed or sealed is not None
         spec, setup = self._board.entry().task.completion_spec, self._stages[role]
         is_coder, is_changed = role == REPAIR_ROLE, self._workspace.is_changed(tree)
         claim = Claim(
@@ -305,15 +327,15 @@ class PipelineEffects:
             checks=tuple(self._checks.values()),
             loose=self._config.loose,
             can_commit=self._stages[role].can_commit,
-            log_prefix=self._build_log_prefix(role, folder),
+            log_prefix=self._build_log_prefix(role, folder, "_sealed" if sealed else ""),
             contradictable=setup.is_verified and not is_confirmed,
             has_sign=is_changed if is_coder else role == "tester" and setup.merged_tree_criteria is not None,
             has_done_nothing=is_coder and not is_changed and not self._may_change_nothing() and not is_confirmed,
             is_merged=is_confirmed,
         )
         emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
-        verdict = self._verifier.verify(claim, criteria)
-        self._checks |= {check.command: check for check in verdict.list_checks()}
+        verdict = (sealed or self._verifier).verify(claim, criteria)
+        self._checks |= {} if sealed else {check.command: check for check in verdict.list_checks()}
         self._board.charge(verdict.cost_usd)
         notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
         ended = GateEnded(
@@ -330,8 +352,8 @@ class PipelineEffects:
         emit(self._watchers, self._iteration, *notes, ended)
         return verdict
 
-    def _build_log_prefix(self, role: Role, folder: str) -> str:
-        tree = "" if folder == self._workspace.folder else "_merged"
+    def _build_log_prefix(self, role: Role, folder: str, mark: str = "") -> str:
+        tree = mark or ("" if folder == self._workspace.folder else "_merged")
         return os.path.join(self._config.run_dir, f"verification_{self._iteration:03}_{role}{tree}")
 
     def _close_iteration(self, verdict: Verdict) -> list[Change]:

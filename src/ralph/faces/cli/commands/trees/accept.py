@@ -23,3 +23,5 @@ def command(run: str, files: tuple[str, ...]) -> None:
         click.echo(f"Accepted {path} as run {done.run} left it")
     if done.outcome not in ("", "completed") and done.kind == "run":
         click.echo(f"Resume with: ralph run --resume {done.run}")
+    elif done.outcome not in ("", "completed") and done.task:
+        click.echo(f"Resume with: ralph execute {done.task}")

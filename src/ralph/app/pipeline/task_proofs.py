@@ -1,0 +1,91 @@
+"""What the checks of a task rest on: who watches it, where approvals are kept, who is asked without a reviewer."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from ralph.app.pipeline import stages
+from ralph.app.pipeline.context import TaskContext
+from ralph.app.pipeline.verification import CriteriaVerifier
+from ralph.core.policies.staged import REPAIR_ROLE, REVIEW_ROLE
+from ralph.core.tasks.judgement import parse_ruling
+from ralph.engine.gate_run import WrappedProcesses
+from ralph.engine.proof_gates import AskProofJudge
+from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.task_proofs import TaskProofs
+from ralph.model.loop import Interrupted, Verified
+from ralph.model.ports import Processes, SealedTree
+from ralph.model.verdict import AskJudge, ClaimVerifier
+from ralph.workspaces.snapshots import Snapshots
+
+_CRITERION = "The change to the checks is legitimate."
+_ANSWER_FORM = "Answer with one line: VERIFIED, or NOT_VERIFIED: followed by the reason."
+
+
+def build_task_proofs(
+    context: TaskContext, keeper: Snapshots, judges: Mapping[str, AskJudge], *, is_fresh: bool
+) -> TaskProofs | None:
+    """None where no check rests on files and none is protected. `is_fresh`: the work tree was made just now."""
+    settings = context.settings
+    commands = stages.list_check_commands(context.task, settings) if settings.proofs != "off" else []
+    if not commands and not settings.protected:
+        return None
+    # What is installed or compiled since the work began is an agent's; a checkout of now is not.
+    since = time.time() if is_fresh else keeper.began_at or time.time()
+    watch = ProofWatch(
+        keeper,
+        commands=commands,
+        protected=settings.protected,
+        folder=keeper.root,
+        environment=context.session.gate_environment,
+        started_at=since,
+        list_accepted=lambda: {**keeper.accepted.read(), **keeper.approved.read()},
+    )
+
+    def approve(contents: Mapping[str, str]) -> None:
+        for path, blob in contents.items():
+            keeper.approved.add(path, blob)
+
+    return TaskProofs(
+        watch,
+        mode=settings.proofs,
+        has_reviewer=REVIEW_ROLE in context.request.stages,
+        approve=approve,
+        ask_judge=_build_ask_judge(judges.get(REPAIR_ROLE)),
+    )
+
+
+def build_sealed_verifier(context: TaskContext) -> Callable[[SealedTree], ClaimVerifier]:
+    """The verifier of a stage for a sealed tree: no judge is asked again."""
+
+    def open_sealed(sealed: SealedTree) -> ClaimVerifier:
+        @contextmanager
+        def borrow() -> Iterator[Processes]:
+            with context.processes.borrow() as processes:
+                yield WrappedProcesses(processes, sealed.wrap)
+
+        return CriteriaVerifier(borrow, {})
+
+    return open_sealed
+
+
+def _build_ask_judge(ask: AskJudge | None) -> AskProofJudge | None:
+    if ask is None:
+        return None
+
+    def ask_about_proofs(question: str) -> Verified | Interrupted:
+        """Who gives no answer has not approved."""
+        answer = ask(f"{question}\n{_ANSWER_FORM}\n", "")
+        if answer is None:
+            return Interrupted("interrupted")
+        if answer.problem:
+            reason = f"the judge did not answer: {answer.problem}"
+            return Verified(verified=False, reason=reason, cost_usd=answer.cost_usd, judge=answer.judge)
+        ruling = parse_ruling(answer.text, [_CRITERION])
+        is_approved = ruling is not None and ruling.verified
+        reason = ruling.reason if ruling else f"the judge's answer is no verdict: {answer.text.strip()[:200]!r}"
+        return Verified(
+            verified=is_approved, reason="" if is_approved else reason, cost_usd=answer.cost_usd, judge=answer.judge
+        )
+
+    return ask_about_proofs
