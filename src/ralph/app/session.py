@@ -364,7 +364,7 @@ def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[Stores]:
         )
     try:
         with open_stores(paths) as stores:
-            clean_up_lost_runs(stores)
+            clean_up_lost_runs(stores, paths)
             yield stores
     finally:
         lock.release()

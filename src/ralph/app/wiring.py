@@ -247,6 +247,7 @@ def build_agent_runner(
         idle_timeout=settings.idle_timeout_seconds,
         keep=keep,
         watch=watch,
+        adapter=crew.adapter,
     )
 
 

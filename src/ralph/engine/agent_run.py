@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -23,6 +24,7 @@ from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD_BYTES, STDERR_TAIL_BYTES = 1 << 14, 1 << 16
 MAX_LINGER_SECONDS = 600.0  # seconds of silence after its closing event: time for what it left running, not a night
+NOTE_NAME = "call.json"
 LINGERED_WARNING = "the agent said its last word and did not end"
 
 
@@ -33,6 +35,11 @@ class CallFiles(Struct, frozen=True, kw_only=True):
     stderr: str  # written only when there is any
     prompt: str  # written only for an agent that reads it from there
     answer: str  # read and deleted, where the agent writes one
+
+    @property
+    def note(self) -> str:
+        """Tells a later life of the run how to read the others."""
+        return os.path.join(os.path.dirname(self.stdout), NOTE_NAME)
 
     @classmethod
     def in_dir(cls, folder: str, *, stdout: str, stderr: str, prompt: str, answer: str) -> Self:
@@ -62,6 +69,15 @@ def count_calls(folder: str) -> int:
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
+class CallNote(Struct, frozen=True, kw_only=True):
+    """What was started last: who finds its log and no report on record can make one of it."""
+
+    adapter: str
+    mode: OutputMode
+    stdout: str  # the name of its log, beside the note
+    started_at: float  # unix time
+
+
 class AgentRequest(Struct, frozen=True, kw_only=True):
     """One question to the agent."""
 
@@ -87,6 +103,7 @@ class AgentRunner:
         idle_timeout: float | None,
         keep: TreeKeeper | None = None,
         watch: ChangeWatch | None = None,
+        adapter: str = "",
     ) -> None:
         self._agent = agent
         self._processes = processes
@@ -95,6 +112,7 @@ class AgentRunner:
         self.timeout, self.idle_timeout = timeout, idle_timeout
         self._tree_keeper, self._watch = keep, watch
         self._toolless_runs = 0  # in a row
+        self._adapter = adapter
 
     def call(self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher]) -> Reported | Interrupted:
         """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built."""
@@ -136,6 +154,7 @@ class AgentRunner:
         )
         if self._tree_keeper is not None:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
+        self._write_note(request)
         exited = self._processes.run(command, output.feed, errors.write)
         output.finish()
         if self._watch is not None:
@@ -159,6 +178,13 @@ class AgentRunner:
             return replace(reported, unseen=True)
         tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""
         return replace(reported, tree=tree, head=tree.rpartition(" ")[0])
+
+    def _write_note(self, request: AgentRequest) -> None:
+        files = request.files
+        if self._adapter:
+            name = os.path.basename(files.stdout)
+            note = CallNote(adapter=self._adapter, mode=request.mode, stdout=name, started_at=time.time())
+            _write_log(files.note, msgspec.json.encode(note).decode())
 
     def take_snapshot(self, iteration: int, watchers: Sequence[Watcher]) -> SnapshotTaken:
         """Look at what the last agent left, and keep it; for after its report is on record."""

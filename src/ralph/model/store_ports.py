@@ -10,7 +10,7 @@ from __future__ import annotations  # `ralph run` knows no tasks: what they are 
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from ralph.model.ports import JournalStore
+from ralph.model.ports import JournalRow, JournalStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -30,6 +30,10 @@ class RunStore(JournalStore, Protocol):
 
     def take_over(self, run: str, owner: RunOwner) -> None:
         """A run goes on in this process: it has no end any more, and wishes about its last life are void."""
+        ...
+
+    def append_missing(self, row: JournalRow) -> bool:
+        """The next transition of a run that is dead; False where somebody else has been first."""
         ...
 
     def end(self, run: str, at: float, outcome: str, why: str) -> None: ...

@@ -4,6 +4,7 @@ import os
 
 from msgspec.structs import replace
 
+from ralph.app.paths import Paths
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
 from ralph.process.identity import ProcessIdentity, is_alive
@@ -24,15 +25,27 @@ def mark_lost_runs(stores: Stores) -> None:
             _mark_lost(stores, record)
 
 
-def clean_up_lost_runs(stores: Stores) -> None:
-    """The same, and nothing of the dead is left: for before another run starts."""
+def clean_up_lost_runs(stores: Stores, paths: Paths) -> None:
+    """The same, and nothing of the dead is left: for before another run starts. What an agent had said before its run
+    could write it down goes on record."""
     for record in stores.runs.list_unswept():
         if not is_run_alive(record):
+            from ralph.app.runs.lost_reports import recover_report
             from ralph.process.leftovers import end_leftovers
 
             end_leftovers(record.id, ProcessIdentity(record.guardian, record.guardian_ticks, record.boot))
+            recover_report(stores, paths, record)
             _mark_lost(stores, record)
             stores.runs.mark_swept(record.id)
+
+
+def recover_lost_reports(stores: Stores, paths: Paths) -> None:
+    """For who wants to know what all runs cost: what agents of dead runs said last is on record after it."""
+    for record in stores.runs.list_unswept():
+        if not is_run_alive(record):
+            from ralph.app.runs.lost_reports import recover_report
+
+            recover_report(stores, paths, record)
 
 
 def _mark_lost(stores: Stores, record: RunRecord) -> None:

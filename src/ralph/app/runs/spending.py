@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ralph.app.paths import Paths
 from ralph.app.repositories import list_repositories
+from ralph.app.runs.recovery import recover_lost_reports
 from ralph.app.stores import open_existing_stores
 from ralph.model.errors import UsageError
 from ralph.model.events import NO_USAGE, Usage
@@ -65,6 +66,8 @@ def parse_since(text: str, now: datetime) -> float:
 def list_expenses(paths: Paths, since: float) -> list[Expense]:
     """Of one repository, the oldest first."""
     with open_existing_stores(paths) as stores:
+        if stores is not None:
+            recover_lost_reports(stores, paths)
         rows = [] if stores is None else stores.runs.list_costly_transitions(since)
     return [expense for row in rows if (expense := _read_expense(row, paths.root))]
 

@@ -59,6 +59,11 @@ class SqliteRunStore:
             if self._database_file is not None:
                 self._database_file.ensure_exists()  # after the write: what is there now will be read
 
+    def append_missing(self, row: JournalRow) -> bool:
+        """Of a run that is dead; False where somebody else has been first."""
+        found = self._database.execute("INSERT OR IGNORE INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        return found.rowcount == 1
+
     def append_last(self, row: JournalRow, outcome: str, why: str) -> None:
         """The transition that ends the run, and the end itself, together."""
         with self._database:
