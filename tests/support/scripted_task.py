@@ -63,6 +63,9 @@ class ScriptedWorkspace:
     def is_untouched(self, tree: str) -> bool:
         return tree == self.unchanged
 
+    def is_own_commit(self, commit: str) -> bool:
+        return True
+
     def find_target_move(self) -> str:
         return self.moves.pop(0) if self.moves else ""
 
@@ -101,11 +104,13 @@ class ScriptedWorkspace:
         self.set_aside_count += 1
         yield self.set_aside
 
-    def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
+    def land(self, verify: Callable[[str], str], trailer: str = "", on_landed: Callable[[str], object] = len) -> Landed:
         self.landings += 1
         self.trailer = trailer
         if self._merged:
             self.found_wrong = verify(self._merged)
+        if self._landed.done:
+            on_landed(self._landed.commit)
         return self._landed
 
 

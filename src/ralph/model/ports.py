@@ -359,6 +359,10 @@ class Workspace(Protocol):
         """Whether a tree with this hash is the very one the work began with."""
         ...
 
+    def is_own_commit(self, commit: str) -> bool:
+        """Whether it is the last one of the work, with nothing of others merged into it."""
+        ...
+
     def find_target_move(self) -> str:
         """Says so when somebody else has moved the target since the last look; each move once, whoever asks."""
         ...
@@ -389,10 +393,11 @@ class Workspace(Protocol):
         what is set aside. After it they are what they were before it."""
         ...
 
-    def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
+    def land(self, verify: Callable[[str], str], trailer: str = "", on_landed: Callable[[str], object] = len) -> Landed:
         """Merge all of it, one task at a time. `verify` gets a folder with the merged tree and says what is wrong with
         it; only where it says nothing does the target move. Who is to stop while waiting for its turn has not landed.
-        Landing what has landed does no harm. `trailer` is the last line of the messages of our own commits."""
+        Landing what has landed does no harm. `trailer` is the last line of the messages of our own commits; `on_landed`
+        is told the commit before anybody else's turn."""
         ...
 
 

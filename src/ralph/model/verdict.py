@@ -1,6 +1,6 @@
 """Verification: what may be looked at, what it is done with, and what was found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -171,6 +171,19 @@ class BaseChecks(Protocol):
 
     def check_with_new_tests(self, criteria: CompletionCriteria) -> Verdict | None:
         """The same with the tests that the work added or changed; None also where there are none."""
+        ...
+
+
+class LandedNeighbours(Protocol):
+    """Tasks that landed before this one, and whose checks still have to pass."""
+
+    def find_broken(self, folder: str, checked: CompletionCriteria | None) -> str:
+        """What the merged tree in that folder breaks, in words; `checked` has passed on it already."""
+        ...
+
+    def record_landing(self, commit: str, passed: Sequence[CompletionCriteria]) -> None:
+        """This one has landed, too; called before the next may. `passed`: what passed on the very tree of the commit,
+        besides what was asked of the merged tree."""
         ...
 
 

@@ -62,6 +62,10 @@ class TaskWorkspace:
         return self._worktree.branch
 
     @property
+    def target(self) -> str:
+        return self._worktree.target
+
+    @property
     def base(self) -> str:
         """The commit it began at."""
         return self._worktree.base
@@ -77,6 +81,9 @@ class TaskWorkspace:
 
     def is_untouched(self, tree: str) -> bool:
         return bool(tree) and tree == self.keeper.baseline()
+
+    def is_own_commit(self, commit: str) -> bool:
+        return self._read_branch(self.branch) == commit
 
     def find_target_move(self) -> str:
         target, now = self._worktree.target, self._read_target()
@@ -160,14 +167,17 @@ class TaskWorkspace:
         known = self.keeper.list_files(tree, on_disk) if on_disk and tree else {}
         return [path for path in on_disk if known.get(path) is None]
 
-    def land(self, verify: Callable[[str], str], trailer: str = "") -> Landed:
+    def land(self, verify: Callable[[str], str], trailer: str = "", on_landed: Callable[[str], object] = len) -> Landed:
         """What an agent left lying about lands with the rest."""
         if problem := self._trees.commit_leftovers(self._worktree, _sign(f"ralph: {self._task.id}", trailer)):
             return Landed(done=False, problem=problem)
         if not self._wait_for_turn():
             return Landed(done=False, problem="interrupted")
         try:
-            return self._merge(verify, trailer)
+            landed = self._merge(verify, trailer)
+            if landed.done:
+                on_landed(landed.commit)
+            return landed
         finally:
             self._landings.turn.release()
 
@@ -207,9 +217,12 @@ class TaskWorkspace:
         )
 
     def _read_target(self) -> str:
+        return self._read_branch(self._worktree.target)
+
+    def _read_branch(self, branch: str) -> str:
         """By its file, which costs nothing; empty where that does not tell."""
         project = find_project_dir(self._trees.root)
-        return project.read_branch(self._worktree.target) if project else ""
+        return project.read_branch(branch) if project else ""
 
     def _find_tree(self, commit: str) -> str:
         if commit not in self._target_trees:

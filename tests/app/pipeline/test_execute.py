@@ -8,6 +8,7 @@ import pytest
 from ralph.app.paths import find_paths
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
+from ralph.app.pipeline.landed_checks import BrokenLanding
 from ralph.app.pipeline.selection import UntouchedTask
 from ralph.app.pipeline.task_run import TaskEnding
 from ralph.app.session import Callbacks
@@ -23,17 +24,18 @@ BLOCKED, CANCELLED = TaskEnding("C", Outcome.BLOCKED, ""), TaskEnding("D", Outco
 @pytest.mark.parametrize(
     ("report", "code"),
     [
-        (ExecuteReport(()), 0),
-        (ExecuteReport((DONE,)), 0),
-        (ExecuteReport((DONE, FAILED)), 1),
-        (ExecuteReport((DONE, CANCELLED)), 1),
-        (ExecuteReport((DONE, BLOCKED)), 3),
-        (ExecuteReport((BLOCKED, FAILED)), 1),
-        (ExecuteReport((DONE,), (UntouchedTask("E", "waits"),)), 1),
-        (ExecuteReport((), (UntouchedTask("E", "is blocked", blocked=True),)), 3),
-        (ExecuteReport((FAILED, TaskEnding("F", Outcome.UNUSABLE, ""))), 2),
-        (ExecuteReport((DONE, TaskEnding("G", Outcome.INTERRUPTED, "received SIGINT"))), 130),
-        (ExecuteReport((), (UntouchedTask("E", "was not begun"),), interrupted=True), 130),
+        (ExecuteReport(endings=()), 0),
+        (ExecuteReport(endings=(DONE,)), 0),
+        (ExecuteReport(endings=(DONE, FAILED)), 1),
+        (ExecuteReport(endings=(DONE,), broken=(BrokenLanding(task="D", target="main", why="fails"),)), 1),
+        (ExecuteReport(endings=(DONE, CANCELLED)), 1),
+        (ExecuteReport(endings=(DONE, BLOCKED)), 3),
+        (ExecuteReport(endings=(BLOCKED, FAILED)), 1),
+        (ExecuteReport(endings=(DONE,), left=(UntouchedTask("E", "waits"),)), 1),
+        (ExecuteReport(endings=(), left=(UntouchedTask("E", "is blocked", blocked=True),)), 3),
+        (ExecuteReport(endings=(FAILED, TaskEnding("F", Outcome.UNUSABLE, ""))), 2),
+        (ExecuteReport(endings=(DONE, TaskEnding("G", Outcome.INTERRUPTED, "received SIGINT"))), 130),
+        (ExecuteReport(endings=(), left=(UntouchedTask("E", "was not begun"),), interrupted=True), 130),
     ],
 )
 def test_only_when_all_is_done_the_exit_code_is_0(report: ExecuteReport, code: int) -> None:

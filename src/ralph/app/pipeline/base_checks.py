@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
-from msgspec.json import encode
 
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
-from ralph.app.pipeline.verification import build_tools, verify_claim
+from ralph.app.pipeline.verification import build_tools, identify_check, verify_claim
 from ralph.core.proofs.suites import detect_test
 from ralph.model.errors import MachineError
 from ralph.model.ports import Inbox, TreeKeeper
@@ -114,8 +113,7 @@ class TaskBaseChecks:
         return self._verdicts.find(key, lambda: self._look(criteria, tests, linked), self._place.inbox)
 
     def _key(self, criteria: CompletionCriteria) -> str:
-        looked_at = (criteria.verification_method, criteria.verification_config)
-        return f"{self._place.commit} {encode(looked_at, order='deterministic').decode()}"
+        return f"{self._place.commit} {identify_check(criteria)}"
 
     def _wait_for(self, key: str) -> bool:
         """False: whoever waits is to stop."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 from ralph.app.paths import Paths
 from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
+from ralph.app.pipeline.landed_checks import LandedChecks
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
@@ -64,6 +65,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     landings: Landings
     state_file: StateFile  # of the board
     watch: ChangeWatch  # over settings, prompts and hooks
+    landed: LandedChecks  # of tasks that this run has landed
     base_verdicts: BaseVerdicts  # what checks said of the trees where tasks began
 
     def open_worktrees(self, processes: Processes) -> Worktrees:

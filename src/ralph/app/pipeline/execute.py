@@ -14,7 +14,10 @@ from ralph.app.pipeline import judging, stages
 from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
+from ralph.app.pipeline.landed_checks import BrokenLanding, LandedChecks, find_broken_landings
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
+from ralph.app.pipeline.task_inbox import TaskInbox
+from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.pipeline.task_run import TaskEnding, run_task
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.settings_watch import SettingsWatch
@@ -42,12 +45,13 @@ NO_REPOSITORY_HINT = "tasks live on branches: `git init`, and commit something f
 WatcherFactory = Callable[[str], Sequence[Watcher]]  # those of one task
 
 
-class ExecuteReport(Struct, frozen=True):
+class ExecuteReport(Struct, frozen=True, kw_only=True):
     """What became of all that was asked for."""
 
     endings: tuple[TaskEnding, ...]
     left: tuple[UntouchedTask, ...] = ()
     interrupted: bool = False
+    broken: tuple[BrokenLanding, ...] = ()  # tasks of this run that landed, and whose checks fail at its end
 
     @property
     def exit_code(self) -> int:
@@ -59,7 +63,12 @@ class ExecuteReport(Struct, frozen=True):
             return Outcome.UNUSABLE.exit_code
         blocked = Outcome.BLOCKED in outcomes or any(left.blocked for left in self.left)
         failed = outcomes - {Outcome.COMPLETED, Outcome.BLOCKED}
-        if failed or any(ending.is_cancelled for ending in self.endings) or any(not left.blocked for left in self.left):
+        if (
+            failed
+            or self.broken
+            or any(ending.is_cancelled for ending in self.endings)
+            or any(not left.blocked for left in self.left)
+        ):
             return 1
         return Outcome.BLOCKED.exit_code if blocked else 0
 
@@ -101,6 +110,7 @@ def execute_tasks(
                 landings=Landings(),
                 state_file=stores.file,
                 watch=watch,
+                landed=LandedChecks(),
                 base_verdicts=BaseVerdicts(),
             )
             return WorkerPool(context).run(stores)
@@ -140,7 +150,20 @@ class WorkerPool:
         if self._errors:
             raise self._errors[0]
         left = list_untouched(request, tasks, self._claimed_ids, asked)
-        return ExecuteReport(tuple(self._endings), left, bool(self._context.signals.poll_interruption()))
+        broken = () if self._context.signals.poll_interruption() else self._check_landings()
+        interrupted = bool(self._context.signals.poll_interruption())
+        return ExecuteReport(endings=tuple(self._endings), left=left, interrupted=interrupted, broken=broken)
+
+    def _check_landings(self) -> tuple[BrokenLanding, ...]:
+        context = self._context
+        if not context.landed.list_targets():
+            return ()
+        processes = TaskProcesses(TaskInbox(context.signals, lambda: False), context.sibling_guardians)
+        try:
+            environment = wiring.build_gate_variables(context.variables, {})
+            return find_broken_landings(context.landed, context.git, processes, environment)
+        finally:
+            processes.close()
 
     def _run_worker(self, wanted: tuple[str, ...]) -> None:
         try:

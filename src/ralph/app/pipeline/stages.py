@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.json import encode
 from msgspec.structs import replace
 
 from ralph.app import wiring
@@ -76,18 +75,18 @@ def list_criteria(task: Task, roles: Sequence[Role], settings: Settings) -> dict
 def list_confirmed_roles(task: Task, roles: Sequence[Role], settings: Settings) -> tuple[Role, ...]:
     """The stages whose commands tell whether what an earlier life has passed still holds: of those with the same
     commands the last."""
-    found: dict[bytes, Role] = {}
+    found: dict[str, Role] = {}
     for role, criteria in list_criteria(task, roles, settings).items():
         looks = verification.select_file_criteria(criteria)
         if looks is not None:
-            found[encode((looks.verification_method, looks.verification_config), order="deterministic")] = role
+            found[verification.identify_check(looks)] = role
     return tuple(role for role in roles if role in found.values())
 
 
-def list_file_criteria(task: Task, roles: Sequence[Role], settings: Settings) -> list[CompletionCriteria]:
+def list_file_criteria(task: Task, roles: Sequence[Role], settings: Settings) -> dict[Role, CompletionCriteria]:
     """What of each stage's criteria looks at files."""
-    found = list_criteria(task, roles, settings).values()
-    return [looks for each in found if (looks := verification.select_file_criteria(each)) is not None]
+    found = list_criteria(task, roles, settings).items()
+    return {role: looks for role, each in found if (looks := verification.select_file_criteria(each)) is not None}
 
 
 def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context: AgentContext) -> PipelineStages:

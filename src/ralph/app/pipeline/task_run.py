@@ -19,6 +19,7 @@ from ralph.app.pipeline.context import (
     translate_disk_errors,
 )
 from ralph.app.pipeline.judging import build_judges
+from ralph.app.pipeline.landed_checks import LandedCheck, TaskNeighbours
 from ralph.app.pipeline.resume import TaskPlan, describe_changed_criteria, find_ended_agent_run, resume_plan
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
@@ -178,7 +179,32 @@ def _build_keeper(context: TaskContext, tree: Worktree) -> Snapshots:
 
 def _build_base_checks(context: TaskContext, workspace: TaskWorkspace) -> TaskBaseChecks:
     """They begin at once, beside the first agent."""
-    place = BasePlace(
+    place = _describe_base(context, workspace)
+    base = TaskBaseChecks(place, context.pipeline.base_verdicts, workspace.keeper)
+    base.start([*stages.list_file_criteria(context.task, context.request.stages, context.settings).values()])
+    return base
+
+
+def _build_neighbours(context: TaskContext, workspace: TaskWorkspace) -> TaskNeighbours:
+    looks = stages.list_file_criteria(context.task, context.request.stages, context.settings)
+    checks = [
+        LandedCheck(task=context.task.id, role=role, target=workspace.target, criteria=criteria)
+        for role, criteria in looks.items()
+    ]
+    return TaskNeighbours(
+        context.pipeline.landed,
+        checks,
+        target=workspace.target,
+        place=_describe_base(context, workspace),
+        processes=context.processes,
+        verdicts=context.pipeline.base_verdicts,
+        keeper=workspace.keeper,
+        warn=lambda text: emit(context.session.watchers, 0, Warned(text)),
+    )
+
+
+def _describe_base(context: TaskContext, workspace: TaskWorkspace) -> BasePlace:
+    return BasePlace(
         git=context.pipeline.git,
         commit=workspace.base,
         folder=workspace.folder,
@@ -186,9 +212,6 @@ def _build_base_checks(context: TaskContext, workspace: TaskWorkspace) -> TaskBa
         inbox=context.inbox,
         sibling_guardians=context.pipeline.sibling_guardians,
     )
-    base = TaskBaseChecks(place, context.pipeline.base_verdicts, workspace.keeper)
-    base.start(stages.list_file_criteria(context.task, context.request.stages, context.settings))
-    return base
 
 
 def _build_effects(
@@ -228,6 +251,7 @@ def _build_effects(
         verifier=CriteriaVerifier(
             context.borrow_contained, judges, words=settings.specflow.semantic == "words", base=base
         ),
+        neighbours=_build_neighbours(context, workspace),
         inbox=session.inbox,
         watchers=session.watchers,
         ended=find_ended_agent_run(plan, context.tasks.history.list_iterations(context.task.id)),

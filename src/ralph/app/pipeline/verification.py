@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from msgspec import to_builtins
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from ralph.app import registry
@@ -136,6 +137,12 @@ def select_file_criteria(criteria: CompletionCriteria) -> CompletionCriteria | N
     stages = [to_builtins(stage) for stage in options.stages if _looks_at_files(stage)]
     config = {**criteria.verification_config, "stages": stages}
     return replace(criteria, verification_config=config) if stages else None
+
+
+def identify_check(criteria: CompletionCriteria) -> str:
+    """The same for criteria that look in the same way, whatever is promised."""
+    looked_at = (criteria.verification_method, criteria.verification_config)
+    return encode(looked_at, order="deterministic").decode()
 
 
 def is_judge_needed(criteria: CompletionCriteria) -> bool:

@@ -45,7 +45,7 @@ from ralph.model.loop import (
 from ralph.model.ports import Inbox, SealedTree, TaskBoard, Watcher, Workspace
 from ralph.model.receipt import CheckEvidence, format_trailer
 from ralph.model.spec import CompletionCriteria, Role
-from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, Verdict
+from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, LandedNeighbours, Verdict
 
 UNDONE_REASON = "nothing is left of the work: the tree is the one it began with"
 OVER_BUDGET_REASON = "the budget of all tasks together is spent"
@@ -62,6 +62,7 @@ class PipelineEffects:
         board: TaskBoard,
         workspace: Workspace,
         verifier: ClaimVerifier,
+        neighbours: LandedNeighbours | None = None,
         inbox: Inbox,
         watchers: Sequence[Watcher],
         ended: EndedAgentRun | None = None,
@@ -72,6 +73,7 @@ class PipelineEffects:
         self._config, self._stages = config, stages
         self._ended = ended
         self._board, self._workspace, self._verifier = board, workspace, verifier
+        self._neighbours = neighbours
         self._inbox, self._watchers = inbox, watchers
         self._task_proofs, self._open_sealed = proofs, open_sealed
         self._calls = 0
@@ -82,6 +84,7 @@ class PipelineEffects:
         self._merged_tree_evidence: tuple[CheckEvidence, ...] = ()
         self._checks: dict[str, CheckOutput] = {}  # by command: its latest look at the work
         self._verified_tree = ""  # of the last promise that was found to hold in this life
+        self._verified_trees: dict[Role, str] = {}
         self._target_move = ""
         self.last_text = ""
         self.landed_commit = ""
@@ -229,7 +232,7 @@ class PipelineEffects:
             ),
         ]
         if verdict.verified:
-            self._verified_tree = tree
+            self._verified_tree = self._verified_trees[role] = tree
             self._proofs[role] = wanted.text
             self._evidence.pass_stage(role, evidence)
             after = self._list_stages_after(role)
@@ -267,7 +270,7 @@ class PipelineEffects:
             return Interrupted(self._inbox.poll_interruption() or "interrupted")
         verdict, evidence = finding.verdict, finding.list_evidence(role)
         if verdict.verified:
-            self._verified_tree = tree
+            self._verified_tree = self._verified_trees[role] = tree
             self._evidence.pass_stage(role, evidence)
         return Verified(
             verified=verdict.verified, reason=verdict.reason, evidence=evidence, tree=tree, sealed=finding.sealed
@@ -373,7 +376,8 @@ class PipelineEffects:
         if self._calls and self._workspace.is_untouched(seen) and not self._may_change_nothing():
             return Landed(done=False, red=UNDONE_REASON)
         digest = digest_checks(self._evidence.list_checks())
-        landed = self._workspace.land(self._check_merged_tree, format_trailer(self._config.run, digest))
+        trailer = format_trailer(self._config.run, digest)
+        landed = self._workspace.land(self._check_merged_tree, trailer, self._record_landing)
         self._name_target_move()
         landed = replace(
             landed,
@@ -385,6 +389,14 @@ class PipelineEffects:
         if not landed.done and self._inbox.poll_stop_grace() is not None:
             return Interrupted(self._inbox.poll_interruption())
         return landed
+
+    def _record_landing(self, commit: str) -> None:
+        if self._neighbours is None:
+            return
+        tree = self._workspace.tree() if self._workspace.is_own_commit(commit) else ""
+        roles = [role for role, verified in self._verified_trees.items() if verified == tree]
+        looks = [self._stages[role].merged_tree_criteria for role in roles]
+        self._neighbours.record_landing(commit, [each for each in looks if each is not None])
 
     def _undo_checks(self, proven: str) -> bool:
         """Since the last look nobody but our own checks has worked here: what they changed does not land. False: that
@@ -400,17 +412,21 @@ class PipelineEffects:
         return spec is not None and spec.may_change_nothing
 
     def _check_merged_tree(self, folder: str) -> str:
-        """What the last stage with criteria about files says of the merged tree; empty: nothing against it."""
+        """What the last stage with criteria about files, and those of tasks that landed before, say of the merged tree;
+        empty: nothing against it."""
+        checked: CompletionCriteria | None = None
         for role, setup in reversed([*self._stages.items()]):
             if setup.merged_tree_criteria is not None:
-                text = self._build_promise(role)
-                title = f"{role}: {setup.merged_tree_criteria.verification_method.value} on the merged tree"
+                checked = setup.merged_tree_criteria
+                title = f"{role}: {checked.verification_method.value} on the merged tree"
                 verdict = self._run_verification(
-                    title, role, criteria=setup.merged_tree_criteria, text=text, folder=folder, is_confirmed=True
+                    title, role, criteria=checked, text=self._build_promise(role), folder=folder, is_confirmed=True
                 )
                 self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
-                return "" if verdict.verified else f"{verdict.reason}\n{verdict.detail}".strip()
-        return ""
+                if not verdict.verified:
+                    return f"{verdict.reason}\n{verdict.detail}".strip()
+                break
+        return self._neighbours.find_broken(folder, checked) if self._neighbours else ""
 
 
 def list_log_names(verdict: Verdict) -> tuple[str, ...]:

@@ -83,3 +83,25 @@ def test_after_a_conflict_qa_looks_again_at_what_was_checked(proven: PipelineFix
     assert "main was moved from" in done.stdout
     assert proven.workshop.git("show", "main:note.txt") == "both\n"
     assert "report.txt" not in proven.workshop.git("ls-tree", "-r", "--name-only", "main")
+
+
+def test_what_landed_stays_true(proven: PipelineFixture) -> None:
+    drops = "[ -f {home}/dropped ] && git checkout -q main -- TASK-001.txt"
+    drops += " || { touch {home}/dropped; git rm -q TASK-001.txt; }"
+    breaks = "cd {repo} && git rm -q TASK-001.txt && git commit -qm Break; cd - > /dev/null"
+    before = f"case $RALPH_TASK-$RALPH_STAGE in TASK-002-coder) {drops};; TASK-003-qa) {breaks};; esac"
+    proven.agent(before=before.replace("{repo}", str(proven.repo)))
+    (proven.home / "minded").touch()
+    proven.task("TASK-001")
+    proven.task("TASK-002", "--depends-on", "TASK-001")
+    proven.task("TASK-003", "--depends-on", "TASK-002")
+    done = proven.execute()
+    told = proven.told("TASK-002", "coder")
+    assert len(told) == 2
+    fails = "`grep -q done TASK-001.txt` of TASK-001, which has landed on main in this run, fails"
+    assert fails in told[1]  # the newcomer is sent back
+    assert len(proven.told("TASK-003", "coder")) == 1  # what others break it need not repair
+    assert proven.status("TASK-003")["status"] == "done"
+    assert done.returncode == 1
+    assert f"TASK-001  broken  {fails}" in done.stdout
+    assert "TASK-002  broken" not in done.stdout

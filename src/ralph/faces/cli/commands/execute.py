@@ -134,6 +134,7 @@ def command(
 def _render_report_text(report: ExecuteReport) -> str:
     lines = [f"{e.task}  {e.outcome.value}  {e.why}" for e in sorted(report.endings, key=lambda e: e.task)]
     lines += [f"{left.task}  {left.why}" for left in report.left]
+    lines += [f"{broken.task}  broken  {broken.why}" for broken in report.broken]
     return sanitize("\n".join(lines)) or "Nothing to do: every task is done."
 
 
