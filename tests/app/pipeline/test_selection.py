@@ -8,7 +8,7 @@ import pytest
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.selection import AskedTasks, list_untouched
 from ralph.config.schema import Settings
-from ralph.model.board import Cancelled, Spec
+from ralph.model.board import Cancelled, Claimed, Spec, StagePassed, TaskLanded
 from ralph.model.spec import Task
 from ralph.model.store_ports import TaskStore
 from support.stores import connect
@@ -50,3 +50,9 @@ def test_what_was_given_up_before_is_nobodys_business_unless_named(tasks: TaskSt
 def test_others_that_were_there_or_came_are_told_where_all_were_asked_for(tasks: TaskStore) -> None:
     assert [*untouched(tasks)] == ["B", "C"]
     assert [*untouched(tasks, "A", "B")] == ["B"]
+
+
+def test_a_task_that_became_done_behind_our_back_is_named(tasks: TaskStore) -> None:
+    tasks.apply([Claimed("B", "run-1", "qa"), StagePassed("B", "qa"), TaskLanded("B", "c0ffee")], "k")
+    assert untouched(tasks)["B"].startswith("was marked done, and nobody worked on it")
+    assert "B" not in untouched(tasks, claimed="AB")
