@@ -15,42 +15,100 @@ from support.hooks import PLUGIN_FOLDER, load_sample_event, run_hook
 # One command a line, `\\n` for the lines of here-documents. The project is /work/app, the home /home/dev.
 DENIED = (Path(__file__).parent / "denied_commands.txt").read_text()
 ALLOWED = (Path(__file__).parent / "allowed_commands.txt").read_text()
+WARNED = (Path(__file__).parent / "warned_commands.txt").read_text()
+MAX_FALSE_ALARMS = 0.02
 BATCH = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import danger, places
 given = json.load(sys.stdin)
 print(json.dumps([
-    danger.in_command(command, places.Ground(given["root"], given["cwd"], "ralph"), given["allowances"])
+    danger.judge_command(command, places.Ground(given["root"], given["cwd"], "ralph"), given["allowances"])
     for command in given["commands"]
 ]))
 """
+PLAIN, BY_GRAMMAR = "-ESs", "-Es"  # without site-packages there is no tree-sitter: as where only the plugin is
 
 
 def table(text: str) -> list[str]:
     return [line.replace("\\n", "\n") if "<<" in line else line for line in text.strip().splitlines()]
 
 
-def reasons(commands: list[str], allowances: str = "", root: str = "/work/app") -> dict[str, str]:
-    """What the guard says to each, in one process."""
+def judgements(
+    commands: list[str], allowances: str = "", root: str = "/work/app", *, reader: str = PLAIN, home: str = "/home/dev"
+) -> dict[str, tuple[str, str]]:
+    """What the guard says to each, in one process: how bad it is, and why."""
     done = subprocess.run(
-        [sys.executable, "-ESs", "-c", BATCH, str(PLUGIN_FOLDER / "hooks" / "scripts")],
+        [sys.executable, reader, "-c", BATCH, str(PLUGIN_FOLDER / "hooks" / "scripts")],
         input=json.dumps({"commands": commands, "root": root, "cwd": root, "allowances": allowances}),
-        env={"HOME": "/home/dev"},
+        env={"HOME": home},
         capture_output=True,
         text=True,
         check=True,
     )
-    return dict(zip(commands, json.loads(done.stdout), strict=True))
+    return {command: (level, why) for command, (level, why) in zip(commands, json.loads(done.stdout), strict=True)}
 
 
-def test_what_is_plainly_destructive_is_refused() -> None:  # 004-04, 004-12
-    missed = [command for command, reason in reasons(table(DENIED)).items() if not reason]
+def reasons(commands: list[str], allowances: str = "", root: str = "/work/app", **how: str) -> dict[str, str]:
+    """Why each is refused; empty where it is not."""
+    found = judgements(commands, allowances, root, **how)
+    return {command: why if level == "block" else "" for command, (level, why) in found.items()}
+
+
+@pytest.mark.parametrize("reader", [PLAIN, BY_GRAMMAR])
+def test_what_is_plainly_destructive_is_refused(reader: str) -> None:  # 004-04, 004-12
+    missed = [command for command, reason in reasons(table(DENIED), reader=reader).items() if not reason]
     assert missed == []
 
 
-def test_what_an_agent_does_all_day_is_not() -> None:
-    assert {command: reason for command, reason in reasons(table(ALLOWED)).items() if reason} == {}
+@pytest.mark.parametrize("reader", [PLAIN, BY_GRAMMAR])
+def test_what_an_agent_does_all_day_is_not(reader: str) -> None:
+    assert {command: reason for command, reason in reasons(table(ALLOWED), reader=reader).items() if reason} == {}
+
+
+@pytest.mark.parametrize("reader", [PLAIN, BY_GRAMMAR])
+def test_what_deserves_a_second_look_is_warned_of_and_not_refused(reader: str) -> None:
+    found = judgements(table(WARNED), reader=reader)
+    assert [command for command, (level, _) in found.items() if level != "warn"] == []
+
+
+@pytest.mark.parametrize("reader", [PLAIN, BY_GRAMMAR])
+def test_warnings_on_everyday_commands_are_rare(reader: str) -> None:
+    commands = table(ALLOWED)
+    assert len(commands) >= 300
+    alarms = [command for command, (level, _) in judgements(commands, reader=reader).items() if level]
+    assert len(alarms) <= len(commands) * MAX_FALSE_ALARMS
+
+
+def test_commands_are_read_by_bashs_own_grammar_where_ralph_is_installed() -> None:
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import grammar; print(bool(grammar.pipelines('a | b')))"
+    said = [
+        subprocess.run(
+            [sys.executable, reader, "-c", script, str(PLUGIN_FOLDER / "hooks" / "scripts")],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for reader in (PLAIN, BY_GRAMMAR)
+    ]
+    assert said == ["False", "True"]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_alias_of_git_is_looked_through(tmp_path: Path, linked: bool) -> None:
+    home, root = tmp_path / "home", tmp_path / "app"
+    (root / ".git" / "worktrees" / "t").mkdir(parents=True)
+    home.mkdir()
+    (home / ".gitconfig").write_text('[user]\n\tname = x\n[alias]\n\twipe = "!rm -rf / #"\n\tst = status\n')
+    (root / ".git" / "config").write_text("[core]\n\tbare = false\n[alias] nuke = reset --hard\n\tco = checkout\n")
+    if linked:
+        (root / ".git" / "worktrees" / "t" / "commondir").write_text("../..\n")
+        (tmp_path / "tree").mkdir()
+        (tmp_path / "tree" / ".git").write_text(f"gitdir: {root}/.git/worktrees/t\n")
+        root = tmp_path / "tree"
+    bad, good = ["git wipe", "git nuke", "git nuke HEAD~1", "git co ."], ["git st", "git co -b x", "git unknown"]
+    found = reasons([*bad, *good], root=str(root), home=str(home))
+    assert [command for command, reason in found.items() if reason] == bad
 
 
 def test_the_reason_names_the_command_and_the_way_out() -> None:
@@ -160,6 +218,21 @@ def test_it_guards_only_loops_without_a_sandbox(project: Path, marker: str | Non
     ran = run_hook("pretooluse_guard.py", tool("Bash", project, command="rm -rf /"), project.parent)
     assert bool(ran.reason) is refuses
     assert bool(ran.out) is refuses
+
+
+def test_a_loop_without_a_marker_names_its_project(tmp_path: Path) -> None:
+    event = tool("Bash", tmp_path, command="rm -rf ralph && git clean -fd")
+    ran = run_hook("pretooluse_guard.py", event, tmp_path, "--project", str(tmp_path))
+    assert not ran.reason
+    assert "ralph's guard warns: this deletes every new file" in ran.answer["hookSpecificOutput"]["additionalContext"]
+    assert "permissionDecision" not in ran.answer["hookSpecificOutput"]
+    event = tool("Bash", tmp_path, command="git checkout .")
+    assert run_hook("pretooluse_guard.py", event, tmp_path, "--project", str(tmp_path)).reason
+
+
+def test_the_plugin_steps_back_where_the_runner_brings_the_guard(project: Path) -> None:
+    event = tool("Bash", project, command="rm -rf /")
+    assert not run_hook("pretooluse_guard.py", event, project.parent, RALPH_GUARD="settings").out
 
 
 def test_the_marker_may_be_in_the_hidden_folder(project: Path) -> None:  # C23

@@ -36,11 +36,13 @@ class HookResult:
         return str(self.answer["reason"]) if self.answer.get("decision") == "block" else ""
 
 
-def run_hook(script: str, event: dict[str, Any] | str, temporary: Path, **variables: str) -> HookResult:
+def run_hook(
+    script: str, event: dict[str, Any] | str, temporary: Path, *arguments: str, **variables: str
+) -> HookResult:
     """As hooks.json starts it."""
     return HookResult(
         subprocess.run(
-            [sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / "scripts" / script)],
+            [sys.executable, "-ESs", str(PLUGIN_FOLDER / "hooks" / "scripts" / script), *arguments],
             input=event if isinstance(event, str) else json.dumps(event),
             env={"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "HOME": str(temporary), **variables},
             cwd=temporary,

@@ -37,6 +37,7 @@ CARD = AgentCard(
     ),
     story_flags=("--dangerously-skip-permissions",),
     plugin_flag="--plugin-dir",
+    settings_flag="--settings",
     has_own_sandbox=True,
     can_judge=True,
     small_model="haiku",
@@ -57,12 +58,13 @@ _OWN_SANDBOX = (
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 
 
-class Claude(Struct, frozen=True):
+class Claude(Struct, frozen=True, kw_only=True):
     """Reads the prompt on stdin, which has no limit."""
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
     grant: Grant
+    guard: str = ""
     reports_cost = True
 
     def invocation(self, prompt: str, mode: OutputMode, budget_usd: float | None) -> Invocation:
@@ -73,6 +75,8 @@ class Claude(Struct, frozen=True):
             argv += default_flag(self.flags, "--verbose")
         if budget_usd is not None:
             argv += default_flag(self.flags, "--max-budget-usd", f"{budget_usd:g}")
+        if self.guard:  # after the user's own, which it holds: only the last one counts
+            argv += [CARD.settings_flag, self.guard]
         # --allowedTools takes every word up to the next flag: it comes last, and the prompt on stdin
         return Invocation(argv=(*argv, *self.grant.argv), stdin=prompt)
 
@@ -85,7 +89,7 @@ def build(options: AgentOptions) -> Agent:
     flags = choose_flags(options, CARD)
     if options.own_sandbox:
         flags = tuple(flag for flag in flags if flag not in CARD.story_flags)
-    return Claude(options.command, flags, grant_permissions(options))
+    return Claude(command=options.command, flags=flags, grant=grant_permissions(options), guard=options.guard)
 
 
 def grant_permissions(options: AgentOptions) -> Grant:

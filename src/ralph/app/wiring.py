@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
+from ralph.app.guard import GUARD_VARIABLE, build_guard_settings
 from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.config.schema import AgentSettings, Judge, Settings, split_flags
@@ -49,6 +50,8 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}  # variables of its own
     judges: bool = False
     own_sandbox: bool = False
+    guarded: bool = False  # each command is looked at before it runs, where the agent has hooks
+    guard: str = ""  # as AgentOptions.guard
 
     def as_options(self, version: str = "") -> AgentOptions:
         """What its adapter is built from."""
@@ -61,6 +64,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
             folders=self.folders,
             git_folders=self.git_folders,
             model=self.model,
+            guard=self.guard,
             judges=self.judges,
             own_sandbox=self.own_sandbox,
         )
@@ -93,6 +97,7 @@ def resolve_agent(
         git_folders=_list_closed_git_folders(located.adapter, commits_in),
         model=settings.model,
         environment=settings.environment,
+        guarded=settings.guard,
     )
 
 
@@ -132,13 +137,25 @@ class PreparedAgent(Struct, frozen=True, kw_only=True):
 
 def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes) -> PreparedAgent:
     """Its adapter; one whose flags depend on the version asks for it first."""
+    crew, unguarded = _guard(crew, folder)
     asked = getattr(registry.load_extension("agents", crew.adapter), "VERSION_ARGV", ())
     version = read_version((*crew.argv, *asked), folder, variables, processes) if asked else ""
     return PreparedAgent(
         agent=build_agent(crew, version),
         can_commit=read_grant(crew, version).can_commit,
-        warnings=find_agent_warnings(crew, variables, version),
+        warnings=(*find_agent_warnings(crew, variables, version), *unguarded),
     )
+
+
+def _guard(crew: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str, ...]]:
+    """The agent with a hook that prevents accidents, where it takes one; and why it has none, in a sentence."""
+    flag = registry.load_agent_card(crew.adapter).settings_flag
+    if not flag or not crew.guarded or crew.judges or crew.own_sandbox:
+        return crew, ()
+    words = (*crew.argv[1:], *crew.flags)
+    found = build_guard_settings(flag, words, project=find_paths(folder).root, folder=folder)
+    problem = (f"no guard against destructive commands: {found.problem}",) if found.problem else ()
+    return replace(crew, guard=found.text), problem
 
 
 def find_agent_warnings(crew: AgentCommand, variables: Mapping[str, str], version: str = "") -> tuple[str, ...]:
@@ -230,10 +247,11 @@ def build_agent_runner(
     keep: TreeKeeper | None = None,
     watch: ChangeWatch | None = None,
 ) -> AgentRunner:
+    card = registry.load_agent_card(crew.adapter)
     its = environment.build_agent_env(
         variables,
-        own,
-        card=registry.load_agent_card(crew.adapter),
+        {**own, GUARD_VARIABLE: "settings"} if card.settings_flag else own,
+        card=card,
         cards=load_builtin_cards().values(),
         passed=settings.pass_environment,
         extra=settings.environment,

@@ -52,6 +52,8 @@ SETTING_DESCRIPTIONS = {
         "idleTimeoutSeconds": "Stop one agent run after this long without a word.",
         "environment": "Variables it gets besides the usual ones.",
         "passEnvironment": "Names of variables it keeps although they look like another agent's.",
+        "guard": "Refuse plainly destructive commands before they run, where the agent has hooks (Claude Code) and no"
+        " sandbox is in force.",
     },
     "Guardrail": {
         "kind": "What kind of check it is: shell, or another that docs/extending.md and `ralph doctor` name.",

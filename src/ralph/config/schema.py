@@ -49,6 +49,7 @@ class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
     idle_timeout_seconds: Seconds | None = None
     environment: dict[Variable, Word] = {}
     pass_environment: tuple[Variable, ...] = ()
+    guard: bool = True  # where no sandbox is in force
 
 
 class Guardrail(Struct, frozen=True, rename="camel", kw_only=True):

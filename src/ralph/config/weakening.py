@@ -70,6 +70,8 @@ def _compare_agents(before: AgentSettings, after: AgentSettings) -> Iterator[str
     for label in ("command", "flags", "adapter"):
         if getattr(before, label) != getattr(after, label):
             yield f"agent.{label} changed"
+    if before.guard and not after.guard:
+        yield "agent.guard: off (was on)"
     if added := sorted({*after.pass_environment, *after.environment} - {*before.pass_environment, *before.environment}):
         yield f"the agent gets other variables: {', '.join(added)}"
     if any(after.environment.get(name, value) != value for name, value in before.environment.items()):

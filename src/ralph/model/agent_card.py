@@ -33,6 +33,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     folder_flag: str = ""  # gives it one more folder to write to; empty: it has none
     permission_flags: tuple[str, ...] = ()  # where the user wrote one of these, ralph adds no permission of its own
     story_flags: tuple[str, ...] = ()  # a story loop adds them where the user wrote no permission flag
+    settings_flag: str = ""  # gives it settings, with hooks, for one run (JSON); empty: it takes none
     plugin_flag: str = ""  # loads our plugin's hooks from a folder; empty: it cannot
     has_own_sandbox: bool = False  # whether `AgentOptions.own_sandbox` is understood
     can_commit: bool = True  # by itself; False: it is given the folders a commit writes to, AgentOptions.git_folders

@@ -82,6 +82,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()  # absolute; writable besides the working folder
     git_folders: tuple[str, ...] = ()  # for `checks`: absolute; what `git commit` writes to, where its card asks for it
     model: str = ""  # instead of one in the flags
+    guard: str = ""  # for the card's `settings_flag`: settings whose hook looks at each command before it runs
     judges: bool = False  # it is asked one question: no tools, nothing of the project; `permissions` says nothing
     own_sandbox: bool = False  # its own is all there is: whatever `permissions` allow, it allows within that
 

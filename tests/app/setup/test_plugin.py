@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from ralph.app import plugin_files
 from ralph.app.setup import plugin
 from ralph.faces.cli.commands.plugin import command
 from ralph.model.errors import ConfigError
@@ -21,7 +22,7 @@ ENABLED: dict[str, Any] = {
 
 
 def test_in_a_checkout_the_plugin_is_the_checkouts() -> None:
-    assert plugin.find_plugin_folder() == str(PLUGIN_FOLDER)
+    assert plugin_files.find_plugin_folder() == str(PLUGIN_FOLDER)
     assert plugin.find_marketplace_folder(str(PLUGIN_FOLDER)) == str(ROOT)
 
 
@@ -33,7 +34,10 @@ def test_an_installed_plugin_is_its_own_marketplace(tmp_path: Path) -> None:
 
 def test_the_names_are_those_of_the_manifests() -> None:
     marketplace = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
-    assert (marketplace["name"], marketplace["plugins"][0]["name"]) == (plugin.MARKETPLACE_NAME, plugin.PLUGIN_NAME)
+    assert (marketplace["name"], marketplace["plugins"][0]["name"]) == (
+        plugin.MARKETPLACE_NAME,
+        plugin_files.PLUGIN_NAME,
+    )
 
 
 def test_settings_are_written_as_claude_code_itself_writes_them(tmp_path: Path) -> None:

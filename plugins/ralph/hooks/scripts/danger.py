@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import grammar
 import shell
+from cautions import caution_about
 from places import filled, in_reading, in_wiping, in_writing, located
 from shell import has, name_of, operands
 from verdicts import about
+from wrappers import INTERPRETER, SHELLS, inner_texts, spelled, unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,80 +18,81 @@ if TYPE_CHECKING:
 
     from places import Ground
 
+    Finding = tuple[str, str, list[str]]  # how bad, why, and the words of the command
+
 ASK = "If this project really needs it, a person can add the line to {}/allowed-commands.txt."
-
-
+BLOCK, WARN = "block", "warn"
 _PATIENCE = 100_000  # characters of commands inside commands
-_SHELLS = frozenset("sh bash zsh dash ksh ash fish".split())
 _FETCHERS = frozenset("curl wget fetch http https aria2c".split())
 _DECODERS = frozenset("base64 base32 xxd openssl uudecode".split())
 _KEY_USERS = frozenset(
     "ssh ssh-add ssh-keygen ssh-copy-id git ls stat test [ [[ file find echo printf mkdir cd pushd".split()
 )
 _REMOVERS = ("rm", "shred", "unlink", "rmdir")
-_INTERPRETER = re.compile(r"python[\d.]*|perl|ruby|node|php|[gmn]?awk")
-_LITERAL = re.compile(r"""(['"])(.*?)\1""", re.DOTALL)
-_STARTS_COMMANDS = re.compile(r"\b(system|popen|exec\w*|spawn\w*|subprocess|check_call|check_output|shell_exec)\b")
-_REMOVES_TREE = re.compile(r"""\b(?:rmtree|rmSync|rmdirSync|rm_rf?|remove_dir_all)\s*\(?\s*(['"])(.*?)\1""")
 _FORK_BOMB = re.compile(r"(?<![\w:])([\w:]+)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;?\s*\1")
-_WRAPPERS = {  # program → options that take a word of their own
-    "sudo": ("-u", "-g", "-C", "-h", "-p", "-U", "-D", "-R", "-T"),
-    "doas": ("-u", "-C"),
-    "env": ("-u", "-C"),
-    "nice": ("-n",),
-    "ionice": ("-c", "-n", "-p"),
-    "timeout": ("-s", "-k"),
-    "stdbuf": ("-i", "-o", "-e"),
-    "xargs": ("-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a"),
-    "nohup": (),
-    "setsid": (),
-    "command": (),
-    "builtin": (),
-    "exec": ("-a",),
-    "busybox": (),
-    "chronic": (),
-    "unbuffer": (),
-    "pkexec": ("--user",),
-    "runuser": ("-u", "-g", "-G"),
-    "unshare": (),
-    "strace": ("-o", "-e", "-p", "-s"),
-    "chroot": (),
-    "flock": ("-w", "-E"),
-    "watch": ("-n",),
-}
-_OPERANDS_FIRST = {"timeout": 1, "chroot": 1, "flock": 1}
 
 
-def in_command(text: str, ground: Ground, allowances: str) -> str:
-    """Why this command line is not to be run; empty when nothing speaks against it."""
+def judge_command(text: str, ground: Ground, allowances: str) -> tuple[str, str]:
+    """BLOCK or WARN, and why; two empty texts when nothing speaks against this command line."""
     allowed = [words for line in allowances.splitlines() if (words := _allowance(line))]
     ground.patience = _PATIENCE + len(text)
-    for reason, words in _found(text, ground, 0):
-        if not any(_matches(words, pattern) for pattern in allowed):
-            return f"{reason} ({' '.join(words)[:200]}) " + ASK.format(ground.folder)
-    return ""
+    warning = ""
+    for level, reason, words in _found(text, ground, 0):
+        if any(_matches(words, pattern) for pattern in allowed):
+            continue
+        told = f"{reason} ({' '.join(words)[:200]})"
+        if level == BLOCK:
+            return BLOCK, f"{told} {ASK.format(ground.folder)}"
+        warning = warning or told
+    return (WARN, warning) if warning else ("", "")
 
 
-def _found(text: str, ground: Ground, depth: int) -> Iterator[tuple[str, list[str]]]:
+def _found(text: str, ground: Ground, depth: int) -> Iterator[Finding]:
     """What speaks against it, each with the words of the command it is about."""
     if _FORK_BOMB.search(text):
-        yield "this is a fork bomb.", text.split()
+        yield BLOCK, "this is a fork bomb.", text.split()
     ground.patience -= len(text)
     if depth > shell.DEPTH or ground.patience < 0:
-        yield "this is too intricate to be judged.", text.split()
+        yield BLOCK, "this is too intricate to be judged.", text.split()
         return
-    started = ground.cwd
-    for pipeline in shell.pipelines(text):
-        commands = [(command, _unwrapped(_said(command.words, ground))) for command in pipeline]
+    kept = [(ground.cwd, ground.variables)]
+    for pipeline in _read(text):
+        if pipeline[0].scope:
+            _change_scope(pipeline[0].scope, kept, ground)
+            continue
+        commands = [(command, unwrapped(_said(command.words, ground))) for command in pipeline]
         yield from _found_between(commands, ground, depth)
         for command, words in commands:
-            reasons = [*_about_files(command, words, ground), about(words, ground)]
-            yield from ((reason, shell.simple(command.words)) for reason in reasons if reason)
-            for inner in _inner_texts(command, words):
-                yield from _found(inner, ground, depth + 1)
+            yield from _found_in(command, words, ground, depth)
             if len(pipeline) == 1:
                 _remember(command.words, words, ground)
-    ground.cwd = started
+    ground.cwd = kept[0][0]
+
+
+def _read(text: str) -> Iterable[shell.Pipeline]:
+    by_grammar = grammar.pipelines(text)
+    return shell.pipelines(text) if by_grammar is None else by_grammar
+
+
+def _change_scope(step: int, kept: list[tuple[str, dict[str, str]]], ground: Ground) -> None:
+    """What a subshell does to folder and variables ends with it."""
+    if step > 0:
+        kept.append((ground.cwd, ground.variables))
+        ground.variables = dict(ground.variables)
+    elif len(kept) > 1:
+        ground.cwd, ground.variables = kept.pop()
+
+
+def _found_in(command: shell.Command, words: list[str], ground: Ground, depth: int) -> Iterator[Finding]:
+    raw = shell.simple(command.words)
+    for reason in (*_about_files(command, words, ground), about(words, ground)):
+        if reason:
+            yield BLOCK, reason, raw
+    caution = caution_about(command, words, ground)
+    if caution:
+        yield WARN, caution, raw or command.words
+    for inner in inner_texts(command, words, ground):
+        yield from _found(inner, ground, depth + 1)
 
 
 def _said(words: list[str], ground: Ground) -> list[str]:
@@ -115,22 +119,22 @@ def _remember(raw: list[str], words: list[str], ground: Ground) -> None:
 
 def _found_between(
     commands: Sequence[tuple[shell.Command, list[str]]], ground: Ground, depth: int
-) -> Iterator[tuple[str, list[str]]]:
+) -> Iterator[Finding]:
     """What only the pipe makes dangerous: text that becomes a program."""
     for (_, before), (command, words) in zip(commands, commands[1:]):  # noqa: B905, RUF007  # `strict` is 3.10
         if name_of(shell.simple(command.words)) == "xargs" and name_of(words) in _REMOVERS:
             given = _listed(before)
             if given:
-                yield from _found(_spelled(given if given[0] == "find" else [*words, *given]), ground, depth + 1)
+                yield from _found(spelled(given if given[0] == "find" else [*words, *given]), ground, depth + 1)
     whole = " | ".join(" ".join(shell.simple(command.words)) for command, _ in commands).split(" ")
     sinks = [at for at, (_, words) in enumerate(commands) if _reads_program(words)]
     for command, words in commands[: sinks[-1]] if sinks else ():
         program = name_of(words)
         if program in _FETCHERS:
-            yield "this runs a program straight from the network.", whole
+            yield BLOCK, "this runs a program straight from the network.", whole
         if program in _DECODERS:
-            yield "this runs a program nobody can read.", whole
-        if name_of(commands[sinks[-1]][1]) not in _SHELLS:
+            yield BLOCK, "this runs a program nobody can read.", whole
+        if name_of(commands[sinks[-1]][1]) not in SHELLS:
             continue
         if program in ("echo", "printf"):
             yield from _found(" ".join(words[1:]).replace("\\n", "\n"), ground, depth + 1)
@@ -141,10 +145,10 @@ def _found_between(
 def _reads_program(words: Sequence[str]) -> bool:
     """Whether it takes what it is to do from its standard input."""
     name, rest = name_of(words), list(words[1:])
-    if name in _SHELLS:
+    if name in SHELLS:
         plain = [each for each in rest if not re.fullmatch(r"-[euxilv]+|-|/dev/stdin", each)]
         return not plain or "-s" in rest
-    return bool(_INTERPRETER.fullmatch(name)) and not {*rest} - {"-", "/dev/stdin"}
+    return bool(INTERPRETER.fullmatch(name)) and not {*rest} - {"-", "/dev/stdin"}
 
 
 def _listed(words: Sequence[str]) -> list[str]:
@@ -155,73 +159,6 @@ def _listed(words: Sequence[str]) -> list[str]:
     if name == "ls":
         return operands(words) or ["."]
     return [word for word in operands(words) if "%" not in word] if name in ("echo", "printf") else []
-
-
-def _inner_texts(command: shell.Command, words: Sequence[str]) -> Iterator[str]:
-    """Command lines inside the command."""
-    name = name_of(words)
-    raw = shell.simple(command.words)
-    if name_of(raw) == "env":
-        for option, text in zip(raw, raw[1:]):  # noqa: B905, RUF007  # `strict` is 3.10
-            if option in ("-S", "--split-string"):
-                yield text
-    if name_of(raw) == "watch":  # joins its words and gives them to a shell
-        yield " ".join(words)
-    if name in _SHELLS or name in ("su", "runuser", "script"):
-        for at, word in enumerate(words[1:-1], 1):
-            if re.fullmatch(r"-[a-z]*c", word):
-                yield next((each for each in words[at + 1 :] if each != "--"), "")
-                break
-    if name in _SHELLS:
-        if command.fed:
-            yield command.fed
-        for word in words[1:]:  # bash <(curl …) is `curl … | bash`
-            if word.startswith("<("):
-                yield f"{word[2:-1]} | sh"
-    elif _INTERPRETER.fullmatch(name):
-        yield from _in_program(words)
-    elif name in ("source", ".") and len(words) > 1 and words[1].startswith("<("):
-        yield f"{words[1][2:-1]} | sh"
-    elif words and words[0].startswith(("$(", "`")):  # what it prints is run
-        yield f"{words[0][2 if words[0][0] == '$' else 1 : -1]} | sh"
-    elif name == "eval":
-        yield " ".join(words[1:])
-    elif name == "find":
-        for at, word in enumerate(words):
-            if word in ("-exec", "-execdir", "-ok", "-okdir"):
-                inner = words[at + 1 :]
-                ends = [n for n, each in enumerate(inner) if each in (";", "+")] or [len(inner)]
-                yield _spelled(each for each in inner[: ends[0]] if "{}" not in each)
-
-
-def _in_program(words: Sequence[str]) -> Iterator[str]:
-    """What a program given on the command line starts or removes, and one that comes from another command."""
-    for option, text in zip(words, words[1:]):  # noqa: B905, RUF007  # `strict` is 3.10
-        if text.startswith("<("):
-            yield f"{text[2:-1]} | sh"
-        if option not in ("-c", "-e", "-r") and not name_of(words).endswith("awk"):
-            continue
-        if text.startswith("$("):
-            yield f"{text[2:-1]} | sh"
-        if _STARTS_COMMANDS.search(text):
-            yield from (found[2] for found in _LITERAL.finditer(text))
-        yield from (_spelled(["rm", "-rf", found[2]]) for found in _REMOVES_TREE.finditer(text))
-
-
-def _spelled(words: Iterable[str]) -> str:
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
-
-
-def _unwrapped(words: list[str]) -> list[str]:
-    """The command that `sudo -u x env A=1 timeout 5 …` comes down to."""
-    while words and name_of(words) in _WRAPPERS:
-        name, rest = name_of(words), words[1:]
-        if name == "command" and rest[:1] in (["-v"], ["-V"]):
-            return []
-        while rest and rest[0].startswith("-") and rest[0] != "-":
-            rest = rest[2:] if rest[0] in _WRAPPERS[name] else rest[1:]
-        words = shell.simple(rest[_OPERANDS_FIRST.get(name, 0) :])
-    return words
 
 
 def _about_files(command: shell.Command, words: Sequence[str], ground: Ground) -> Iterator[str]:

@@ -29,10 +29,11 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::?[-?=+][^}]*)?\}|\$(\w+)")
 class Ground:
     """Where a command runs, and what belongs to the project."""
 
-    def __init__(self, root: str, cwd: str, folder: str) -> None:
+    def __init__(self, root: str, cwd: str, folder: str, *, has_stories: bool = True) -> None:
         self.root = os.path.normpath(root)
         self.cwd = os.path.normpath(cwd)
         self.folder = folder
+        self.has_stories = has_stories  # whether the loop lives on what is in that folder
         self.patience = 0  # what is left of it while a command is judged
         self.variables: dict[str, str] = {}  # those the command itself sets
         self.home = os.path.normpath(os.environ.get("HOME") or "/root")
@@ -71,6 +72,12 @@ def located(word: str, ground: Ground) -> str | None:
     if "$" in word or "`" in word:
         return _half_known(re.split(r"[$`]", word)[0], ground)
     return os.path.normpath(os.path.join(ground.cwd, word)) if ground.cwd or os.path.isabs(word) else None
+
+
+def braces(word: str) -> list[str]:
+    """`{a,b}` is two words; what is inside another pair stays as it is."""
+    found = re.match(r"([^{}]*)\{([^{}]*,[^{}]*)\}([^{}]*)$", word)
+    return [found[1] + each + found[3] for each in found[2].split(",")] if found else [word]
 
 
 def filled(word: str, ground: Ground) -> str:
@@ -123,7 +130,7 @@ def in_wiping(path: str, ground: Ground) -> str:
     inside = ground.in_project(path)
     if inside == ".":
         return "this would delete the whole project."
-    if inside is not None and inside == os.path.normpath(ground.folder):
+    if ground.has_stories and inside is not None and inside == os.path.normpath(ground.folder):
         return f"{inside} holds what the loop lives on."
     if reason := in_writing(path, ground):
         return reason

@@ -24,16 +24,29 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 class Command:
     """One simple command: its words without quotes, where its output goes, what is fed to it."""
 
-    __slots__ = ("fed", "inputs", "outputs", "words")
+    __slots__ = ("fed", "inputs", "outputs", "scope", "words")
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.outputs: list[str] = []
         self.inputs: list[str] = []
         self.fed = ""  # a here-document or a here-string
+        self.scope = 0  # no command: 1 begins and -1 ends commands whose `cd` and variables are their own
 
     def __bool__(self) -> bool:
         return bool(self.words or self.outputs or self.inputs)
+
+
+def scope(step: int) -> Command:
+    """The beginning or the end of a subshell."""
+    mark = Command()
+    mark.scope = step
+    return mark
+
+
+def plain_word(text: str) -> str:
+    """One word as the shell sees it: quotes taken away, variables and substitutions as they are written."""
+    return _Reader(text, DEPTH).read_word()
 
 
 def pipelines(text: str, depth: int = 0) -> Iterator[Pipeline]:
@@ -46,7 +59,7 @@ def simple(words: list[str]) -> list[str]:
     """The words of a command without what the grammar puts before them: `then`, `!`, `NAME=value`."""
     start = 0
     while start < len(words) and (words[start] in _RESERVED or _ASSIGNMENT.match(words[start])):
-        start += 2 if words[start] == "function" else 1
+        start += 2 if words[start] == "function" or words[start : start + 2] == ["time", "-p"] else 1
     return words[start:]
 
 
@@ -95,6 +108,8 @@ class _Reader:
         self._pipeline: Pipeline = []
         self._found: list[Pipeline] = []
         self._documents: list[tuple[str, Command]] = []  # here-documents whose text begins on the next line
+        self._group: Pipeline = []  # the commands since the last parenthesis was opened
+        self._is_after_group = False  # only its closing one was read since
 
     def read(self) -> Iterator[Pipeline]:
         while self._at < len(self._text):
@@ -125,16 +140,23 @@ class _Reader:
 
     def _end(self, operator: str) -> None:
         if operator in ("|", "|&"):
-            self._pipeline.append(self._command)
+            self._pipeline += self._group if self._is_after_group and not self._command else [self._command]
             self._command = Command()
             return
+        if operator == "(" and self._pipeline and not self._command:
+            return  # `curl … | (sh)`
         self._end_pipeline()
+        self._is_after_group = operator == ")"
+        if operator in ("(", ")"):
+            self._found.append([scope(1 if operator == "(" else -1)])
+            self._group = [] if operator == "(" else self._group
         if operator == "\n":
             self._read_documents()
 
     def _end_pipeline(self) -> None:
         if self._command or self._pipeline:
             self._found.append([*self._pipeline, self._command])
+            self._group += self._found[-1]
         self._pipeline, self._command = [], Command()
 
     def _redirect(self, redirection: re.Match[str]) -> None:
@@ -164,6 +186,11 @@ class _Reader:
         self._documents.clear()
 
     # -- words ------------------------------------------------------------------------------------
+    def read_word(self) -> str:
+        """The one word there is; what is left of a strange one is taken as it is."""
+        found = self._word()
+        return found + self._text[self._at :]
+
     def _word(self) -> str:
         parts: list[str] = []
         while self._at < len(self._text):
@@ -229,7 +256,8 @@ class _Reader:
         return self._text[start : self._at]
 
     def _inner(self, text: str) -> None:
-        self._found += pipelines(text, self._depth + 1)
+        if self._depth < DEPTH:
+            self._found += [[scope(1)], *pipelines(text, self._depth + 1), [scope(-1)]]
 
     def _closing(self, opening: int) -> int:
         """Just behind the parenthesis that closes this one."""

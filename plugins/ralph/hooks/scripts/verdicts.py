@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from places import in_wiping, located
+from places import braces, in_wiping, located
 from shell import has, name_of, operands
 
 TYPE_CHECKING = False
@@ -36,11 +36,16 @@ def _format(words: Sequence[str], ground: Ground) -> str:
 def _rm(words: Sequence[str], ground: Ground) -> str:
     if not has(words, "rR", "--recursive"):
         return ""
-    return _first(in_wiping(at, ground) for word in operands(words) if (at := located(word, ground)))
+    named = (each for word in operands(words) for each in braces(word))
+    return _first(in_wiping(at, ground) for word in named if (at := located(word, ground)))
+
+
+def _rimraf(words: Sequence[str], ground: Ground) -> str:
+    return _rm(["rm", "-r", *words[1:]], ground)
 
 
 def _find(words: Sequence[str], ground: Ground) -> str:
-    removing = re.search(r"-(exec|ok)(dir)? (sudo )?(\S*/)?(rm|shred|unlink) ", " ".join(words))
+    removing = re.search(r"-(exec|ok)(dir)? (.*[ ;/])?(rm|shred|unlink) ", " ".join(words))
     if not removing and "-delete" not in words:
         return ""
     start = next(
@@ -97,14 +102,30 @@ def _git(words: Sequence[str], ground: Ground) -> str:
         return "this deletes the main branch."
     if action == "config" and has(rest, "", "--global", "--system") and _sets_option(rest):
         return "this is the user's own configuration."
-    if action == "reset" and "--hard" in rest and at and ground.in_project(at) is not None:
+    if _discards(action, rest, ground) and at and ground.in_project(at) is not None:
         return "this throws work away: `git stash` keeps what is not committed, `git revert` undoes commits."
+    if action == "rm" and has(rest, "r") and not has(rest, "", "--cached"):
+        return _first(in_wiping(found, ground) for word in operands(rest) if (found := located(word, ground)))
     narrow = [word for word in operands(rest) if located(word, ground) != ground.root]
     if action == "clean" and has(rest, "xX") and not has(rest, "n", "--dry-run") and not narrow:
         return "this also deletes what git ignores: settings, environments, the loop's marker."
     if (action == "clean" or "--hard" in rest) and at and not ground.owns(at + "/"):
         return f"{at} lies outside the project."
     return ""
+
+
+def _discards(action: str, rest: Sequence[str], ground: Ground) -> bool:
+    """Whether all that is not committed goes: `git checkout .` does what `git reset --hard` does."""
+    if action == "reset":
+        return has(rest, "", "--hard", "--merge")
+    if action in ("checkout", "switch") and has(rest, "f", "--force", "--discard-changes"):
+        return not has(rest, "bBcC", "--orphan")
+    if action == "stash":
+        return False
+    everything = any(word in (":/", "*") or located(word, ground) == ground.root for word in operands(rest))
+    if action == "restore":
+        return everything and (not has(rest, "S", "--staged") or has(rest, "W", "--worktree"))
+    return action == "checkout" and everything
 
 
 def _push(rest: Sequence[str], main: bool) -> str:
@@ -197,6 +218,7 @@ _NEVER = {
 }
 _JUDGES: dict[str, Callable[[Sequence[str], Ground], str]] = {
     "rm": _rm,
+    **dict.fromkeys(("rimraf", "trash", "trash-put", "del-cli"), _rimraf),
     "find": _find,
     **dict.fromkeys(("chmod", "chown", "chgrp"), _modes),
     "mv": _move,

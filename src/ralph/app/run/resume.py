@@ -19,6 +19,7 @@ _AGENT_LABELS = {  # field → what people call it; told only where it differs
     "idle_timeout_seconds": "idle timeout",
     "environment": "environment",
     "pass_environment": "passed environment",
+    "guard": "guard",
 }
 _SECRET_FIELDS = ("environment", "pass_environment")  # named, never shown
 

@@ -7,16 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from ralph.app.plugin_files import PLUGIN_NAME
 from ralph.app.setup import plugin_skill
 from ralph.config.writing import format_json
 from ralph.model.errors import ConfigError, MachineError
 from ralph.process.atomic_file import write_atomic
 
 MARKETPLACE_NAME = "ralph-loop"
-PLUGIN_NAME = "ralph"
-_MANIFEST_PATH = os.path.join(".claude-plugin", "plugin.json")
 _MARKETPLACE_PATH = os.path.join(".claude-plugin", "marketplace.json")
-_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class InstallationPlan(Struct, frozen=True, kw_only=True):
@@ -26,15 +24,6 @@ class InstallationPlan(Struct, frozen=True, kw_only=True):
     text: str
     changes_settings: bool
     skill: plugin_skill.SkillCopy
-
-
-def find_plugin_folder() -> str:
-    """The plugin: beside the installed package, else in the checkout."""
-    checkout = os.path.dirname(os.path.dirname(_PACKAGE_FOLDER))
-    for folder in (os.path.join(_PACKAGE_FOLDER, "plugin"), os.path.join(checkout, "plugins", PLUGIN_NAME)):
-        if os.path.exists(os.path.join(folder, _MANIFEST_PATH)):
-            return folder
-    raise MachineError("this installation of ralph lacks its Claude Code plugin", "install ralph again")
 
 
 def find_marketplace_folder(plugin: str) -> str:

@@ -11,9 +11,9 @@ from contextlib import suppress
 from msgspec import Struct
 
 from ralph.app import paths as places
+from ralph.app.plugin_files import find_plugin_folder
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.setup.gitignore import ignore_lines, ignore_logs
-from ralph.app.setup.plugin import find_plugin_folder
 from ralph.app.story.branch import create_announced_branch, name_branch, read_announced_branch
 from ralph.app.story.history import close_story_list
 from ralph.core.stories.review import is_story_done, parse_story_file

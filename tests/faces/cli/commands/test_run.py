@@ -152,7 +152,8 @@ def test_the_agent_is_called_as_its_adapter_says(workshop: ProjectFixture) -> No
     workshop.ralph("run", "-p", "do it")
     expected = ["-p", "--model", "opus", "--no-auto-compact", "--output-format", "stream-json", "--verbose"]
     assert workshop.argv(1)[:7] == expected
-    assert workshop.argv(1)[7:9] == ["--permission-mode", "acceptEdits"]
+    assert workshop.argv(1)[7] == "--settings"
+    assert workshop.argv(1)[9:11] == ["--permission-mode", "acceptEdits"]
     assert workshop.prompt(1).startswith("do it")
 
 

@@ -5,10 +5,9 @@ import os
 import click
 import msgspec
 
+from ralph.app.plugin_files import PLUGIN_NAME, find_plugin_folder
 from ralph.app.setup.plugin import (
     MARKETPLACE_NAME,
-    PLUGIN_NAME,
-    find_plugin_folder,
     find_project_folder,
     find_user_folder,
     install_plugin,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ralph.app.agents.choice import anchor_agents, ensure_agent
 from ralph.app.paths import describe_settings_choice, find_paths, find_project_paths
-from ralph.app.setup.plugin import find_plugin_folder
+from ralph.app.plugin_files import find_plugin_folder
 from ralph.app.story.files import archive_stories, check_story_file, create_story_files
 from ralph.app.story.loop import (
     StoryRequest,
