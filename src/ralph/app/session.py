@@ -18,9 +18,9 @@ from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, wri
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_snapshot_tree
-from ralph.app.sandbox.choice import HOST_WORDS, Isolation
+from ralph.app.sandbox.choice import HOST_WORDS
 from ralph.app.stores import open_existing_stores, open_stores
-from ralph.config.schema import AgentSettings, SandboxSettings
+from ralph.config.schema import AgentSettings
 from ralph.core.step import Rules
 from ralph.core.text.write_error import explain_write_error
 from ralph.engine import kernel
@@ -121,40 +121,6 @@ class Session(Struct, frozen=True, kw_only=True):
     def keeps_itself(self) -> bool:
         """Whether the agent is told to use its own sandbox."""
         return self.containment is not None and self.containment.sandbox.kind == "agent"
-
-    @contextmanager
-    def contain(
-        self,
-        isolation: Isolation,
-        settings: SandboxSettings,
-        *,
-        paths: Paths,
-        commands: Sequence[wiring.AgentCommand],
-        protected: Sequence[str] = (),
-        readable: Sequence[str] = (),
-        writable: Sequence[str] = (),
-    ) -> "Iterator[Session]":
-        """The same session with its agents and checks in the sandbox that was chosen, while the block lasts. `paths`:
-        of the work tree; `protected`: patterns."""
-        if isolation.kind is None:
-            yield self
-            return
-        from ralph.app.sandbox.opening import open_containment  # most runs start without
-        from ralph.app.sandbox.plan import SandboxRequest
-
-        request = SandboxRequest(
-            run=self.run,
-            paths=paths,
-            settings=settings,
-            protected=protected,
-            adapters=[*dict.fromkeys(command.adapter for command in commands)],
-            programs=[command.argv[0] for command in commands if command.argv],
-            readable=readable,
-            writable=writable,
-            variables=self.variables,
-        )
-        with open_containment(isolation.kind, request, self.processes) as containment:
-            yield replace(self, containment=containment)
 
     @property
     def run_dir(self) -> str:

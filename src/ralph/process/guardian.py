@@ -109,6 +109,15 @@ def is_loop(pid: int) -> bool:
     )
 
 
+def is_sandbox(pid: int) -> bool:
+    """Whether it only waits for the command it holds, and ends by itself when that does."""
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as file:
+            return file.read() == b"bwrap\n"
+    except OSError:
+        return False
+
+
 def send_signal(pid: int, number: int) -> None:
     """To one process. Whether it worked is for the proof to say: it may be gone, or not ours to signal."""
     try:
@@ -253,7 +262,8 @@ class Guardian:
         self.kill_at = time.monotonic() + grace
         self.spare_loops()
         for pid in reversed(list_descendants(os.getpid(), self.spared)):
-            if not self.spares_loops or read_words(pid):  # what is between two programs may be a loop in a moment
+            # What is between two programs may be a loop in a moment. bubblewrap takes all that is in it along, at once.
+            if (not self.spares_loops or read_words(pid)) and not is_sandbox(pid):
                 send_signal(pid, _signal.SIGTERM)
         if not IS_LINUX:
             self.signal_groups(_signal.SIGTERM)

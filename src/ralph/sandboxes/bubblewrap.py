@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -77,7 +77,8 @@ class Bubblewrap:
             *self._start,
             *self._mounts,
             *own,
-            *("--dev", "/dev", "--proc", "/proc", "--remount-ro", "/", "--chdir", command.cwd, "--"),
+            *("--dev", "/dev", "--proc", "/proc", *_close_kernel_files()),
+            *("--remount-ro", "/", "--chdir", command.cwd, "--"),
             *self._relay,
             *command.argv,
         )
@@ -154,6 +155,13 @@ def explain_failure() -> str:
         except OSError:
             continue
     return "where ralph itself runs in a container, that is the sandbox: use --no-sandbox"
+
+
+def _close_kernel_files() -> Iterator[str]:
+    """Root without a capability is still the owner of these files."""
+    for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"):
+        if os.path.exists(path := f"/proc/{name}"):
+            yield from ("--ro-bind", path, path)
 
 
 def _start_program(program: str, plan: SandboxPlan) -> tuple[str, ...]:

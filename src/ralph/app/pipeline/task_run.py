@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 import msgspec
 from msgspec import Struct
 
+from ralph.app.contained import contain_session
 from ralph.app.paths import find_paths
 from ralph.app.pipeline import stages
 from ralph.app.pipeline.base_checks import BasePlace, TaskBaseChecks
@@ -105,16 +106,15 @@ def _run_stages(context: TaskContext) -> TaskEnding:
 def _contain(context: TaskContext, folder: str) -> Iterator[TaskContext]:
     """The same with agents and checks in a sandbox for this work tree, where one was chosen."""
     request, settings = context.request, context.settings
-    if request.isolation.kind is None:
-        yield context
-        return
     agents = [stages.resolve_stage_agent(role, settings, folder, context.session.variables) for role in request.stages]
-    with context.session.contain(
+    with contain_session(
+        context.session,
         request.isolation,
         settings.sandbox,
         paths=find_paths(folder),
         commands=agents,
         protected=settings.protected,
+        setup=settings.setup,
     ) as session:
         yield msgspec.structs.replace(context, session=session)
 

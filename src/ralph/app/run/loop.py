@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.agents.detect import suggest_guardrails
+from ralph.app.contained import contain_session
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
@@ -108,11 +109,11 @@ def start_run(
         callbacks=callbacks,
         prompt_file=request.prompt_file or "",
     ) as session:
-        session.record(request)
-        told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
-        emit(session.watchers, 0, *told)
         rules = wiring.build_rules(settings, baseline=request.baseline)
         with _contain(session, request, command) as contained:
+            contained.record(request)
+            told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
+            emit(contained.watchers, 0, *told)
             stop = contained.play(rules, _build_effects(contained, request, command), Began(settings.limits))
     _tell_result(tree, session.run, stop, paths=paths, variables=variables, callbacks=callbacks)
     return stop
@@ -162,14 +163,13 @@ def resume_run(
         callbacks=callbacks,
         prompt_file=request.prompt_file or "",
     ) as session:
-        replayed = session.take_over(wiring.build_rules(began, baseline=request.baseline))
-        emit(session.watchers, 0, *map(Noted, describe_differences(began, today)))
         rules = wiring.build_rules(settings, baseline=request.baseline)
-        same_agent = began.agent == settings.agent
-        fact = (
-            Resumed(settings.limits, waits_on=same_agent, rechecks=True) if replayed.state else Began(settings.limits)
-        )
         with _contain(session, request, command) as contained:
+            replayed = contained.take_over(wiring.build_rules(began, baseline=request.baseline))
+            emit(contained.watchers, 0, *map(Noted, describe_differences(began, today)))
+            is_same = began.agent == settings.agent
+            going_on = Resumed(settings.limits, waits_on=is_same, rechecks=True)
+            fact = going_on if replayed.state else Began(settings.limits)
             stop = contained.play(rules, _build_effects(contained, request, command), fact, replayed=replayed)
     _tell_result(tree, record.id, stop, paths=paths, variables=variables, callbacks=callbacks)
     return stop
@@ -220,12 +220,14 @@ def list_permitted_checks(settings: Settings, folder: str) -> list[str]:
 
 def _contain(session: Session, request: RunRequest, command: AgentCommand) -> AbstractContextManager[Session]:
     settings = request.settings
-    return session.contain(
+    return contain_session(
+        session,
         request.isolation,
         settings.sandbox,
         paths=session.paths,
         commands=(command,),
         protected=settings.protected,
+        setup=settings.setup,
     )
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -77,7 +78,9 @@ def open_sandbox(kind: SandboxKind, request: SandboxRequest, processes: Processe
 def locate_sandboxes(variables: Mapping[str, str]) -> str:
     """Beside ralph's other state of the user, which no sandbox holds."""
     state = variables.get("XDG_STATE_HOME", "")
-    base = state if state.startswith("/") else os.path.join(variables.get("HOME") or "/tmp", ".local/state")
+    base = (
+        state if state.startswith("/") else os.path.join(variables.get("HOME") or tempfile.gettempdir(), ".local/state")
+    )
     return os.path.join(base, "ralph", "sandboxes")
 
 

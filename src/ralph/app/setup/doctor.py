@@ -19,6 +19,7 @@ from ralph.app.setup.gitignore import find_missing_ignores
 from ralph.config.schema import SHELL_KIND, Guardrail, Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
 from ralph.model.errors import ConfigError, RalphError
+from ralph.model.sandbox import SandboxKind, SandboxProbe
 from ralph.process.shell import SHELL_WORDS, find_program
 
 MIN_PYTHON = (3, 11)
@@ -50,6 +51,7 @@ class DoctorContext(Struct, frozen=True, kw_only=True):
     free_bytes: Callable[[str], int] = lambda folder: shutil.disk_usage(folder).free
     has_module: Callable[[str, str], bool] = lambda python, module: True  # asked of that very Python
     try_check: Callable[[str], CheckTrial] | None = None  # runs a check once, where that is wanted
+    sandboxes: Callable[[], Mapping[SandboxKind, SandboxProbe]] = dict  # which there are, and how to get others
 
 
 def run_checks(patient: DoctorContext) -> tuple[DoctorFinding, ...]:
@@ -63,6 +65,7 @@ def run_checks(patient: DoctorContext) -> tuple[DoctorFinding, ...]:
         *complaints,
         _check_agent(patient, settings),
         *_check_judge(patient, settings),
+        *_check_sandboxes(patient, settings),
         *_check_scm(patient, settings),
         *(_check_guardrails(patient, settings) if loaded else ()),
         *_check_folders(patient),
@@ -71,6 +74,24 @@ def run_checks(patient: DoctorContext) -> tuple[DoctorFinding, ...]:
         _check_active_run(patient),
         _check_encoding(patient),
     )
+
+
+def _check_sandboxes(patient: DoctorContext, settings: Settings) -> Iterator[DoctorFinding]:
+    """Those that work in one line; how to get one, where there is none, or not the one settings name."""
+    found = patient.sandboxes()
+    if not found:
+        return
+    working = [kind for kind, probe in found.items() if probe.is_available]
+    named = settings.sandbox.kind
+    if named and named in found and named not in working:
+        missing = next(probe for kind, probe in found.items() if kind == named)
+        yield DoctorFinding("FAIL", f"sandbox {named}: {missing.problem}", missing.hint)
+    elif working:
+        yield DoctorFinding("OK", f"sandboxes: {', '.join(working)}; `ralph sandbox test` tries them")
+    else:
+        kind = "seatbelt" if patient.platform == "darwin" else "bubblewrap"
+        probe = next(probe for name, probe in found.items() if name == kind)
+        yield DoctorFinding("WARN", f"no sandbox works here: {kind}: {probe.problem}", probe.hint)
 
 
 def _check_python(patient: DoctorContext) -> DoctorFinding:

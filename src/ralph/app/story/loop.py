@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import registry, wiring
+from ralph.app.contained import contain_session
 from ralph.app.guardrails import build_gates, check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.sandbox.choice import Isolation
@@ -54,6 +55,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     branch: str = ""  # the one to work on; empty: the one tasks.json names
     isolation: Isolation = Isolation()
     sandbox: SandboxSettings = SandboxSettings()
+    setup: str = ""
     protected: tuple[str, ...] = ()  # patterns of the settings
     plugin: str = ""  # the folder with our hooks
     stuck: StuckLimits = StuckLimits()
@@ -122,13 +124,15 @@ def run_stories(
 
 
 def _contain(session: Session, request: StoryRequest, command: wiring.AgentCommand) -> AbstractContextManager[Session]:
-    return session.contain(
+    return contain_session(
+        session,
         request.isolation,
         request.sandbox,
         paths=session.paths,
         commands=(command,),
         protected=request.protected,
         readable=(request.plugin,) if request.plugin else (),
+        setup=request.setup,
     )
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.contained import contain_session
 from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
@@ -54,6 +55,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     max_wait: float = 6 * 3600.0  # seconds for a usage limit with a known end
     isolation: Isolation = Isolation()
     sandbox: SandboxSettings = SandboxSettings()
+    setup: str = ""
     stuck: StuckLimits = StuckLimits()
 
 
@@ -72,29 +74,33 @@ def supervise_task(
     command = _resolve_command(request, variables)
     wiring.refuse_unenforceable_budget(command, request.budget_usd)
     bus = BusWatcher(place)
-    with open_session(
-        paths,
-        kind=KIND,
-        agent_name=command.adapter,
-        task=place.task,
-        lock=paths.lock_for(place.folder),
-        variables=variables,
-        guardian=guardian,
-        callbacks=replace(callbacks, watchers=(*callbacks.watchers, bus)),
-        spares_children=True,
-        watched=find_project_paths(request.folder or os.getcwd()),
-        prompt_file=place.path(TASK_FILE),
-    ) as session:
-        session.record(request)
-        with session.contain(
+    with (
+        open_session(
+            paths,
+            kind=KIND,
+            agent_name=command.adapter,
+            task=place.task,
+            lock=paths.lock_for(place.folder),
+            variables=variables,
+            guardian=guardian,
+            callbacks=replace(callbacks, watchers=(*callbacks.watchers, bus)),
+            spares_children=True,
+            watched=find_project_paths(request.folder or os.getcwd()),
+            prompt_file=place.path(TASK_FILE),
+        ) as session,
+        contain_session(
+            session,
             request.isolation,
             request.sandbox,
             paths=find_paths(request.folder or os.getcwd()),
             commands=(command,),
             protected=request.protected,
             writable=(place.folder,),
-        ) as contained:
-            return _run_loop(contained, request, command, TaskLog(contained, place, bus, needs))
+            setup=request.setup,
+        ) as contained,
+    ):
+        contained.record(request)
+        return _run_loop(contained, request, command, TaskLog(contained, place, bus, needs))
 
 
 def _refuse_unreadable_task(place: TaskPaths) -> None:

@@ -48,6 +48,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     "Set up": {
         "config": "Show or change the settings",
         "doctor": "Check that everything a run needs is there",
+        "sandbox": "Test the sandbox agents run in; open a shell in it",
         "agents": "List coding agents; check one",
         "plugin": "Install the Claude Code plugin",
         "completion": "Print the completion script for your shell",
@@ -56,7 +57,13 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in group)
 # command → folder below commands/, where it has one
-MODULE_FOLDERS: Mapping[str, str] = {"cost": "watch", "accept": "trees", "diff": "trees", "restore": "trees"}
+MODULE_FOLDERS: Mapping[str, str] = {
+    "cost": "watch",
+    "accept": "trees",
+    "diff": "trees",
+    "restore": "trees",
+    "sandbox": "setup",
+}
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 COMMAND_ALIASES: Mapping[str, Sequence[str]] = {  # what people type, too

@@ -10,6 +10,7 @@ from ralph.app.agents.version import ask_version
 from ralph.app.paths import find_project_paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.runs.status import list_recent_runs
+from ralph.app.sandbox.status import list_sandboxes
 from ralph.app.setup.check_trial import has_module, try_check
 from ralph.app.setup.doctor import DoctorContext, DoctorFinding, run_checks
 from ralph.config.writing import format_json
@@ -32,6 +33,7 @@ def command(try_checks: bool, as_json: bool) -> int:
             encoding=sys.stdout.encoding or "ascii",
             version_of=lambda program: ask_version(program, folder, variables),
             active_run=_find_active_run,
+            sandboxes=lambda: list_sandboxes(variables),
             has_module=lambda python, module: has_module(
                 python, module, folder=folder, variables=variables, processes=processes
             ),

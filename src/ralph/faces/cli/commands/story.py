@@ -138,6 +138,7 @@ def run_stories_command(
         branch=branch,
         isolation=isolation,
         sandbox=settings.sandbox,
+        setup=settings.setup,
         protected=settings.protected,
         plugin=plugin,
         stuck=settings.stuck.as_limits(),

@@ -120,6 +120,7 @@ def command(
         max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
         isolation=isolation,
         sandbox=settings.sandbox,
+        setup=settings.setup,
         stuck=settings.stuck.as_limits(),
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)

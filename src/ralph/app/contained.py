@@ -1,0 +1,68 @@
+"""A session whose agents and checks run in a sandbox, in a work tree that was made ready."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from ralph.app.paths import Paths
+from ralph.app.sandbox.choice import Isolation
+from ralph.app.session import Session
+from ralph.app.wiring import AgentCommand
+from ralph.config.schema import SandboxSettings
+from ralph.core.text.secrets import redact
+from ralph.engine.emit import emit
+from ralph.model.events import Noted
+
+
+@contextmanager
+def contain_session(
+    session: Session,
+    isolation: Isolation,
+    settings: SandboxSettings,
+    *,
+    paths: Paths,
+    commands: Sequence[AgentCommand],
+    protected: Sequence[str] = (),
+    readable: Sequence[str] = (),
+    writable: Sequence[str] = (),
+    setup: str = "",
+) -> Iterator[Session]:
+    """The same session in the sandbox that was chosen, while the block lasts. `paths`: of the work tree; `protected`:
+    patterns; `setup`: the command that makes the work tree ready."""
+    if isolation.kind is None:
+        _prepare_tree(session, setup, paths.folder)
+        yield session
+        return
+    from ralph.app.sandbox.opening import open_containment  # most runs start without
+    from ralph.app.sandbox.plan import SandboxRequest
+
+    request = SandboxRequest(
+        run=session.run,
+        paths=paths,
+        settings=settings,
+        protected=protected,
+        adapters=[*dict.fromkeys(command.adapter for command in commands)],
+        programs=[command.argv[0] for command in commands if command.argv],
+        readable=readable,
+        writable=writable,
+        variables=session.variables,
+    )
+    with open_containment(isolation.kind, request, session.processes) as containment:
+        contained = replace(session, containment=containment)
+        _prepare_tree(contained, setup, paths.folder)
+        yield contained
+
+
+def _prepare_tree(session: Session, setup: str, folder: str) -> None:
+    if not setup.strip():
+        return
+    from ralph.app.sandbox.opening import locate_sandboxes
+    from ralph.app.sandbox.preparation import prepare_tree
+
+    emit(session.watchers, 0, Noted(f"setup: {redact(setup)}"))
+    marks = os.path.join(locate_sandboxes(session.variables), "setups")
+    environment = session.gate_environment
+    if not prepare_tree(setup, folder, marks=marks, environment=environment, processes=session.contained):
+        emit(session.watchers, 0, Noted("setup: done before, with the same lock files"))
