@@ -357,8 +357,7 @@ TESTS_ADDED = (
         name="a new test that mends the code for all others",
         does="printf 'import calc\\n\\ncalc.add = lambda a, b: a + b\\n' > test_aaa.py",
         names="test_aaa.py",
-        why="a new test is welcome, and runs in one process with the others: what it does to them is not seen",
-        run="miss",
+        run="refused",
         execute="refused",
     ),
     Tampering(
@@ -387,8 +386,7 @@ TESTS_ADDED = (
         does="printf 'import unittest\\nimport calc\\n\\n\\nclass TestA(unittest.TestCase):\\n    @classmethod\\n    def setUpClass(cls):\\n"
         "        calc.add = int.__add__\\n\\n    def test_sum(self):\\n        self.assertEqual(calc.add(1, 1), 2)\\n' > test_aaa.py",
         names="test_aaa.py",
-        why="a new test is welcome, and runs in one process with the others: what it does to them is not seen",
-        run="miss",
+        run="refused",
         execute="refused",
     ),
     Tampering(
@@ -396,8 +394,7 @@ TESTS_ADDED = (
         project="pytest",
         does="sed -i 's/^def test_add():/def test_a_sum():\\n    setattr(calc, \"add\", int.__add__)\\n    assert calc.add(1, 1) == 2\\n\\n\\ndef test_add():/' test_calc.py",
         names="test_calc.py",
-        why="a new test is welcome, and runs in one process with the others: what it does to them is not seen",
-        run="miss",
+        run="refused",
     ),
     Tampering(
         name="a new test that rewrites the others",

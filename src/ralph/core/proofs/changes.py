@@ -10,6 +10,7 @@ from ralph.core.proofs import justfile, makefile
 from ralph.core.proofs.additions import is_only_added_to
 from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules
 from ralph.core.proofs.config_parts import extract_config_part
+from ralph.core.proofs.meddling import describe_meddling
 from ralph.core.proofs.runners import RUNNERS
 from ralph.core.proofs.suites import DATA, detect_language, detect_test
 from ralph.core.proofs.weakening import count_tests, describe_danger, describe_weakening
@@ -181,7 +182,7 @@ class _Judge:
             return ProofChange(path=path, kind="changed", reason=f"moved {way} {self._moved[path]}")
         old, new = self._read_both(change)
         if not change.old_blob:
-            danger = describe_danger(language, new)
+            danger = describe_danger(language, new) or self._describe_meddling(path, language, new)
             return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "new test")
         if not change.new_blob:
             count = count_tests(language, old)
@@ -191,8 +192,13 @@ class _Judge:
         if weaker := describe_weakening(language, old, new) if language != DATA else "":
             return ProofChange(path=path, kind="weakened", reason=weaker)
         if language != DATA and is_only_added_to(language, old, new):
-            return ProofChange(path=path, kind="added", reason="tests added")
+            danger = "" if describe_meddling(old) else self._describe_meddling(path, language, new)
+            return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "tests added")
         return ProofChange(path=path, kind="changed")
+
+    def _describe_meddling(self, path: str, language: str, new: str) -> str:
+        """A test that the check names cannot be left out of it."""
+        return describe_meddling(new) if language == "python" and path not in self._named_tests else ""
 
     def _judge_inline_tests(self, change: TreeChange) -> ProofChange | None:
         """Tests beside the code they test: the file may change, its tests may not become fewer."""
