@@ -109,7 +109,8 @@ def _listen(folder: str) -> socket.socket:
         os.unlink(os.path.join(folder, SOCKET_NAME))
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        server.bind(f"/proc/self/fd/{handle}/{SOCKET_NAME}")
+        place = f"/proc/self/fd/{handle}" if os.path.isdir("/proc/self/fd") else folder
+        server.bind(f"{place}/{SOCKET_NAME}")
     finally:
         os.close(handle)
     server.listen(64)

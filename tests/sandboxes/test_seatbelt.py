@@ -1,0 +1,200 @@
+"""Seatbelt's profile, read as macOS reads it: of all rules that fit, the last one decides. None of it ran on a Mac."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ralph.model.command import Command, CommandExit
+from ralph.model.sandbox import HomeContent, NetworkPolicy, SandboxPlan
+from ralph.sandboxes import seatbelt
+from ralph.sandboxes._seatbelt_profile import ProxyAddress, render_profile
+from support.scripted_processes import Ran, ScriptedProcesses
+
+HOME = "/Users/me"
+WORK = f"{HOME}/work/app"
+SCRATCH = f"{HOME}/.local/state/ralph/sandboxes/runs/1-ab"
+PLAN = SandboxPlan(
+    run="r1",
+    folder=WORK,
+    scratch=SCRATCH,
+    home=HomeContent(
+        folder=HOME,
+        tools=(f"{HOME}/.nvm",),
+        folders=(f"{HOME}/.claude/hooks",),
+        logins=(f"{HOME}/.claude/.credentials.json",),
+    ),
+    protected=(f"{WORK}/.git/hooks", f"{WORK}/.git/config", f"{WORK}/tests/acceptance", f"{WORK}/.ralph"),
+    hidden=(f"{WORK}/.git/ralph",),
+)
+Node = str | list["Node"]
+
+
+def read_rules(text: str) -> list[list[Node]]:
+    """The profile's language is that of nested lists."""
+    tokens: Iterator[str] = iter(re.findall(r'"(?:[^"\\]|\\.)*"|[()]|[^\s()]+', text))
+
+    def read_list() -> list[Node]:
+        found: list[Node] = []
+        for token in tokens:
+            if token == ")":
+                return found
+            found.append(read_list() if token == "(" else token)
+        return found
+
+    return [rule for rule in read_list() if isinstance(rule, list)]
+
+
+def is_allowed(profile: str, operation: str, target: str) -> bool:
+    """As the kernel decides it."""
+    decided = False
+    for action, *rest in read_rules(profile):
+        operations = [word for word in rest if isinstance(word, str)]
+        filters = [one for one in rest if isinstance(one, list)]
+        is_meant = action in ("allow", "deny") and any(_names(word, operation) for word in operations)
+        if is_meant and (not filters or any(_fits(one, target) for one in filters)):
+            decided = action == "allow"
+    return decided
+
+
+def _names(word: str, operation: str) -> bool:
+    return word in (operation, "default") or (word.endswith("*") and operation.startswith(word[:-1]))
+
+
+def _fits(one: list[Node], target: str) -> bool:
+    kind, value = one[0], str(one[-1]).strip('"').replace('\\"', '"')
+    if kind == "subpath":
+        return target == value or target.startswith(f"{value}/")
+    if kind in ("remote", "local"):
+        return (value == "*:*" and ":" in target) or value == target
+    return target == value
+
+
+PROBES = [  # the same that are run inside bubblewrap, as operations
+    ("write a file of the work tree", "file-write-data", f"{WORK}/src/main.py", True),
+    ("commit", "file-write-create", f"{WORK}/.git/objects/ab/cd", True),
+    ("read the system", "file-read-data", "/usr/lib/libSystem.dylib", True),
+    ("read its tools", "file-read-data", f"{HOME}/.nvm/node", True),
+    ("refresh its login", "file-write-data", f"{HOME}/.claude/.credentials.json", True),
+    ("write to its private home", "file-write-create", f"{SCRATCH}/home/.claude.json", True),
+    ("discard output", "file-write-data", "/dev/null", True),
+    ("write beside the work tree", "file-write-create", f"{HOME}/work/other/x", False),
+    ("write to the home", "file-write-create", f"{HOME}/.zshrc", False),
+    ("write a launch agent", "file-write-create", f"{HOME}/Library/LaunchAgents/x.plist", False),
+    ("write to the system", "file-write-create", "/usr/local/bin/git", False),
+    ("write to /tmp", "file-write-create", "/private/tmp/x", False),
+    ("read SSH keys", "file-read-data", f"{HOME}/.ssh/id_ed25519", False),
+    ("read cloud keys", "file-read-data", f"{HOME}/.aws/credentials", False),
+    ("read another project", "file-read-data", f"{HOME}/work/other/.env", False),
+    ("read another user's home", "file-read-data", "/Users/you/notes", False),
+    ("read another disk", "file-read-data", "/Volumes/backup/x", False),
+    ("read what others keep in /tmp", "file-read-data", "/private/tmp/x", False),
+    ("read password hashes", "file-read-data", "/private/etc/master.passwd", False),
+    ("read ralph's state", "file-read-data", f"{WORK}/.git/ralph/ralph.db", False),
+    ("write ralph's state", "file-write-data", f"{WORK}/.git/ralph/ralph.db", False),
+    ("make a git hook", "file-write-create", f"{WORK}/.git/hooks/pre-commit", False),
+    ("change git's settings", "file-write-data", f"{WORK}/.git/config", False),
+    ("change ralph's settings", "file-write-data", f"{WORK}/.ralph/settings.json", False),
+    ("change a protected test", "file-write-data", f"{WORK}/tests/acceptance/test_a.py", False),
+    ("make a protected test", "file-write-create", f"{WORK}/tests/acceptance/test_new.py", False),
+    ("rename the folder of a protected one", "file-write-unlink", f"{WORK}/tests", False),
+    ("rename git's folder", "file-write-unlink", f"{WORK}/.git", False),
+    ("rename the work tree", "file-write-unlink", WORK, False),
+    ("change a hook of the agent", "file-write-data", f"{HOME}/.claude/hooks/x.sh", False),
+    ("talk to docker", "network-outbound", "/var/run/docker.sock", False),
+    ("talk to ssh-agent", "network-outbound", "/private/tmp/com.apple.launchd.x/Listeners", False),
+    ("talk to tmux", "network-outbound", "/private/tmp/tmux-501/default", False),
+    ("debug the harness", "process-info-pidinfo", "others", False),
+    ("kill the harness", "signal", "others", False),
+    ("open the keychain's service", "mach-lookup", "com.apple.SecurityServer", True),
+    ("start a program outside", "mach-lookup", "com.apple.coreservices.launchservicesd", False),
+    ("tell another program what to do", "mach-lookup", "com.apple.coreservices.appleevents", False),
+    ("load a kernel extension", "system-kext-load", "x", False),
+]
+
+
+@pytest.mark.parametrize(("what", "operation", "target", "allowed"), PROBES, ids=[probe[0] for probe in PROBES])
+def test_the_profile_decides(what: str, operation: str, target: str, allowed: bool) -> None:
+    assert is_allowed(render_profile(PLAN), operation, target) is allowed
+
+
+PROXY = ProxyAddress(socket=f"{SCRATCH}/network/proxy", port=4711, open_ports=(5432,))
+
+
+@pytest.mark.parametrize(
+    ("network", "proxy", "target", "allowed"),
+    [
+        ("full", None, "example.com:443", True),
+        (None, None, "example.com:443", True),
+        ("none", None, "example.com:443", False),
+        ("none", None, "localhost:5432", False),
+        (("api.anthropic.com",), PROXY, "example.com:443", False),
+        (("api.anthropic.com",), PROXY, "api.anthropic.com:443", False),  # only through the proxy, which knows it
+        (("api.anthropic.com",), PROXY, "localhost:4711", True),
+        (("api.anthropic.com",), PROXY, "localhost:5432", True),
+        (("api.anthropic.com",), PROXY, "localhost:6379", False),
+        (("api.anthropic.com",), PROXY, f"{SCRATCH}/network/proxy", True),
+    ],
+)
+def test_connections(network: NetworkPolicy | None, proxy: ProxyAddress | None, target: str, allowed: bool) -> None:
+    profile = render_profile(replace(PLAN, network=network), proxy=proxy)
+    assert is_allowed(profile, "network-outbound", target) is allowed
+
+
+def test_files_of_one_command_are_opened_for_it_alone() -> None:
+    answer = f"{HOME}/elsewhere/answer.txt"
+    assert is_allowed(render_profile(PLAN, writes=(answer,)), "file-write-data", answer)
+    assert is_allowed(render_profile(PLAN, reads=(answer,)), "file-read-data", answer)
+    assert not is_allowed(render_profile(PLAN, reads=(answer,)), "file-write-data", answer)
+    assert not is_allowed(render_profile(PLAN), "file-read-data", answer)
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", 'x") (allow default) ("', "ü (x)"])
+def test_no_path_becomes_a_rule(name: str) -> None:
+    profile = render_profile(replace(PLAN, folder=f"/Users/me/{name}"))
+    assert len(read_rules(profile)) == len(read_rules(render_profile(replace(PLAN, folder="/Users/me/plain"))))
+    assert not is_allowed(profile, "file-write-create", "/usr/bin/x")
+
+
+def test_a_path_with_a_line_break_is_refused() -> None:
+    with pytest.raises(ValueError, match="line break"):
+        render_profile(replace(PLAN, folder="/Users/me/a\n(allow default)"))
+
+
+def test_a_command_gets_a_profile_a_home_and_a_tmp_of_its_own(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / ".claude").mkdir(parents=True)
+    login = home / ".claude" / ".credentials.json"
+    login.write_text("token")
+    plan = replace(
+        PLAN,
+        scratch=str(tmp_path / "scratch"),
+        home=HomeContent(folder=str(home), logins=(str(login),)),
+        network="none",
+    )
+    sandbox = seatbelt.build(plan, {}, ScriptedProcesses())
+    wrapped = sandbox.wrap(Command(argv=("claude", "-p"), environment={"HOME": str(home), "X": "1"}, cwd=WORK))
+    assert wrapped.argv[:2] == ("/usr/bin/sandbox-exec", "-p")
+    assert wrapped.argv[3:] == ("claude", "-p")
+    assert wrapped.environment["X"] == "1"
+    assert wrapped.environment["TMPDIR"] == f"{plan.scratch}/tmp"
+    private = Path(wrapped.environment["HOME"])
+    assert private == tmp_path / "scratch" / "home"
+    assert os.readlink(private / ".claude" / ".credentials.json") == str(login)  # refreshed inside, kept outside
+    assert "network none" in sandbox.describe()
+    sandbox.close()
+
+
+@pytest.mark.parametrize(
+    ("platform", "script", "works"),
+    [
+        ("linux", (), False),
+        ("darwin", (Ran(),), True),
+        ("darwin", (Ran(exited=CommandExit(code=71, seconds=0.1)),), False),
+    ],
+)
+def test_it_is_tried_not_guessed(platform: str, script: tuple[Ran, ...], works: bool) -> None:
+    assert seatbelt.probe({}, ScriptedProcesses(*script), platform).is_available is works
