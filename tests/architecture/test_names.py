@@ -21,6 +21,7 @@ SHARED_NAMES = {
     "configure_endpoint": "how each agent's own client is pointed at a model",
     "grant_permissions": "how each agent is told what it may do",
     "entry": "the console scripts of pyproject.toml",
+    "sweep": "how each engine of containers removes what a killed run left",
     "main": "what a program of its own starts with",
 }
 

@@ -19,7 +19,6 @@ COVERED_DECISIONS = frozenset(
     """.split()
 )
 LATER = {  # work that has not begun
-    "later: sandbox backends": frozenset({"004-10", "004-11", "004-12"}),
     "later: proven by default": frozenset({"C29", "C30"}),
 }
 

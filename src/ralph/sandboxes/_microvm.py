@@ -18,7 +18,7 @@ from ralph.sandboxes._system import is_in_system
 CREATE_SECONDS = 1200.0  # it may have to download its template
 SETUP_SECONDS = 60.0
 STATE_FOLDER = ".dclaude_state"  # below HOME: a login that outlives the sandbox
-TEMPLATES = frozenset({"claude", "codex", "copilot", "gemini", "opencode"})
+AGENT_TEMPLATES = frozenset({"claude", "codex", "copilot", "gemini", "opencode"})
 _OWN_VARIABLES = ("RALPH_", "TASK_FOLDER", "GIT_AUTHOR_", "GIT_COMMITTER_")
 
 
@@ -60,7 +60,7 @@ class MicroVm:
             )
         is_agent = os.path.basename(command.argv[0]) in (self._card.programs or (self._agent,))
         is_run = is_agent and self._dialect.runs_agents and self._agent == "claude"
-        is_run = is_run and len(command.stdin) < words.MAX_ARGUMENT_BYTES
+        is_run = is_run and len(command.stdin) < words.MAX_PROMPT_ARGUMENT_BYTES
         inner = self._list_run_words(command) if is_run else self._list_exec_words(command)
         argv = (*self._client.words, *inner)
         if command.reads or command.writes:
@@ -170,9 +170,9 @@ def prepare_login_folder(home: str) -> str:
 
 def _choose_template(plan: SandboxPlan) -> tuple[str, AgentCard]:
     for adapter, card in zip(plan.adapters, plan.cards, strict=False):
-        if adapter in TEMPLATES:
+        if adapter in AGENT_TEMPLATES:
             return adapter, card
-    known = ", ".join(sorted(TEMPLATES))
+    known = ", ".join(sorted(AGENT_TEMPLATES))
     wanted = ", ".join(plan.adapters) or "this agent"
     raise MachineError(f"Docker Sandboxes have no template for {wanted}: only for {known}", "use --sandbox bubblewrap")
 

@@ -9,7 +9,7 @@ from ralph.model.sandbox import NetworkPolicy
 
 SETTLE_SECONDS = 2  # until what was written inside is there outside
 MAX_PUSHED_FILES = 20  # more than that: it is quicker to start the sandbox anew
-MAX_ARGUMENT_BYTES = 100_000  # the kernel takes 128 KB
+MAX_PROMPT_ARGUMENT_BYTES = 100_000  # the kernel takes 128 KB
 EVERY_HOST = "**"
 IDENTITY = ("ralph@localhost", "Ralph Loop")
 # The login lives in a folder of the host, so that it outlives the sandbox.

@@ -13,8 +13,8 @@ from ralph.sandboxes._microvm import MicroVm, end_microvm
 from ralph.sandboxes._microvm_words import DIALECTS, Dialect
 from ralph.sandboxes._names import RUN_LABEL, is_ours
 
-PROGRAM = "docker"
-INSTALL_HINT = "install Docker Desktop 4.58 or newer, or sbx: https://docs.docker.com/ai/sandboxes/"
+_PROGRAM = "docker"
+_INSTALL_HINT = "install Docker Desktop 4.58 or newer, or sbx: https://docs.docker.com/ai/sandboxes/"
 ENGINE_HINT = "install an engine: apt install docker.io, or: apt install podman"
 
 
@@ -32,13 +32,13 @@ def probe(variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
 def probe_sandboxes(variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
     client = find_sandboxes(variables, processes)
     if client is None:
-        return SandboxProbe(problem="no Docker Sandboxes", hint=INSTALL_HINT)
+        return SandboxProbe(problem="no Docker Sandboxes", hint=_INSTALL_HINT)
     answer = client[0].ask("ls", "--quiet")
     return SandboxProbe(version=client[0].title) if answer.is_fine else explain_silence(client[0], answer)
 
 
 def probe_engine(variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
-    client = find_client(variables, processes)
+    client = find_docker(variables, processes)
     if client is None:
         return SandboxProbe(problem="docker is not installed", hint=ENGINE_HINT)
     answer = client.ask("version", "--format", "{{.Server.Version}}")
@@ -55,7 +55,7 @@ def build(plan: SandboxPlan, variables: Mapping[str, str], processes: Processes)
         return machine
     if not probe_engine(variables, processes).is_available:
         return podman.build(plan, variables, processes)
-    return open_container_sandbox(find_engine(variables, processes), plan)
+    return open_container_sandbox(find_docker_engine(variables, processes), plan)
 
 
 def sweep(run: str, names: tuple[str, ...], variables: Mapping[str, str], processes: Processes) -> None:
@@ -64,8 +64,8 @@ def sweep(run: str, names: tuple[str, ...], variables: Mapping[str, str], proces
     for name in filter(is_ours, names):
         if found is not None:
             end_microvm(*found, name)
-    if find_client(variables, processes) is not None:
-        remove_containers(find_engine(variables, processes), f"{RUN_LABEL}={run}")
+    if find_docker(variables, processes) is not None:
+        remove_containers(find_docker_engine(variables, processes), f"{RUN_LABEL}={run}")
 
 
 def find_sandboxes(variables: Mapping[str, str], processes: Processes) -> tuple[Client, Dialect] | None:
@@ -80,13 +80,13 @@ def find_sandboxes(variables: Mapping[str, str], processes: Processes) -> tuple[
     return None
 
 
-def find_client(variables: Mapping[str, str], processes: Processes) -> Client | None:
-    program = find_program(PROGRAM, variables)
+def find_docker(variables: Mapping[str, str], processes: Processes) -> Client | None:
+    program = find_program(_PROGRAM, variables)
     return Client(words=(program,), variables=variables, processes=processes) if program else None
 
 
-def find_engine(variables: Mapping[str, str], processes: Processes) -> Engine:
-    client = find_client(variables, processes)
+def find_docker_engine(variables: Mapping[str, str], processes: Processes) -> Engine:
+    client = find_docker(variables, processes)
     if client is None:
         raise MachineError("docker is not installed", ENGINE_HINT)
     security = client.ask("info", "--format", "{{.SecurityOptions}}").output

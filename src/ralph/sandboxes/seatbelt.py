@@ -16,7 +16,7 @@ from ralph.sandboxes import _relay
 from ralph.sandboxes._home import fill_scratch
 from ralph.sandboxes._seatbelt_profile import ProxyAddress, render_profile
 
-PROGRAM = "/usr/bin/sandbox-exec"
+SANDBOX_EXEC = "/usr/bin/sandbox-exec"
 PROBE_SECONDS = 10.0
 NETWORK_FOLDER = "network"
 
@@ -48,7 +48,7 @@ class Seatbelt:
 
     def wrap(self, command: Command) -> Command:
         profile = render_profile(self._plan, reads=command.reads, writes=command.writes, proxy=self._address)
-        argv = (PROGRAM, "-p", profile, *self._relay, *command.argv)
+        argv = (SANDBOX_EXEC, "-p", profile, *self._relay, *command.argv)
         return replace(command, argv=argv, environment={**command.environment, **self._variables})
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ def probe(variables: Mapping[str, str], processes: Processes, platform: str = sy
     if platform != "darwin":
         return SandboxProbe(problem="Seatbelt is macOS's", hint="")
     command = Command(
-        argv=(PROGRAM, "-p", "(version 1)(allow default)", "/usr/bin/true"),
+        argv=(SANDBOX_EXEC, "-p", "(version 1)(allow default)", "/usr/bin/true"),
         environment=dict(variables),
         cwd="/",
         timeout=PROBE_SECONDS,
