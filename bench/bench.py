@@ -1,6 +1,6 @@
 """Measures ralph beside bare Python and a bash loop, in one run, and prints a table of ratios with their targets.
 
-`make bench`, or `bench.py [--ralph SCRIPT] [PART ...]` with the parts start, iterations, stream, growth.
+`make bench`, or `bench.py [--ralph SCRIPT] [PART ...]` with the parts start, iterations, tasks, stream, growth.
 This process stays small and leaves heavy work to others: Linux counts the memory of whoever starts a program
 into that program's peak.
 """
@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -138,6 +139,7 @@ def repository(bench: Bench, name: str, *flags: str, guardrails: Sequence[str] =
     settings = {
         "agent": {"command": bench.agent, "flags": list(flags)},
         "guardrails": [{"command": each, "failAction": "APPEND"} for each in guardrails],
+        "stuck": {"tellAfter": 0, "escalateAfter": 0, "stopAfter": 0},  # its agent never gets any further
     }
     (folder / ".ralph" / "settings.json").write_text(json.dumps(settings))
     git = ("git", "-C", str(folder), "-c", "user.name=bench", "-c", "user.email=bench@localhost")
@@ -203,6 +205,72 @@ def iterations(bench: Bench) -> Iterator[Row]:
         {"bash": lambda: further(bash_loop, 0), "ralph": lambda: further(run, NOT_COMPLETE)}, most=15, seconds=30
     )
     yield ratio("each further iteration, one guardrail, × bash loop", times["ralph"], times["bash"], Target("≤", 2))
+
+
+def tasks(bench: Bench) -> Iterator[Row]:
+    """What one more task costs: a work tree, four agents, four checks and a merge, beside the same by hand."""
+    for jobs, few, many, target in ((1, 1, 5, 4), (4, 4, 12, 2.5)):
+        further = partial(further_task, bench, jobs=jobs, few=few, many=many)
+        times = rounds({"shell": partial(further, by_hand), "ralph": partial(further, by_ralph)}, most=7, seconds=60)
+        what = f"each further task, -j {jobs}, four stages with a check each, × shell script"
+        yield ratio(what, times["ralph"], times["shell"], Target("≤", target))
+
+
+TaskWork = Callable[[Bench, Path, int, Sequence[str]], Case]
+
+
+def further_task(bench: Bench, work: TaskWork, *, jobs: int, few: int, many: int) -> float:
+    short, long = (task_seconds(bench, work, jobs, count) for count in (few, many))
+    return (long - short) / (many - few)
+
+
+def task_seconds(bench: Bench, work: TaskWork, jobs: int, count: int) -> float:
+    """In a repository of its own, of 200 files."""
+    folder = bench.scratch / "tasks"
+    shutil.rmtree(folder, ignore_errors=True)
+    for number in range(200):
+        path = folder / f"folder{number % 10}" / f"file{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"line {number}\n" * 20)
+    environment = {**bench.environment, "GIT_CONFIG_GLOBAL": str(bench.scratch / "gitconfig")}
+    Path(environment["GIT_CONFIG_GLOBAL"]).write_text(
+        "[user]\nname = bench\nemail = bench@localhost\n[init]\ndefaultBranch = main\n"
+    )
+    here = replace(bench, environment=environment)
+    for command in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message", "Files")):
+        once(here, ("/usr/bin/env", "git", *command), folder)
+    return once(here, work(here, folder, jobs, [f"TASK-{number:03}" for number in range(count)]), folder).seconds
+
+
+def by_hand(bench: Bench, folder: Path, jobs: int, names: Sequence[str]) -> Case:
+    return (str(HERE / "tasks.sh"), str(HERE / "taskagent.sh"), str(jobs), *names)
+
+
+def by_ralph(bench: Bench, folder: Path, jobs: int, names: Sequence[str]) -> Case:
+    """Its checks are red before the work, so that they prove it and nobody has to judge."""
+    roles = ("coder", "reviewer", "tester", "qa")
+    listed = [
+        {
+            "id": name,
+            "title": f"Do {name}",
+            "completion": {
+                "outcome": f"{name}.txt says done",
+                "acceptance_criteria": [f"{name}.txt says done"],
+                **{
+                    role: {
+                        "verification_method": "external",
+                        "verification_config": {"command": f"grep -q done {name}.txt"},
+                    }
+                    for role in roles
+                },
+            },
+        }
+        for name in names
+    ]
+    file = bench.scratch / "tasks.json"
+    file.write_text(json.dumps(listed))  # which is YAML, too
+    once(bench, (bench.ralph, "task", "import", str(file), "--spec", "bench"), folder)
+    return (bench.ralph, "execute", "-j", str(jobs), "--agent", str(HERE / "taskagent.sh"))
 
 
 def stream(bench: Bench) -> Iterator[Row]:
@@ -360,6 +428,7 @@ def circumstances(load_before: float) -> str:
 PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "start": start,
     "iterations": iterations,
+    "tasks": tasks,
     "stream": stream,
     "growth": growth,
 }

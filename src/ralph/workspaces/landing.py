@@ -133,7 +133,10 @@ def _move_target(git: Git, target: str, old: str, new: str) -> str:
 
 
 def _find_checkout(git: Git, branch: str) -> str:
-    """The work tree that has the branch checked out."""
+    """The work tree that has the branch checked out; ours is asked first, by its file."""
+    project = find_project_dir(git.folder)
+    if project is not None and project.read_checked_out_branch() == branch:
+        return git.folder
     folder = ""
     for line in git.run("worktree", "list", "--porcelain").output.splitlines():
         word, _, rest = line.partition(" ")

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _SHA256_REPOSITORY = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
+_BRANCH_HEAD = "ref: refs/heads/"
 MAX_LINKED_REFS = 5  # a ref may name another; git follows as many
 
 
@@ -27,6 +28,11 @@ class ProjectDir(Struct, frozen=True, kw_only=True):
     def read_head(self) -> str:
         """The commit that is checked out; empty before the first, and where the files do not tell."""
         return self._read_ref("HEAD", self.git_dir)
+
+    def read_checked_out_branch(self) -> str:
+        """Its name; empty where none is, and where the files do not tell."""
+        text = _read_text(os.path.join(self.git_dir, "HEAD")).strip()
+        return text.removeprefix(_BRANCH_HEAD) if text.startswith(_BRANCH_HEAD) else ""
 
     def read_branch(self, branch: str) -> str:
         """The commit it is at; empty where there is none, and where the files do not tell."""

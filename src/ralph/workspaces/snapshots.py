@@ -59,6 +59,7 @@ class Snapshots:
         self._baseline = ""
         self._last = TreeLook()
         self._reported: set[str] = set()
+        self._compared: dict[tuple[str, str], list[TreeChange]] = {}  # the last pair
 
     @property
     def root(self) -> str:
@@ -102,7 +103,10 @@ class Snapshots:
         return self._last.tree
 
     def list_changes(self, before: str, after: str) -> list[TreeChange]:
-        return compare_trees(self._own, before, after)
+        """Trees do not change: who asks again, and many do after every agent, is answered from memory."""
+        if (before, after) not in self._compared:
+            self._compared = {(before, after): compare_trees(self._own, before, after)}
+        return [*self._compared[before, after]]
 
     def read_blob(self, blob: str) -> bytes:
         return self._objects.read_blob(blob)

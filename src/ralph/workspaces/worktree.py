@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ralph.model.errors import MachineError, UsageError
 from ralph.process.atomic_file import write_atomic
 from ralph.workspaces.git import Git
-from ralph.workspaces.project_dir import find_git_dir
+from ralph.workspaces.project_dir import find_git_dir, find_project_dir
 
 WORKTREES_FOLDER = ".ralph/worktrees"
 BRANCH_PREFIX = "ralph"  # they are below it
@@ -95,10 +95,11 @@ class Worktrees:
         git = self.open_git(tree)
         is_there = os.path.exists(tree.folder)
         known = self.git.find_commits(tree.ref, tree.target_ref)
-        held = {known.get(tree.ref, ""), git.find_commit("HEAD") if is_there else known.get(tree.ref, "")}
+        target = known.get(tree.target_ref, "")
+        held = {known.get(tree.ref, ""), _read_head(git, tree.folder) if is_there else known.get(tree.ref, "")}
         if is_there and self._read_status(git).has_changes:
             return False
-        if not all(commit and self.git.contains(tree.target_ref, commit) for commit in held):
+        if not all(commit and (commit == target or self.git.contains(target, commit)) for commit in held):
             return False
         removed = not is_there or self.git.run_locked("worktree", "remove", "--force", tree.folder).ok
         return removed and self.git.run_locked("branch", "--delete", "--force", "--quiet", tree.branch).ok
@@ -244,6 +245,11 @@ def _is_half_made(folder: str) -> bool:
             return file.read().strip() == "initializing"
     except OSError:
         return False
+
+
+def _read_head(git: Git, folder: str) -> str:
+    project = find_project_dir(folder)
+    return (project.read_head() if project else "") or git.find_commit("HEAD")
 
 
 def _remove_stale_lock(folder: str) -> None:
