@@ -139,7 +139,7 @@ class Session(Struct, frozen=True, kw_only=True):
     ) -> AgentRunner:
         """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it; what it
         cannot do as it should is told."""
-        command = replace(command, own_sandbox=self.keeps_itself)
+        command = replace(command, own_sandbox=self.keeps_itself, guarded=command.guarded and self.containment is None)
         prepared = wiring.prepare_agent(command, folder, self.variables, self.contained)
         emit(self.watchers, 0, *map(Warned, prepared.warnings))
         return wiring.build_agent_runner(

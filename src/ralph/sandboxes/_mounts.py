@@ -37,7 +37,7 @@ def list_plan_mounts(plan: SandboxPlan) -> list[Mount]:
     readable = (*plan.home.tools, *plan.home.folders, *plan.readable)
     found = [
         *_list_private(plan),
-        *(Mount(path, "ro-bind") for path in readable if not is_in_system(path)),
+        *_list_readable(readable, opened),
         *(Mount(path, "bind") for path in (*plan.home.logins, *opened)),
         *(Mount(path, "bind") for path in _list_parents((*plan.protected, *plan.hidden), opened)),
         *(Mount(path, "ro-bind") for path in plan.protected),
@@ -81,6 +81,18 @@ def _list_private(plan: SandboxPlan) -> Iterator[Mount]:
     yield Mount("/var/tmp", "bind", os.path.join(plan.scratch, "tmp"))
     yield Mount(plan.home.folder, "bind", os.path.join(plan.scratch, "home"))
     yield from (Mount(path, "bind", source) for path, source in plan.home.caches.items())
+
+
+def _list_readable(paths: Sequence[str], opened: Sequence[str]) -> Iterator[Mount]:
+    """A link is made anew, unless the folder it is in is there."""
+    folders = [path for path in (*paths, *opened) if not os.path.islink(path)]
+    for path in paths:
+        if is_in_system(path):
+            continue
+        if not os.path.islink(path):
+            yield Mount(path, "ro-bind")
+        elif not any(is_below(path, folder) for folder in folders):
+            yield Mount(path, "symlink", os.readlink(path))
 
 
 def _list_parents(closed: Sequence[str], opened: Sequence[str]) -> Iterator[str]:

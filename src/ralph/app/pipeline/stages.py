@@ -45,6 +45,7 @@ class AgentContext(Struct, frozen=True, kw_only=True):
     keep: TreeKeeper | None = None
     watch: ChangeWatch | None = None
     own_sandbox: bool = False  # the agent is told to use its own
+    is_contained: bool = False  # in a sandbox of any kind
 
 
 def plan_stages(
@@ -97,7 +98,8 @@ def build_stages(task: Task, roles: Sequence[Role], settings: Settings, context:
     for role in roles:
         found = resolve_stage_criteria(task, role, settings)
         command = resolve_stage_agent(role, settings, context.folder, context.variables, checks=checks)
-        command = replace(command, own_sandbox=context.own_sandbox)
+        is_guarded = command.guarded and not context.is_contained
+        command = replace(command, own_sandbox=context.own_sandbox, guarded=is_guarded)
         prepared = _prepare(command, context)
         setups[role] = StageSetup(
             criteria=found.criteria,

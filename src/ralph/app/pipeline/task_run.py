@@ -224,6 +224,7 @@ def _build_effects(
         run_variables=session.run_variables,
         processes=session.contained,
         own_sandbox=session.keeps_itself,
+        is_contained=session.containment is not None,
         keep=workspace.keeper,
         watch=context.pipeline.watch,
     )
