@@ -14,6 +14,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 # A path of ours: beside the page, or below the root, the package or its tests.
 PATH = re.compile(r"`([\w./-]+\.(?:py|sql|svg))(?:::\w+)?`")
 HOMES = (ROOT, SOURCE, ROOT / "tests", ROOT / "docs", ROOT / ".ralph")
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)")
 IMPORT = re.compile(r"^from (ralph[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 CLASS = re.compile(r"`(?:\w+\.)*([A-Z][a-z]\w*)(?:[.(][^`]*)?`")
 
@@ -54,6 +55,31 @@ def test_what_a_page_imports_is_there(page: Path) -> None:
     lines = IMPORT.findall(page.read_text(encoding="utf-8"))
     names = [(module, name.strip()) for module, names in lines for name in names.split(",")]
     assert [(module, name) for module, name in names if not hasattr(importlib.import_module(module), name)] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    links = [(target, anchor) for target, anchor in LINK.findall(page.read_text(encoding="utf-8"))]
+    broken = []
+    for target, anchor in links:
+        found = page.parent / target if target else page
+        if not found.exists() or (anchor and anchor not in list_anchors(found)):
+            broken.append(f"{target}#{anchor}")
+    assert broken == []
+
+
+def list_anchors(page: Path) -> set[str]:
+    """As GitHub and most site builders make them of headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_the_reference_pages_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:  # 001-33
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import write_reference
+
+    assert write_reference.main(["--check"]) == 0, "run: python tools/write_reference.py"
+    sys.modules.pop("write_reference")
 
 
 def test_the_picture_of_the_rooms_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
