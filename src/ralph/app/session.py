@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ralph.app import wiring
 from ralph.app.paths import Paths
 from ralph.app.repositories import remember_repository
+from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run, find_living_run
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
@@ -280,7 +281,7 @@ def open_session(
         runs, attempts = stores.runs, stores.attempts
         remember_repository(paths, variables)
         event_log = _open_event_log(paths, run)
-        inbox = SignalInbox(lambda: runs.has_wish(run, "cancel"), callbacks.on_signal)
+        inbox = SignalInbox(Heartbeat(runs, run).is_cancel_wanted, callbacks.on_signal)
         supervisor = Supervisor(
             inbox,
             guardian,
@@ -406,5 +407,11 @@ def identify_owner(guardian: int) -> RunOwner:
     """Who answers for a run: this process, and the guardian of its children."""
     me, held_by = identify_self(), identify_process(guardian)
     return RunOwner(
-        pid=me.pid, ticks=me.ticks, boot=me.boot, guardian=guardian, guardian_ticks=held_by.ticks if held_by else 0
+        pid=me.pid,
+        ticks=me.ticks,
+        boot=me.boot,
+        guardian=guardian,
+        guardian_ticks=held_by.ticks if held_by else 0,
+        host=me.host,
+        pid_namespace=me.pid_namespace,
     )

@@ -11,6 +11,8 @@ class RunOwner(Struct, frozen=True, kw_only=True):
     boot: str
     guardian: int
     guardian_ticks: int
+    host: str = ""
+    pid_namespace: int = 0
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
@@ -51,6 +53,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     doing: str
     elapsed: float
     changed_at: float
+    host: str = ""
+    pid_namespace: int = 0
+    beat: float | None = None  # unix time of its last sign of life between two transitions
 
 
 class CostlyTransition(Struct, frozen=True, kw_only=True):

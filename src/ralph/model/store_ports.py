@@ -32,6 +32,10 @@ class RunStore(JournalStore, Protocol):
         """A run goes on in this process: it has no end any more, and wishes about its last life are void."""
         ...
 
+    def beat(self, run: str, at: float) -> None:
+        """A sign of life, for who cannot see its process. One that cannot be written costs nothing."""
+        ...
+
     def append_missing(self, row: JournalRow) -> bool:
         """The next transition of a run that is dead; False where somebody else has been first."""
         ...

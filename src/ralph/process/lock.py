@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
-from ralph.process.identity import ProcessIdentity, identify_self, is_alive
+from ralph.process.identity import ProcessIdentity, find_liveness, identify_self
 
 
 class LockHolder(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ def find_lock_holder(path: str) -> LockHolder | None:
             holder = _decode_holder(file.read())
     except OSError:
         return None
-    return holder if is_alive(holder.identity) else None
+    return None if find_liveness(holder.identity) == "dead" else holder
 
 
 def _decode_holder(content: bytes) -> LockHolder:

@@ -137,6 +137,8 @@ def test_an_older_database_is_brought_up_to_date(room: BoardFixture, lookout: Bo
     database.execute("DROP TABLE spend")
     for table in ("iteration", "verification", "applied", "task_wish", "task_dependency", "task", "spec"):
         database.execute(f"DROP TABLE {table}")
+    for column in ("host", "pid_namespace", "beat"):
+        database.execute(f"ALTER TABLE run DROP COLUMN {column}")
     database.execute("PRAGMA user_version=2")
     database.close()
     assert lookout.read_view().cards == []

@@ -13,6 +13,7 @@ from ralph.app.pipeline.landed_checks import LandedChecks
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
+from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Session, identify_owner
@@ -109,9 +110,9 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
     os.makedirs(paths.run_dir(run), exist_ok=True)
     # `polled` is asked by every thread that verifies for the task.
     with open_stores(paths) as stores, open_stores(paths, shared=True) as polled:
-        task_wishes, run_wishes = polled.tasks, polled.runs
+        task_wishes, heartbeat = polled.tasks, Heartbeat(polled.runs, run)
         inbox = TaskInbox(
-            pipeline.signals, lambda: task_wishes.has_wish(task, "cancel") or run_wishes.has_wish(run, "cancel")
+            pipeline.signals, lambda: heartbeat.is_cancel_wanted() or task_wishes.has_wish(task, "cancel")
         )
         processes = TaskProcesses(inbox, pipeline.sibling_guardians)
         event_log = EventLog(paths.run_dir(run))

@@ -1,21 +1,48 @@
-"""Runs whose process is gone: marked as lost, and what they left behind ended."""
+"""Runs whose process is gone: marked as lost, and what they left behind ended. One that nobody can tell of is left
+alone."""
 
 import os
+import time
 
 from msgspec.structs import replace
 
 from ralph.app.paths import Paths
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
-from ralph.process.identity import ProcessIdentity, is_alive
+from ralph.process.identity import Liveness, ProcessIdentity, find_liveness
 
 LOST_OUTCOME = "lost"
 LOST_REASON = "its process ended without a word"
 
 
+LEASE_SECONDS = 60.0  # a living run gives a sign of life six times as often
+ABANDONED_SECONDS = 900.0  # without one, after which it cannot live
+
+
 def is_run_alive(record: RunRecord) -> bool:
-    """Whether the process that runs it does."""
-    return is_alive(ProcessIdentity(record.pid, record.ticks, record.boot))
+    """Whether its process runs, or may: what nobody can tell is not dead."""
+    return find_run_liveness(record) != "dead"
+
+
+def find_run_liveness(record: RunRecord) -> Liveness:
+    """By its process, where that can be seen from here; by its signs of life where not."""
+    found = find_process_liveness(record)
+    if found != "unknown":
+        return found
+    silence = time.time() - find_last_sign(record)
+    return "alive" if silence <= LEASE_SECONDS else "dead" if silence > ABANDONED_SECONDS else "unknown"
+
+
+def find_process_liveness(record: RunRecord) -> Liveness:
+    identity = ProcessIdentity(
+        record.pid, record.ticks, record.boot, host=record.host, pid_namespace=record.pid_namespace
+    )
+    return find_liveness(identity)
+
+
+def find_last_sign(record: RunRecord) -> float:
+    """Unix time when the run last wrote anything."""
+    return max(record.beat or 0.0, record.changed_at)
 
 
 def mark_lost_runs(stores: Stores) -> None:

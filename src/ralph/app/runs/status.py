@@ -1,11 +1,12 @@
 """Use cases: what runs, how to end it, where its words are."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ralph.app.paths import Paths
-from ralph.app.runs.recovery import is_run_alive, mark_lost_runs
+from ralph.app.runs.recovery import find_process_liveness, is_run_alive, mark_lost_runs
 from ralph.app.stores import open_existing_stores
 from ralph.model.errors import NoSuchRun
 from ralph.model.runs import RunRecord
@@ -41,8 +42,26 @@ def _await_end(runs: RunStore, record: RunRecord) -> RunRecord:
     while time.monotonic() < deadline:
         if not is_run_alive(record):
             return runs.find_record(record.id) or record
+        if find_process_liveness(record) == "unknown" and (ended := _find_ended(runs, record)):
+            return ended
         time.sleep(0.02)
+    if find_process_liveness(record) == "unknown":
+        raise NoSuchRun(
+            f"run {record.id} does not answer, and its process cannot be seen from here ({describe_place(record)})",
+            "if it lives, it ends at its next look; else end it there",
+        )
     raise NoSuchRun(f"run {record.id} does not answer (pid {record.pid})", f"end it with `kill {record.pid}`")
+
+
+def _find_ended(runs: RunStore, record: RunRecord) -> RunRecord | None:
+    found = runs.find_record(record.id)
+    return found if found is not None and found.ended_at is not None else None
+
+
+def describe_place(record: RunRecord) -> str:
+    """Where a run is that cannot be seen from here."""
+    here = os.uname().nodename
+    return f"on {record.host}" if record.host not in ("", here) else "in another container or PID namespace"
 
 
 def find_run(places: Paths, name: str) -> RunRecord:

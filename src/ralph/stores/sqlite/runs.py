@@ -11,7 +11,7 @@ from ralph.stores.sqlite.database import DatabaseFile, identify_connection, read
 
 _RECORD_QUERY = """
 SELECT run.id AS id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
-       started_at, ended_at, outcome, why,
+       host, pid_namespace, beat, started_at, ended_at, outcome, why,
        coalesce(iteration, 0) AS iteration, coalesce(limit_, 0) AS "limit", cost_usd,
        coalesce(doing, 'starting') AS doing, coalesce(at, 0.0) AS elapsed, coalesce(wall, started_at) AS changed_at
 FROM run LEFT JOIN transition last ON last.run = run.id
@@ -30,8 +30,8 @@ class SqliteRunStore:
         """On disk before anything of it starts."""
         self._take_ownership()
         self._database.execute(
-            "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, started_at,"
-            " parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, host,"
+            " pid_namespace, started_at, parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(run.id, run.kind, run.folder, run.agent, run.request),
                 *astuple(run.owner),
@@ -45,8 +45,8 @@ class SqliteRunStore:
         with self._database:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute(
-                "UPDATE run SET pid=?, ticks=?, boot=?, guardian=?, guardian_ticks=?,"
-                " ended_at=NULL, outcome=NULL, why=NULL WHERE id=?",
+                "UPDATE run SET pid=?, ticks=?, boot=?, guardian=?, guardian_ticks=?, host=?, pid_namespace=?,"
+                " beat=NULL, ended_at=NULL, outcome=NULL, why=NULL WHERE id=?",
                 (*astuple(owner), run),
             )
             self._database.execute("DELETE FROM wish WHERE run=?", (run,))
@@ -58,6 +58,12 @@ class SqliteRunStore:
         finally:
             if self._database_file is not None:
                 self._database_file.ensure_exists()  # after the write: what is there now will be read
+
+    def beat(self, run: str, at: float) -> None:
+        try:
+            self._database.execute("UPDATE run SET beat=? WHERE id=?", (at, run))
+        except sqlite3.OperationalError:
+            pass  # a full disk costs the sign of life, never the run
 
     def append_missing(self, row: JournalRow) -> bool:
         """Of a run that is dead; False where somebody else has been first."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ralph.app.paths import find_project_paths
-from ralph.app.runs.status import list_recent_runs
+from ralph.app.runs.recovery import find_last_sign, find_run_liveness
+from ralph.app.runs.status import describe_place, list_recent_runs
 from ralph.core.text.quantities import format_duration, format_money
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ def format_run(run: "RunRecord") -> str:
         doing = ACTIVITY_LABELS.get(run.doing, run.doing)
         spent = f"{format_duration(elapsed)} · {format_money(run.cost_usd)}"
         facts = f"iteration {run.iteration}/{run.limit} · {spent} · {doing}"
+        if find_run_liveness(run) == "unknown":
+            silence = format_duration(max(0.0, time.time() - find_last_sign(run)))
+            return f"? {run.id}  unknown  {who} · {facts} · last sign of life {silence} ago, {describe_place(run)}"
         return f"{mark} {run.id}  running  {who} · {facts} · pid {run.pid}"
     used = f"{run.iteration}/{run.limit} iterations · {format_duration(run.elapsed)} · {format_money(run.cost_usd)}"
     return f"{mark} {run.id}  {run.outcome}  {who} · {used} · {run.why}"
@@ -72,4 +76,5 @@ def run_to_dict(run: "RunRecord") -> dict[str, object]:
         "startedAt": run.started_at,
         "endedAt": run.ended_at,
         "pid": run.pid if active else None,
+        "liveness": find_run_liveness(run) if active else None,
     }
