@@ -36,9 +36,7 @@ def identify_process(pid: int) -> ProcessIdentity | None:
         return None
     if fields[0] in (b"Z", b"X"):
         return None
-    return ProcessIdentity(
-        pid, int(fields[19]), boot, host=os.uname().nodename, pid_namespace=read_pid_namespace()
-    )
+    return ProcessIdentity(pid, int(fields[19]), boot, host=os.uname().nodename, pid_namespace=read_pid_namespace())
 
 
 def identify_self() -> ProcessIdentity:
@@ -69,7 +67,11 @@ def find_liveness(identity: ProcessIdentity) -> Liveness:
     elif identity.pid_namespace not in (0, read_pid_namespace()):
         return "unknown"
     found = identify_process(identity.pid)
-    is_same = found is not None and (found.pid, found.ticks, found.boot) == (identity.pid, identity.ticks, identity.boot)
+    is_same = found is not None and (found.pid, found.ticks, found.boot) == (
+        identity.pid,
+        identity.ticks,
+        identity.boot,
+    )
     return "alive" if is_same else "dead"
 
 
