@@ -55,6 +55,7 @@ _OWN_SANDBOX = (
     '{"sandbox":{"enabled":true,"failIfUnavailable":true,"autoAllowBashIfSandboxed":true,'
     '"allowUnsandboxedCommands":false}}'
 )
+HAS_FALLBACK_MODEL = True
 _FORMATS: dict[OutputMode, str] = {"stream": "stream-json", "text": "text"}
 
 
@@ -89,6 +90,8 @@ def build(options: AgentOptions) -> Agent:
     flags = choose_flags(options, CARD)
     if options.own_sandbox:
         flags = tuple(flag for flag in flags if flag not in CARD.story_flags)
+    if options.fallback_model and not options.judges:
+        flags = (*flags, *default_flag(flags, "--fallback-model", options.fallback_model))
     return Claude(command=options.command, flags=flags, grant=grant_permissions(options), guard=options.guard)
 
 

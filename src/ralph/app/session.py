@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
@@ -141,6 +142,10 @@ class Session(Struct, frozen=True, kw_only=True):
         """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it; what it
         cannot do as it should is told."""
         command = replace(command, own_sandbox=self.keeps_itself, guarded=command.guarded and self.containment is None)
+        substitutes = {
+            name: partial(self.prepare_agent, other, settings.substitutes[name], folder=folder, keep=keep)
+            for name, other in command.substitutes.items()
+        }
         prepared = wiring.prepare_agent(command, folder, self.variables, self.contained)
         emit(self.watchers, 0, *map(Warned, prepared.warnings))
         return wiring.build_agent_runner(
@@ -153,6 +158,7 @@ class Session(Struct, frozen=True, kw_only=True):
             processes=self.contained,
             keep=keep,
             watch=self.watch,
+            substitutes=substitutes,
         )
 
     def prepare_gates(self, gates: Mapping[str, Gate], folder: str, *, sealed_from: str = "") -> GateRunner:

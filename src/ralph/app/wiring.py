@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,6 +49,8 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     model: str = ""
     environment: Mapping[str, str] = {}  # variables of its own
     judges: bool = False
+    fallback_model: str = ""
+    substitutes: Mapping[str, "AgentCommand"] = {}  # by name: who takes over
     own_sandbox: bool = False
     guarded: bool = False  # each command is looked at before it runs, where the agent has hooks
     guard: str = ""  # as AgentOptions.guard
@@ -65,6 +67,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
             git_folders=self.git_folders,
             model=self.model,
             guard=self.guard,
+            fallback_model=self.fallback_model,
             judges=self.judges,
             own_sandbox=self.own_sandbox,
         )
@@ -91,6 +94,11 @@ def resolve_agent(
     )
     return replace(
         located,
+        substitutes={
+            name: resolve_agent(other, folder, variables, checks=checks, folders=folders, commits_in=commits_in)
+            for name, other in settings.substitutes.items()
+        },
+        fallback_model=settings.fallback_model,
         permissions=settings.permissions or DEFAULT_PERMISSIONS,
         allow=(*checks, *GIT_COMMANDS, *settings.allow),
         folders=tuple(folders),
@@ -160,8 +168,11 @@ def _guard(crew: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str, ..
 
 def find_agent_warnings(crew: AgentCommand, variables: Mapping[str, str], version: str = "") -> tuple[str, ...]:
     """What its CLI cannot express of its permissions, and what in these variables keeps it from working."""
-    check = getattr(registry.load_extension("agents", crew.adapter), "check_environment", _find_nothing_wrong)
-    return (*read_grant(crew, version).limits, *check({**variables, **crew.environment}))
+    adapter = registry.load_extension("agents", crew.adapter)
+    check = getattr(adapter, "check_environment", _find_nothing_wrong)
+    no_fallback = crew.fallback_model and not getattr(adapter, "HAS_FALLBACK_MODEL", False)
+    ignored = (f"{crew.adapter} has no fallback model: fallbackModel is ignored",) if no_fallback else ()
+    return (*read_grant(crew, version).limits, *check({**variables, **crew.environment}), *ignored)
 
 
 def read_grant(crew: AgentCommand, version: str = "") -> Grant:
@@ -246,6 +257,7 @@ def build_agent_runner(
     processes: Processes,
     keep: TreeKeeper | None = None,
     watch: ChangeWatch | None = None,
+    substitutes: Mapping[str, Callable[[], AgentRunner]] | None = None,
 ) -> AgentRunner:
     card = registry.load_agent_card(crew.adapter)
     its = environment.build_agent_env(
@@ -266,6 +278,8 @@ def build_agent_runner(
         keep=keep,
         watch=watch,
         adapter=crew.adapter,
+        model=crew.model,
+        substitutes=substitutes,
     )
 
 

@@ -33,6 +33,10 @@ SETTING_DESCRIPTIONS = {
         " object with kind, network, protected, mounts. Without it, agents with all permissions run as with auto.",
         "setup": 'A command that prepares a work tree before the first agent, inside the sandbox: "npm ci".',
         "agents": "What holds for one agent whenever it runs, by its name: flags, permissions, allow, model.",
+        "chain": 'Agents that take over from each other: ["claude", "codex"]; `agents` as a list means the same.',
+        "onLimit": "At a limit of the account: switch (to the next agent), wait, or stop; unset: switch where there is"
+        " another agent, else wait.",
+        "escalate": "Who takes over a run that stands still: another agent, another model, or both.",
         "retry": "How trouble that is not the agent's (limits, overload, lost network) is waited for.",
         "stuck": "What is done about iterations in a row that get no further.",
         "display": "How a run looks on a terminal.",
@@ -54,6 +58,7 @@ SETTING_DESCRIPTIONS = {
         "passEnvironment": "Names of variables it keeps although they look like another agent's.",
         "guard": "Refuse plainly destructive commands before they run, where the agent has hooks (Claude Code) and no"
         " sandbox is in force.",
+        "fallbackModel": "The model it takes when its own is overloaded, where its CLI knows such a flag (claude).",
     },
     "Guardrail": {
         "kind": "What kind of check it is: shell, or another that docs/extending.md and `ralph doctor` name.",
@@ -68,6 +73,11 @@ SETTING_DESCRIPTIONS = {
         "permissions": "As agent.permissions, for this agent.",
         "allow": "As agent.allow, for this agent.",
         "model": "Its model, unless agent.model names one.",
+        "fallbackModel": "As agent.fallbackModel, for this agent.",
+    },
+    "Escalation": {
+        "agent": "Its command; unset: the same agent.",
+        "model": "Its model, as the agent calls it.",
     },
     "Scm": {
         "command": "The program, e.g. git.",
@@ -147,6 +157,7 @@ _STAGE_NAMES = ("Coder", "Reviewer", "Tester", "Qa")
 def build_json_schema() -> dict[str, Any]:
     """The schema of a settings file, for editors: unknown keys are marked, every key is explained."""
     document = msgspec.json.schema(Settings)
+    del document["$defs"]["AgentSettings"]["properties"]["substitutes"]  # filled by us
     for name, definition in document["$defs"].items():
         definition["additionalProperties"] = False
         sentences = SETTING_DESCRIPTIONS["Stage" if name in _STAGE_NAMES else name]
@@ -163,6 +174,10 @@ def _allow_shorthand(definitions: dict[str, Any]) -> None:
     settings["agent"]["anyOf"] = [text, {"$ref": settings["agent"].pop("$ref")}]
     kinds = {"enum": list(get_args(SandboxChoice))}
     settings["sandbox"]["anyOf"] = [kinds, {"$ref": settings["sandbox"].pop("$ref")}]
+    settings["agents"] = {
+        "description": settings["agents"].pop("description"),
+        "anyOf": [{"type": "array", "items": text}, settings["agents"]],
+    }
     settings["guardrails"]["items"] = {"anyOf": [text, settings["guardrails"]["items"]]}
     del guardrail["additionalProperties"]
     guardrail["if"] = {"properties": {"kind": {"const": SHELL_KIND}}}

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ralph.core.notice import NOTICE_KINDS, NoticeKind
 from ralph.model.agent_card import Permissions
+from ralph.model.agent_chain import ESCALATION, AgentChain, OnLimit
 from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
 from ralph.model.proofs import ProofMode
@@ -50,6 +51,8 @@ class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
     environment: dict[Variable, Word] = {}
     pass_environment: tuple[Variable, ...] = ()
     guard: bool = True  # where no sandbox is in force
+    fallback_model: str = ""  # where its CLI has such a flag
+    substitutes: dict[str, "AgentSettings"] = {}  # by name: who takes over; filled from `agents` and `escalate`
 
 
 class Guardrail(Struct, frozen=True, rename="camel", kw_only=True):
@@ -76,6 +79,14 @@ class OwnAgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
     permissions: Permissions | None = None
     allow: tuple[NonBlankText, ...] = ()
     model: str = ""
+    fallback_model: str = ""
+
+
+class Escalation(Struct, frozen=True, kw_only=True):
+    """Who takes over a run that stands still."""
+
+    agent: NonBlankText | None = None  # None: the same, with another model
+    model: NonBlankText | None = None
 
 
 class Scm(Struct, frozen=True, rename="camel"):
@@ -233,6 +244,9 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     sandbox: SandboxSettings = SandboxSettings()
     setup: str = ""  # a command that makes a work tree ready, in the sandbox
     agents: dict[str, OwnAgentSettings] = {}  # by name: claude, codex, …
+    chain: tuple[NonBlankText, ...] = ()  # agents that take over from each other; a list of `agents` means this
+    on_limit: OnLimit | None = None  # None: switch where there is another agent, else wait
+    escalate: Escalation | None = None
     retry: Retry = Retry()
     stuck: Stuck = Stuck()
     display: Display = Display()
@@ -243,8 +257,24 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     @property
     def limits(self) -> Limits:
         """What forbids starting another agent run."""
-        stuck = self.stuck.as_limits()
-        return Limits(self.maximum_iterations, self.max_time_seconds, cost_usd=self.budget_usd, stuck=stuck)
+        return Limits(
+            self.maximum_iterations,
+            self.max_time_seconds,
+            cost_usd=self.budget_usd,
+            stuck=self.build_stuck_limits(),
+            chain=self.agent_chain,
+        )
+
+    def build_stuck_limits(self, stop_after: int | None = None) -> StuckLimits:
+        """`stop_after`: instead of the one that is set."""
+        limits = self.stuck.as_limits(stop_after)
+        return replace(limits, agent=ESCALATION if ESCALATION in self.agent.substitutes else "")
+
+    @property
+    def agent_chain(self) -> AgentChain:
+        """Who takes over from the first agent."""
+        others = tuple(name for name in self.agent.substitutes if name != ESCALATION)
+        return AgentChain(others=others, on_limit=self.on_limit or ("switch" if others else "wait"))
 
     def with_limits(self, limits: Limits) -> "Settings":
         """The same, under other limits."""
@@ -273,6 +303,7 @@ SETTINGS_PARTS: Mapping[str, type[Struct]] = {  # keys whose value has keys of i
     "guardrails": Guardrail,
     "scm": Scm,
     "retry": Retry,
+    "escalate": Escalation,
     "stuck": Stuck,
     "display": Display,
     "notify": Notify,
@@ -331,6 +362,9 @@ def expand_shorthand(raw: RawSettings) -> RawSettings:
         written["agent"] = {"command": agent}
     if isinstance(sandbox := raw.get("sandbox"), str):
         written["sandbox"] = {"kind": sandbox}
+    if isinstance(agents := raw.get("agents"), (list, tuple)) and all(isinstance(each, str) for each in agents):
+        written["chain"] = list(agents)
+        del written["agents"]
     if isinstance(guardrails := raw.get("guardrails"), (list, tuple)):
         written["guardrails"] = [_expand_guardrail(guardrail) for guardrail in guardrails]
     return written

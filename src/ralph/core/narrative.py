@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from ralph.core.claims import extract_promise, extract_response
 from ralph.core.text.secrets import redact
+from ralph.model.agent_chain import ESCALATION
 from ralph.model.events import (
     AgentEnded,
     Committed,
@@ -18,6 +19,7 @@ from ralph.model.events import (
 )
 from ralph.model.loop import (
     Began,
+    Brief,
     Checked,
     Decision,
     Interrupted,
@@ -94,13 +96,11 @@ def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState
 
 def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT], decision: Decision) -> list[Event]:
     match decision:
+        case RunAgent(brief) if brief.agent:
+            who = "the agent for runs that stand still" if brief.agent == ESCALATION else brief.agent
+            return [Warned(f"{who} takes over"), *_build_start_events(brief)]
         case RunAgent(brief):
-            if brief.is_conflict_resolution:
-                return [IterationStarted(1, 1, f"{brief.role} (resolves a merge conflict) {brief.story}")]
-            about = " ".join(filter(None, (brief.role, brief.story)))
-            if brief.turns:
-                return [IterationStarted(brief.turn, brief.turns, about)]
-            return [IterationStarted(brief.iteration, brief.limit, about)]
+            return _build_start_events(brief)
         case Restore(why=lines):
             return [Warned(line) for line in lines]
         case Wait(seconds, why):
@@ -124,3 +124,12 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
             ]
         case _:
             return []
+
+
+def _build_start_events(brief: Brief) -> list[Event]:
+    if brief.is_conflict_resolution:
+        return [IterationStarted(1, 1, f"{brief.role} (resolves a merge conflict) {brief.story}")]
+    about = " ".join(filter(None, (brief.role, brief.story)))
+    if brief.turns:
+        return [IterationStarted(brief.turn, brief.turns, about)]
+    return [IterationStarted(brief.iteration, brief.limit, about)]

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.agent_chain import find_first_end, find_rested_agent, is_resting, send_to_rest
 from ralph.core.standstill import (
     build_standstill_feedback,
     explain_standstill,
@@ -19,6 +20,7 @@ from ralph.core.standstill import (
 )
 from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration
+from ralph.model.agent_chain import AgentChain
 from ralph.model.loop import (
     Awaited,
     Began,
@@ -94,6 +96,7 @@ def _advance(
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0, limit_seconds=0.0, refusals=RefusalStreak())
             tally = replace(tally, standstill=forgive_standstill(tally.standstill, state.limits.stuck))
+            tally = tally if fact.waits_on else replace(tally, resting=(), agent="")
             state = replace(state, limits=limits, tally=tally)
             if state.unseen is not None:
                 return state, TakeSnapshot(state.unseen.iteration)
@@ -189,7 +192,10 @@ def _apply_limits(
     match state.wanted:
         case RunAgent(brief):
             state = _judge_iteration(rules, state)
-            return state, _check_limits(rules, state, seen.at) or RunAgent(_fill_brief(brief, state))
+            if stop := _check_limits(rules, state, seen.at):
+                return state, stop
+            state = replace(state, tally=replace(state.tally, agent=_choose_agent(state, brief, seen.wall)))
+            return state, RunAgent(_fill_brief(brief, state))
         case Save() if stop := _check_budget_and_time(state.tally, state.limits, seen.at):
             return _ask_policy(rules, state, replace(seen, fact=Forbidden(stop.why)))
         case Save(iteration):
@@ -210,15 +216,24 @@ def _fill_brief(brief: Brief, state: LoopState[_StateT]) -> Brief:
     stuck, standstill, feedback = state.limits.stuck, state.tally.standstill, brief.feedback
     if stuck and stuck.tell and standstill.count >= stuck.tell:
         feedback = (*feedback, build_standstill_feedback(standstill))
-    escalates = stuck and stuck.escalate and standstill.count >= stuck.escalate
     return replace(
         brief,
         iteration=state.tally.iterations + 1,
         limit=state.limits.iterations,
         budget_usd=_budget_left(state),
         feedback=feedback,
-        agent=stuck.agent if stuck and escalates else brief.agent,
+        agent=state.tally.agent,
     )
+
+
+def _choose_agent(state: LoopState[_StateT], brief: Brief, wall: float) -> str:
+    """The stronger one for a loop that stands still, else the first of the chain that can work."""
+    stuck, tally, chain = state.limits.stuck, state.tally, state.limits.chain or AgentChain()
+    escalates = stuck and stuck.agent and stuck.escalate and tally.standstill.count >= stuck.escalate
+    if stuck and escalates and not is_resting(stuck.agent, tally.resting, wall):
+        return stuck.agent
+    rested = find_rested_agent(chain, tally.resting, wall)
+    return brief.agent if rested is None else rested
 
 
 def _budget_left(state: LoopState[_StateT]) -> float | None:
@@ -289,7 +304,15 @@ def _add_cost(tally: Tally, fact: Reported | Saved | Verified) -> Tally:
 def _handle_trouble(
     rules: Rules[_StateT], state: LoopState[_StateT], fact: Reported, seen: Observation
 ) -> tuple[LoopState[_StateT], Decision] | None:
-    """What is not the agent's doing spends no iteration: wait, ask again, or give up."""
+    """What is not the agent's doing spends no iteration: another agent, wait, ask again, or give up."""
+    chain = state.limits.chain
+    if chain and fact.outcome == "limited" and chain.on_limit == "stop":
+        return state, Stop(Outcome.FAILED, f"{fact.detail} ralph does not wait for it (onLimit: stop).")
+    switches = fact.outcome == "unusable" or (fact.outcome == "limited" and chain and chain.on_limit == "switch")
+    if chain and switches and (chain.others or state.tally.agent):
+        state, fact = _send_to_rest(chain, state, fact, seen)
+        if find_rested_agent(chain, state.tally.resting, seen.wall) is not None:
+            return _apply_limits(rules, state, seen)
     match fact.outcome:
         case "unusable":
             return state, Stop(Outcome.UNUSABLE, fact.detail, fact.lasting)
@@ -301,6 +324,16 @@ def _handle_trouble(
             return state, _wait_or_give_up(rules.patience, state, fact, seen)
         case _:
             return None
+
+
+def _send_to_rest(
+    chain: AgentChain, state: LoopState[_StateT], fact: Reported, seen: Observation
+) -> tuple[LoopState[_StateT], Reported]:
+    """Who reported cannot go on. Where nobody else can, either, the first that has rested is waited for."""
+    resting = send_to_rest(state.tally.resting, state.tally.agent, fact, chain=chain, wall=seen.wall)
+    end = find_first_end(chain, resting)
+    state = replace(state, tally=replace(state.tally, resting=resting))
+    return state, fact if end is None else replace(fact, outcome="limited", reset_at=end)
 
 
 def _wait_for_limit(

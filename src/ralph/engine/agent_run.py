@@ -104,7 +104,13 @@ class AgentRunner:
         keep: TreeKeeper | None = None,
         watch: ChangeWatch | None = None,
         adapter: str = "",
+        model: str = "",
+        substitutes: Mapping[str, Callable[[], "AgentRunner"]] | None = None,
     ) -> None:
+        """`adapter` and `model` are for the record; `substitutes` are made when they are needed."""
+        self._model = model
+        self._substitutes = substitutes or {}
+        self._made: dict[str, AgentRunner] = {}
         self._agent = agent
         self._processes = processes
         self._folder = folder
@@ -114,13 +120,21 @@ class AgentRunner:
         self._toolless_runs = 0  # in a row
         self._adapter = adapter
 
-    def call(self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher]) -> Reported | Interrupted:
-        """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built."""
+    def call(
+        self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher], agent: str = ""
+    ) -> Reported | Interrupted:
+        """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built.
+        `agent`: another one than the first."""
         try:
-            return self.run(build_request(), watchers)
+            return self._find_runner(agent).run(build_request(), watchers)
         except RalphError as error:
             detail = f"{error.message}. {error.hint}".strip()
             return Reported(outcome="unusable", detail=detail, lasting=isinstance(error, ConfigError))
+
+    def _find_runner(self, agent: str) -> "AgentRunner":
+        if agent in self._substitutes and agent not in self._made:
+            self._made[agent] = self._substitutes[agent]()
+        return self._made.get(agent, self)
 
     def run(self, request: AgentRequest, watchers: Sequence[Watcher]) -> Reported | Interrupted:
         """What the run was. Raises RalphError when the agent cannot be asked that way."""
@@ -173,7 +187,7 @@ class AgentRunner:
         may_have_changed = reported.outcome == "refused" or not _has_changed_nothing(parsed)
         # What an agent tells of tools is believed once; whether files change decides about more than a snapshot.
         self._toolless_runs = self._toolless_runs + 1 if _has_changed_nothing(parsed) else 0
-        reported = replace(reported, tool_error=output.find_repeated_error())
+        reported = replace(reported, agent=self._adapter, model=self._model, tool_error=output.find_repeated_error())
         if self._tree_keeper is not None and (may_have_changed or self._toolless_runs > 1):
             return replace(reported, unseen=True)
         tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""

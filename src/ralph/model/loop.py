@@ -6,6 +6,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
+from ralph.model.agent_chain import AgentChain, Rest
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.proofs import ProofApproval, ProofChange
 from ralph.model.receipt import CheckEvidence, SignedCommit
@@ -82,11 +83,12 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
     run_log: str = ""  # its output again, in the run's own folder, where no later run writes; empty: there is none
 
 
-class _Progress(Struct, frozen=True, kw_only=True):
+class _LoopChoices(Struct, frozen=True, kw_only=True):
     stuck: StuckLimits | None = None
+    chain: AgentChain | None = None
 
 
-class Limits(_Progress, frozen=True):
+class Limits(_LoopChoices, frozen=True):
     """What forbids starting another agent run. None: no limit."""
 
     iterations: int = 10
@@ -135,6 +137,8 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
     unseen: bool = False  # nobody has looked at the work tree since; what that tells comes with SnapshotTaken
     head: str = ""  # the commit that was checked out then
+    agent: str = ""  # who it was, and with which model, where there may be several
+    model: str = ""
     tool_error: str = ""  # the one that most of its tool calls ended with, where most ended with one
     undone: tuple[str, ...] = ()  # files it changed though it was only to look at them; they are as they were
 
@@ -444,6 +448,8 @@ class Tally(Struct, frozen=True, kw_only=True):
     limit_end: float = 0.0  # unix time until which one is waited for
     scm_problems: tuple[str, ...] = ()  # why the last SCM tasks were not all done
     standstill: Standstill = Standstill()
+    agent: str = ""  # who was started last; empty: the first of the chain
+    resting: tuple[Rest, ...] = ()  # agents at a limit, or without a key
 
 
 _StateT = TypeVar("_StateT")

@@ -83,6 +83,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     git_folders: tuple[str, ...] = ()  # for `checks`: absolute; what `git commit` writes to, where its card asks for it
     model: str = ""  # instead of one in the flags
     guard: str = ""  # for the card's `settings_flag`: settings whose hook looks at each command before it runs
+    fallback_model: str = ""  # for when that is overloaded; an adapter that has it says `HAS_FALLBACK_MODEL = True`
     judges: bool = False  # it is asked one question: no tools, nothing of the project; `permissions` says nothing
     own_sandbox: bool = False  # its own is all there is: whatever `permissions` allow, it allows within that
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class StuckLimits(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StuckLimits(Struct, frozen=True, kw_only=True):
     """After how many iterations in a row that are alike the agent is told, another agent takes over, and the loop
     ends; 0: never."""
 

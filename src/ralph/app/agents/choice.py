@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from ralph.app.agents import detect
 from ralph.app.paths import Paths
 from ralph.app.registry import resolve_adapter
-from ralph.config.schema import Settings, split_flags
+from ralph.config.schema import AgentSettings, Settings, split_flags
 from ralph.core.text.secrets import redact_argv
+from ralph.model.agent_chain import ESCALATION
 from ralph.model.errors import MachineError
 from ralph.model.spec import ROLES
+from ralph.process.shell import find_program
 
 FLAGS_VARIABLE = "RALPH_AGENT_FLAGS"
 
@@ -56,35 +58,64 @@ def anchor_command(command: str, folder: str) -> str:
 
 def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """Settings that name an agent: the configured one, else the first that is found, and a word about that."""
+    if not settings.agent.command and settings.chain:
+        first = next((name for name in settings.chain if _find_agent(name, paths, variables)), settings.chain[0])
+        settings = replace(settings, agent=replace(settings.agent, command=first))
     if settings.agent.command:
-        return _apply_own_settings(settings), ()
+        return _complete_agent(settings, paths, variables)
     found = detect.detect_agent(variables, paths.folder)
     if found is None:
         raise MachineError(
             "no coding agent is configured, and none was found on PATH",
             f"install one ({', '.join(detect.list_detectable_agents())}) or run `ralph init`",
         )
-    settings = _apply_own_settings(replace(settings, agent=replace(settings.agent, command=found.name)))
+    settings = replace(settings, agent=replace(settings.agent, command=found.name))
+    settings, missing = _complete_agent(settings, paths, variables)
     shown = " ".join((found.name, *redact_argv(settings.agent.flags)))
-    return settings, (f"no agent configured: using {shown!r} ({found.path})",)
+    return settings, (f"no agent configured: using {shown!r} ({found.path})", *missing)
 
 
-def _apply_own_settings(settings: Settings) -> Settings:
+def _apply_own_settings(agent: AgentSettings, settings: Settings) -> AgentSettings:
     """What `agents` says of the chosen one; what is set for it elsewhere is stronger."""
-    agent = settings.agent
     own = settings.agents.get(_name_program(agent.command)) if settings.agents else None
     if own is None:
-        return settings
+        return agent
     return replace(
-        settings,
-        agent=replace(
-            agent,
-            flags=(*own.flags, *agent.flags),
-            permissions=agent.permissions or own.permissions,
-            allow=(*own.allow, *agent.allow),
-            model=agent.model or own.model,
-        ),
+        agent,
+        flags=(*own.flags, *agent.flags),
+        permissions=agent.permissions or own.permissions,
+        allow=(*own.allow, *agent.allow),
+        model=agent.model or own.model,
+        fallback_model=agent.fallback_model or own.fallback_model,
     )
+
+
+def _complete_agent(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """The agent with its own settings and those who take over from it; and which of them are not there."""
+    agent, missing = _apply_own_settings(settings.agent, settings), []
+    settings = replace(settings, agent=agent)
+    found: dict[str, AgentSettings] = {}
+    for name in settings.chain:
+        if _name_program(name) == _name_program(agent.command):
+            continue
+        if _find_agent(name, paths, variables):
+            found[name] = _make_substitute(settings, name)
+        else:
+            missing.append(f"{name!r} of `agents` is not on PATH: it will not take over")
+    if (wanted := settings.escalate) is not None:
+        stronger = _make_substitute(settings, wanted.agent) if wanted.agent else agent
+        found[ESCALATION] = replace(stronger, model=wanted.model or stronger.model)
+    return replace(settings, agent=replace(agent, substitutes=found)) if found else settings, tuple(missing)
+
+
+def _make_substitute(settings: Settings, command: str) -> AgentSettings:
+    """Another agent has neither the flags of the first nor its model."""
+    plain = replace(settings.agent, command=command, flags=(), adapter=None, model="", fallback_model="")
+    return _apply_own_settings(plain, settings)
+
+
+def _find_agent(command: str, paths: Paths, variables: Mapping[str, str]) -> str | None:
+    return find_program(split_flags([command])[0], variables, paths.folder)
 
 
 def _name_program(command: str) -> str:

@@ -1,6 +1,7 @@
 """The parts of a task's pipeline, put together from settings: who works, by which criteria, and who judges."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -214,7 +215,15 @@ def _build_runner(
         processes=context.processes,
         keep=context.keep,
         watch=context.watch,
+        substitutes={
+            name: partial(_build_substitute, other, settings.substitutes[name], context)
+            for name, other in command.substitutes.items()
+        },
     )
+
+
+def _build_substitute(command: wiring.AgentCommand, settings: AgentSettings, context: AgentContext) -> AgentRunner:
+    return _build_runner(_prepare(command, context), command, settings, context)
 
 
 def _stage_defaults(role: str, settings: Settings) -> AgentDefaults:

@@ -268,8 +268,8 @@ def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     again = MAX_CONFLICTS * (1 + plans[-1].limit) + MAX_STALE_LOOKS * plans[-1].limit  # who resolves, who looks again
     most = (sum(plan.limit for plan in plans) + again) * rounds
     seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
-    stuck = context.settings.stuck.as_limits(flow.circuit_breaker)
-    return Limits(most, seconds, cost_usd=flow.task_budget_usd, stuck=stuck)
+    stuck = context.settings.build_stuck_limits(flow.circuit_breaker)
+    return Limits(most, seconds, cost_usd=flow.task_budget_usd, stuck=stuck, chain=context.settings.agent_chain)
 
 
 def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, request: ExecuteRequest) -> list[Change]:

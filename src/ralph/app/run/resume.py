@@ -27,7 +27,7 @@ _SECRET_FIELDS = ("environment", "pass_environment")  # named, never shown
 def take_todays_agent(began: Settings, today: Settings) -> Settings:
     """The agent and how its trouble is waited for, as settings and flags say now: who corrects a flag and resumes
     wants the corrected one. Prompt, guardrails and all else stay those of the run."""
-    return replace(began, agent=today.agent, retry=today.retry)
+    return replace(began, agent=today.agent, retry=today.retry, on_limit=today.on_limit, stuck=today.stuck)
 
 
 def describe_differences(began: Settings, today: Settings) -> list[str]:

@@ -25,6 +25,7 @@ from ralph.core.text.quantities import pluralize
 from ralph.engine.emit import emit
 from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile, find_owner_pid
+from ralph.model.agent_chain import AgentChain
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Limits, Patience, Stop
@@ -59,6 +60,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     protected: tuple[str, ...] = ()  # patterns of the settings
     plugin: str = ""  # the folder with our hooks
     stuck: StuckLimits = StuckLimits()
+    chain: AgentChain = AgentChain()
 
 
 def run_stories(
@@ -112,7 +114,13 @@ def run_stories(
             max_idle=0,
         )
         marker = MarkerFile(place, replace(rules, run_mode="sandbox") if request.isolation.kind else rules)
-        limits = Limits(request.max_iterations, request.max_time, cost_usd=request.budget_usd, stuck=request.stuck)
+        limits = Limits(
+            request.max_iterations,
+            request.max_time,
+            cost_usd=request.budget_usd,
+            stuck=request.stuck,
+            chain=request.chain,
+        )
         try:
             with _contain(session, request, command) as contained:
                 effects = _build_effects(

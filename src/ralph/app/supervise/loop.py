@@ -22,6 +22,7 @@ from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
+from ralph.model.agent_chain import AgentChain
 from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.message import TASK_BUS_FILE
@@ -57,6 +58,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     sandbox: SandboxSettings = SandboxSettings()
     setup: str = ""
     stuck: StuckLimits = StuckLimits()
+    chain: AgentChain = AgentChain()
 
 
 def supervise_task(
@@ -193,7 +195,9 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         has_judge=judge is not None,
     )
     rules = Rules(policy, None)
-    limits = Limits(request.max_restarts, request.max_time, cost_usd=request.budget_usd, stuck=request.stuck)
+    limits = Limits(
+        request.max_restarts, request.max_time, cost_usd=request.budget_usd, stuck=request.stuck, chain=request.chain
+    )
     stop = session.play(rules, effects, Began(limits))
     if stop.outcome is Outcome.TAMPERED:
         effects.withdraw_done(stop.why)

@@ -126,7 +126,7 @@ class PipelineEffects:
                 budget_usd=min((usd for usd in (brief.budget_usd, reserved_usd) if usd is not None), default=None),
                 environment={"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": role, "RALPH_TASK": brief.story},
             )
-            reported = setup.runner.call(lambda: request, self._watchers)
+            reported = setup.runner.call(lambda: request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
             return reported
         self._board.charge(reported.cost_usd)

@@ -108,7 +108,7 @@ class RunEffects:
             self._emit_debug(f"Iteration {brief.iteration}/{brief.limit} starting", f"Prompt: {prompt[:200]}")
             return self._build_request(prompt, self._config.mode, brief.budget_usd)
 
-        reported = self._runner.call(build_request, self._watchers)
+        reported = self._runner.call(build_request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
             return reported
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")

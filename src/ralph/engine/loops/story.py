@@ -68,7 +68,7 @@ class StoryEffects:
 
     def _run_agent(self, brief: Brief) -> Fact:
         self._calls += 1
-        return self._runner.call(lambda: self._build_request(brief), self._watchers)
+        return self._runner.call(lambda: self._build_request(brief), self._watchers, brief.agent)
 
     def _build_request(self, brief: Brief) -> AgentRequest:
         prompt = render_story_prompt(_read_prompt(self._place.prompt), brief)

@@ -211,7 +211,7 @@ class AgentAttempts:
         attempt = self._open_attempt(brief)
         self.started_at = attempt.started_at
         self._log.begin(attempt)
-        reported = self._runner.call(lambda: self._build_request(attempt, brief), self._watchers)
+        reported = self._runner.call(lambda: self._build_request(attempt, brief), self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
             self._record_end(replace(attempt, ended_at=time.time(), status="stopped", error=reported.by))
             return reported

@@ -49,3 +49,22 @@ def test_supervise_waits_for_a_limit_with_a_known_end(workshop: ProjectFixture) 
     done = workshop.ralph("supervise", str(task), "--restart-delay", "0.01")
     assert (done.returncode, workshop.calls) == (0, 2)
     assert time.monotonic() - began >= 1.9
+
+
+def test_the_next_agent_takes_over_at_a_limit_with_its_own_flags(workshop: ProjectFixture) -> None:
+    workshop.agent(LIMIT_OVER_LATE)
+    second = workshop.home / "codex"
+    line = '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"<response>DONE</response>"}}'
+    end = '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}'
+    second.write_text(f"#!/bin/sh\necho \"$@\" >> {workshop.home}/codex.argv\necho '{line}'\necho '{end}'\n")
+    second.chmod(0o755)
+    (workshop.repo / ".ralph").mkdir()
+    chain = '{"chain": ["claude", "codex", "gemini-x"], "agents": {"codex": {"model": "gpt-5"}}}'
+    (workshop.repo / ".ralph/settings.json").write_text(chain)
+    done = workshop.ralph("run", "-p", "x", "-m", "1")
+    assert (done.returncode, workshop.calls) == (0, 1), done.stdout + done.stderr
+    assert "codex takes over" in done.stdout
+    assert "'gemini-x' of `agents` is not on PATH" in done.stdout
+    assert "gpt-5" in (workshop.home / "codex.argv").read_text()
+    (workshop.repo / ".ralph/settings.json").write_text('{"agents": ["claude", "codex"], "onLimit": "stop"}')
+    assert "(onLimit: stop)" in workshop.ralph("run", "-p", "x").stdout

@@ -106,7 +106,10 @@ def test_everything_as_json(night: ProjectFixture) -> None:
     found = record(night)
     assert {"id", "kind", "agent", "folder", "task", "started_at", "ended_at", "limits"} <= set(found)
     assert (found["kind"], found["outcome"], found["exit_code"], found["cost_usd"]) == ("run", "completed", 0, 0.75)
-    assert found["limits"] == {"iterations": 10, "seconds": 28800.0, "cost_usd": None}
+    stuck = {"tell": 2, "escalate": 3, "stop": 5, "agent": ""}
+    chain = {"others": [], "on_limit": "wait", "cool_down": 1800.0}
+    limits = {"iterations": 10, "seconds": 28800.0, "cost_usd": None, "stuck": stuck, "chain": chain}
+    assert found["limits"] == limits
     assert found["usage"] == {"input_tokens": 6, "output_tokens": 18}
     first, second, third = found["iterations"]
     assert (first["iteration"], first["outcome"], first["cost_usd"], first["exit_code"]) == (1, "finished", 0.5, 0)

@@ -55,9 +55,18 @@ def test_execute_is_stuck_also_when_it_was_killed_between(pipeline: PipelineFixt
     if is_killed:
         workshop.agent(TALK, TALK, TALK, "sleep 60")
         with workshop.start("execute") as run:
-            assert wait_until(lambda: workshop.calls == 4)
+            assert wait_until((workshop.home / "argv.4").exists)
             run.kill()
     workshop.agent(TALK)
     done = workshop.ralph("execute", "--resume", timeout=60)
     assert done.returncode == 1
     assert "coder: the last 5 iterations got no further: no file changed; No completion promise found" in done.stdout
+
+
+def test_run_goes_on_with_a_stronger_model_that_settings_name(workshop: ProjectFixture) -> None:
+    workshop.settings(escalate={"model": "opus"}, stuck={"stopAfter": 4})
+    workshop.agent(TALK)
+    done = workshop.ralph("run", "-p", "x")
+    assert (done.returncode, workshop.calls) == (1, 4)
+    assert ["opus" in workshop.argv(number) for number in range(1, 5)] == [False, False, False, True]
+    assert "the agent for runs that stand still takes over" in done.stdout

@@ -141,7 +141,8 @@ def run_stories_command(
         setup=settings.setup,
         protected=settings.protected,
         plugin=plugin,
-        stuck=settings.stuck.as_limits(),
+        stuck=settings.build_stuck_limits(),
+        chain=settings.agent_chain,
     )
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
     changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)

@@ -121,7 +121,8 @@ def command(
         isolation=isolation,
         sandbox=settings.sandbox,
         setup=settings.setup,
-        stuck=settings.stuck.as_limits(),
+        stuck=settings.build_stuck_limits(),
+        chain=settings.agent_chain,
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
