@@ -23,10 +23,20 @@ from ralph.model.loop import Brief, Checked, GateResult, Interrupted, Verify
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import ProofApproval, ProofChange, ProofMode
 from ralph.model.receipt import CheckEvidence
-from ralph.model.verdict import Verdict
+from ralph.model.verdict import ClaimVerifier, Verdict
 
 PROOFS_METHOD = "proofs"  # how a verification is called that failed because of them
 VerifySealed = Callable[[SealedTree], Verdict]
+
+
+class SealedVerifier(Struct, frozen=True):
+    """Verifies what a sealed tree holds; `folder` is where its commands find it."""
+
+    verifier: ClaimVerifier
+    folder: str
+
+
+OpenSealed = Callable[[SealedTree], SealedVerifier]
 
 
 class ProofFinding(Struct, frozen=True, kw_only=True):

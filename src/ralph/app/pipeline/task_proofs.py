@@ -1,7 +1,7 @@
 """What the checks of a task rest on: who watches it, where approvals are kept, who is asked without a reviewer."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from ralph.app.pipeline import stages
@@ -12,10 +12,10 @@ from ralph.core.tasks.judgement import parse_ruling
 from ralph.engine.gate_run import WrappedProcesses
 from ralph.engine.proof_gates import AskProofJudge
 from ralph.engine.proof_watch import ProofWatch
-from ralph.engine.task_proofs import TaskProofs
+from ralph.engine.task_proofs import OpenSealed, SealedVerifier, TaskProofs
 from ralph.model.loop import Interrupted, Verified
 from ralph.model.ports import Processes, SealedTree
-from ralph.model.verdict import AskJudge, ClaimVerifier
+from ralph.model.verdict import AskJudge
 from ralph.workspaces.snapshots import Snapshots
 
 _CRITERION = "The change to the checks is legitimate."
@@ -55,16 +55,17 @@ def build_task_proofs(
     )
 
 
-def build_sealed_verifier(context: TaskContext) -> Callable[[SealedTree], ClaimVerifier]:
-    """The verifier of a stage for a sealed tree: no judge is asked again."""
+def build_sealed_verifier(context: TaskContext, folder: str) -> OpenSealed:
+    """The verifier of a stage for a sealed tree of that folder, in the task's sandbox; no judge is asked again."""
+    is_contained = context.session.containment is not None
 
-    def open_sealed(sealed: SealedTree) -> ClaimVerifier:
+    def open_sealed(sealed: SealedTree) -> SealedVerifier:
         @contextmanager
         def borrow() -> Iterator[Processes]:
-            with context.processes.borrow() as processes:
-                yield WrappedProcesses(processes, sealed.wrap)
+            with context.borrow_contained() as processes:
+                yield WrappedProcesses(processes, sealed.contain if is_contained else sealed.wrap)
 
-        return CriteriaVerifier(borrow, {})
+        return SealedVerifier(CriteriaVerifier(borrow, {}), folder if is_contained else sealed.locate(folder))
 
     return open_sealed
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from ralph.engine.emit import emit
 from ralph.engine.gate_run import SEALED_REMARK
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
 from ralph.engine.stage_workspace import open_stage_workspace
-from ralph.engine.task_proofs import ProofFinding, TaskProofs
+from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
 from ralph.model.board import Change, IterationEnded
 from ralph.model.events import GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
@@ -67,7 +67,7 @@ class PipelineEffects:
         watchers: Sequence[Watcher],
         ended: EndedAgentRun | None = None,
         proofs: TaskProofs | None = None,
-        open_sealed: Callable[[SealedTree], ClaimVerifier] | None = None,
+        open_sealed: OpenSealed | None = None,
     ) -> None:
         """`proofs`: None where no check rests on files; `open_sealed`: the same verifier for a sealed tree."""
         self._config, self._stages = config, stages
@@ -289,13 +289,14 @@ class PipelineEffects:
             return self._task_proofs.weigh(wanted, verdict, self._iteration, None)
 
         def verify_sealed(sealed: SealedTree) -> Verdict:
+            opened = open_sealed(sealed)
             return self._run_verification(
                 f"{role}: {looks.verification_method.value}{SEALED_REMARK}",
                 role,
                 criteria=looks,
                 text=wanted.text,
-                folder=sealed.locate(self._workspace.folder),
-                sealed=open_sealed(sealed),
+                folder=opened.folder,
+                sealed=opened.verifier,
             )
 
         return self._task_proofs.weigh(wanted, verdict, self._iteration, verify_sealed)
