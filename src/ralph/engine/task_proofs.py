@@ -1,11 +1,12 @@
 """What the checks of one task rest on: compared after every agent, put back as it was before a stage passes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.check_evidence import describe_gate
+from ralph.core.policies.staged import REPAIR_ROLE
 from ralph.core.proofs.approval import (
     describe_approvals,
     describe_missing_approvals,
@@ -46,6 +47,7 @@ class ProofFinding(Struct, frozen=True, kw_only=True):
     sealed: Checked | None = None
     approved: tuple[ProofApproval, ...] = ()
     judge: str = ""  # who was asked about the change of proofs
+    told: str = ""  # what became of it, in words; empty: nothing
 
     def list_evidence(self, role: str) -> tuple[CheckEvidence, ...]:
         """Every look that had a say in it, those at the sealed tree last."""
@@ -104,43 +106,51 @@ class TaskProofs:
         return sealed if isinstance(sealed, Interrupted) else self._judge_sealed(wanted, verdict, sealed)
 
     def _judge_sealed(self, wanted: Verify, verdict: Verdict, sealed: Checked) -> ProofFinding | Interrupted:
-        can_explain = wanted.role == "coder"
+        can_explain = wanted.role == REPAIR_ROLE
         if not passes_with_changed_proofs(
             sealed, mode=self._mode, explanation=wanted.explanation, can_explain=can_explain
         ):
             return self._refuse(verdict, sealed)
         if not sealed.failures:
-            return ProofFinding(verdict=_add_note(verdict, describe_sealed_pass(sealed.proofs)), sealed=sealed)
+            return _pass(verdict, describe_sealed_pass(sealed.proofs), sealed=sealed)
         if self._has_reviewer:
-            note = f"{describe_altered(sealed.proofs)} and fails in its old form, as explained: the reviewer is asked"
-            return ProofFinding(verdict=_add_note(verdict, note), sealed=sealed)
+            told = f"{describe_altered(sealed.proofs)} and fails in its old form, as explained: the reviewer is asked"
+            return _pass(verdict, told, sealed=sealed)
         return self._hear_judge(wanted, verdict, sealed)
 
     def _hear_judge(self, wanted: Verify, verdict: Verdict, sealed: Checked) -> ProofFinding | Interrupted:
-        """Nobody to ask: it is complete, and a person has to look."""
+        """Nobody to ask: it passes, and a person has to look. What passed is not asked about in later stages."""
         if self._ask_judge is None:
-            return ProofFinding(verdict=_add_note(verdict, describe_altered(sealed.proofs)), sealed=sealed)
+            self._keep_approved(sealed.proofs)
+            return _pass(verdict, f"{describe_altered(sealed.proofs)} and fails in its old form", sealed=sealed)
         heard = self._ask_judge(render_judge_question(sealed.proofs, wanted.explanation, sealed.diff))
         if isinstance(heard, Interrupted):
             return heard
         costs = [cost for cost in (verdict.cost_usd, heard.cost_usd) if cost is not None]
-        verdict = replace(verdict, cost_usd=sum(costs) if costs else None)
+        verdict, judge = replace(verdict, cost_usd=sum(costs) if costs else None), heard.judge or "judge"
         if not heard.verified:
             found = self._refuse(verdict, sealed)
             reason = f"The judge does not accept that {found.verdict.reason}: {heard.reason}"
-            return replace(found, verdict=replace(found.verdict, reason=reason), judge=heard.judge or "judge")
-        note = f"{describe_altered(sealed.proofs)}, which the judge approved"
-        return ProofFinding(verdict=_add_note(verdict, note), sealed=sealed, judge=heard.judge or "judge")
+            return replace(found, verdict=replace(found.verdict, reason=reason), told=reason, judge=judge)
+        approved = tuple(
+            ProofApproval(change=change, by="judge", why=heard.reason, explanation=wanted.explanation)
+            for change in sealed.proofs
+        )
+        self._keep_approved(sealed.proofs)
+        return _pass(verdict, describe_approvals(approved), sealed=sealed, approved=approved, judge=judge)
 
     def _hear_reviewer(self, wanted: Verify, verdict: Verdict) -> ProofFinding:
         """By name, each file; the content it has seen, and no other."""
         answer = read_approvals(wanted.text, wanted.proofs, by=wanted.role, explanation=wanted.explanation)
         if answer.missing:
             reason = describe_missing_approvals(answer.missing)
-            return ProofFinding(verdict=replace(verdict, verified=False, method=PROOFS_METHOD, reason=reason))
-        self._approve(self._watch.find_blobs([each.change.path for each in answer.approved]))
-        note = describe_approvals(answer.approved)
-        return ProofFinding(verdict=_add_note(verdict, note), approved=answer.approved)
+            refused = replace(verdict, verified=False, method=PROOFS_METHOD, reason=reason)
+            return ProofFinding(verdict=refused, told=reason)
+        self._keep_approved(wanted.proofs)
+        return _pass(verdict, describe_approvals(answer.approved), approved=answer.approved)
+
+    def _keep_approved(self, changes: Sequence[ProofChange]) -> None:
+        self._approve(self._watch.find_blobs([change.path for change in changes]))
 
     def _refuse(self, verdict: Verdict, sealed: Checked) -> ProofFinding:
         protected = [change for change in sealed.proofs if change.protected]
@@ -151,11 +161,19 @@ class TaskProofs:
         )
         printed = "\n".join(failure.tail for failure in sealed.failures if failure.tail)
         refused = replace(verdict, verified=False, method=PROOFS_METHOD, reason=reason, detail=printed)
-        return ProofFinding(verdict=refused, sealed=sealed)
+        return ProofFinding(verdict=refused, sealed=sealed, told=reason)
 
 
-def _add_note(verdict: Verdict, note: str) -> Verdict:
-    return replace(verdict, notes=(*verdict.notes, note))
+def _pass(
+    verdict: Verdict,
+    told: str,
+    *,
+    sealed: Checked | None = None,
+    approved: tuple[ProofApproval, ...] = (),
+    judge: str = "",
+) -> ProofFinding:
+    noted = replace(verdict, notes=(*verdict.notes, told))
+    return ProofFinding(verdict=noted, sealed=sealed, approved=approved, judge=judge, told=told)
 
 
 def _as_checked(verdict: Verdict) -> Checked | Interrupted:

@@ -143,10 +143,11 @@ def test_without_a_reviewer_a_person_is_told_first_of_all() -> None:
 
 
 def test_without_a_reviewer_a_judge_may_approve() -> None:
-    verdict = Verified(verified=True, reason="", sealed=RED, proof_judge="claude haiku")
+    by_judge = (ProofApproval(change=WEAKENED, by="judge"),)
+    verdict = Verified(verified=True, reason="", sealed=RED, approved=by_judge, proof_judge="claude haiku")
     play = Play((say(EXPLAINED, WEAKENED), verdict), roles="coder qa")
     assert not play.stop.flagged
-    assert "which the judge approved" in play.stop.why
+    assert "test_calc.py was changed, which the judge approved" in play.stop.why
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ class EvidenceReader:
         self._commits: list[SignedCommit] = []
         self._changed_proofs: tuple[ProofChange, ...] = ()
         self._approved: dict[str, ProofApproval] = {}
+        self._sealed_proofs: dict[str, ProofChange] = {}  # that were put back for a check of a task
         self._landed = ""
         self._has_worked = False
         self._brief = Brief(iteration=0, limit=0)
@@ -63,9 +64,11 @@ class EvidenceReader:
                 self._add_checks(checked)
             case Saved(commit=SignedCommit() as commit):
                 self._commits.append(commit)
-            case Verified(verified=True, evidence=evidence, approved=approved):
-                self._stages.pass_stage(self._brief.role, evidence)
-                self._approved |= {each.change.path: each for each in approved}
+            case Verified(verified=True) as verified:
+                self._stages.pass_stage(self._brief.role, verified.evidence)
+                self._approved |= {each.change.path: each for each in verified.approved}
+                sealed = verified.sealed.proofs if verified.sealed else ()
+                self._sealed_proofs |= {change.path: change for change in sealed}
             case Landed(done=True, commit=commit, evidence=evidence, digest=digest):
                 self._landed, self._merged = commit, evidence
                 self._commits += [SignedCommit(commit, digest)] if digest else []
@@ -73,6 +76,7 @@ class EvidenceReader:
                 pass
         if isinstance(decision, RunAgent):
             self._brief = decision.brief
+            self._sealed_proofs = {} if decision.brief.changes else self._sealed_proofs  # it was sent back
             self._stages.begin_stage(decision.brief.role)
 
     def summarize(self) -> RunEvidence:
@@ -86,9 +90,10 @@ class EvidenceReader:
         )
 
     def _list_changed_proofs(self) -> tuple[ProofChange, ...]:
-        """What was approved is not asked about again, and was changed all the same."""
-        found = {change.path: change for change in self._changed_proofs}
-        return (*found.values(), *(each.change for path, each in self._approved.items() if path not in found))
+        """What was approved is not asked about again, and was changed all the same; also what only a person can
+        approve, where nobody was there to ask."""
+        approved = {path: each.change for path, each in self._approved.items()}
+        return tuple({**approved, **self._sealed_proofs, **{each.path: each for each in self._changed_proofs}}.values())
 
     def _add_checks(self, checked: Checked) -> None:
         if checked.proofs:

@@ -9,7 +9,6 @@ from ralph.core.proofs.approval import describe_approvals
 from ralph.core.proofs.wording import (
     EXPLANATION_TAG,
     build_proof_feedback,
-    describe_altered,
     describe_flagged_completion,
     describe_sealed_pass,
     extract_explanation,
@@ -72,9 +71,7 @@ class ProofState(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return replace(state, notes=(*(each for each in state.notes if each != note), note))
         if has_reviewer:
             return replace(state, disputed=sealed.proofs)
-        if verified.proof_judge:
-            return replace(state, notes=(*state.notes, f"{describe_altered(sealed.proofs)}, which the judge approved"))
-        return replace(state, flag=describe_flagged_completion(sealed.proofs))
+        return state if verified.approved else replace(state, flag=describe_flagged_completion(sealed.proofs))
 
     def refuse(self, sealed: Checked) -> "ProofState":
         return replace(self, warned=self.warned | {change.path for change in sealed.proofs})

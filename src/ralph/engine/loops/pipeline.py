@@ -281,14 +281,13 @@ class PipelineEffects:
 
     def _weigh_proofs(self, wanted: Verify, role: Role, verdict: Verdict) -> ProofFinding | Interrupted:
         """What a green verdict is worth by the files its checks rest on: they run once more with those as they were."""
-        setup, open_sealed = self._stages[role], self._open_sealed
-        if self._task_proofs is None or verdict.interrupted:
+        proofs, open_sealed, looks = self._task_proofs, self._open_sealed, self._stages[role].merged_tree_criteria
+        if proofs is None or verdict.interrupted:
             return ProofFinding(verdict=verdict)
-        looks = setup.merged_tree_criteria
-        if looks is None or open_sealed is None:
-            return self._task_proofs.weigh(wanted, verdict, self._iteration, None)
 
         def verify_sealed(sealed: SealedTree) -> Verdict:
+            assert looks is not None
+            assert open_sealed is not None
             opened = open_sealed(sealed)
             return self._run_verification(
                 f"{role}: {looks.verification_method.value}{SEALED_REMARK}",
@@ -299,7 +298,12 @@ class PipelineEffects:
                 sealed=opened.verifier,
             )
 
-        return self._task_proofs.weigh(wanted, verdict, self._iteration, verify_sealed)
+        has_checks = looks is not None and open_sealed is not None
+        found = proofs.weigh(wanted, verdict, self._iteration, verify_sealed if has_checks else None)
+        if isinstance(found, ProofFinding) and found.told:
+            told = redact(f"{role}: {found.told}")
+            emit(self._watchers, self._iteration, Noted(told) if found.verdict.verified else Warned(told))
+        return found
 
     def _run_verification(
         self,
