@@ -210,7 +210,7 @@ def test_whether_a_judge_is_needed(asked: CompletionCriteria, judged: bool) -> N
 
 
 # -- what a promise says against itself ------------------------------------------------------------
-def test_a_promise_that_contradicts_itself_is_not_even_checked(tmp_path: Path) -> None:  # 000-25
+def test_a_promise_that_contradicts_itself_is_not_even_checked(tmp_path: Path) -> None:  # 000-25, C30
     said = f"Committed, but two tests fail.\n<promise>{PROMISE}</promise>"
     claim = make_claim(tmp_path, said, contradictable=True)
     found = verify_claim(claim, criteria(command="touch ran"), make_tools())
@@ -220,7 +220,7 @@ def test_a_promise_that_contradicts_itself_is_not_even_checked(tmp_path: Path) -
     assert verify_claim(believed, criteria(command="true"), make_tools()).verified
 
 
-def test_the_sign_of_a_stage_is_needed_where_nothing_else_shows_it(tmp_path: Path) -> None:  # 000-25
+def test_the_sign_of_a_stage_is_needed_where_nothing_else_shows_it(tmp_path: Path) -> None:  # 000-25, C30
     claim = make_claim(tmp_path, f"It is there.\n<promise>{PROMISE}</promise>", contradictable=True)
     assert verify_claim(claim, criteria(command="true"), make_tools()).reason == "No commit detected in coder output"
     assert verify_claim(replace(claim, has_sign=True), criteria(command="true"), make_tools()).verified
@@ -280,7 +280,7 @@ def test_a_check_that_was_green_before_needs_the_judge(tmp_path: Path) -> None:
     kinds = [(look.kind, look.passed, look.red_before) for look in found.list_evidence("coder")]
     assert kinds == [("command", True, False), ("judge", True, None)]
     found = weigh(tmp_path, wanted, ScriptedBase(GREEN), judge=judge)
-    assert (found.verified, found.reason) == (False, "NOT_VERIFIED: no add")
+    assert (found.verified, found.reason) == (False, f"NOT_VERIFIED: no add. {REGRESSION_REASON}")
 
 
 def test_or_a_new_test_that_fails_without_the_work(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_words_that_nobody_chose_are_judged_as_well(tmp_path: Path, wanted: Comp
     assert (chosen.verified, chosen.by_words) == (True, True)
 
 
-def test_a_task_may_choose_its_promise_alone(tmp_path: Path) -> None:  # 002-05
+def test_a_task_may_choose_its_promise_alone(tmp_path: Path) -> None:  # 002-05, C29
     found = weigh(tmp_path, criteria(VerificationMethod.STRING_MATCH))
     assert (found.verified, found.by_words) == (True, True)
 

@@ -81,7 +81,7 @@ class CriteriaVerifier:
         verdict = replace(verdict, red_before=not before.verified, notes=(*verdict.notes, *note))
         if verdict.red_before or self._words:
             return replace(verdict, by_words=not verdict.red_before)
-        return _add_judge(claim, verdict, tools, REGRESSION_REASON)
+        return _add_judge(claim, verdict, tools, REGRESSION_REASON, hint=f". {REGRESSION_REASON}")
 
 
 def verify_claim(claim: Claim, criteria: CompletionCriteria, tools: VerifierTools) -> Verdict:
@@ -178,8 +178,9 @@ def _is_judged(verdict: Verdict) -> bool:
     return any(part.judge and part.verified and part.required for part in parts)
 
 
-def _add_judge(claim: Claim, verdict: Verdict, tools: VerifierTools, otherwise: str) -> Verdict:
-    """What the judge says of all acceptance criteria, where the checks alone prove too little."""
+def _add_judge(claim: Claim, verdict: Verdict, tools: VerifierTools, otherwise: str, *, hint: str = "") -> Verdict:
+    """What the judge says of all acceptance criteria, where the checks alone prove too little. `hint`: what else would
+    do where the judge says no."""
     if tools.judge is None:
         return replace(verdict, verified=False, reason=otherwise)
     wanted = claim.acceptance_criteria or (claim.outcome,)
@@ -189,7 +190,7 @@ def _add_judge(claim: Claim, verdict: Verdict, tools: VerifierTools, otherwise: 
     return replace(
         verdict,
         verified=judged.verified,
-        reason=verdict.reason if judged.verified else judged.reason,
+        reason=verdict.reason if judged.verified else f"{judged.reason}{hint}",
         detail=verdict.detail if judged.verified else judged.detail,
         seconds=verdict.seconds + judged.seconds,
         cost_usd=sum(costs) if costs else None,

@@ -156,7 +156,7 @@ def test_whoever_does_nothing_never_lands_whatever_it_says(pipeline: PipelineFix
     assert "Nothing has changed" in pipeline.told("TASK-001", "coder")[1]
 
 
-def test_honest_work_in_its_own_words_lands_at_the_first_try(pipeline: PipelineFixture) -> None:
+def test_honest_work_in_its_own_words_lands_at_the_first_try(pipeline: PipelineFixture) -> None:  # C29
     create_two_lines(pipeline)
     pipeline.honest()
     done = pipeline.execute()
@@ -196,7 +196,7 @@ def test_what_rests_on_words_is_said_to_do_so_everywhere(pipeline: PipelineFixtu
     assert json.loads(receipt.read_text())["by_words_only"] is True
 
 
-def test_that_nobody_can_judge_is_told_before_anything_is_paid(pipeline: PipelineFixture) -> None:
+def test_that_nobody_can_judge_is_told_before_anything_is_paid(pipeline: PipelineFixture) -> None:  # C29
     words = ("task", "create", "TASK-001", "files", "T", *TWO_LINES)
     pipeline.workshop.settings(agent={"command": "worker", "adapter": "amp"})
     refused = pipeline.workshop.ralph(*words)
