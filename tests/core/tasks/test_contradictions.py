@@ -69,6 +69,7 @@ def test_an_unmade_promise_is_never_believed(output: str, stage: str) -> None:
     [
         "TODO: the rest",
         "Two tests fail.",
+        "The tests still fail and I could not fix it.",
         "I fixed it. The tests failed on CI, though.",
         "No docs. Remaining work: all of it.",
         "Done, but the API is not yet implemented",
@@ -90,6 +91,8 @@ def test_an_agents_own_words_count_against_its_promise(words: str) -> None:  # 0
         "I am not blocked by anything",
         "The new test fails without my change and passes with it.",
         "The tests failed before; now all pass",
+        "No test still fails.",
+        "Without the fix the tests still fail, with it they pass.",
         "The new tests fail on the base, as they should.",
         "The checker prints `TODO: x` for such lines.",
         'The task said: "users cannot complete a purchase". They can now.',

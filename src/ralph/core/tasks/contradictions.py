@@ -18,9 +18,11 @@ CONTRADICTION_PATTERNS = (
     r"cannot complete",
     r"tests? fail",
 )
-_CONTRADICTION = re.compile("|".join(CONTRADICTION_PATTERNS), re.IGNORECASE)
+_OWN_PATTERNS = (r"tests? still fail",)  # beside those of the specification
+_SPECIFIED_CONTRADICTION = re.compile("|".join(CONTRADICTION_PATTERNS), re.IGNORECASE)
+_CONTRADICTION = re.compile("|".join((*CONTRADICTION_PATTERNS, *_OWN_PATTERNS)), re.IGNORECASE)
 
-_TESTS_FAIL = re.compile(r"tests? fail", re.IGNORECASE)
+_TESTS_FAIL = re.compile(r"tests? (?:still )?fail", re.IGNORECASE)
 # Of tests that failed before the work, or would without it, an honest message tells as well.
 _ELSEWHERE = re.compile(
     r"\b(?:before|previously|earlier|initially|originally|at first|used to|until|unless|without|would|no longer"
@@ -51,7 +53,7 @@ def check_promise(promised: bool, output: str, stage: str, *, can_commit: bool =
     that cannot commit need not say that it did."""
     if not promised:
         return False, PROMISE_MALFORMED
-    if _CONTRADICTION.search(output):
+    if _SPECIFIED_CONTRADICTION.search(output):
         return False, PROMISE_CONTRADICTED
     missing = _find_missing_sign(stage, output, can_commit)
     return not missing, missing or PROMISE_VERIFIED
