@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.spec import Task
 from ralph.workspaces.git_guard import GitGuard, SettingsListing, parse_settings
@@ -39,6 +40,11 @@ TRAPS = {
     "another git directory": (
         'git init -q ../evil; git -C ../evil config core.fsmonitor "$SPY"; echo "gitdir: $PWD/../evil/.git" > .git'
     ),
+    "another work tree": 'mkdir ../evil; git config core.worktree "$PWD/../evil"',
+    "a program for refs of others": 'git config core.alternateRefsCommand "$SPY"',
+    "a proxy and a protocol": 'git config core.gitProxy "$SPY"; git config protocol.ext.allow always',
+    "templates": 'mkdir -p ../t/hooks; cp "$SPY" ../t/hooks/post-checkout; git config init.templateDir "$PWD/../t"',
+    "trailers": 'git config trailer.x.command "$SPY"; git config trailer.x.ifexists add',
 }
 HOOKS = "pre-commit commit-msg post-commit post-checkout post-merge pre-merge-commit reference-transaction"
 # How what is committed becomes another thing than what is in the work tree, without a program.
@@ -105,6 +111,24 @@ def test_nothing_of_an_agents_runs_while_its_work_lands(
     workspace.remove_if_landed()
     assert not mark.exists()
     assert (repo.root / "new.txt").read_text() == "new\n"
+
+
+def test_a_repository_that_was_led_to_another_one_is_not_touched(
+    repo: RepositoryFixture, workspace: TaskWorkspace
+) -> None:
+    redirect = (
+        'd=$(git rev-parse --git-common-dir); git init -q ../evil; git -C ../evil config core.fsmonitor "$SPY";'
+        ' cp "$SPY" ../evil/.git/hooks/post-checkout; echo "$PWD/../evil/.git" > $d/commondir'
+    )
+    Path(workspace.folder, "new.txt").write_text("new\n")
+    mark = play(repo, workspace.folder, redirect)
+    repo.git.has_changes()
+    with pytest.raises(MachineError, match="commondir leads git to another repository: delete that file"):
+        land(workspace)
+    assert "commondir leads git to another repository" in repo.git.run("status").problem
+    assert not mark.exists()
+    (repo.root / ".git" / "commondir").unlink()
+    assert land(workspace).done
 
 
 @pytest.mark.parametrize("swap", SWAPS)

@@ -34,6 +34,7 @@ from ralph.engine.gate_run import GateRunner, WrappedProcesses
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
 from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.redaction import RedactingWatcher
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Decision, Fact, LoopState, Stop
@@ -142,6 +143,7 @@ class Session(Struct, frozen=True, kw_only=True):
         """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it; what it
         cannot do as it should is told."""
         command = replace(command, own_sandbox=self.keeps_itself, guarded=command.guarded and self.containment is None)
+        self.hide_values(settings.environment)
         substitutes = {
             name: partial(self.prepare_agent, other, settings.substitutes[name], folder=folder, keep=keep)
             for name, other in command.substitutes.items()
@@ -160,6 +162,12 @@ class Session(Struct, frozen=True, kw_only=True):
             watch=self.watch,
             substitutes=substitutes,
         )
+
+    def hide_values(self, variables: Mapping[str, str]) -> None:
+        """What such variables of secret names hold is shown to nobody."""
+        for watcher in self.watchers:
+            if isinstance(watcher, RedactingWatcher):
+                watcher.learn(variables)
 
     def prepare_gates(self, gates: Mapping[str, Gate], folder: str, *, sealed_from: str = "") -> GateRunner:
         return GateRunner(
@@ -311,7 +319,7 @@ def open_session(
                     attempts=attempts,
                     inbox=inbox,
                     processes=supervisor,
-                    watchers=(event_log, *callbacks.watchers),
+                    watchers=(RedactingWatcher((event_log, *callbacks.watchers), variables),),
                     watch=watch,
                 )
         finally:

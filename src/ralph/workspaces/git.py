@@ -11,7 +11,7 @@ from ralph.model.errors import MachineError
 from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
 from ralph.workspaces.git_guard import NO_PROGRAMS, GitGuard, SettingsListing, parse_settings
-from ralph.workspaces.project_dir import find_git_dir, find_project_dir
+from ralph.workspaces.project_dir import find_common_dir, find_git_dir, find_project_dir
 
 GIT_TIMEOUT_SECONDS = 300.0
 _PLAIN_CHANGES = ("--no-renames", "--ignore-submodules=dirty")
@@ -24,6 +24,7 @@ _READS_FILES = frozenset(  # and so may run filters and drivers
     "add apply checkout cherry-pick commit diff diff-files diff-index ls-files merge pull rebase reset restore stash"
     " status switch worktree".split()
 )
+_FATAL = 128  # git's own exit code where it cannot work
 PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 _RALPH_IDENTITY = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -129,6 +130,8 @@ class Git:
         return self._run((*self._options, *words), environment)
 
     def _run(self, words: Sequence[str], environment: Mapping[str, str]) -> GitResult:
+        if problem := _find_redirection(self._common):
+            return GitResult(_FATAL, "", problem)
         output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
         argv = (self._program, *words)
         command = Command(argv=argv, environment=environment, cwd=self.folder, timeout=self._timeout)
@@ -138,9 +141,9 @@ class Git:
     def _find_place(self) -> dict[str, str]:
         """The very repository: a setting could name another work tree. What the user chose is the user's affair."""
         if self._git_dir:
-            return {"GIT_DIR": self._git_dir, "GIT_WORK_TREE": self.folder}
+            return _name_place(self._git_dir, self.folder)
         root = "" if self._is_users else find_root(self.folder)
-        return {"GIT_DIR": find_git_dir(root), "GIT_WORK_TREE": root} if root else {}
+        return _name_place(find_git_dir(root), root) if root else {}
 
     def _choose_settings(self, words: Sequence[str]) -> dict[str, str]:
         """As variables: the name of a filter may hold whatever an agent likes."""
@@ -255,6 +258,8 @@ class Git:
 
     def _run_bytes(self, words: Sequence[str], stdin: bytes = b"") -> tuple[int, bytes, str]:
         """All of it as it is: names are not always text."""
+        if problem := _find_redirection(self._common):
+            return _FATAL, b"", problem
         chunks: list[bytes] = []
         errors = Excerpt(1 << 14, 1 << 14)
         environment = {**self._environment, **self._find_place(), **self._choose_settings(words)}
@@ -284,6 +289,20 @@ class Git:
         """The hash of what is in it; empty when that cannot be."""
         said = self.run("write-tree", GIT_INDEX_FILE=index)
         return said.text if said.ok else ""
+
+
+def _name_place(git_dir: str, root: str) -> dict[str, str]:
+    return {"GIT_DIR": git_dir, "GIT_WORK_TREE": root}
+
+
+def _find_redirection(folder: str) -> str:
+    """A file in a main checkout's git directory that leads git to settings and hooks of another, in a sentence. Git
+    never writes one there, and nothing on the command line overrides it."""
+    root = find_root(folder)
+    git_dir = find_git_dir(root) if root else ""
+    path = os.path.join(git_dir, "commondir")
+    is_led_astray = bool(root) and find_common_dir(git_dir) == git_dir and os.path.lexists(path)
+    return f"{path} leads git to another repository: delete that file" if is_led_astray else ""
 
 
 def find_root(folder: str) -> str:

@@ -149,7 +149,9 @@ def _find_harmless_value(key: str) -> str:
 
 
 def _list_files(project: ProjectDir | None, trusted: SettingsListing | None) -> tuple[str, ...]:
-    own = (f"{folder}/{name}" for folder in _list_git_dirs(project) for name in ("config", "config.worktree"))
+    own = (
+        f"{folder}/{name}" for folder in _list_git_dirs(project) for name in ("config", "config.worktree", "commondir")
+    )
     return tuple(sorted({*own, *(trusted.files if trusted else ())}))
 
 

@@ -61,8 +61,14 @@ def find_project_dir(root: str) -> ProjectDir | None:
     git_dir = find_git_dir(root)
     if not os.path.exists(os.path.join(git_dir, "HEAD")):
         return None
-    common = _read_text(os.path.join(git_dir, "commondir")).strip()
-    return ProjectDir(git_dir=git_dir, common=os.path.normpath(os.path.join(git_dir, common)))
+    return ProjectDir(git_dir=git_dir, common=find_common_dir(git_dir))
+
+
+def find_common_dir(git_dir: str) -> str:
+    """By where it lies. A file `commondir` tells it too, and whoever writes one into a main checkout's folder would
+    have git take settings and hooks from anywhere."""
+    parent = os.path.dirname(git_dir)
+    return os.path.dirname(parent) if os.path.basename(parent) == "worktrees" else git_dir
 
 
 def find_git_dir(root: str) -> str:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ralph.core.text.secrets import is_secret_name, redact, redact_argv
+from ralph.core.text.secrets import is_secret_name, list_secret_values, redact, redact_argv
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,64 @@ def test_words_of_a_command_are_read_together(words: tuple[str, ...], shown: tup
 def test_names_of_variables() -> None:
     assert is_secret_name("MY_API_KEY")
     assert not is_secret_name("HOME")
+
+
+TOKENS = {  # made up; put together here, so that no scanner of sources takes them for real
+    "OpenAI": "sk-" + "a1" * 12,
+    "Anthropic": "sk-ant-" + "api03-" + "a1" * 12,
+    "GitHub, classic": "ghp_" + "a1" * 18,
+    "GitHub, fine-grained": "github_pat_" + "a1" * 20,
+    "GitHub app": "ghs_" + "a1" * 18,
+    "GitLab": "glpat-" + "a1" * 10,
+    "Slack bot": "xoxb-" + "1" * 12 + "-" + "a1" * 8,
+    "Slack app": "xapp-" + "1-A1-" + "a1" * 8,
+    "AWS": "AKIA" + "ABCDEFGH" * 2,
+    "AWS, for a session": "ASIA" + "ABCDEFGH" * 2,
+    "Google": "AIza" + "a1" * 17 + "b",
+    "Google OAuth": "ya29." + "a1" * 12,
+    "Groq": "gsk_" + "a1" * 12,
+    "xAI": "xai-" + "a1" * 12,
+    "Replicate": "r8_" + "a1" * 18,
+    "Hugging Face": "hf_" + "ab" * 15,
+    "Perplexity": "pplx-" + "a1" * 12,
+    "npm": "npm_" + "a1" * 18,
+    "a Python index": "py" + "pi-" + "a1" * 18,
+    "Docker": "dckr_pat_" + "a1" * 12,
+    "Stripe": "sk_live_" + "a1" * 12,
+    "Stripe, for tests": "sk_test_" + "a1" * 12,
+    "a webhook": "whsec_" + "a1" * 12,
+    "SendGrid": "SG." + "a1" * 11 + "." + "a1" * 20,
+    "DigitalOcean": "dop_v1_" + "a1" * 32,
+    "Shopify": "shpat_" + "a1" * 16,
+    "Databricks": "dapi" + "a1" * 16,
+    "Linear": "lin_api_" + "a1" * 20,
+    "Notion": "ntn_" + "a1" * 20,
+    "Grafana": "glsa_" + "a1" * 16,
+    "Vault": "hvs." + "a1" * 12,
+    "Atlassian": "ATATT3" + "a1" * 12,
+    "Telegram": "123456789:AA" + "a1" * 16 + "b",
+    "JSON web token": "eyJ" + "a1" * 6 + ".eyJ" + "a1" * 6 + "." + "a1" * 6,
+    "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIa1\n-----END RSA PRIVATE KEY-----",
+}
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+def test_a_token_is_known_by_its_kind(kind: str) -> None:
+    assert len(TOKENS) >= 25
+    assert redact(f"it printed {TOKENS[kind]}, then went on") == "it printed ***, then went on"
+    assert redact(f'{{"x": "{TOKENS[kind]}"}}') == '{"x": "***"}'
+
+
+def test_hashes_of_commits_stay() -> None:
+    short, long, sha256 = "0a1b2c3", "0a1b2c3d" * 5, "0a1b2c3d" * 8
+    text = f"commit {long}\nMerge: {short} {short}\nindex {short}..{short} 100644\ntree {sha256}"
+    assert redact(text) == text
+
+
+def test_secrets_of_ones_own_are_known_by_value() -> None:
+    variables = {"MY_TOKEN": "hunter2hunter2", "DB_PASSWORD": "correct horse", "SHORT_KEY": "abc", "HOME": "/home/me"}
+    found = list_secret_values({**variables, "SSH_KEY_FILE": "/home/me/.ssh/id", "MAX_TOKENS": "31999000"})
+    assert found == ("hunter2hunter2", "correct horse")
 
 
 @pytest.mark.parametrize("piece", ["key", "a", "-", "x-key", "://a:", '"', "'key'", "bearer ", "authorization"])

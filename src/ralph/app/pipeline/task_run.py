@@ -218,6 +218,7 @@ def _build_effects(
     context: TaskContext, workspace: TaskWorkspace, plan: TaskPlan, base: TaskBaseChecks
 ) -> PipelineEffects:
     session, settings = context.session, context.settings
+    session.hide_values(settings.agent.environment)
     agent_context = AgentContext(
         folder=workspace.folder,
         variables=session.variables,

@@ -1,0 +1,67 @@
+"""Hides secrets from all who watch a run: screen, event log, board. What agents are given is not touched."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from ralph.core.text.secrets import REDACTED, list_secret_values, redact
+from ralph.model.events import (
+    AgentEnded,
+    Event,
+    Finished,
+    Noted,
+    Planned,
+    Said,
+    ToolEnded,
+    ToolStarted,
+    Unparsed,
+    Warned,
+)
+from ralph.model.ports import Watcher
+
+_TEXT_FIELDS: dict[type, tuple[str, ...]] = {
+    Said: ("text",),
+    ToolStarted: ("summary",),
+    ToolEnded: ("output", "error"),
+    Noted: ("text",),
+    Finished: ("text", "error"),
+    Unparsed: ("sample",),
+    AgentEnded: ("detail",),
+    Warned: ("text",),
+}
+
+
+class RedactingWatcher:
+    """Stands before others. Secrets are known by their kind, and by value: what variables of secret names hold."""
+
+    def __init__(self, watchers: Sequence[Watcher], variables: Mapping[str, str]) -> None:
+        self._watchers = watchers
+        self._values = list_secret_values(variables)
+
+    def learn(self, variables: Mapping[str, str]) -> None:
+        """More variables whose values nobody is to see."""
+        self._values = tuple(dict.fromkeys((*self._values, *list_secret_values(variables))))
+
+    def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
+        told = [redact_event(event, self._redact) for event in events]
+        for watch in self._watchers:
+            watch(at, iteration, told)
+
+    def _redact(self, text: str) -> str:
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, REDACTED)
+        return redact(text)
+
+
+def redact_event(event: Event, hide: Callable[[str], str]) -> Event:
+    """The very event where there is nothing to hide."""
+    if isinstance(event, Planned):
+        todos = tuple(replace(todo, text=hide(todo.text)) for todo in event.todos)
+        return event if todos == event.todos else Planned(todos)
+    changed = {
+        name: shown
+        for name in _TEXT_FIELDS.get(type(event), ())
+        if (text := getattr(event, name)) and (shown := hide(text)) != text
+    }
+    return replace(event, **changed) if changed else event

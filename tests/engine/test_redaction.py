@@ -1,0 +1,44 @@
+"""What watchers of a run hear: no secrets."""
+
+from ralph.engine.redaction import RedactingWatcher
+from ralph.model.events import Event, Finished, Planned, Said, Spent, Todo, ToolEnded, ToolStarted
+from support.scripted_processes import Listener
+
+TOKEN = "ghp_" + "a1" * 18
+
+
+def hear(*events: Event, learned: str = "") -> list[Event]:
+    listener = Listener()
+    watcher = RedactingWatcher((listener,), {"DEPLOY_KEY": "open sesame"})
+    watcher.learn({"EXTRA_SECRET": learned})
+    watcher(1.0, 1, events)
+    return [event for _, event in listener.told]
+
+
+def test_secrets_are_hidden_whoever_says_them() -> None:
+    assert hear(
+        Said(f"the token is {TOKEN}"),
+        ToolStarted(id="1", name="Bash", summary="curl -H open sesame"),
+        ToolEnded(id="1", output=f"TOKEN={TOKEN}", error="open sesame"),
+        Planned((Todo("use open sesame"),)),
+        Finished(ok=True, text=TOKEN),
+    ) == [
+        Said("the token is ***"),
+        ToolStarted(id="1", name="Bash", summary="curl -H ***"),
+        ToolEnded(id="1", output="TOKEN=***", error="***"),
+        Planned((Todo("use ***"),)),
+        Finished(ok=True, text="***"),
+    ]
+
+
+def test_values_of_the_agents_own_variables_are_hidden_too() -> None:
+    assert hear(Said("it is abracadabra"), learned="abracadabra") == [Said("it is ***")]
+
+
+def test_what_holds_none_is_the_very_same_event() -> None:
+    events: tuple[Event, ...] = (
+        Said("commit " + "0a1b2c3d" * 5),
+        Spent(0.5),
+        Planned((Todo("x"),)),
+    )
+    assert all(heard is told for heard, told in zip(hear(*events), events, strict=True))
