@@ -44,7 +44,9 @@ class Loop:
         self.room = room
         made = room.ralph("story", "init", "--name", "demo")
         assert made.returncode == 0, made.stderr
-        room.settings(flags=[])  # what it needs, `ralph story run` adds itself
+        self.tools = room.home.with_name("tools")
+        self.tools.mkdir()
+        room.settings(flags=[], sandbox={"mounts": [str(self.tools)]})  # what it needs, `ralph story run` adds itself
         write_plan(room.repo, *stories, verifyCommands=["test -f work.txt"])
         self.git("add", "-A")
         self.git("commit", "-qm", "Plan")
@@ -64,7 +66,7 @@ class Loop:
 
     def change(self, id_: str, fields: dict[str, Any], subject: str) -> dict[str, Any]:
         """A tool call that works on a story and commits."""
-        return {"bash": build_work_command(self.room.home, id_, fields, subject)}
+        return {"bash": build_work_command(self.tools, id_, fields, subject)}
 
 
 # -- the plugin -----------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ def test_the_model_learns_how_full_its_context_is(room: ClientFixture) -> None: 
 def test_the_guard_refuses_what_is_plainly_destructive(room: ClientFixture) -> None:  # 004-04
     loop = Loop(room, make_story("US-001"))
     room.model([{"bash": "git push --force nowhere main"}, {"say": "Then not."}])
-    told = room.ralph("story", "run", "-n", "1", "--json").stdout
+    told = room.ralph("story", "run", "-n", "1", "--json", "--no-sandbox").stdout
     assert "ralph's guard" in loop.asked(1)[-1]
     assert "ralph's guard" in told
     assert "does not appear to be a git repository" not in loop.asked(1)[-1]  # it never ran

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from ralph.model.errors import ConfigError, MachineError
 from ralph.model.sandbox import SandboxPlan
 
 _OWN_SETTINGS = (".ralph", ".specflow/config.yaml", ".mcp.json", *CLAUDE_SETTINGS)
+_OWN_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # hooks run our Python
 _OWN_HIDDEN = (".ralph/worktrees", ".ralph/state")
 _BESIDE_PROGRAMS = ("lib", "lib64", "libexec", "share", "pyvenv.cfg")
 WINDOWS_DISKS = "/mnt/"  # of WSL: a program from there runs outside
@@ -44,7 +46,11 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
     cards = [registry.load_agent_card(adapter) for adapter in request.adapters]
     git = list_git_folders(root)
     mounts = [_parse_mount(text, request.paths.folder, variables) for text in request.settings.mounts]
-    programs = [*_list_program_folders(variables), *(path for name in request.programs for path in _follow(name))]
+    programs = [
+        *_list_program_folders(variables),
+        *(path for name in request.programs for path in _follow(name)),
+        *(sys.prefix, sys.base_prefix, _OWN_PACKAGE),
+    ]
     closed = (request.paths.state, *(os.path.join(request.paths.folder, name) for name in _OWN_HIDDEN))
     return SandboxPlan(
         run=request.run,

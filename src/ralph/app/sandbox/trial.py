@@ -87,7 +87,6 @@ class _Outside(Struct, frozen=True, kw_only=True):
             paths=find_paths(os.path.join(self.folder, "repository")),
             settings=settings,
             adapters=("claude",),
-            readable=[path for path in (sys.base_prefix,) if not path.startswith("/usr")],
             variables=self.variables,
         )
         with open_sandbox(kind, request, processes) as sandbox:
