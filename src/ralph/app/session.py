@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.paths import Paths
+from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run, find_living_run
@@ -291,7 +292,7 @@ def open_session(
     there, the parent told. `run` is one to go on with; `spares_children`: runs that an agent starts may outlive it;
     `watched`: whose settings hold, where these are another place's."""
     run = run or make_run_id()
-    with lock_and_open(paths, lock, run) as stores:
+    with lock_and_open(paths, lock, run, variables) as stores:
         runs, attempts = stores.runs, stores.attempts
         remember_repository(paths, variables)
         event_log = _open_event_log(paths, run)
@@ -330,7 +331,7 @@ def open_session(
 
 
 @contextmanager
-def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[Stores]:
+def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str, str]) -> Iterator[Stores]:
     """What is remembered, with the place locked for this run and the leftovers of dead runs ended."""
     _refuse_non_utf8(paths.folder)
     lock = WorkTreeLock(lock_path)
@@ -345,6 +346,7 @@ def lock_and_open(paths: Paths, lock_path: str, run: str) -> Iterator[Stores]:
         )
     try:
         with open_stores(paths) as stores:
+            settle(stores, paths, variables)
             clean_up_lost_runs(stores, paths)
             yield stores
     finally:

@@ -32,6 +32,10 @@ class RunStore(JournalStore, Protocol):
         """A run goes on in this process: it has no end any more, and wishes about its last life are void."""
         ...
 
+    def move_folders(self, before: str, now: str) -> None:
+        """All records that speak of a folder that was moved, or of one below it, speak of where it is now."""
+        ...
+
     def beat(self, run: str, at: float) -> None:
         """A sign of life, for who cannot see its process. One that cannot be written costs nothing."""
         ...

@@ -66,6 +66,17 @@ def find_own_dir(environment: Mapping[str, str], *, root: str, project: ProjectD
     return next((folder for folder in known if _read_text(os.path.join(folder, _OWNER_FILE)) == owner), "")
 
 
+def adopt_own_dir(environment: Mapping[str, str], before: str, now: str) -> None:
+    """The repository was moved: its snapshots and baselines go along. Both are git's folder of it."""
+    old, new = os.path.realpath(before), os.path.realpath(now)
+    for base in _list_bases(environment, os.path.join(now, "ralph")):
+        folder = os.path.join(base, _name_dir(old, os.path.dirname(old)))
+        target = os.path.join(base, _name_dir(new, os.path.dirname(new)))
+        if _read_text(os.path.join(folder, _OWNER_FILE)) == old and not os.path.exists(target):
+            os.rename(folder, target)
+            replace_file(os.path.join(target, _OWNER_FILE), os.fsencode(new))
+
+
 def _list_bases(environment: Mapping[str, str], fallback: str) -> Iterator[str]:
     state, home = environment.get("XDG_STATE_HOME", ""), environment.get("HOME", "")
     if state.startswith("/"):

@@ -86,7 +86,7 @@ def execute_tasks(
     if git_program is None or not paths.in_git:
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
     emit(callbacks.watchers, 0, *map(Warned, _require_agents(request, paths, variables)))
-    with lock_and_open(paths, paths.execute_lock, KIND) as stores:
+    with lock_and_open(paths, paths.execute_lock, KIND, variables) as stores:
         remember_repository(paths, variables)
         signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
         watch = SettingsWatch(paths, variables, run=make_run_id())

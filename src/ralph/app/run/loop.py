@@ -13,6 +13,7 @@ from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.contained import contain_session
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
+from ralph.app.relocation import COPIED_MARK, settle
 from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
 from ralph.app.run.resume import describe_differences, take_todays_agent
 from ralph.app.run.worktree import (
@@ -143,7 +144,7 @@ def resume_run(
 ) -> Stop:
     """Go on where the journal of a run ends: with today's agent, under the limits `overrides` gives. `worktree`: a run
     in the work tree of that name, in any of them where it is empty."""
-    record, request = load_resumable_run(name, overrides, paths, worktree)
+    record, request = load_resumable_run(name, overrides, paths, worktree, variables=variables)
     began, tree = request.settings, request.worktree
     if tree is not None:
         reopen_worktree(tree, paths, variables)
@@ -187,10 +188,16 @@ def resume_with(request: RunRequest, today: Settings) -> RunRequest:
 
 
 def load_resumable_run(
-    name: str, overrides: Callable[[Settings], Settings], paths: Paths, worktree: str | None = None
+    name: str,
+    overrides: Callable[[Settings], Settings],
+    paths: Paths,
+    worktree: str | None = None,
+    *,
+    variables: Mapping[str, str],
 ) -> tuple[RunRecord, RunRequest]:
     """A run that can go on, and what with: as it began, under the limits it had last, but for these changes."""
     with open_stores(paths) as stores:
+        settle(stores, paths, variables)
         runs = stores.runs
         record = _choose_run_to_resume(runs, name, paths, worktree)
         request = msgspec.json.decode(runs.read_request(record.id), type=RunRequest)
@@ -345,6 +352,11 @@ def _read_own_prompt(request: RunRequest) -> str:
     return text
 
 
+def _is_below(folder: str, root: str) -> bool:
+    """A run in another work tree of the repository goes on when it is named, or from there."""
+    return f"{folder}/".startswith(f"{root}/")
+
+
 def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str | None) -> RunRecord:
     def is_wanted(record: RunRecord) -> bool:
         return worktree is None or is_in_worktree(record.folder, worktree, paths)
@@ -357,12 +369,18 @@ def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str
             raise UsageError(f"run {record.id} works in {record.folder}", "leave out --worktree")
     else:
         latest = (r for r in runs.list_latest(MAX_RUNS_TO_RESUME) if r.kind == KIND and r.outcome != "completed")
-        record = next(filter(is_wanted, latest), None)
+        ours = (r for r in latest if worktree is not None or _is_below(r.folder, paths.root))
+        record = next(filter(is_wanted, ours), None)
         if record is None:
             where = "" if worktree is None else f" in the work tree {worktree!r}" if worktree else " in a work tree"
             raise NoSuchRun(f"there is no run to resume{where}", "start one with `ralph run -p PROMPT`")
     if record.kind != KIND:
         raise NoSuchRun(f"{record.id} is not a run of `ralph run`", f"start `ralph {record.kind}` again instead")
+    if runs.has_wish(record.id, COPIED_MARK):
+        whose = "the repository that this one was copied from"
+        raise NoSuchRun(f"run {record.id} belongs to {whose}", "resume it there, or start a new run here")
+    if not os.path.isdir(record.folder) and worktree is None and not is_in_worktree(record.folder, "", paths):
+        raise NoSuchRun(f"run {record.id} worked in {record.folder}, which is not there", "bring it back first")
     if record.outcome == "completed":
         raise NoSuchRun(f"run {record.id} is completed", "start a new one with `ralph run -p PROMPT`")
     return record

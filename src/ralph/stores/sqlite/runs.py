@@ -59,6 +59,21 @@ class SqliteRunStore:
             if self._database_file is not None:
                 self._database_file.ensure_exists()  # after the write: what is there now will be read
 
+    def move_folders(self, before: str, now: str) -> None:
+        """What lies below a folder that was moved."""
+        old, new = before.encode("utf-8", "surrogateescape"), now.encode("utf-8", "surrogateescape")
+        with self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            for table in ("run", "attempt"):
+                self._database.execute(
+                    f"UPDATE {table} SET folder = ? || substr(folder, ?) WHERE folder = ? OR substr(folder, 1, ?) = ?",
+                    (now, len(before) + 1, before, len(before) + 1, f"{before}/"),
+                )
+            for run, request in self._database.execute("SELECT id, request FROM run").fetchall():
+                moved = request.replace(b'"%b/' % old, b'"%b/' % new).replace(b'"%b"' % old, b'"%b"' % new)
+                if moved != request:
+                    self._database.execute("UPDATE run SET request=? WHERE id=?", (moved, run))
+
     def beat(self, run: str, at: float) -> None:
         try:
             self._database.execute("UPDATE run SET beat=? WHERE id=?", (at, run))

@@ -4,6 +4,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -177,7 +178,8 @@ def command(
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})})
         if dry_run:
-            record, request = load_resumable_run(resume, lambda old: _with_limits(old, given), paths, worktree)
+            limits = partial(_with_limits, given=given)
+            record, request = load_resumable_run(resume, limits, paths, worktree, variables=os.environ)
             return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(warnings)), record)
         changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
         shown = (*changed, *chosen, *warnings)
