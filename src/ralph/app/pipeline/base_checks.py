@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.pipeline.verification import build_tools, identify_check, verify_claim
 from ralph.core.proofs.suites import detect_test
+from ralph.engine.gate_run import WrappedProcesses
 from ralph.model.errors import MachineError
-from ralph.model.ports import Inbox, TreeKeeper
+from ralph.model.ports import Inbox, Processes, TreeKeeper
 from ralph.model.proofs import TreeChange
 from ralph.model.spec import CompletionCriteria
 from ralph.model.verdict import Claim, Verdict
@@ -67,6 +69,7 @@ class BasePlace(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     inbox: TaskInbox
     sibling_guardians: set[int]
+    contain: Callable[[Processes], Processes] = lambda processes: processes  # into the task's sandbox
 
 
 class TaskBaseChecks:
@@ -77,6 +80,7 @@ class TaskBaseChecks:
         self._stopper = _ClosableInbox(place.inbox)
         self._pending: dict[str, threading.Event] = {}
         self._thread: threading.Thread | None = None
+        self._linked: list[str] = []  # what had been installed when it was looked at first
 
     def start(self, wanted: Sequence[CompletionCriteria]) -> None:
         """Have them looked at, beside whatever else happens."""
@@ -84,6 +88,7 @@ class TaskBaseChecks:
         if not unknown:
             return
         self._pending = {key: threading.Event() for key in unknown}
+        self._linked = self._list_installed()
         self._thread = threading.Thread(target=self._look_ahead, args=(unknown,), name="base-checks")
         self._thread.start()
 
@@ -98,7 +103,8 @@ class TaskBaseChecks:
         if not self._wait_for(key):
             return _build_interruption()
         found = self._verdicts.find(key, lambda: self._look(criteria), self._place.inbox)
-        if found is None or found.verified or found.interrupted or not (installed := self._list_installed()):
+        installed = self._list_installed()
+        if found is None or found.verified or found.interrupted or installed == self._linked:
             return found
         # It may have failed only for what has been installed since.
         again = f"{key} {' '.join(installed)} {self._place.folder}"
@@ -125,7 +131,7 @@ class TaskBaseChecks:
 
     def _look_ahead(self, wanted: Mapping[str, CompletionCriteria]) -> None:
         try:
-            with self._open_base() as verify:
+            with self._open_base((), self._linked) as verify:
                 for key, criteria in wanted.items():
                     self._verdicts.find(key, lambda each=criteria: verify(each), self._stopper)  # type: ignore[misc]
                     self._pending[key].set()
@@ -159,7 +165,7 @@ class TaskBaseChecks:
                     content = self._keeper.read_blob(change.new_blob)
                     write_file(os.path.join(folder, change.path), content, change.new_mode)
                 _link_folders(place.folder, folder, linked)
-                tools = build_tools(processes.borrow)
+                tools = build_tools(lambda: borrow_contained(processes, place.contain, folder))
                 yield lambda criteria: verify_claim(self._build_claim(criteria, folder), criteria, tools)
         finally:
             processes.close()
@@ -207,6 +213,23 @@ class _ClosableInbox:
 
     def wait(self, seconds: float) -> None:
         self._inner.wait(seconds)
+
+
+@contextmanager
+def borrow_contained(
+    processes: TaskProcesses, contain: Callable[[Processes], Processes], folder: str
+) -> Iterator[Processes]:
+    """For a check in an exported tree: what that tree links to is there in a sandbox, too."""
+    targets = tuple(_list_linked_folders(folder))
+    with processes.borrow() as borrowed:
+        yield WrappedProcesses(contain(borrowed), lambda each: replace(each, reads=(*each.reads, *targets)))
+
+
+def _list_linked_folders(folder: str) -> Iterator[str]:
+    for place in (folder, *(os.path.join(folder, name) for name in _list_names(folder))):
+        with os.scandir(place) as entries:
+            links = [entry.path for entry in entries if entry.is_symlink()]
+        yield from (target for link in links if (target := os.readlink(link)).startswith("/") and os.path.isdir(target))
 
 
 def _link_folders(source: str, target: str, names: Sequence[str]) -> None:

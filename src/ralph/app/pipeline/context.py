@@ -87,9 +87,12 @@ class TaskContext(Struct, frozen=True, kw_only=True):
     @contextmanager
     def borrow_contained(self) -> Iterator[Processes]:
         """For a check: in the task's sandbox, where it has one."""
-        containment = self.session.containment
         with self.processes.borrow() as processes:
-            yield processes if containment is None else containment.through(processes)
+            yield self.contain(processes)
+
+    def contain(self, processes: Processes) -> Processes:
+        containment = self.session.containment
+        return processes if containment is None else containment.through(processes)
 
     @property
     def task(self) -> Task:

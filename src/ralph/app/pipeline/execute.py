@@ -14,7 +14,7 @@ from ralph.app.pipeline import judging, stages
 from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
-from ralph.app.pipeline.landed_checks import BrokenLanding, LandedChecks, find_broken_landings
+from ralph.app.pipeline.landed_checks import BrokenLanding, EndingTools, LandedChecks, find_broken_landings
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
@@ -31,7 +31,7 @@ from ralph.model import board
 from ralph.model.errors import MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Outcome
-from ralph.model.ports import Watcher
+from ralph.model.ports import Processes, Watcher
 from ralph.model.store_ports import Stores, TaskStore
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
@@ -160,8 +160,14 @@ class WorkerPool:
             return ()
         processes = TaskProcesses(TaskInbox(context.signals, lambda: False), context.sibling_guardians)
         try:
-            environment = wiring.build_gate_variables(context.variables, {})
-            return find_broken_landings(context.landed, context.git, processes, environment)
+            with _open_containment(context, processes) as contain:
+                ending = EndingTools(
+                    git=context.git,
+                    processes=processes,
+                    environment=wiring.build_gate_variables(context.variables, {}),
+                    contain=contain,
+                )
+                return find_broken_landings(context.landed, ending)
         finally:
             processes.close()
 
@@ -196,6 +202,31 @@ class WorkerPool:
         left, deadline = self._context.budget.remaining_usd(), self._context.deadline
         late = deadline is not None and time.monotonic() >= deadline
         return late or (left is not None and left <= 0) or self._context.state_file.is_gone
+
+
+@contextmanager
+def _open_containment(context: PipelineContext, processes: TaskProcesses) -> Iterator[Callable[[Processes], Processes]]:
+    """For checks of no task in particular: in the sandbox that all tasks had."""
+    request = context.request
+    if request.isolation.kind is None:
+        yield lambda inner: inner
+        return
+    from ralph.app.sandbox.opening import open_containment  # most runs start without
+    from ralph.app.sandbox.plan import SandboxRequest
+
+    settings, variables = request.settings, context.variables
+    agents = [stages.resolve_stage_agent(role, settings, context.paths.folder, variables) for role in request.stages]
+    wanted = SandboxRequest(
+        run=make_run_id(),
+        paths=context.paths,
+        settings=settings.sandbox,
+        protected=settings.protected,
+        adapters=[*dict.fromkeys(agent.adapter for agent in agents)],
+        programs=[agent.argv[0] for agent in agents if agent.argv],
+        variables=variables,
+    )
+    with open_containment(request.isolation.kind, wanted, processes) as containment:
+        yield containment.through
 
 
 def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[str, str]) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.app.pipeline.base_checks import BasePlace, BaseVerdicts, TaskBaseChecks
+from ralph.app.pipeline.base_checks import BasePlace, BaseVerdicts, TaskBaseChecks, borrow_contained
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.pipeline.verification import build_tools, identify_check, list_criteria_commands, verify_claim
-from ralph.model.ports import TreeKeeper
+from ralph.model.ports import Processes, TreeKeeper
 from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.verdict import Claim, Verdict, VerifierTools
 from ralph.workspaces.exported_tree import open_exported_tree
@@ -93,7 +93,7 @@ class TaskNeighbours:
 
     def find_broken(self, folder: str, checked: CompletionCriteria | None) -> str:
         self._passed = [each.key for each in self._checks if checked and each.criteria == checked]
-        tools = build_tools(self._processes.borrow)
+        tools = build_tools(lambda: borrow_contained(self._processes, self._place.contain, folder))
         for check in self._landed.list_checks(self._target):
             if check.key in self._passed:
                 continue
@@ -119,28 +119,30 @@ class TaskNeighbours:
         return is_red
 
 
-def find_broken_landings(
-    landed: LandedChecks, git: Git, processes: TaskProcesses, environment: Mapping[str, str]
-) -> tuple[BrokenLanding, ...]:
+class EndingTools(Struct, frozen=True, kw_only=True):
+    """With what checks are run when all tasks have ended."""
+
+    git: Git
+    processes: TaskProcesses
+    environment: Mapping[str, str]
+    contain: Callable[[Processes], Processes]
+
+
+def find_broken_landings(landed: LandedChecks, ending: EndingTools) -> tuple[BrokenLanding, ...]:
     """Every check of every landed task once more, on what its target is now; what has passed there is not repeated."""
-    found: list[BrokenLanding] = []
-    for target in landed.list_targets():
-        found += _check_target(landed, target, git, processes=processes, environment=environment)
-    return tuple(found)
+    return tuple(broken for target in landed.list_targets() for broken in _check_target(landed, target, ending))
 
 
-def _check_target(
-    landed: LandedChecks, target: str, git: Git, *, processes: TaskProcesses, environment: Mapping[str, str]
-) -> Iterator[BrokenLanding]:
-    there = git.through(processes.make_uninterruptible())
-    commit = there.find_commit(f"refs/heads/{target}")
+def _check_target(landed: LandedChecks, target: str, ending: EndingTools) -> Iterator[BrokenLanding]:
+    git = ending.git.through(ending.processes.make_uninterruptible())
+    commit = git.find_commit(f"refs/heads/{target}")
     left = [check for check in landed.list_checks(target) if not landed.has_passed_on(check, commit)]
     if not commit or not left:
         return
-    tools = build_tools(processes.borrow)
-    with open_exported_tree(there, commit) as folder:
+    with open_exported_tree(git, commit) as folder:
+        tools = build_tools(lambda: borrow_contained(ending.processes, ending.contain, folder))
         for check in left:
-            verdict = run_check(check.criteria, folder, environment, tools)
+            verdict = run_check(check.criteria, folder, ending.environment, tools)
             if verdict.interrupted:
                 return
             if not verdict.verified:

@@ -211,6 +211,7 @@ def _describe_base(context: TaskContext, workspace: TaskWorkspace) -> BasePlace:
         environment=context.session.gate_environment,
         inbox=context.inbox,
         sibling_guardians=context.pipeline.sibling_guardians,
+        contain=context.contain,
     )
 
 
