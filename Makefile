@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
-.PHONY: test-pythons clients clients-all test-clients test-clients-quick
+.PHONY: docs test-pythons clients clients-all test-clients test-clients-quick
 
 all: fmt lint test build
 
@@ -58,6 +58,15 @@ coverage: $(READY)
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+# The pages of docs/ as a site in dist/site; a broken link is an error
+$(VENV)/docs-ready: $(INSTALLED) requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.lock
+	@touch $@
+
+docs: $(VENV)/docs-ready
+	$(BIN)/python tools/write_reference.py
+	$(BIN)/zensical build --config-file mkdocs.yml --strict
 
 # Which small wrong changes do the tests not notice? Slow, for an idle machine: make mutants MODULES=src/ralph/core/step.py
 MODULES ?= src/ralph/core src/ralph/engine

@@ -74,6 +74,14 @@ def list_anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
+def test_the_site_has_every_page_and_the_list_of_decisions_every_decision() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES]
+    assert [page for page in pages if not page.startswith("adr/0") and f": {page}" not in text] == []
+    decided = (ROOT / "docs" / "adr" / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in (ROOT / "docs" / "adr").glob("0*.md") if f"({page.name})" not in decided] == []
+
+
 def test_the_reference_pages_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:  # 001-33
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import write_reference
