@@ -8,7 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from ralph.app.pipeline.resume import TaskPlan, describe_changed_criteria, resume_plan, start_from_board
+from ralph.app.pipeline.resume import (
+    TaskPlan,
+    describe_changed_criteria,
+    describe_edited_criteria,
+    resume_plan,
+    start_from_board,
+)
 from ralph.core.policies.staged import PipelinePolicy, StagedState, StagePlan
 from ralph.core.progress import Streak
 from ralph.core.step import Rules, step
@@ -259,3 +265,12 @@ def test_another_task_that_had_its_name_is_none_of_its_lives(lives: Lives) -> No
     young = entry("coder")
     young = msgspec.structs.replace(young, task=msgspec.structs.replace(young.task, created_at=time.time()))
     assert lives.next(young) == TaskPlan(policy=POLICY)
+
+
+def test_criteria_that_others_edited_since_the_loop_began_are_named() -> None:
+    asked = CompletionCriteria("DONE", "write it", VerificationMethod.EXTERNAL, {"command": "make test"})
+    edited = CompletionCriteria("DONE", "write it", VerificationMethod.EXTERNAL, {"command": "true"})
+    assert describe_edited_criteria("T2", {"coder": asked, "qa": asked}, {"coder": asked, "qa": asked}) == []
+    (told,) = describe_edited_criteria("T2", {"coder": asked, "qa": asked}, {"coder": asked, "qa": edited})
+    assert "T2: the criteria of qa changed" in told
+    assert "`make test`, now `true`" in told

@@ -24,7 +24,7 @@ from ralph.engine.inbox import SignalInbox
 from ralph.model.board import Entry
 from ralph.model.errors import MachineError
 from ralph.model.ports import ChangeWatch, Processes, Watcher
-from ralph.model.spec import ROLES, Role, Task
+from ralph.model.spec import ROLES, CompletionCriteria, Role, Task
 from ralph.model.store_ports import StateFile, TaskStore
 from ralph.workspaces.git import Git
 from ralph.workspaces.landings import Landings
@@ -68,6 +68,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     watch: ChangeWatch  # over settings, prompts and hooks
     landed: LandedChecks  # of tasks that this run has landed
     base_verdicts: BaseVerdicts  # what checks said of the trees where tasks began
+    asked_criteria: dict[str, Mapping[Role, CompletionCriteria]] = {}  # by task, as they were when we began
 
     def open_worktrees(self, processes: Processes) -> Worktrees:
         return Worktrees(self.git.through(processes), self.paths.root, os.path.dirname(self.paths.state))

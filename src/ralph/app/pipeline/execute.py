@@ -32,6 +32,7 @@ from ralph.model.errors import MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Outcome
 from ralph.model.ports import Processes, Watcher
+from ralph.model.spec import Task
 from ralph.model.store_ports import Stores, TaskStore
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
@@ -135,7 +136,11 @@ class WorkerPool:
         request, tasks = self._context.request, stores.tasks
         wanted = select_tasks(request, tasks)
         asked = {card.id: card.status for card in tasks.list_cards() if card.id in wanted and card.status != "done"}
-        _require_judge(self._context, tasks, wanted)
+        at_work = _list_tasks_at_work(tasks, wanted)
+        _require_judge(self._context, at_work)
+        self._context.asked_criteria.update(
+            (task.id, stages.list_criteria(task, request.stages, request.settings)) for task in at_work
+        )
         if request.resume:
             reopen_tasks(wanted, tasks, stores.runs)
         workers = [
@@ -239,11 +244,14 @@ def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[st
     return [*warnings]
 
 
-def _require_judge(context: PipelineContext, tasks: TaskStore, wanted: Sequence[str]) -> None:
+def _list_tasks_at_work(tasks: TaskStore, wanted: Sequence[str]) -> list[Task]:
+    found = (tasks.get(name).task for name in wanted)
+    return [task for task in found if task.status not in ("done", "blocked")]
+
+
+def _require_judge(context: PipelineContext, at_work: Sequence[Task]) -> None:
     """Fail early where a selected task will need a judge and nobody can be one."""
     settings, budget_usd = context.request.settings, _effective_budget(context.request.settings)
-    found = [tasks.get(name).task for name in wanted]
-    at_work = [task for task in found if task.status not in ("done", "blocked")]
     for role in context.request.stages:
         if any(stages.is_judged(task, role, settings) for task in at_work):
             judging.require_judge(role, settings, context.paths.folder, context.variables, budget_usd=budget_usd)

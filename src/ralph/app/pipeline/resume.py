@@ -67,12 +67,27 @@ def describe_changed_criteria(
         before = msgspec.json.decode(runs.read_request(last), type=_StartingCriteria).criteria
     except (msgspec.MsgspecError, CorruptState):
         return []
-    changed = [role for role in now if role in before and before[role] != now[role]]
     return [
-        f"{entry.task.id}: the criteria of {role} are not those its last run started with:"
-        f" {_describe_check(before[role])}, now {_describe_check(now[role])}"
-        for role in changed
+        f"{entry.task.id}: the criteria of {role} are not those its last run started with: {what}"
+        for role, what in _compare_criteria(before, now)
     ]
+
+
+def describe_edited_criteria(
+    task: str, before: Mapping[Role, CompletionCriteria], now: Mapping[Role, CompletionCriteria]
+) -> list[str]:
+    """What is asked of a task, where that is not what it was when a loop over many tasks began."""
+    return [
+        f"{task}: the criteria of {role} changed while other tasks were worked on: {what}"
+        for role, what in _compare_criteria(before, now)
+    ]
+
+
+def _compare_criteria(
+    before: Mapping[Role, CompletionCriteria], now: Mapping[Role, CompletionCriteria]
+) -> list[tuple[Role, str]]:
+    changed = [role for role in now if role in before and before[role] != now[role]]
+    return [(role, f"{_describe_check(before[role])}, now {_describe_check(now[role])}") for role in changed]
 
 
 def _describe_check(criteria: CompletionCriteria) -> str:
@@ -83,7 +98,7 @@ def _describe_check(criteria: CompletionCriteria) -> str:
 class _StartingCriteria(Struct, frozen=True):
     """What a run of a task was asked, in its request."""
 
-    criteria: dict[str, CompletionCriteria] = {}
+    criteria: dict[Role, CompletionCriteria] = {}
 
 
 def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> TaskPlan:

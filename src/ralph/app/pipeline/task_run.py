@@ -21,7 +21,13 @@ from ralph.app.pipeline.context import (
 )
 from ralph.app.pipeline.judging import build_judges
 from ralph.app.pipeline.landed_checks import LandedCheck, TaskNeighbours
-from ralph.app.pipeline.resume import TaskPlan, describe_changed_criteria, find_ended_agent_run, resume_plan
+from ralph.app.pipeline.resume import (
+    TaskPlan,
+    describe_changed_criteria,
+    describe_edited_criteria,
+    find_ended_agent_run,
+    resume_plan,
+)
 from ralph.app.pipeline.stages import AgentContext
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
@@ -84,6 +90,8 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     criteria = stages.list_criteria(context.task, context.request.stages, context.settings)
     changed = describe_changed_criteria(criteria, KIND, entry=context.entry, runs=session.runs)
     session.record({"request": context.request, "criteria": criteria, **msgspec.structs.asdict(plan)})
+    asked = context.pipeline.asked_criteria.get(context.task.id, criteria)
+    changed += describe_edited_criteria(context.task.id, asked, criteria)
     emit(session.watchers, 0, *map(Warned, changed))
     workspace = _open_workspace(context)
     report = plan.unseen.reported if plan.unseen else None
