@@ -1,0 +1,25 @@
+"""The setup command: run once for the same lock files."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.sandbox.preparation import prepare_tree
+from ralph.model.errors import MachineError
+
+
+def test_a_tree_is_prepared_again_only_for_other_lock_files(tmp_path: Path) -> None:
+    tree, marks = tmp_path / "tree", str(tmp_path / "marks")
+    tree.mkdir()
+    with open_short_lived_processes() as processes:
+
+        def prepare(command: str) -> bool:
+            return prepare_tree(command, str(tree), marks=marks, environment={"PATH": "/bin"}, processes=processes)
+
+        assert [prepare("echo x >> made"), prepare("echo x >> made")] == [True, False]
+        (tree / "uv.lock").write_text("1")
+        assert [prepare("echo x >> made"), prepare("echo x >> made")] == [True, False]
+        assert (tree / "made").read_text() == "x\nx\n"
+        with pytest.raises(MachineError, match="no such thing"):
+            prepare("echo no such thing; exit 3")
