@@ -17,6 +17,7 @@ from ralph.config.schema import (
     find_unknown_keys,
     split_flags,
 )
+from ralph.model.agent_chain import AgentChain
 from ralph.model.errors import ConfigError
 from ralph.model.loop import Limits, Patience
 from ralph.model.standstill import StuckLimits
@@ -36,7 +37,8 @@ def test_defaults_are_those_of_the_seed() -> None:  # 001-05
     assert (plain.stream_agent_output, plain.include_iteration_count_in_prompt) == (True, False)
     assert (plain.agent.command, plain.agent.flags, plain.guardrails, plain.scm) == ("", (), (), None)
     assert plain.until == ("response",)
-    assert plain.limits == Limits(10, None, None, stuck=StuckLimits(tell=2, escalate=3, stop=5))
+    stuck, chain = StuckLimits(tell=2, escalate=3, stop=5), AgentChain(on_limit="wait")
+    assert plain.limits == Limits(10, None, None, stuck=stuck, chain=chain)
     assert plain.patience == Patience(retries=12, delay=5.0, longest=900.0, empty_retries=3, max_wait=21_600.0)
 
 

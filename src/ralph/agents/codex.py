@@ -47,6 +47,7 @@ CARD = AgentCard(
     ),
     judge_files={_SCHEMA_FILE: JUDGE_SCHEMA},
     tokens=True,
+    counts_cached_input=True,
     session=True,
     verified="0.166.0, with the scripted model",
 )

@@ -45,6 +45,7 @@ CARD = AgentCard(
     judge_flags=("--policy", _POLICY_FILE),
     judge_files={_POLICY_FILE: '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'},
     tokens=True,
+    counts_cached_input=True,
     session=True,
     verified="0.61.0, with the scripted model",
 )

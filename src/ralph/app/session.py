@@ -38,7 +38,7 @@ from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.redaction import RedactingWatcher
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
-from ralph.model.loop import Decision, Fact, LoopState, Stop
+from ralph.model.loop import Began, Decision, Fact, LoopState, Resumed, Stop
 from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
@@ -247,13 +247,20 @@ class Session(Struct, frozen=True, kw_only=True):
             rules,
             before.state,
             fact=fact,
-            look=Clock(self.inbox, before.elapsed).observe,
+            look=Clock(self.inbox, before.elapsed, self._find_day_sum(fact)).observe,
             perform=effects.perform,
             wait=self.inbox.wait,
             journal=journal.append,
         )
         self._write_receipt()
         return stop
+
+    def _find_day_sum(self, fact: Fact) -> Callable[[], float] | None:
+        if not isinstance(fact, Began | Resumed) or fact.limits.day_usd is None:
+            return None
+        from ralph.app.runs.day_spending import DaySpending  # only who has a budget for a day looks at other runs
+
+        return DaySpending(self.paths, self.variables).sum
 
     def _write_receipt(self) -> None:
         """A full disk, or state that is gone, costs the receipt, never the run."""

@@ -3,6 +3,7 @@
 import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,12 +16,14 @@ from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.config.schema import AgentSettings, Judge, Settings, split_flags
 from ralph.core import environment
 from ralph.core.policies.tagged import TaggedState, TagPolicy
+from ralph.core.price import estimate_cost
 from ralph.core.step import Rules
 from ralph.engine.agent_run import AgentRunner
 from ralph.model.agent_card import GIT_COMMANDS, Grant, Permissions
 from ralph.model.command import Command
 from ralph.model.errors import ConfigError, MachineError
 from ralph.model.ports import Agent, AgentOptions, ChangeWatch, OutputMode, Processes, TreeKeeper
+from ralph.model.price import TokenPrice
 from ralph.process.output import Excerpt
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
@@ -50,6 +53,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}  # variables of its own
     judges: bool = False
     fallback_model: str = ""
+    price: TokenPrice | None = None
     substitutes: Mapping[str, "AgentCommand"] = {}  # by name: who takes over
     own_sandbox: bool = False
     guarded: bool = False  # each command is looked at before it runs, where the agent has hooks
@@ -99,6 +103,7 @@ def resolve_agent(
             for name, other in settings.substitutes.items()
         },
         fallback_model=settings.fallback_model,
+        price=settings.price,
         permissions=settings.permissions or DEFAULT_PERMISSIONS,
         allow=(*checks, *GIT_COMMANDS, *settings.allow),
         folders=tuple(folders),
@@ -190,7 +195,8 @@ def build_agent(crew: AgentCommand, version: str = "") -> Agent:
 
 def choose_output_mode(settings: Settings) -> OutputMode:
     """A budget can only be kept by an agent that streams: its text mode tells no cost."""
-    return "stream" if settings.stream_agent_output or settings.budget_usd is not None else "text"
+    has_budget = settings.budget_usd is not None or settings.budget_usd_per_day is not None
+    return "stream" if settings.stream_agent_output or has_budget else "text"
 
 
 def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
@@ -239,11 +245,13 @@ def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, 
 
 def refuse_unenforceable_budget(crew: AgentCommand, budget_usd: float | None) -> None:
     """A promise about money that nobody can keep is not made; said before a run is on record."""
-    if budget_usd is not None and not build_agent(crew).reports_cost:
+    if budget_usd is not None and crew.price is None and not build_agent(crew).reports_cost:
         raise ConfigError(
             f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
-            "leave out --budget, and bound the run with its other limits",
+            f"tell what its tokens cost in `prices` (by model, or {crew.adapter!r}), or leave out the budget",
         )
+    for other in crew.substitutes.values():
+        refuse_unenforceable_budget(other, budget_usd)
 
 
 def build_agent_runner(
@@ -279,6 +287,7 @@ def build_agent_runner(
         watch=watch,
         adapter=crew.adapter,
         model=crew.model,
+        estimate=partial(estimate_cost, crew.price, counts_cached=card.counts_cached_input) if crew.price else None,
         substitutes=substitutes,
     )
 

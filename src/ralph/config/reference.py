@@ -25,6 +25,8 @@ SETTING_DESCRIPTIONS = {
         "tellCompletion": "Add a line to prompts that do not name the signal: how to claim completion.",
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
+        "budgetUsdPerDay": "As budgetUsd, for all runs of this machine since midnight.",
+        "prices": "What tokens cost, by model or agent, where the agent reports no cost; estimates are marked ≈.",
         "snapshots": "Keep the work tree around every agent run for 30 days; `ralph restore` has it back.",
         "proofs": "What happens when the checks pass only because tests or their configuration were changed: warn"
         " (the agent puts it back or explains it, and the last line says so), strict (the run fails), off.",
@@ -74,6 +76,12 @@ SETTING_DESCRIPTIONS = {
         "allow": "As agent.allow, for this agent.",
         "model": "Its model, unless agent.model names one.",
         "fallbackModel": "As agent.fallbackModel, for this agent.",
+    },
+    "TokenPrice": {
+        "input": "US dollars for a million input tokens.",
+        "output": "For a million output tokens.",
+        "cacheRead": "For a million input tokens that came from a cache; unset: as input.",
+        "cacheWrite": "For a million input tokens that were written to a cache; unset: as input.",
     },
     "Escalation": {
         "agent": "Its command; unset: the same agent.",
@@ -157,7 +165,8 @@ _STAGE_NAMES = ("Coder", "Reviewer", "Tester", "Qa")
 def build_json_schema() -> dict[str, Any]:
     """The schema of a settings file, for editors: unknown keys are marked, every key is explained."""
     document = msgspec.json.schema(Settings)
-    del document["$defs"]["AgentSettings"]["properties"]["substitutes"]  # filled by us
+    for ours in ("substitutes", "price"):  # filled by us
+        del document["$defs"]["AgentSettings"]["properties"][ours]
     for name, definition in document["$defs"].items():
         definition["additionalProperties"] = False
         sentences = SETTING_DESCRIPTIONS["Stage" if name in _STAGE_NAMES else name]

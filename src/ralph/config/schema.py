@@ -11,6 +11,7 @@ from ralph.model.agent_card import Permissions
 from ralph.model.agent_chain import ESCALATION, AgentChain, OnLimit
 from ralph.model.bounds import MAX_AMOUNT, MAX_COUNT
 from ralph.model.loop import FailAction, Limits, Patience
+from ralph.model.price import TokenPrice
 from ralph.model.proofs import ProofMode
 from ralph.model.sandbox import SandboxChoice
 from ralph.model.standstill import StuckLimits
@@ -52,6 +53,7 @@ class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
     pass_environment: tuple[Variable, ...] = ()
     guard: bool = True  # where no sandbox is in force
     fallback_model: str = ""  # where its CLI has such a flag
+    price: TokenPrice | None = None  # filled from `prices`
     substitutes: dict[str, "AgentSettings"] = {}  # by name: who takes over; filled from `agents` and `escalate`
 
 
@@ -238,6 +240,8 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     until: Annotated[tuple[Signal, ...], Meta(min_length=1)] = ("response",)
     max_time_seconds: Seconds | None = None
     budget_usd: PositiveDollars | None = None
+    budget_usd_per_day: PositiveDollars | None = None
+    prices: dict[str, TokenPrice] = {}  # by model or agent
     snapshots: bool = True
     proofs: ProofMode = "warn"  # what becomes of a claim whose checks pass only with changed tests
     protected: tuple[NonBlankText, ...] = ()  # patterns of files no agent may change
@@ -263,6 +267,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
             cost_usd=self.budget_usd,
             stuck=self.build_stuck_limits(),
             chain=self.agent_chain,
+            day_usd=self.budget_usd_per_day,
         )
 
     def build_stuck_limits(self, stop_after: int | None = None) -> StuckLimits:

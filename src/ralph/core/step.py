@@ -31,7 +31,6 @@ from ralph.model.loop import (
     Forbidden,
     Interrupted,
     Landed,
-    Limits,
     Looked,
     LoopState,
     Observation,
@@ -192,14 +191,14 @@ def _apply_limits(
     match state.wanted:
         case RunAgent(brief):
             state = _judge_iteration(rules, state)
-            if stop := _check_limits(rules, state, seen.at):
+            if stop := _check_limits(rules, state, seen):
                 return state, stop
             state = replace(state, tally=replace(state.tally, agent=_choose_agent(state, brief, seen.wall)))
-            return state, RunAgent(_fill_brief(brief, state))
-        case Save() if stop := _check_budget_and_time(state.tally, state.limits, seen.at):
+            return state, RunAgent(_fill_brief(brief, state, seen))
+        case Save() if stop := _check_budget_and_time(state, seen):
             return _ask_policy(rules, state, replace(seen, fact=Forbidden(stop.why)))
         case Save(iteration):
-            return state, Save(iteration, _budget_left(state))
+            return state, Save(iteration, _budget_left(state, seen))
         case wanted:
             return state, wanted
 
@@ -212,7 +211,7 @@ def _judge_iteration(rules: Rules[_StateT], state: LoopState[_StateT]) -> LoopSt
     return replace(state, tally=replace(state.tally, standstill=standstill))
 
 
-def _fill_brief(brief: Brief, state: LoopState[_StateT]) -> Brief:
+def _fill_brief(brief: Brief, state: LoopState[_StateT], seen: Observation) -> Brief:
     stuck, standstill, feedback = state.limits.stuck, state.tally.standstill, brief.feedback
     if stuck and stuck.tell and standstill.count >= stuck.tell:
         feedback = (*feedback, build_standstill_feedback(standstill))
@@ -220,7 +219,7 @@ def _fill_brief(brief: Brief, state: LoopState[_StateT]) -> Brief:
         brief,
         iteration=state.tally.iterations + 1,
         limit=state.limits.iterations,
-        budget_usd=_budget_left(state),
+        budget_usd=_budget_left(state, seen),
         feedback=feedback,
         agent=state.tally.agent,
     )
@@ -236,12 +235,17 @@ def _choose_agent(state: LoopState[_StateT], brief: Brief, wall: float) -> str:
     return brief.agent if rested is None else rested
 
 
-def _budget_left(state: LoopState[_StateT]) -> float | None:
-    budget = state.limits.cost_usd
-    return None if budget is None else budget - (state.tally.cost_usd or 0.0)
+def _budget_left(state: LoopState[_StateT], seen: Observation) -> float | None:
+    """Of the run's own budget or of the day's, whichever is less."""
+    limits, left = state.limits, []
+    if limits.cost_usd is not None:
+        left.append(limits.cost_usd - state.tally.spent_usd)
+    if limits.day_usd is not None and seen.today_usd is not None:
+        left.append(limits.day_usd - seen.today_usd)
+    return min(left, default=None)
 
 
-def _check_limits(rules: Rules[_StateT], state: LoopState[_StateT], at: float) -> Stop | None:
+def _check_limits(rules: Rules[_StateT], state: LoopState[_StateT], seen: Observation) -> Stop | None:
     limits, tally = state.limits, state.tally
     if tally.refusals.times >= MAX_REFUSALS:
         again = f"It was refused the same {tally.refusals.times} times in a row."
@@ -251,7 +255,7 @@ def _check_limits(rules: Rules[_StateT], state: LoopState[_StateT], at: float) -
     if tally.iterations >= limits.iterations:
         stop: Stop | None = Stop(Outcome.EXHAUSTED, rules.policy.explain_exhaustion(limits))
     else:
-        stop = _check_budget_and_time(tally, limits, at)
+        stop = _check_budget_and_time(state, seen)
     missing = rules.policy.explain_incompletion(state.inner) if stop else ""
     return replace(stop, why=f"{stop.why}: {missing}") if stop and missing else stop
 
@@ -267,10 +271,16 @@ def _explain_stuck(rules: Rules[_StateT], state: LoopState[_StateT]) -> str:
     return f"{why}; {lacking}" if lacking and "failed the same way" not in why else why
 
 
-def _check_budget_and_time(tally: Tally, limits: Limits, at: float) -> Stop | None:
-    if limits.cost_usd is not None and (tally.cost_usd or 0.0) >= limits.cost_usd:
-        return Stop(Outcome.OVER_BUDGET, f"${tally.cost_usd or 0.0:.2f} of the ${limits.cost_usd:.2f} budget spent")
-    if limits.seconds is not None and at >= limits.seconds:
+def _check_budget_and_time(state: LoopState[_StateT], seen: Observation, later: float = 0.0) -> Stop | None:
+    """Whether they are used up; `later`: in so many seconds."""
+    tally, limits = state.tally, state.limits
+    if limits.cost_usd is not None and tally.spent_usd >= limits.cost_usd:
+        sign = "≈" if tally.estimated_usd else ""
+        return Stop(Outcome.OVER_BUDGET, f"{sign}${tally.spent_usd:.2f} of the ${limits.cost_usd:.2f} budget spent")
+    if limits.day_usd is not None and seen.today_usd is not None and seen.today_usd >= limits.day_usd:
+        spent = f"${seen.today_usd:.2f} of the ${limits.day_usd:.2f} for a day spent, by all runs of this machine"
+        return Stop(Outcome.OVER_BUDGET, f"{spent} (budgetUsdPerDay)")
+    if limits.seconds is not None and seen.at + later >= limits.seconds:
         return Stop(Outcome.EXHAUSTED, f"time limit of {limits.seconds:g}s reached")
     return None
 
@@ -298,7 +308,8 @@ def _count_refusal(tally: Tally, fact: Reported) -> Tally:
 
 def _add_cost(tally: Tally, fact: Reported | Saved | Verified) -> Tally:
     cost = tally.cost_usd if fact.cost_usd is None else (tally.cost_usd or 0.0) + fact.cost_usd
-    return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage)
+    estimated = (fact.estimated_usd or 0.0) if isinstance(fact, Reported) and fact.cost_usd is None else 0.0
+    return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage, estimated_usd=tally.estimated_usd + estimated)
 
 
 def _handle_trouble(
@@ -353,7 +364,7 @@ def _wait_on(state: LoopState[_StateT], fact: Resumed, seen: Observation) -> tup
     left = state.tally.limit_end - seen.wall
     if not fact.waits_on or left <= 0 or not isinstance(state.wanted, RunAgent):
         return None
-    stop = _check_budget_and_time(state.tally, state.limits, seen.at)
+    stop = _check_budget_and_time(state, seen)
     return state, stop or Wait(left, "The account's limit has not ended yet.")
 
 
@@ -372,6 +383,6 @@ def _choose_delay(patience: Patience, state: LoopState[_StateT], fact: Reported,
 
 
 def _wait_within_limits(state: LoopState[_StateT], fact: Reported, seen: Observation, seconds: float) -> Decision:
-    if (stop := _check_budget_and_time(state.tally, state.limits, seen.at + seconds)) is not None:
+    if (stop := _check_budget_and_time(state, seen, later=seconds)) is not None:
         return replace(stop, why=f"{fact.detail} Waiting {seconds:.0f}s for it would pass the limit: {stop.why}")
     return Wait(seconds, fact.detail)

@@ -16,7 +16,7 @@ from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, Invocation
 from ralph.model.errors import ConfigError, MachineError, RalphError
-from ralph.model.events import Warned
+from ralph.model.events import Usage, Warned
 from ralph.model.loop import Interrupted, Reported, SnapshotTaken
 from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
 from ralph.process.atomic_file import open_without_links
@@ -105,10 +105,11 @@ class AgentRunner:
         watch: ChangeWatch | None = None,
         adapter: str = "",
         model: str = "",
+        estimate: Callable[[Usage], float | None] | None = None,
         substitutes: Mapping[str, Callable[[], "AgentRunner"]] | None = None,
     ) -> None:
         """`adapter` and `model` are for the record; `substitutes` are made when they are needed."""
-        self._model = model
+        self._model, self._estimate = model, estimate
         self._substitutes = substitutes or {}
         self._made: dict[str, AgentRunner] = {}
         self._agent = agent
@@ -153,6 +154,7 @@ class AgentRunner:
             watchers=watchers,
             iteration=request.iteration,
             budget_usd=request.budget_usd,
+            estimate=self._estimate,
         )
         errors = Excerpt(STDERR_HEAD_BYTES, STDERR_TAIL_BYTES)
         command = Command(
@@ -187,7 +189,13 @@ class AgentRunner:
         may_have_changed = reported.outcome == "refused" or not _has_changed_nothing(parsed)
         # What an agent tells of tools is believed once; whether files change decides about more than a snapshot.
         self._toolless_runs = self._toolless_runs + 1 if _has_changed_nothing(parsed) else 0
-        reported = replace(reported, agent=self._adapter, model=self._model, tool_error=output.find_repeated_error())
+        reported = replace(
+            reported,
+            agent=self._adapter,
+            model=self._model,
+            tool_error=output.find_repeated_error(),
+            estimated_usd=self._estimate_cost(reported),
+        )
         if self._tree_keeper is not None and (may_have_changed or self._toolless_runs > 1):
             return replace(reported, unseen=True)
         tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""
@@ -199,6 +207,9 @@ class AgentRunner:
             name = os.path.basename(files.stdout)
             note = CallNote(adapter=self._adapter, mode=request.mode, stdout=name, started_at=time.time())
             _write_log(files.note, msgspec.json.encode(note).decode())
+
+    def _estimate_cost(self, reported: Reported) -> float | None:
+        return None if reported.cost_usd is not None or self._estimate is None else self._estimate(reported.usage)
 
     def take_snapshot(self, iteration: int, watchers: Sequence[Watcher]) -> SnapshotTaken:
         """Look at what the last agent left, and keep it; for after its report is on record."""

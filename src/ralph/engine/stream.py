@@ -1,12 +1,12 @@
 """A child's output → the raw log, and whole lines → parser → events for whoever watches."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 from ralph.core.outcome import REJECTED_STATUSES
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
-from ralph.model.events import AgentEvent, Finished, Noted, Spent, ToolEnded, Unparsed
+from ralph.model.events import AgentEvent, Finished, Noted, Spent, ToolEnded, Unparsed, Usage
 from ralph.model.ports import LineParser, Watcher
 from ralph.process.output import BoundedLog, LineSplitter
 
@@ -26,7 +26,10 @@ class OutputStream:
         watchers: Sequence[Watcher],
         iteration: int,
         budget_usd: float | None = None,
+        estimate: Callable[[Usage], float | None] | None = None,
     ) -> None:
+        """`estimate`: what tokens cost, for an agent that tells no cost."""
+        self._estimate = estimate
         self._parser = parser
         self._log = log
         self._watchers = watchers
@@ -68,6 +71,11 @@ class OutputStream:
         most = max(dict.fromkeys(errors), key=errors.count)
         return most if errors.count(most) * 2 >= min(self._tools_ended, MAX_TOOL_ERRORS) else ""
 
+    def _price(self, spent: Spent) -> float:
+        if spent.cost_usd is not None or self._estimate is None:
+            return spent.cost_usd or 0.0
+        return self._estimate(spent.usage) or 0.0
+
     def _count_tool_errors(self, events: Sequence[AgentEvent]) -> None:
         for event in events:
             if type(event) is ToolEnded:
@@ -79,7 +87,7 @@ class OutputStream:
         if events:
             self._count_tool_errors(events)
             if self._budget_left != inf:
-                self._budget_left -= sum(event.cost_usd or 0.0 for event in events if isinstance(event, Spent))
+                self._budget_left -= sum(self._price(event) for event in events if isinstance(event, Spent))
             self._closed = _is_closed(events, self._closed)
             self._rejections = _count_rejections(events, self._rejections)
             now = time.time()

@@ -35,6 +35,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     story_flags: tuple[str, ...] = ()  # a story loop adds them where the user wrote no permission flag
     settings_flag: str = ""  # gives it settings, with hooks, for one run (JSON); empty: it takes none
     plugin_flag: str = ""  # loads our plugin's hooks from a folder; empty: it cannot
+    counts_cached_input: bool = False  # tokens from the cache are part of its input tokens
     has_own_sandbox: bool = False  # whether `AgentOptions.own_sandbox` is understood
     can_commit: bool = True  # by itself; False: it is given the folders a commit writes to, AgentOptions.git_folders
     # -- as a judge: one question in an empty folder, with no tools and nothing of the project

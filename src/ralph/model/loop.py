@@ -86,6 +86,7 @@ class GateResult(Struct, frozen=True, omit_defaults=True, kw_only=True):
 class _LoopChoices(Struct, frozen=True, kw_only=True):
     stuck: StuckLimits | None = None
     chain: AgentChain | None = None
+    day_usd: float | None = None  # by all runs of this machine together
 
 
 class Limits(_LoopChoices, frozen=True):
@@ -137,6 +138,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
     unseen: bool = False  # nobody has looked at the work tree since; what that tells comes with SnapshotTaken
     head: str = ""  # the commit that was checked out then
+    estimated_usd: float | None = None  # by its tokens, where it tells no cost and somebody gave a price
     agent: str = ""  # who it was, and with which model, where there may be several
     model: str = ""
     tool_error: str = ""  # the one that most of its tool calls ended with, where most ended with one
@@ -306,6 +308,7 @@ class Observation(Struct, frozen=True, omit_defaults=True, kw_only=True):
     at: float = 0.0  # seconds into the run; stands still between a stop and a resume
     wall: float = 0.0  # unix time, only to wait for a told hour
     interrupted_by: str = ""  # the step was finished; no other one is to start
+    today_usd: float | None = None  # spent since midnight by all runs of this machine; None: nobody asked
 
 
 # -- decisions: the only way the core acts on the world -------------------------------------------
@@ -440,6 +443,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 
     iterations: int = 0
     cost_usd: float | None = None  # None until an agent tells a cost
+    estimated_usd: float = 0.0  # of agents that tell none, apart from the others
     usage: Usage = NO_USAGE
     troubles: int = 0
     empties: int = 0
@@ -450,6 +454,11 @@ class Tally(Struct, frozen=True, kw_only=True):
     standstill: Standstill = Standstill()
     agent: str = ""  # who was started last; empty: the first of the chain
     resting: tuple[Rest, ...] = ()  # agents at a limit, or without a key
+
+    @property
+    def spent_usd(self) -> float:
+        """As far as anybody knows."""
+        return (self.cost_usd or 0.0) + self.estimated_usd
 
 
 _StateT = TypeVar("_StateT")

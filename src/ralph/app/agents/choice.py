@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from ralph.app.agents import detect
 from ralph.app.paths import Paths
 from ralph.app.registry import resolve_adapter
-from ralph.config.schema import AgentSettings, Settings, split_flags
+from ralph.config.schema import AgentSettings, OwnAgentSettings, Settings, split_flags
+from ralph.core.price import find_price
 from ralph.core.text.secrets import redact_argv
 from ralph.model.agent_chain import ESCALATION
 from ralph.model.errors import MachineError
@@ -77,11 +78,13 @@ def ensure_agent(settings: Settings, paths: Paths, variables: Mapping[str, str])
 
 def _apply_own_settings(agent: AgentSettings, settings: Settings) -> AgentSettings:
     """What `agents` says of the chosen one; what is set for it elsewhere is stronger."""
-    own = settings.agents.get(_name_program(agent.command)) if settings.agents else None
-    if own is None:
+    if not settings.agents and not settings.prices:
         return agent
+    name = _name_program(agent.command)
+    own = settings.agents.get(name, OwnAgentSettings())
     return replace(
         agent,
+        price=find_price(settings.prices, name, agent.model or own.model),
         flags=(*own.flags, *agent.flags),
         permissions=agent.permissions or own.permissions,
         allow=(*own.allow, *agent.allow),
@@ -104,7 +107,9 @@ def _complete_agent(settings: Settings, paths: Paths, variables: Mapping[str, st
             missing.append(f"{name!r} of `agents` is not on PATH: it will not take over")
     if (wanted := settings.escalate) is not None:
         stronger = _make_substitute(settings, wanted.agent) if wanted.agent else agent
-        found[ESCALATION] = replace(stronger, model=wanted.model or stronger.model)
+        model = wanted.model or stronger.model
+        price = find_price(settings.prices, _name_program(stronger.command), model) if settings.prices else None
+        found[ESCALATION] = replace(stronger, model=model, price=price)
     return replace(settings, agent=replace(agent, substitutes=found)) if found else settings, tuple(missing)
 
 

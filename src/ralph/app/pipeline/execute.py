@@ -258,7 +258,7 @@ def _require_judge(context: PipelineContext, at_work: Sequence[Task]) -> None:
 
 
 def _effective_budget(settings: Settings) -> float | None:
-    budgets = (settings.budget_usd, settings.specflow.task_budget_usd)
+    budgets = (settings.budget_usd, settings.specflow.task_budget_usd, settings.budget_usd_per_day)
     return next((usd for usd in budgets if usd is not None), None)
 
 

@@ -112,7 +112,11 @@ def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, histo
             state = _confirm_first(state, new.policy, entry, wanted)
         policy = replace(new.policy, begins=state, wanted=wanted)
         return replace(
-            new, policy=policy, spent_usd=left.tally.cost_usd, unseen=unseen, standstill=left.tally.standstill
+            new,
+            policy=policy,
+            spent_usd=left.tally.spent_usd or left.tally.cost_usd,
+            unseen=unseen,
+            standstill=left.tally.standstill,
         )
     state = start_from_board(entry, new.policy.stages, history.list_iterations(entry.task.id))
     return replace(new, policy=replace(new.policy, begins=_confirm_first(state, new.policy, entry, None)))

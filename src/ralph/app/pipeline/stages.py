@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.pipeline import verification
+from ralph.app.registry import resolve_adapter
 from ralph.config.schema import AgentSettings, Settings, StageSettings
 from ralph.core.policies.staged import StagePlan
+from ralph.core.price import find_price
 from ralph.core.tasks.criteria import ApplicableCriteria, drop_verification, resolve_criteria, resolve_max_iterations
 from ralph.engine.agent_run import AgentRunner
 from ralph.engine.stage_setup import StageSetup
@@ -190,7 +192,13 @@ def select_stage_agent(role: str, settings: Settings) -> AgentSettings:
     agent, stage = settings.agent, _stage_settings(role, settings)
     if stage.agent and stage.agent != agent.command:
         agent = replace(agent, command=stage.agent, flags=(), adapter=None, model="")
-    return replace(agent, model=stage.model) if stage.model else agent
+    if stage.model:
+        agent = replace(agent, model=stage.model)
+    if settings.prices:
+        agent = replace(
+            agent, price=find_price(settings.prices, resolve_adapter(agent.command.split()[0]), agent.model)
+        )
+    return agent
 
 
 def is_judged(task: Task, role: str, settings: Settings) -> bool:

@@ -279,7 +279,14 @@ def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     most = (sum(plan.limit for plan in plans) + again) * rounds
     seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
     stuck = context.settings.build_stuck_limits(flow.circuit_breaker)
-    return Limits(most, seconds, cost_usd=flow.task_budget_usd, stuck=stuck, chain=context.settings.agent_chain)
+    return Limits(
+        most,
+        seconds,
+        cost_usd=flow.task_budget_usd,
+        stuck=stuck,
+        chain=context.settings.agent_chain,
+        day_usd=context.settings.budget_usd_per_day,
+    )
 
 
 def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, request: ExecuteRequest) -> list[Change]:

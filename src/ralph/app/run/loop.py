@@ -212,7 +212,7 @@ def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str
     """The agent's command. What is missing is told before anything is written."""
     checks = list_permitted_checks(settings, paths.folder)
     command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks, commits_in=paths.folder)
-    wiring.refuse_unenforceable_budget(command, settings.budget_usd)
+    wiring.refuse_unenforceable_budget(command, settings.budget_usd or settings.budget_usd_per_day)
     wiring.refuse_missing_scm(settings, paths.folder, variables)
     check_guardrails(settings.guardrails)
     return command

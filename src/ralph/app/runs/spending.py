@@ -35,6 +35,7 @@ class Expense(Struct, frozen=True, kw_only=True):
     model: str
     iteration: int
     cost_usd: float | None  # None: it did not say
+    estimated_usd: float | None = None  # by its tokens, where it did not
     usage: Usage
 
 
@@ -43,8 +44,9 @@ class ExpenseSum(Struct, frozen=True, kw_only=True):
 
     name: str
     calls: int
-    cost_usd: float | None
-    unpriced: int  # calls that told no cost
+    cost_usd: float | None  # as agents reported it
+    estimated_usd: float | None = None  # by tokens and `prices`, of calls that reported none
+    unpriced: int  # calls of which nobody knows the cost
     usage: Usage
 
 
@@ -83,6 +85,7 @@ def sum_expenses(expenses: Iterable[Expense], name: str = "total") -> ExpenseSum
     """What they come to."""
     found = [*expenses]
     told = [expense.cost_usd for expense in found if expense.cost_usd is not None]
+    estimated = [expense.estimated_usd for expense in found if expense.estimated_usd is not None]
     usage = NO_USAGE
     for expense in found:
         usage += expense.usage
@@ -90,7 +93,8 @@ def sum_expenses(expenses: Iterable[Expense], name: str = "total") -> ExpenseSum
         name=name,
         calls=len(found),
         cost_usd=sum(told) if told else None,
-        unpriced=len(found) - len(told),
+        estimated_usd=sum(estimated) if estimated else None,
+        unpriced=len(found) - len(told) - len(estimated),
         usage=usage,
     )
 
@@ -106,7 +110,7 @@ def group_expenses(expenses: Sequence[Expense], by: Grouping) -> list[ExpenseSum
 
 
 def _by_cost(one: ExpenseSum) -> tuple[float, str]:
-    return -(one.cost_usd or 0.0), one.name
+    return -((one.cost_usd or 0.0) + (one.estimated_usd or 0.0)), one.name
 
 
 _GROUP_NAMES: Mapping[Grouping, Callable[[Expense], str]] = {
@@ -126,16 +130,18 @@ def _read_expense(row: CostlyTransition, repository: str) -> Expense | None:
         return None  # of another version; what it cost is not known
     if not isinstance(fact, Reported | Saved | Verified) or (fact.cost_usd is None and fact.usage == NO_USAGE):
         return None
+    who = fact if isinstance(fact, Reported) else Reported(outcome="finished")
     return Expense(
         at=row.wall,
         repository=repository,
         run=row.run,
         kind=row.kind,
         task=row.task,
-        agent=row.agent,
-        model=_find_model(row.request),
+        agent=who.agent or row.agent,
+        model=who.model or _find_model(row.request),
         iteration=row.iteration,
         cost_usd=fact.cost_usd,
+        estimated_usd=who.estimated_usd if fact.cost_usd is None else None,
         usage=fact.usage,
     )
 

@@ -61,6 +61,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     plugin: str = ""  # the folder with our hooks
     stuck: StuckLimits = StuckLimits()
     chain: AgentChain = AgentChain()
+    day_usd: float | None = None  # for all runs of this machine together
 
 
 def run_stories(
@@ -78,7 +79,7 @@ def run_stories(
     git = find_program("git", variables)
     if git is None or not paths.in_git:
         raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
-    wiring.refuse_unenforceable_budget(command, request.budget_usd)
+    wiring.refuse_unenforceable_budget(command, request.budget_usd or request.day_usd)
     with open_session(
         paths,
         kind=KIND,
@@ -120,6 +121,7 @@ def run_stories(
             cost_usd=request.budget_usd,
             stuck=request.stuck,
             chain=request.chain,
+            day_usd=request.day_usd,
         )
         try:
             with _contain(session, request, command) as contained:

@@ -59,6 +59,7 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     setup: str = ""
     stuck: StuckLimits = StuckLimits()
     chain: AgentChain = AgentChain()
+    day_usd: float | None = None  # for all runs of this machine together
 
 
 def supervise_task(
@@ -74,7 +75,7 @@ def supervise_task(
     _refuse_unreadable_task(place)
     needs = read_task_dependencies(place)
     command = _resolve_command(request, variables)
-    wiring.refuse_unenforceable_budget(command, request.budget_usd)
+    wiring.refuse_unenforceable_budget(command, request.budget_usd or request.day_usd)
     bus = BusWatcher(place)
     with (
         open_session(
@@ -196,7 +197,12 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
     )
     rules = Rules(policy, None)
     limits = Limits(
-        request.max_restarts, request.max_time, cost_usd=request.budget_usd, stuck=request.stuck, chain=request.chain
+        request.max_restarts,
+        request.max_time,
+        cost_usd=request.budget_usd,
+        stuck=request.stuck,
+        chain=request.chain,
+        day_usd=request.day_usd,
     )
     stop = session.play(rules, effects, Began(limits))
     if stop.outcome is Outcome.TAMPERED:

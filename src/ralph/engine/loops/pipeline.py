@@ -129,7 +129,7 @@ class PipelineEffects:
             reported = setup.runner.call(lambda: request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
             return reported
-        self._board.charge(reported.cost_usd)
+        self._board.charge(reported.estimated_usd if reported.cost_usd is None else reported.cost_usd)
         self._ended = EndedAgentRun(brief=brief, reported=reported)
         return replace(reported, unseen=True)  # on record before the board hears of it
 

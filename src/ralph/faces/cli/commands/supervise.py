@@ -123,6 +123,7 @@ def command(
         setup=settings.setup,
         stuck=settings.build_stuck_limits(),
         chain=settings.agent_chain,
+        day_usd=settings.budget_usd_per_day,
     )
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)

@@ -76,3 +76,37 @@ def test_all_knows_every_repository_of_this_machine(
 
 def test_without_a_run_it_says_so(workshop: ProjectFixture) -> None:
     assert workshop.ralph("cost").stdout == "No agent ran here yet.\n"
+
+
+def test_prices_let_a_budget_be_kept_with_an_agent_that_tells_no_cost(workshop: ProjectFixture) -> None:
+    program = workshop.home / "codex"
+    said = '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"at it"}}'
+    end = '{"type":"turn.completed","usage":{"input_tokens":100000,"cached_input_tokens":0,"output_tokens":20000}}'
+    program.write_text(f"#!/bin/sh\ndate +%N >> work.txt\necho '{said}'\necho '{end}'\nsleep 30\n")
+    program.chmod(0o755)
+    budget = ("run", "-p", "x", "--agent", "codex", "--budget", "0.25")
+    refused = workshop.ralph(*budget)
+    assert (refused.returncode, "`prices`" in refused.stderr) == (2, True)
+    workshop.settings(prices={"codex": {"input": 1, "output": 10}}, agent={"command": "codex"})
+    done = workshop.ralph(*budget)
+    assert done.returncode == 1
+    assert (
+        "≈$0.30 of the $0.25 budget spent" in done.stdout
+    )  # it was stopped in the middle, long before its sleep ended
+    assert (workshop.repo / "work.txt").exists()  # its work is kept
+    told = json.loads(workshop.ralph("cost", "--json", "--by", "agent").stdout)
+    assert (told["total"]["cost_usd"], told["total"]["estimated_usd"]) == (None, 0.3)
+    assert "≈$0.30" in workshop.ralph("cost").stdout
+
+
+def test_a_budget_for_a_day_counts_the_runs_of_other_repositories(
+    workshop: ProjectFixture, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = ProjectFixture(tmp_path_factory.mktemp("other"))
+    other.environment["XDG_STATE_HOME"] = workshop.environment["XDG_STATE_HOME"] = str(workshop.home / "state")
+    workshop.agent(DONE)
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    other.settings(budgetUsdPerDay=0.5)
+    done = other.ralph("run", "-p", "x")
+    assert (done.returncode, other.calls) == (1, 0)
+    assert "$0.50 of the $0.50 for a day spent" in done.stdout
