@@ -54,6 +54,7 @@ class ScriptedWorkspace:
         self.landings = 0
         self.trailer = ""
         self.found_wrong = ""
+        self.merged_diff = ""  # of a tree that others' work was merged into
         self.moves: list[str] = []  # of the target, by others
         self.checked_in: list[str] = []  # trees it was put back to
         self.undone: tuple[str, ...] = ()  # what a reviewer will have edited
@@ -82,6 +83,9 @@ class ScriptedWorkspace:
 
     def diff(self) -> str:
         return "the diff"
+
+    def diff_landing(self, folder: str) -> str:
+        return self.merged_diff
 
     def is_changed(self, tree: str) -> bool:
         return tree != self.unchanged

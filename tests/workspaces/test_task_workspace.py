@@ -150,6 +150,22 @@ def test_what_has_landed_is_removed_and_nothing_else(repo: RepositoryFixture, wo
     assert not Path(workspace.folder).exists()
 
 
+def test_what_is_merged_with_others_work_is_told_as_it_lands(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
+    diffs: list[str] = []
+    repo.commit("a.txt", "mine\n", at=workspace.folder)
+
+    def refuse(folder: str) -> str:
+        diffs.append(workspace.diff_landing(folder))
+        return "not yet"
+
+    land(workspace, refuse)
+    repo.commit("b.txt", "yours\n")
+    land(workspace, refuse)
+    assert diffs[0] == ""  # it would land as it is
+    assert "+mine" in diffs[1]
+    assert "yours" not in diffs[1]
+
+
 def test_a_change_that_is_none_is_told(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
     assert land(workspace, accept).empty == "main has all of it already"
     repo.commit("a.txt", "a\n", at=workspace.folder)

@@ -344,6 +344,11 @@ class Workspace(Protocol):
         """What has changed since the work began, committed or not."""
         ...
 
+    def diff_landing(self, folder: str) -> str:
+        """What the merged tree in that folder changes on the target, where work of others was merged with it; empty
+        where the work lands as it is."""
+        ...
+
     def is_changed(self, tree: str) -> bool:
         """Whether a tree with this hash is another than the one the work began with, and than the target's."""
         ...

@@ -10,6 +10,7 @@ from ralph.model.loop import Landed
 from ralph.model.ports import BranchSides, Inbox
 from ralph.model.proofs import TreeChange
 from ralph.model.spec import Task
+from ralph.workspaces.git import PLAIN_DIFF
 from ralph.workspaces.landing import LandingPlan, land_branch
 from ralph.workspaces.landing_files import describe_unchecked_files, find_unchecked_files, name_paths
 from ralph.workspaces.landings import Landings
@@ -72,6 +73,14 @@ class TaskWorkspace:
 
     def diff(self) -> str:
         return self.keeper.diff(self.keeper.baseline(), self.tree())
+
+    def diff_landing(self, folder: str) -> str:
+        project = find_project_dir(folder)
+        head = project.read_head() if project else ""
+        if not head or self.is_own_commit(head):
+            return ""
+        words = ("diff-tree", "-r", "-p", "--no-renames", *PLAIN_DIFF)
+        return self._trees.git.run(*words, self._worktree.target_ref, head).output
 
     def is_changed(self, tree: str) -> bool:
         if not tree or tree == self.keeper.baseline():

@@ -110,14 +110,14 @@ class TaskFixture:
         self.inbox = inbox
         self.listener = Listener()
 
-    def build_effects(self, *script: Ran) -> PipelineEffects:
+    def build_effects(self, *script: Ran, coder_looks_at: CompletionCriteria | None = CODED) -> PipelineEffects:
         self.processes = ScriptedProcesses(*script)
         stages: dict[Role, StageSetup] = {
             "coder": StageSetup(
                 criteria=CODED,
                 runner=self._make_runner(self.coder),
                 loops=self.coder_loops,
-                merged_tree_criteria=CODED,
+                merged_tree_criteria=coder_looks_at,
             ),
             "reviewer": StageSetup(
                 criteria=REVIEWED,
@@ -535,6 +535,16 @@ def test_a_stage_of_an_earlier_life_is_confirmed_by_its_commands_alone(task: Tas
     assert claim.output == f"<promise>{criteria.promise}</promise>"
     assert (claim.is_merged, claim.has_done_nothing, claim.contradictable) == (True, False, False)
     assert task.board.records == []
+
+
+def test_without_a_command_the_last_stage_is_asked_about_what_was_merged(task: TaskFixture) -> None:
+    for merged_diff, asked in (("", 0), ("+mine", 1)):
+        task.workspace = ScriptedWorkspace(str(task.tree), LANDED, merged="/merged")
+        task.workspace.merged_diff = merged_diff
+        task.verifier.claims.clear()
+        task.build_effects(coder_looks_at=None).perform(Land())
+        assert [criteria for _, criteria in task.verifier.claims] == [REVIEWED] * asked
+    assert task.verifier.claims[0][0].diff() == "+mine"
 
 
 def test_a_landing_that_failed_is_no_interruption(task: TaskFixture) -> None:

@@ -320,6 +320,7 @@ class PipelineEffects:
         """`is_confirmed`: it was verified before, and only its commands are run again; `sealed`: the verifier of a
         sealed tree, whose findings are no news for who judges the work."""
         is_confirmed = is_confirmed or sealed is not None
+        is_here = sealed is not None or folder == self._workspace.folder
         spec, setup = self._board.entry().task.completion_spec, self._stages[role]
         is_coder, is_changed = role == REPAIR_ROLE, self._workspace.is_changed(tree)
         claim = Claim(
@@ -330,7 +331,7 @@ class PipelineEffects:
             agent=role,
             outcome=spec.outcome if spec else "",
             acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),
-            diff=self._workspace.diff,
+            diff=self._workspace.diff if is_here else lambda: self._workspace.diff_landing(folder),
             tree=tree,
             checks=tuple(self._checks.values()),
             loose=self._config.loose,
@@ -417,21 +418,25 @@ class PipelineEffects:
         return spec is not None and spec.may_change_nothing
 
     def _check_merged_tree(self, folder: str) -> str:
-        """What the last stage with criteria about files, and those of tasks that landed before, say of the merged tree;
-        empty: nothing against it."""
-        checked: CompletionCriteria | None = None
+        """What the last stage, and tasks that landed before, say of the merged tree; empty: nothing against it."""
+        role, criteria = self._choose_last_look(folder)
+        if criteria is not None:
+            title = f"{role}: {criteria.verification_method.value} on the merged tree"
+            verdict = self._run_verification(
+                title, role, criteria=criteria, text=self._build_promise(role), folder=folder, is_confirmed=True
+            )
+            self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
+            if not verdict.verified:
+                return f"{verdict.reason}\n{verdict.detail}".strip()
+        return self._neighbours.find_broken(folder, criteria) if self._neighbours else ""
+
+    def _choose_last_look(self, folder: str) -> tuple[Role, CompletionCriteria | None]:
+        """The last criteria about files; where there are none, the last stage's own, if others' work was merged."""
         for role, setup in reversed([*self._stages.items()]):
             if setup.merged_tree_criteria is not None:
-                checked = setup.merged_tree_criteria
-                title = f"{role}: {checked.verification_method.value} on the merged tree"
-                verdict = self._run_verification(
-                    title, role, criteria=checked, text=self._build_promise(role), folder=folder, is_confirmed=True
-                )
-                self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
-                if not verdict.verified:
-                    return f"{verdict.reason}\n{verdict.detail}".strip()
-                break
-        return self._neighbours.find_broken(folder, checked) if self._neighbours else ""
+                return role, setup.merged_tree_criteria
+        last = [*self._stages][-1]
+        return last, self._stages[last].criteria if self._workspace.diff_landing(folder) else None
 
 
 def list_log_names(verdict: Verdict) -> tuple[str, ...]:

@@ -106,6 +106,19 @@ def test_changes_a_reviewer_wanted_survive_a_signal(pipeline: PipelineFixture) -
     assert "Louder." in pipeline.told("TASK-001", "coder")[1]
 
 
+def test_what_an_earlier_run_had_checked_is_checked_again(pipeline: PipelineFixture) -> None:
+    pipeline.honest()
+    pipeline.task("TASK-001", "--qa-verify-cmd", at_landing(pipeline))
+    killed(pipeline, "up")
+    (pipeline.home / "go").touch()
+    (pipeline.repo / ".ralph/worktrees/TASK-001/TASK-001.txt").write_text("broken\n")
+    done = pipeline.execute("--resume")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runs(pipeline) == [2, 2, 2, 2]  # back to the coder, not to qa
+    assert "Its check had passed before, and fails now" in pipeline.told("TASK-001", "coder")[1]
+    assert (pipeline.repo / "TASK-001.txt").read_text() == "done\n"
+
+
 def test_a_verification_that_was_cut_off_is_made_up_for(pipeline: PipelineFixture) -> None:
     pipeline.honest()
     waits = f"[ -f {pipeline.home}/go ] || {{ touch {pipeline.home}/up; sleep 60; }}"
