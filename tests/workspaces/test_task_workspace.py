@@ -267,3 +267,17 @@ def test_what_a_reviewer_did_is_undone_its_commit_too(repo: RepositoryFixture, w
     assert not (folder / "junk").exists()
     assert repo.trees.git.find_commit("refs/heads/ralph/TASK-001") == (head or repo.trees.git.find_commit("HEAD"))
     assert workspace.undo_review() == ()
+
+
+def test_what_other_tasks_landed_is_not_this_tasks_doing(
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings
+) -> None:
+    repo.commit("test_a.py", "theirs\n")
+    assert workspace.list_landed_files() == {}  # somebody else moved the target
+    landed = repo.commit("test_b.py", "ours\n")
+    turn.announce(landed)
+    repo.run("merge", "-q", "main", at=workspace.folder)
+    tree = workspace.look()
+    mine = {each.path: each.new_blob for each in workspace.keeper.list_changes(workspace.keeper.baseline(), tree)}
+    assert workspace.list_landed_files() == mine
+    assert set(mine) == {"test_a.py", "test_b.py"}

@@ -17,6 +17,10 @@ class Landings:
         with self._lock:
             self._ours.add(commit)
 
+    def is_ours(self, commit: str) -> bool:
+        with self._lock:
+            return commit in self._ours
+
     def find_foreign_move(self, branch: str, commit: str) -> str:
         """Where the branch was when last looked at, if somebody else has moved it since; each move is told once."""
         with self._lock:

@@ -121,6 +121,10 @@ class Snapshots:
         said = self._own.run("--literal-pathspecs", *words, before, after, "--", *(each.path for each in wanted))
         return said.output[:MAX_DIFF_BYTES].decode("utf-8", "replace")
 
+    def import_commit(self, commit: str) -> str:
+        """The tree of a commit of the project, as one of ours; empty where there is no such commit."""
+        return self._index.import_commit(commit)
+
     def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
         from ralph.workspaces.sealed.sealer import TreeSealer  # most runs need none
 

@@ -8,7 +8,7 @@ from ralph.core.instruction_files import INSTRUCTION_FOLDERS, INSTRUCTION_NAMES,
 from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.ports import BranchSides, Inbox
-from ralph.model.proofs import TreeChange
+from ralph.model.proofs import GONE_BLOB, TreeChange
 from ralph.model.spec import Task
 from ralph.workspaces.git import PLAIN_DIFF
 from ralph.workspaces.landing import LandingPlan, land_branch
@@ -47,6 +47,7 @@ class TaskWorkspace:
         self.keeper = keeper
         self._landings, self._inbox = landings, inbox
         self._target_trees: dict[str, str] = {}  # by commit
+        self._landed_files: dict[str, dict[str, str]] = {}  # likewise
         self.find_target_move()
         keeper.shelf.put_back()  # what a life that was killed had set aside
 
@@ -93,6 +94,18 @@ class TaskWorkspace:
 
     def is_own_commit(self, commit: str) -> bool:
         return self._read_branch(self.branch) == commit
+
+    def list_landed_files(self) -> dict[str, str]:
+        """What other tasks of this run have landed since the work began: path → content. Whoever merges the target into
+        its own work has not changed these."""
+        target = self._read_target()
+        if not self._landings.is_ours(target) or target == self._worktree.base:
+            return {}
+        if target not in self._landed_files:
+            tree = self.keeper.import_commit(target)
+            changes = self.keeper.list_changes(self.keeper.baseline(), tree) if tree else []
+            self._landed_files = {target: {each.path: each.new_blob or GONE_BLOB for each in changes}}
+        return self._landed_files[target]
 
     def find_target_move(self) -> str:
         target, now = self._worktree.target, self._read_target()

@@ -16,22 +16,22 @@ from ralph.engine.task_proofs import OpenSealed, SealedVerifier, TaskProofs
 from ralph.model.loop import Interrupted, Verified
 from ralph.model.ports import Processes, SealedTree
 from ralph.model.verdict import AskJudge
-from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.task_workspace import TaskWorkspace
 
 _CRITERION = "The change to the checks is legitimate."
 _ANSWER_FORM = "Answer with one line: VERIFIED, or NOT_VERIFIED: followed by the reason."
 
 
 def build_task_proofs(
-    context: TaskContext, keeper: Snapshots, judges: Mapping[str, AskJudge], *, is_fresh: bool
+    context: TaskContext, workspace: TaskWorkspace, judges: Mapping[str, AskJudge]
 ) -> TaskProofs | None:
-    """None where no check rests on files and none is protected. `is_fresh`: the work tree was made just now."""
-    settings = context.settings
+    """None where no check rests on files and none is protected."""
+    settings, keeper = context.settings, workspace.keeper
     commands = stages.list_check_commands(context.task, settings) if settings.proofs != "off" else []
     if not commands and not settings.protected:
         return None
     # What is installed or compiled since the work began is an agent's; a checkout of now is not.
-    since = time.time() if is_fresh else keeper.began_at or time.time()
+    since = time.time() if workspace.is_fresh else keeper.began_at or time.time()
     watch = ProofWatch(
         keeper,
         commands=commands,
@@ -39,7 +39,7 @@ def build_task_proofs(
         folder=keeper.root,
         environment=context.session.gate_environment,
         started_at=since,
-        list_accepted=lambda: {**keeper.accepted.read(), **keeper.approved.read()},
+        list_accepted=lambda: {**workspace.list_landed_files(), **keeper.accepted.read(), **keeper.approved.read()},
     )
 
     def approve(contents: Mapping[str, str]) -> None:

@@ -266,7 +266,7 @@ def _build_effects(
         inbox=session.inbox,
         watchers=session.watchers,
         ended=find_ended_agent_run(plan, context.tasks.history.list_iterations(context.task.id)),
-        proofs=build_task_proofs(context, workspace.keeper, judges, is_fresh=workspace.is_fresh),
+        proofs=build_task_proofs(context, workspace, judges),
         open_sealed=build_sealed_verifier(context, workspace.folder),
     )
 
