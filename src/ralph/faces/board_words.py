@@ -80,7 +80,7 @@ def format_headline_parts(view: "BoardView", now: float) -> list[str]:
     blocked, cancelled = view.count_status("blocked"), view.count_status("cancelled")
     return [
         one_line(view.place, MAX_PLACE_CELLS),
-        f"{running} running" if running else "nothing runs",
+        f"{running} running" if running else "idle",
         f"{view.count_status('done')}/{pluralize(len(view.cards) - cancelled, 'task')} done",
         *([] if view.spent_usd is None else [format_money(view.spent_usd)]),
         *([] if view.since is None else [_format_clock(now - view.since)]),

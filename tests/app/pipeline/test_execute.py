@@ -35,7 +35,7 @@ BLOCKED, CANCELLED = TaskEnding("C", Outcome.BLOCKED, ""), TaskEnding("D", Outco
         (ExecuteReport(endings=(), left=(UntouchedTask("E", "is blocked", blocked=True),)), 3),
         (ExecuteReport(endings=(FAILED, TaskEnding("F", Outcome.UNUSABLE, ""))), 2),
         (ExecuteReport(endings=(DONE, TaskEnding("G", Outcome.INTERRUPTED, "received SIGINT"))), 130),
-        (ExecuteReport(endings=(), left=(UntouchedTask("E", "was not begun"),), interrupted=True), 130),
+        (ExecuteReport(endings=(), left=(UntouchedTask("E", "was not started"),), interrupted=True), 130),
     ],
 )
 def test_only_when_all_is_done_the_exit_code_is_0(report: ExecuteReport, code: int) -> None:

@@ -345,8 +345,8 @@ def test_the_newest_run_or_one_by_its_beginning(office: Office) -> None:
         office.run(name, *rows((Began(), FIRST)))
     assert office.receipt().id == "20261116-b"
     assert office.receipt("20261115").id == "20261115-a"
-    for name in ("20261116", "nope"):
-        with pytest.raises(NoSuchRun, match="or more than one begins so"):
+    for name, told in (("20261116", "ambiguous: 20261116-b, 20261116-a"), ("nope", "no run matches 'nope'")):
+        with pytest.raises(NoSuchRun, match=told):
             office.receipt(name)
 
 

@@ -101,4 +101,4 @@ def _explain_untouched(card: TaskCard, cards: Mapping[str, TaskCard], asked: Ask
         case _ if needs:
             return UntouchedTask(card.id, f"waits for {', '.join(needs)}")
         case _:
-            return UntouchedTask(card.id, "was not begun")
+            return UntouchedTask(card.id, "was not started")

@@ -25,6 +25,7 @@ from ralph.app.run.worktree import (
     plan_worktree,
     reopen_worktree,
 )
+from ralph.app.runs.status import explain_missing_run
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
@@ -348,7 +349,7 @@ def _read_own_prompt(request: RunRequest) -> str:
             f"cannot read the prompt file {request.prompt_file!r}: {error.strerror}", "give a readable file with -f"
         ) from error
     if not text.strip():
-        raise UsageError(f"the prompt file {request.prompt_file!r} is empty", "write what the agent shall do into it")
+        raise UsageError(f"the prompt file {request.prompt_file!r} is empty", "write the prompt for the agent into it")
     return text
 
 
@@ -364,7 +365,7 @@ def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str
     if name:
         record = runs.find_record(name)
         if record is None:
-            raise NoSuchRun(f"no run {name!r}, or more than one begins so", "see `ralph status`")
+            raise explain_missing_run(runs.list_latest(MAX_RUNS_TO_RESUME), name)
         if not is_wanted(record):
             raise UsageError(f"run {record.id} works in {record.folder}", "leave out --worktree")
     else:

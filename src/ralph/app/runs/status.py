@@ -13,6 +13,7 @@ from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 
 RUN_CANCEL_TIMEOUT_SECONDS = 15.0
+MAX_RUNS_NAMED = 20  # the latest, that a beginning may have meant
 
 
 def list_recent_runs(places: Paths, count: int) -> Sequence[RunRecord]:
@@ -67,11 +68,19 @@ def describe_place(record: RunRecord) -> str:
 def find_run(places: Paths, name: str) -> RunRecord:
     """A run by its id or the beginning of it; the newest without a name."""
     with _open_runs(places) as runs:
-        record = None if runs is None else runs.find_record(name) if name else next(iter(runs.list_latest(1)), None)
+        latest = runs.list_latest(MAX_RUNS_NAMED) if runs else []
+        record = runs.find_record(name) if runs and name else next(iter(latest), None)
     if record is None:
-        what = f"no run {name!r}, or more than one begins so" if name else "there is no run yet"
-        raise NoSuchRun(what, "see `ralph status`")
+        raise explain_missing_run(latest, name)
     return record
+
+
+def explain_missing_run(latest: Sequence[RunRecord], name: str) -> NoSuchRun:
+    """Why a name stands for no run; `latest`: those it could have meant."""
+    near = [record.id for record in latest if name and record.id.startswith(name)]
+    if near:
+        return NoSuchRun(f"{name!r} is ambiguous: {', '.join(near)}", "type more of the one you mean")
+    return NoSuchRun(f"no run matches {name!r}" if name else "there is no run yet", "see `ralph status`")
 
 
 def is_run_active(places: Paths, run: str) -> bool:

@@ -158,7 +158,7 @@ def _check_judge(patient: DoctorContext, settings: Settings) -> Iterator[DoctorF
     if program or wanted.agent == "scripted":
         yield DoctorFinding("OK", f"judge {program or wanted.agent}")
     else:
-        lost = f"judge {wanted.agent} not found on PATH: tasks that need it are not begun"
+        lost = f"judge {wanted.agent} not found on PATH: tasks that need it are not started"
         yield DoctorFinding("FAIL", lost, "install it, or change judge in your settings: ralph config show --origin")
 
 

@@ -138,7 +138,7 @@ def test_without_a_terminal_the_board_is_printed_once(workshop: ProjectFixture, 
     done = workshop.ralph("board", *words)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "repo:main · nothing runs · 0/2 tasks done\n\n"
+        "repo:main · idle · 0/2 tasks done\n\n"
         "Todo 2\n  TASK-001  Login\n  TASK-002  Logout\n\n"
         "Coder 0\n\nReviewer 0\n\nTester 0\n\nQA 0\n\nDone 0\n"
     )

@@ -67,7 +67,7 @@ def test_ten_iterations_are_the_default(workshop: ProjectFixture) -> None:  # 00
         (["run", "-p", "x", "--until", "never"], "until"),
         (["run", "-p", "x", "--resume"], "leave out -p and -f"),
         (["run", "--resume"], "there is no run to resume"),
-        (["run", "--resume", "nope"], "no run 'nope'"),
+        (["run", "--resume", "nope"], "no run matches 'nope'"),
         (["statu"], "did you mean 'status'?"),
         (["run", "--settings", "x", "-p", "y"], "No such option"),  # the settings path is fixed
     ],

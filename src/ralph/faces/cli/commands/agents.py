@@ -90,7 +90,7 @@ def _agent_to_dict(agent: KnownAgent) -> dict[str, object]:
 def _render_card(card: ConformanceCard) -> str:
     named = ", ".join(filter(None, (card.path, card.version)))
     lines = align_columns([(f"  {mark.topic}", f"{mark.verdict:<10}", mark.detail) for mark in card.marks])
-    end = "Nothing is wrong." if card.conforms else "Something is wrong: the loop cannot rely on it."
+    end = "All checks passed." if card.conforms else "Something is wrong: the loop cannot rely on it."
     return "\n".join((f"{card.title}: {named}; tried {card.how}", *lines, end))
 
 

@@ -16,7 +16,7 @@ from ralph.faces.glyphs import resolve_glyphs
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Print the board once and leave; so it is without a terminal, too.")
+@click.option("--once", is_flag=True, help="Print once and exit (the default when not a terminal).")
 @click.option("--spec", default="", metavar="NAME", help="Only tasks of this spec.")
 @add_look_options
 @add_json_option("Print the board once as JSON.")

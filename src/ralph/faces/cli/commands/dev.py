@@ -15,7 +15,7 @@ def command() -> None:
 @command.command("llm")
 @click.argument("script", metavar="SCRIPT")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0: any that is free.")
-@click.option("--once", is_flag=True, help="Leave when the last run of the script had its last word.")
+@click.option("--once", is_flag=True, help="Exit after the last run of the script.")
 @click.option("--log", metavar="FILE", help="Append every request as a line of JSON, without keys.")
 def serve_llm_command(script: str, port: int, once: bool, log: str | None) -> None:
     """Serve a model on 127.0.0.1 that plays SCRIPT (JSON or YAML), until Ctrl-C.

@@ -49,7 +49,7 @@ from ralph.model.spec import ROLES, Role
     type=click.Choice(["judge", "words"]),
     help="Who decides where a task has no command: a judge, or the agent's own words.  [default: judge]",
 )
-@click.option("--resume", is_flag=True, help="Go on with tasks that were cut off or cancelled.")
+@click.option("--resume", is_flag=True, help="Resume tasks that were interrupted or cancelled.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
 @click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")
 @sandbox_options

@@ -70,7 +70,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
 
 
 @click.command()
-@click.option("-p", "--prompt", help="What the agent shall do.")
+@click.option("-p", "--prompt", help="The prompt for the agent.")
 @click.option(
     "-f",
     "--prompt-file",
@@ -84,7 +84,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     "--maximum-iterations",
     "--max-iterations",
     type=CountParam(),
-    help="Stop after so many iterations.  [default: 10]",
+    help="Maximum iterations.  [default: 10]",
 )
 @click.option(
     "-c", "--completion-response", metavar="TEXT", help="What <response>…</response> says when done.  [default: DONE]"
@@ -112,7 +112,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     "--allow-dirty",
     is_flag=True,
     default=None,
-    help="With an SCM commit task, start even if you have uncommitted changes: they are committed, too.",
+    help="With an SCM commit task, start despite uncommitted changes: they are committed as well.",
 )
 @click.option(
     "--worktree",
@@ -123,7 +123,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     help="Work in a git work tree and branch of its own, ralph/NAME; your checkout stays as it is.",
 )
 @sandbox_options
-@click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent too.")
+@click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent as well.")
 @click.option(
     "--resume",
     is_flag=False,
@@ -131,7 +131,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     default=None,
     metavar="[RUN]",
     shell_complete=complete_resumable_run,
-    help="Go on with a run that was stopped or killed; the last one without RUN.",
+    help="Resume a run that was stopped or killed; by default the last one.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
 @accept_settings_option
@@ -257,7 +257,7 @@ def _read_given_prompt(prompt: str | None, prompt_file: TextFile | None, resume:
     else:
         return None
     if not text.strip():
-        raise UsageError("the prompt is empty", "say what the agent shall do")
+        raise UsageError("the prompt is empty", "provide a prompt with -p or -f")
     return text
 
 

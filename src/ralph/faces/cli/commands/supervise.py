@@ -35,7 +35,11 @@ from ralph.model.errors import UsageError
     help="How long child runs may go on once DONE is there.",
 )
 @click.option(
-    "--poll-interval", type=DurationParam(), default="1", show_default=True, help="How often others are looked at."
+    "--poll-interval",
+    type=DurationParam(),
+    default="1",
+    show_default=True,
+    help="How often to check children and dependencies.",
 )
 @click.option(
     "--check",

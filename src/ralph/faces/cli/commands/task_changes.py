@@ -28,7 +28,7 @@ _description_option = click.option("--description", default="", metavar="TEXT", 
 _priority_option = click.option(
     "--priority", type=int, metavar="N", help="1 comes before 2. A new task has 2, a follow-up 3."
 )
-_assignee_option = click.option("--assignee", default="", metavar="NAME", help="Whom it is meant for.")
+_assignee_option = click.option("--assignee", default="", metavar="NAME", help="Assignee.")
 _depends_on_option = click.option(
     "--depends-on",
     "--dependencies",

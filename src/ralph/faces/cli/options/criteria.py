@@ -40,7 +40,7 @@ def add_criteria_options(command: _CommandT) -> _CommandT:
                 default=None,
                 help="Whether it may be done without a change to any file.  [default: it must change something]",
             ),
-            click.option("--max-iterations", type=CountParam(), metavar="N", help="Most iterations of each agent."),
+            click.option("--max-iterations", type=CountParam(), metavar="N", help="Maximum iterations of each agent."),
             click.option(
                 "--verify-config",
                 metavar="JSON|@FILE",
@@ -70,7 +70,7 @@ def _add_role_options(role: str, command: _CommandT) -> _CommandT:
         ),
         click.option(name("verify-config"), metavar="JSON|@FILE", help="Options of the verification."),
         click.option(name("description"), metavar="TEXT", help="What success means for it, in its prompt."),
-        click.option(name("max-iterations"), type=CountParam(), metavar="N", help="Its most iterations."),
+        click.option(name("max-iterations"), type=CountParam(), metavar="N", help="Maximum iterations."),
     ]
     for option in reversed(options):
         command = option(command)

@@ -16,7 +16,7 @@ def add_json_option(help_text: str = "Print JSON.") -> Callable[[CommandT], Comm
     return click.option("--json", "as_json", is_flag=True, help=help_text)
 
 
-def add_verbose_option(help_text: str = "Tell everything that is done, on stderr.") -> Callable[[CommandT], CommandT]:
+def add_verbose_option(help_text: str = "Show everything ralph does, on stderr.") -> Callable[[CommandT], CommandT]:
     return click.option("-V", "--verbose", is_flag=True, help=help_text)
 
 

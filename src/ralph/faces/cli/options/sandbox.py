@@ -21,15 +21,15 @@ _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 
 def sandbox_options(command: _CommandT) -> _CommandT:
     """Adds both; `choose_sandbox_kind` reads them."""
-    command = click.option("--no-sandbox", is_flag=True, help="Run the agent on this machine itself.")(command)
+    command = click.option("--no-sandbox", is_flag=True, help="Run agents directly on this machine.")(command)
     return click.option(
         "--sandbox",
         is_flag=False,
         flag_value=STRONGEST,
         default=None,
         metavar="[KIND]",
-        help="Run agents and checks in a sandbox, or not at all: docker, podman, bubblewrap, seatbelt, agent; without"
-        " KIND, the strongest that works here.",
+        help="Require a sandbox for agents and checks: docker, podman, bubblewrap, seatbelt or agent. Without KIND, the"
+        " strongest one available.",
     )(command)
 
 
