@@ -10,7 +10,7 @@ ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
-def judge(machine: str, number: int, first: int = 0, second: int = 0, architecture: int | None = None) -> int:
+def judge(machine: str, number: int, *, first: int = 0, second: int = 0, architecture: int | None = None) -> int:
     """What the program says of a call."""
     arch = ARCHITECTURES[machine] if architecture is None else architecture
     data = struct.pack("<IIQQQ", number, arch, 0, first, second)

@@ -30,7 +30,7 @@ def choose(wanted: SandboxChoice | None, *working: SandboxKind, everything: bool
 )
 def test_the_strongest_that_works_is_chosen(
     wanted: SandboxChoice | None, working: tuple[SandboxKind, ...], everything: bool, kind: SandboxKind | None
-) -> None:
+) -> None:  # 004-04
     assert choose(wanted, *working, everything=everything).kind == kind
 
 
