@@ -47,7 +47,12 @@ class Keeper:
     def root(self) -> str:
         return ""
 
-    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+    def write_committed_tree(self, apart_from: str = "") -> str:
+        return self.tree()
+
+    def open_sealed_tree(
+        self, restored: Sequence[str], *, is_committed: bool = False, apart_from: str = ""
+    ) -> AbstractContextManager[SealedTree]:
         raise NotImplementedError
 
     def baseline(self) -> str:

@@ -89,7 +89,12 @@ class MemoryKeeper:
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
         return "".join(f"diff of {path}\n" for path in paths)
 
-    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+    def write_committed_tree(self, apart_from: str = "") -> str:
+        return self.tree()
+
+    def open_sealed_tree(
+        self, restored: Sequence[str], *, is_committed: bool = False, apart_from: str = ""
+    ) -> AbstractContextManager[SealedTree]:
         return self._open(restored)
 
     @contextmanager

@@ -266,9 +266,18 @@ class TreeKeeper(Protocol):
         """The same in git's words, for these paths or all; bounded, without the project's own diff programs."""
         ...
 
-    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+    def open_sealed_tree(
+        self, restored: Sequence[str], *, is_committed: bool = False, apart_from: str = ""
+    ) -> AbstractContextManager[SealedTree]:
         """The work tree as it is now, with these paths as they were at the baseline: what was deleted is back, what was
-        added is gone. Installed dependencies are there, caches are not. MachineError: it cannot be made."""
+        added is gone. `is_committed`: all else as the last commit has it, but for files in the folder `apart_from`.
+        Installed dependencies are there, caches are not. MachineError: it cannot be made."""
+        ...
+
+    def write_committed_tree(self, apart_from: str = "") -> str:
+        """The tree as last looked at, with every file as the last commit has it, whatever git's own index says, but for
+        those in that folder. What was there when the run started and was never committed is a person's, and stays.
+        MachineError: there is no commit."""
         ...
 
 

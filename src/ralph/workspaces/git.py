@@ -21,8 +21,8 @@ _TRUE_OBJECTS = {
     "GIT_GRAFT_FILE": f"{os.devnull}/none",
 }  # whatever an agent would put before them
 _READS_FILES = frozenset(  # and so may run filters and drivers
-    "add apply checkout cherry-pick commit diff diff-files diff-index ls-files merge pull rebase reset restore stash"
-    " status switch worktree".split()
+    "add apply cat-file checkout cherry-pick commit diff diff-files diff-index ls-files merge pull rebase reset restore"
+    " stash status switch worktree".split()
 )
 _FATAL = 128  # git's own exit code where it cannot work
 PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
@@ -244,6 +244,11 @@ class Git:
         words = self._check_bytes("diff-tree", "-r", "--raw", "--no-renames", "-z", before, after).split(b"\0")
         pairs = zip(words[::2], words[1::2], strict=False)
         return {os.fsdecode(path): head.decode("ascii").split(" ")[1] for head, path in pairs}
+
+    def read_committed_file(self, commit: str, path: str) -> bytes | None:
+        """As a checkout would write it: through the filters that were there before; None where it cannot be had."""
+        code, content, _ = self._run_bytes(("cat-file", "--filters", f"{commit}:{path}"))
+        return content if code == 0 else None
 
     def list_ignored(self, paths: Sequence[str]) -> set[str]:
         """Which of these files git would not take."""

@@ -1,7 +1,7 @@
 """Keeps the work tree around every agent run, and tells what became of it since the run began."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from ralph.workspaces.tree_index import TreeIndex, TreeLook
 from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile, compare_trees, list_tree
 
 if TYPE_CHECKING:
+    from ralph.workspaces.sealed.sealing import OldFile
     from ralph.workspaces.shelf import Shelf
 
 SNAPSHOT_REFS, BASELINE_REFS = "refs/ralph", "refs/baseline"
@@ -125,14 +126,39 @@ class Snapshots:
         """The tree of a commit of the project, as one of ours; empty where there is no such commit."""
         return self._index.import_commit(commit)
 
-    def open_sealed_tree(self, restored: Sequence[str]) -> AbstractContextManager[SealedTree]:
+    def open_sealed_tree(
+        self, restored: Sequence[str], *, is_committed: bool = False, apart_from: str = ""
+    ) -> AbstractContextManager[SealedTree]:
         from ralph.workspaces.sealed.sealer import TreeSealer  # most runs need none
 
         if not (self._baseline and self._last.tree):
             raise MachineError("nobody knows the files as they were when the run started")
         since = os.stat(self._own.path(self._baseline_ref)).st_mtime
         sealer = TreeSealer(self._own, self._index, since)
-        return sealer.open(self._baseline, self._last.tree, restored)
+        committed = self._find_uncommitted(apart_from) if is_committed else None
+        return sealer.open(self._baseline, self._last.tree, restored, committed)
+
+    def write_committed_tree(self, apart_from: str = "") -> str:
+        from ralph.workspaces.committed_files import write_committed_tree
+
+        found = self._find_uncommitted(apart_from)
+        return write_committed_tree(self._own, self._index, self._last.tree, found) if found else self._last.tree
+
+    def use_guarded_git(self, git: Git) -> None:
+        """One that was made before the first agent: what is committed is read through the filters of then."""
+        self._git = git
+
+    def _find_uncommitted(self, apart_from: str) -> "Mapping[str, OldFile | None]":
+        from ralph.workspaces.committed_files import find_uncommitted_files, leave_out_folder  # only stories ask
+
+        head, tree = self._last.head, self._last.tree
+        committed = self._index.import_commit(head) if head else ""
+        if not committed or self._git is None:
+            raise MachineError("nobody knows what is committed", "commit the work, then start again")
+        found = find_uncommitted_files(
+            self._own, self._git, commit=head, committed=committed, tree=tree, baseline=self._baseline
+        )
+        return leave_out_folder(found, self.root, apart_from) if apart_from else found
 
     def _clean_up(self) -> None:
         try:

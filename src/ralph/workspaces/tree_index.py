@@ -155,6 +155,23 @@ class TreeIndex:
             if os.path.exists(index):
                 os.unlink(index)
 
+    def write_changed_tree(self, tree: str, entries: bytes) -> str:
+        """The tree with these entries, each as `git update-index --index-info` reads it."""
+        self._hold()
+        index = os.path.join(self._folder, f"changed-{os.urandom(4).hex()}")
+        try:
+            said = self._own.run("read-tree", tree, index=index, own_objects=True)
+            if said.ok:
+                said = self._own.run("update-index", "-z", "--index-info", stdin=entries, index=index, own_objects=True)
+            if said.ok:
+                said = self._own.run("write-tree", "--missing-ok", index=index, own_objects=True)
+            if not said.ok:
+                raise MachineError(f"cannot write a tree for the checks: {said.problem or 'stopped'}")
+            return said.text
+        finally:
+            if os.path.exists(index):
+                os.unlink(index)
+
     def remove(self) -> None:
         """Nobody will look again."""
         for name in os.listdir(self._folder) if self._folder else ():

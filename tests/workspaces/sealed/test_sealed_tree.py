@@ -79,6 +79,34 @@ def test_given_files_are_as_they_were_and_all_others_as_they_are(repo: Repositor
     assert not (repo.root / "gone").exists()
 
 
+def test_what_is_not_committed_is_left_out_but_for_what_was_a_persons(repo: RepositoryFixture) -> None:
+    repo.commit("calc.py", "wrong\n")
+    repo.commit("gone", "committed\n")
+    (repo.root / "notes").write_text("mine\n")
+    keep = begin(repo)
+    (repo.root / "calc.py").write_text("right\n")
+    (repo.root / "gone").unlink()
+    (repo.root / "new.py").write_text("x\n")
+    (repo.root / "ralph").mkdir()
+    (repo.root / "ralph/tasks.json").write_text("{}\n")
+    repo.run("update-index", "--assume-unchanged", "calc.py")
+    keep.save_tree_after(1)
+    committed = keep.write_committed_tree(str(repo.root / "ralph"))
+    changed = {change.path for change in keep.list_changes(committed, keep.tree())}
+    assert changed == {"calc.py", "gone", "new.py"}
+    with keep.open_sealed_tree(["tests/test_a.py"], is_committed=True, apart_from=str(repo.root / "ralph")) as sealed:
+        there = ask(repo, sealed, "cat calc.py gone notes ralph/tasks.json tests/test_a.py; ls new.py 2>&1 | tail -c 10")
+        assert there == "wrong\ncommitted\nmine\n{}\nold\ndirectory"
+
+
+def test_line_ends_that_git_makes_are_no_difference(repo: RepositoryFixture) -> None:
+    repo.commit(".gitattributes", "*.txt text eol=crlf\n")
+    repo.commit("a.txt", "one\r\n")
+    keep = begin(repo)
+    keep.save_tree_after(1)
+    assert keep.write_committed_tree() == keep.tree()
+
+
 def test_what_a_check_writes_stays_there(repo: RepositoryFixture) -> None:
     keep = begin(repo)
     with keep.open_sealed_tree([]) as sealed:

@@ -1,6 +1,6 @@
 """Makes a sealed tree of a work tree: finds what belongs into it, and has it filled."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ralph.workspaces.own_git import OwnGit
@@ -19,10 +19,17 @@ class TreeSealer:
         self._places = SealedPlaces(own.folder, own.root, environment=own.user_environment, processes=own.processes)
 
     @contextmanager
-    def open(self, baseline: str, tree: str, restored: Sequence[str]) -> Iterator[SealedFolder]:
+    def open(
+        self,
+        baseline: str,
+        tree: str,
+        restored: Sequence[str],
+        committed: Mapping[str, OldFile | None] | None = None,
+    ) -> Iterator[SealedFolder]:
+        """`committed`: what is not as the last commit has it, and is to be so."""
         content = SealContent(
             files={path: file.mode for path, file in list_tree(self._own, tree).items()},
-            restored=self._read_old_files(baseline, restored),
+            restored={**(committed or {}), **self._read_old_files(baseline, restored)},
             added=frozenset(each.path for each in compare_trees(self._own, baseline, tree) if not each.old_blob),
             untracked=self._index.list_untracked(),
             since=self._since,
