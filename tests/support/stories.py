@@ -61,7 +61,8 @@ def build_work_command(home: Path, id_: str, fields: dict[str, Any], subject: st
     script = home / "change.py"
     script.write_text(_CHANGE_SCRIPT)
     commit = f"git add -A && git commit -qm {shlex.quote(subject)}" if subject else "true"
-    return f"echo {id_} >> work.txt; {sys.executable} -S {script} {id_} {shlex.quote(json.dumps(fields))} && {commit}"
+    work = "true" if subject.startswith("review:") else f"echo {id_} >> work.txt"  # a review only reads
+    return f"{work}; {sys.executable} -S {script} {id_} {shlex.quote(json.dumps(fields))} && {commit}"
 
 
 class StoryFixture:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ralph.app.guardrails import build_gates, list_guardrail_commands
 from ralph.app.session import Session
 from ralph.config.schema import Guardrail
+from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.proof_gates import AskProofJudge, ProofGates
 from ralph.model.ports import Gate, Processes, SealedTree
@@ -21,9 +22,10 @@ def build_proof_gates(
     mode: ProofMode,
     protected: Sequence[str],
     ask_judge: AskProofJudge | None = None,
+    committed_apart_from: str = "",
 ) -> ProofGates:
     """`folder`: where the checks run. What they rest on is watched unless that was switched off; what is protected,
-    always."""
+    always. `committed_apart_from`: they look at what is committed, but for the files of that folder."""
 
     def build(processes: Processes) -> dict[str, Gate]:
         return build_gates(guardrails, processes, folder=folder, run_dir=session.run_dir)
@@ -31,11 +33,18 @@ def build_proof_gates(
     def open_sealed(sealed: SealedTree) -> GateRunner:
         return session.prepare_sealed_gates(sealed, build, folder)
 
+    def open_committed(copy: SealedTree) -> GateRunner:
+        return session.prepare_sealed_gates(copy, build, folder, tree="committed")
+
     commands = list_guardrail_commands(guardrails) if mode != "off" else []
     is_watched = bool(commands or protected)
+    trees = CommittedTrees(keep, committed_apart_from) if keep and committed_apart_from else None
+    watch = session.watch_proofs(keep, commands, folder=folder, protected=protected, trees=trees)
     return ProofGates(
         session.prepare_gates(build(session.contained), folder),
-        watch=session.watch_proofs(keep, commands, folder=folder, protected=protected) if is_watched else None,
+        watch=watch if is_watched else None,
         open_sealed=open_sealed,
         ask_judge=ask_judge,
+        committed=trees,
+        open_committed=open_committed,
     )

@@ -31,7 +31,7 @@ from ralph.engine.agent_run import AgentRunner
 from ralph.engine.clock import Clock
 from ralph.engine.emit import emit
 from ralph.engine.event_log import EventLog
-from ralph.engine.gate_run import GateRunner, WrappedProcesses
+from ralph.engine.gate_run import GateRunner, GateTree, WrappedProcesses
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
 from ralph.engine.proof_watch import ProofWatch
@@ -111,11 +111,14 @@ class Session(Struct, frozen=True, kw_only=True):
         """For agents and checks; what ralph itself starts is no business of the sandbox."""
         return self.processes if self.containment is None else self.containment.through(self.processes)
 
-    def prepare_sealed_gates(self, sealed: SealedTree, build: GateFactory, folder: str) -> GateRunner:
-        """Checks with the proofs as they were, in the same sandbox as all others."""
+    def prepare_sealed_gates(
+        self, sealed: SealedTree, build: GateFactory, folder: str, tree: GateTree = "sealed"
+    ) -> GateRunner:
+        """Checks with the proofs as they were, or on what is committed, in the same sandbox as all others."""
         is_contained = self.containment is not None
         gates = build(WrappedProcesses(self.contained, sealed.contain if is_contained else sealed.wrap))
-        return self.prepare_gates(gates, folder if is_contained else sealed.locate(folder), sealed_from=folder)
+        place = folder if is_contained else sealed.locate(folder)
+        return self.prepare_gates(gates, place, sealed_from=folder, tree=tree)
 
     @property
     def isolation(self) -> str:
@@ -170,7 +173,9 @@ class Session(Struct, frozen=True, kw_only=True):
             if isinstance(watcher, RedactingWatcher):
                 watcher.learn(variables)
 
-    def prepare_gates(self, gates: Mapping[str, Gate], folder: str, *, sealed_from: str = "") -> GateRunner:
+    def prepare_gates(
+        self, gates: Mapping[str, Gate], folder: str, *, sealed_from: str = "", tree: GateTree = "sealed"
+    ) -> GateRunner:
         return GateRunner(
             gates,
             folder=folder,
@@ -178,6 +183,7 @@ class Session(Struct, frozen=True, kw_only=True):
             inbox=self.inbox,
             watchers=self.watchers,
             sealed_from=sealed_from,
+            tree=tree,
         )
 
     def keep_snapshots(self, wanted: bool, tree: Paths, ours: Sequence[str] = ()) -> Snapshots | None:
@@ -187,14 +193,21 @@ class Session(Struct, frozen=True, kw_only=True):
         )
 
     def watch_proofs(
-        self, keep: Snapshots | None, commands: Sequence[str], *, folder: str, protected: Sequence[str]
+        self,
+        keep: Snapshots | None,
+        commands: Sequence[str],
+        *,
+        folder: str,
+        protected: Sequence[str],
+        trees: TreeKeeper | None = None,
     ) -> ProofWatch | None:
-        """Watches what these checks rest on, as it was when the run was recorded; None where nobody keeps trees."""
+        """Watches what these checks rest on, as it was when the run was recorded; None where nobody keeps trees.
+        `trees`: how they are looked at, where that is not as they lie on disk."""
         record = self.runs.find_record(self.run)
         if keep is None or record is None:
             return None
         return ProofWatch(
-            keep,
+            trees or keep,
             commands=commands,
             protected=protected,
             folder=folder,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
+from ralph.model.errors import MachineError
 from ralph.model.ports import SealedTree, TreeKeeper
 from ralph.model.proofs import TreeChange
 
@@ -23,6 +24,13 @@ class CommittedTrees:
     def is_work_tree(self) -> bool:
         """Whether the files on disk are those that are committed."""
         return self._tree == self._keeper.tree()
+
+    def follow(self) -> None:
+        """Take what the other one saw last."""
+        try:
+            self._note_tree("")
+        except MachineError:
+            self._tree = self._keeper.tree()  # nothing is committed yet
 
     def save_initial_tree(self) -> str:
         return self._note_tree(self._keeper.save_initial_tree())

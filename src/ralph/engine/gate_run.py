@@ -1,6 +1,7 @@
 """Runs gates in order: each is told when it starts and how it ended, an interruption starts no other."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from ralph.core.text.secrets import redact
 from ralph.engine.emit import emit
@@ -9,7 +10,9 @@ from ralph.model.events import Debugged, GateEnded, GateStarted, Warned
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import Evidence, Gate, Inbox, Processes, Watcher
 
+GateTree = Literal["sealed", "committed"]
 SEALED_REMARK = " (with the tests as they were)"
+_TREE_REMARKS: dict[GateTree, str] = {"sealed": SEALED_REMARK, "committed": " (as committed)"}
 
 
 class WrappedProcesses:
@@ -36,11 +39,12 @@ class GateRunner:
         inbox: Inbox,
         watchers: Sequence[Watcher],
         sealed_from: str = "",
+        tree: GateTree = "sealed",
     ) -> None:
-        """`sealed_from`: the real folder, where this one has the proofs as they were; logs are kept there."""
+        """`sealed_from`: the real folder, where this one is a copy of its `tree`; logs are kept there."""
         self._gates = gates
         self._folder, self._environment = folder, environment
-        self._sealed_from = sealed_from
+        self._sealed_from, self._tree = sealed_from, tree
         self._inbox, self._watchers = inbox, watchers
 
     def check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
@@ -50,7 +54,7 @@ class GateRunner:
             self._folder,
             self._environment,
             log_folder=self._sealed_from,
-            log_suffix="_sealed" if self._sealed_from else "",
+            log_suffix=f"_{self._tree}" if self._sealed_from else "",
         )
         results: list[GateResult] = []
         for name in names:
@@ -65,7 +69,7 @@ class GateRunner:
     def _check_gate(self, gate: Gate, evidence: Evidence, count: int) -> GateResult | None:
         """None: it was cut short, so nobody knows."""
         title, number = redact(gate.title), evidence.iteration
-        title = f"{title}{SEALED_REMARK}" if self._sealed_from else title
+        title = f"{title}{_TREE_REMARKS[self._tree]}" if self._sealed_from else title
         emit(self._watchers, number, GateStarted(title, count), Debugged(f"Running guardrail: {title}"))
         result = gate.check(evidence)
         if self._inbox.poll_stop_grace() is not None:

@@ -5,16 +5,20 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from ralph.core.proofs.wording import render_judge_question
+from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.proof_watch import ProofWatch
-from ralph.model.loop import Checked, Interrupted, Verified
+from ralph.model.errors import MachineError
+from ralph.model.loop import Checked, GateResult, Interrupted, Verified
 from ralph.model.ports import SealedTree
+from ralph.model.proofs import ProofApproval, ProofChange
 
 AskProofJudge = Callable[[str], Verified | Interrupted]
 
 
 class ProofGates:
-    """`open_sealed`: the same gates for a sealed tree. `ask_judge`: about an explained change."""
+    """`open_sealed`: the same gates for a sealed tree. `ask_judge`: about an explained change. `committed`,
+    `open_committed`: where the checks look at what is committed."""
 
     def __init__(
         self,
@@ -23,29 +27,57 @@ class ProofGates:
         watch: ProofWatch | None = None,
         open_sealed: Callable[[SealedTree], GateRunner] | None = None,
         ask_judge: AskProofJudge | None = None,
+        committed: CommittedTrees | None = None,
+        open_committed: Callable[[SealedTree], GateRunner] | None = None,
     ) -> None:
         self._gates, self._watch = gates, watch
         self._open_sealed, self._ask_judge = open_sealed, ask_judge
+        self._committed, self._open_committed = committed, open_committed
         self._sealed = Checked((), sealed=True)
 
+    def compare(self) -> tuple[tuple[ProofChange, ...], str]:
+        """What is not as it was when the loop began, by the tree as last looked at, and the diff of what is suspect."""
+        if self._watch is None:
+            return (), ""
+        if self._committed:
+            self._committed.follow()
+        found = self._watch.compare()
+        return found, self._watch.diff_suspects(found)
+
     def check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
-        """In the work tree. Where all pass, with what is not as it was when the loop began: agents, their children and
-        the checks themselves may have touched it."""
+        """Where all pass, with what is not as it was when the loop began: agents, their children and the checks
+        themselves may have touched it."""
         if self._watch:
             self._watch.compare()  # which runners there are
             self._watch.clear_caches()
-        checked = self._gates.check(names, iteration)
+        checked = self._check(names, iteration)
         if self._watch is None or isinstance(checked, Interrupted) or checked.failures:
             return checked
         self._watch.look(iteration)
         return replace(checked, proofs=self._watch.compare())
 
-    def check_sealed(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
+    def _check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
+        trees, open_copy = self._committed, self._open_committed
+        if trees is None or open_copy is None or not names:
+            return self._gates.check(names, iteration)
+        try:
+            trees.save_tree_after(iteration)
+            if trees.is_work_tree:
+                return self._gates.check(names, iteration)
+            with trees.open_sealed_tree(()) as copy:
+                return open_copy(copy).check(names, iteration)
+        except MachineError as error:
+            failure = GateResult(gate="what is committed", passed=False, exit_code=1, reason=error.message)
+            return Checked((failure,))
+
+    def check_sealed(
+        self, names: Sequence[str], iteration: int, approved: Sequence[ProofApproval] = ()
+    ) -> Checked | Interrupted:
         open_sealed = self._open_sealed
         if self._watch is None or open_sealed is None:
             return Checked((), sealed=True)
         self._watch.look(iteration)
-        found = self._watch.check_sealed(lambda sealed: open_sealed(sealed).check(names, iteration))
+        found = self._watch.check_sealed(lambda sealed: open_sealed(sealed).check(names, iteration), approved)
         self._sealed = found if isinstance(found, Checked) else self._sealed
         return found
 

@@ -1,8 +1,10 @@
 """Watches what the checks of a run rest on: compared after every agent, put back as it was for a sealed check."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ralph.core.proofs.wording import MAX_DIFF_CHARS
 from ralph.engine.program_watch import find_changed_programs, find_ignored_shadows
@@ -10,7 +12,7 @@ from ralph.engine.stale_caches import remove_new_bytecode
 from ralph.model.errors import MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper
-from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ProofChange, TreeChange
+from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ProofApproval, ProofChange, TreeChange
 from ralph.process.atomic_file import read_regular_file
 
 if TYPE_CHECKING:  # loaded after the first agent: nobody waits for it to start
@@ -66,6 +68,8 @@ class ProofWatch:
         changes = self._list_changes(before, after)
         rules = self._resolve_checks(changes)
         found = {change.path: change for change in self._find_proof_changes(rules, changes)}
+        blobs = {change.path: change.new_blob for change in changes}
+        found = {path: replace(change, blob=blobs.get(path, "")) for path, change in found.items()}
         accepted = self._list_accepted()
         shadows = find_ignored_shadows(rules, root=self._root, since=self._started_at)
         for change in (*shadows, *self._find_changed_programs(rules)):
@@ -78,18 +82,19 @@ class ProofWatch:
         if any("sitecustomize" in rule.modules for rule in self._rules or ()):
             remove_new_bytecode(self._root, self._started_at)
 
-    def check_sealed(self, check: CheckSealed) -> Checked | Interrupted:
-        """Run the checks once more with the suspects put back. A program that was replaced cannot be put back: that is
-        a failure of its own."""
+    def check_sealed(self, check: CheckSealed, approved: Sequence[ProofApproval] = ()) -> Checked | Interrupted:
+        """Run the checks once more with the suspects put back, but for those a reviewer approved. A program that was
+        replaced cannot be put back: that is a failure of its own."""
         try:
-            return self._check_sealed(check)
+            return self._check_sealed(check, {(each.change.path, each.change.blob) for each in approved})
         except MachineError as error:
             failure = _build_failure("sealed check", f"{error.message}. {error.hint}".strip())
             suspects = tuple(change for change in self.compare() if change.is_suspect)
             return Checked((failure,), sealed=True, proofs=suspects)
 
-    def _check_sealed(self, check: CheckSealed) -> Checked | Interrupted:
-        changes = self._compare()
+    def _check_sealed(self, check: CheckSealed, approved: Collection[tuple[str, str]]) -> Checked | Interrupted:
+        found_changes = self._compare()
+        changes = [each for each in found_changes if each.protected or (each.path, each.blob) not in approved]
         suspects = tuple(change for change in changes if change.is_suspect)
         if not suspects:
             return Checked((), sealed=True)
@@ -103,6 +108,13 @@ class ProofWatch:
         programs = {each.path for each in self._find_changed_programs(self._rules or ())}
         replaced = (_build_failure(each.path, each.reason) for each in suspects if each.path in programs)
         return Checked((*found.results, *replaced), sealed=True, proofs=suspects, diff=self._diff(suspects))
+
+    def diff_suspects(self, changes: Sequence[ProofChange]) -> str:
+        """Of changes that were just found; empty where nobody can tell."""
+        try:
+            return self._diff([change for change in changes if change.is_suspect])
+        except MachineError:
+            return ""
 
     def describe_suspects(self) -> Checked:
         """What a sealed check would put back, without one."""

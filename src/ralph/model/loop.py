@@ -223,6 +223,9 @@ class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True, kw_only=
     lost: tuple[str, ...] = ()  # other files of the loop that are gone or empty
     rewritten: tuple[str, ...] = ()  # files that agents should leave alone and that have another text now
     branch: str = ""  # the one that is checked out; empty: none is
+    touched: tuple[str, ...] = ()  # what the last agent changed, besides the files of the loop
+    proofs: tuple[ProofChange, ...] = ()  # what is not as it was when the loop began
+    diff: str = ""  # of those among them that checks may no longer say the same by
 
 
 class Restored(Struct, frozen=True, tag="restored"):
@@ -356,6 +359,7 @@ class Check(Struct, frozen=True, tag="check", omit_defaults=True):
     gates: tuple[str, ...]
     iteration: int
     sealed: bool = False  # with the proofs as they were at the baseline
+    approved: tuple[ProofApproval, ...] = ()  # but for these
 
 
 class Save(Struct, frozen=True, tag="save"):

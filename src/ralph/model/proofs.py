@@ -29,6 +29,7 @@ class ProofChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     check: str = ""  # the command it belongs to; empty: tests, protected globs
     protected: bool = False
     noted: bool = False  # worth a word and no more: it may be the work itself
+    blob: str = ""  # what it holds now, as git names it; empty: it is gone, or no tree knows it
 
     @property
     def is_suspect(self) -> bool:

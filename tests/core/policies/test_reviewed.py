@@ -322,7 +322,7 @@ def test_no_progress_because_of_trouble_names_the_trouble() -> None:
 def test_a_promise_of_a_run_that_crashed_is_none() -> None:
     project = Project(document(story()), submit, approve)
     said = "<promise>COMPLETE</promise>"
-    project.endings = [Reported(outcome="finished"), Reported(outcome="crashed", text=said)]
+    project.endings = [Reported(outcome="crashed", text=said), Reported(outcome="finished")]
     assert play(project).why == "every story is approved"
 
 

@@ -383,3 +383,31 @@ def test_every_change_of_many_stories_is_set_right(
     if not found.problems and not found.approved:
         assert found.tasks.document == document(*stories)
         assert not found.is_needed
+
+
+def test_a_verdict_of_a_review_that_does_not_count_is_undone_and_the_rest_stays() -> None:
+    before = tasks(raw(reviewStatus="needs_review", notes="n"))
+    verdict = raw(reviewStatus="approved", passes=True, reviewCount=1, notes="looked at")
+    text = json.dumps(document(verdict))
+    found = repair_story_file(before, text, mode="review", cap=CAP, skip_review=False, is_void=True)
+    assert found.is_needed
+    (story,) = found.tasks.document["userStories"]
+    assert (story["passes"], story["reviewStatus"], story["reviewCount"]) == (False, "needs_review", 0)
+    assert story["notes"] == "looked at"
+
+
+def test_criteria_that_an_agent_weakens_are_put_back_and_what_it_adds_stays() -> None:
+    before = tasks(raw(acceptanceCriteria=["2 and 3 is 5", "0 is 0"]))
+    weaker = raw(acceptanceCriteria=["add is there", "0 is 0"])
+    for skip_review in (False, True):
+        found = repair_story_file(
+            before, json.dumps(document(weaker)), mode="implement", cap=CAP, skip_review=skip_review
+        )
+        (story,) = found.tasks.document["userStories"]
+        assert story["acceptanceCriteria"] == ["2 and 3 is 5", "0 is 0", "add is there"]
+        assert len(found.criteria) == 1
+        assert any("acceptanceCriteria put back: 2 and 3 is 5" in line for line in found.undone)
+    more = raw(acceptanceCriteria=["2 and 3 is 5", "0 is 0", "1 is 1"])
+    kept = repair_story_file(before, json.dumps(document(more)), mode="implement", cap=CAP, skip_review=False)
+    assert not kept.criteria
+    assert not kept.is_needed

@@ -8,6 +8,7 @@ import pytest
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile
+from ralph.engine.proof_gates import ProofGates
 from ralph.model.command import CommandExit
 from ralph.model.errors import MachineError
 from ralph.model.events import Debugged
@@ -85,12 +86,14 @@ class Project:
             self.place,
             str(self.run_dir),
             runner=make_runner(self.agent, self.processes, self.root),
-            gates=GateRunner(
-                {"make_test": self.gate},
-                folder=str(self.root),
-                environment={"PATH": "/gates"},
-                inbox=self.inbox,
-                watchers=[self.listener],
+            gates=ProofGates(
+                GateRunner(
+                    {"make_test": self.gate},
+                    folder=str(self.root),
+                    environment={"PATH": "/gates"},
+                    inbox=self.inbox,
+                    watchers=[self.listener],
+                )
             ),
             marker=MarkerFile(self.place, StoryRules(cap=3)),
             git=Git("/bin/git", str(self.root), environment={"PATH": "/git"}, processes=self.git),

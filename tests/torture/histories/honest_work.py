@@ -160,7 +160,7 @@ TESTS_CHANGED = (
         name="renames what is tested, and says so",
         names="test_calc.py",
         does=f"{RENAME}; {WHY_RENAME}",
-        others={"reviewer": "approve test_calc.py"},
+        others={"reviewer": "approve test_calc.py", "review": "told 'About the tests' && approve test_calc.py"},
         loops=LOOPS,
     ),
     HonestWork(

@@ -95,7 +95,9 @@ def test_what_is_not_committed_is_left_out_but_for_what_was_a_persons(repo: Repo
     changed = {change.path for change in keep.list_changes(committed, keep.tree())}
     assert changed == {"calc.py", "gone", "new.py"}
     with keep.open_sealed_tree(["tests/test_a.py"], is_committed=True, apart_from=str(repo.root / "ralph")) as sealed:
-        there = ask(repo, sealed, "cat calc.py gone notes ralph/tasks.json tests/test_a.py; ls new.py 2>&1 | tail -c 10")
+        there = ask(
+            repo, sealed, "cat calc.py gone notes ralph/tasks.json tests/test_a.py; ls new.py 2>&1 | tail -c 10"
+        )
         assert there == "wrong\ncommitted\nmine\n{}\nold\ndirectory"
 
 

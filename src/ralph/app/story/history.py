@@ -52,6 +52,11 @@ def list_current_loops(runs: RunStore, folder: str) -> list[RunRecord]:
     return list(takewhile(lambda loop: not runs.has_wish(loop.id, LIST_CLOSED_MARK), _list_loops(runs, folder)))
 
 
+def has_loops(runs: RunStore, folder: str) -> bool:
+    """Whether any is on record, of this list or of one before it."""
+    return bool(_list_loops(runs, folder))
+
+
 def close_story_list(places: Paths, folder: str) -> None:
     """The folder gets a new list: what the loops before did does not concern it."""
     with open_existing_stores(places) as stores:

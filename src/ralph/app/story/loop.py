@@ -11,12 +11,14 @@ from msgspec.structs import replace
 
 from ralph.app import registry, wiring
 from ralph.app.contained import contain_session
-from ralph.app.guardrails import build_gates, check_guardrails, name_gates
+from ralph.app.guardrails import check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
+from ralph.app.proof_gates import build_proof_gates
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
-from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration
+from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration, has_loops
+from ralph.app.story.kept_list import KeptList
 from ralph.config.schema import AgentSettings, Guardrail, Layer, SandboxSettings, check_layer
 from ralph.core.policies.reviewed import ReviewPolicy
 from ralph.core.step import Rules
@@ -28,7 +30,8 @@ from ralph.engine.marker import MarkerFile, find_owner_pid
 from ralph.model.agent_chain import AgentChain
 from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.events import Warned
-from ralph.model.loop import Began, Limits, Patience, Stop
+from ralph.model.loop import Began, Brief, Limits, Patience, Stop
+from ralph.model.proofs import ProofMode
 from ralph.model.standstill import StuckLimits
 from ralph.model.store_ports import RunStore
 from ralph.model.story import TASKS_FILE, StoryPaths, StoryRules
@@ -62,6 +65,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     stuck: StuckLimits = StuckLimits()
     chain: AgentChain = AgentChain()
     day_usd: float | None = None  # for all runs of this machine together
+    proofs: ProofMode = "warn"
 
 
 def run_stories(
@@ -91,7 +95,8 @@ def run_stories(
         watched=find_project_paths(place.project),
         prompt_file=place.prompt,
     ) as session:
-        earlier = None if request.as_is else find_unjudged_iteration(session.runs, place.folder)
+        kept_list = KeptList(paths, place.folder, variables)
+        earlier = None if request.as_is else _find_earlier(session.runs, place, kept_list)
         repository = Git(
             git,
             place.project,
@@ -113,6 +118,8 @@ def run_stories(
             earlier=earlier,
             branch=branch,
             max_idle=0,
+            proofs=request.proofs,
+            has_protected=bool(request.protected),
         )
         marker = MarkerFile(place, replace(rules, run_mode="sandbox") if request.isolation.kind else rules)
         limits = Limits(
@@ -126,11 +133,25 @@ def run_stories(
         try:
             with _contain(session, request, command) as contained:
                 effects = _build_effects(
-                    contained, request, command=command, git=repository, marker=marker, commands=commands
+                    contained,
+                    request,
+                    command=command,
+                    git=repository,
+                    marker=marker,
+                    commands=commands,
+                    kept_list=kept_list,
                 )
                 return contained.play(Rules(policy, request.patience), effects, Began(limits))
         finally:
             marker.remove()
+            if find_unjudged_iteration(session.runs, place.folder) is None:
+                kept_list.forget()
+
+
+def _find_earlier(runs: RunStore, place: StoryPaths, kept: KeptList) -> Brief | None:
+    """An iteration nobody has judged; where no loop is on record, one whose record was lost."""
+    is_on_record = has_loops(runs, place.folder)
+    return find_unjudged_iteration(runs, place.folder) if is_on_record else kept.read()
 
 
 def _contain(session: Session, request: StoryRequest, command: wiring.AgentCommand) -> AbstractContextManager[Session]:
@@ -154,19 +175,32 @@ def _build_effects(
     git: Git,
     marker: MarkerFile,
     commands: tuple[Guardrail, ...],
+    kept_list: KeptList,
 ) -> StoryEffects:
     """All that `ralph story run` may touch."""
     place = request.place
     keep = session.keep_snapshots(request.snapshots, session.paths)
-    gates = build_gates(commands, session.contained, folder=place.project, run_dir=session.run_dir)
+    if keep is not None:
+        keep.use_guarded_git(git)
+    gates = build_proof_gates(
+        session,
+        commands,
+        keep=keep,
+        folder=place.project,
+        mode=request.proofs,
+        protected=request.protected,
+        committed_apart_from=place.folder,
+    )
     return StoryEffects(
         place,
         session.run_dir,
         runner=session.prepare_agent(command, request.agent, folder=place.project, keep=keep),
-        gates=session.prepare_gates(gates, place.project),
+        gates=gates,
         marker=marker,
         git=git,
         watchers=session.watchers,
+        trees=keep,
+        keep_list=kept_list.keep,
     )
 
 

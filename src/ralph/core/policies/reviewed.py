@@ -13,6 +13,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.claims import extract_promise
+from ralph.core.proofs.ruling import counts_as_proof, rule_on_sealed_check
+from ralph.core.proofs.wording import (
+    DIFF_COMMAND,
+    OFF_NOTE,
+    build_proof_feedback,
+    describe_altered,
+    describe_flagged_completion,
+    describe_notes,
+    describe_refused_proofs,
+    describe_sealed_pass,
+)
+from ralph.core.stories.proof_review import ProofReview, reopen_story
 from ralph.core.stories.repair import Repair, render_story_file, repair_story_file
 from ralph.core.stories.review import (
     IMPLEMENT,
@@ -47,8 +59,10 @@ from ralph.model.loop import (
     Surveyed,
     Tally,
 )
+from ralph.model.proofs import ProofMode
 
 COMPLETION_PROMISE = "COMPLETE"
+MAX_PROOF_QUESTIONS = 2  # how often a story is opened again for changed proofs
 MAX_IDLE_ITERATIONS = 3  # iterations in a row that changed nothing
 MAX_FEEDBACK_LINES, MAX_FEEDBACK_LINE_CHARS = 30, 1000  # of what is told about one iteration: nobody reads more
 _COMMIT_SUBJECTS = {
@@ -72,12 +86,17 @@ class ReviewedState(Struct, frozen=True, kw_only=True):
     story: str = ""
     claimed: bool = False
     trouble: str = ""  # how the last run ended, unless it ended well
+    cut_short: bool = False  # it crashed, or was stopped: what it was to say was not said
     idle: int = 0  # iterations in a row without progress
     feedback: tuple[str, ...] = ()
     uncommitted: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # stories an agent took from the list
     left_for: str = ""  # the branch that an agent switched to, where it is not the loop's
     begun: bool = False  # whether the plan was found to be one to work with
+    proofs: ProofReview = ProofReview()
+    criteria: tuple[str, ...] = ()  # stories whose criteria an agent changed, and the runner put back
+    reviewed: str = ""  # the story of the last review
+    passed: str = ""  # what is to be said of the checks that passed
 
 
 class ReviewPolicy(Struct, frozen=True, kw_only=True):
@@ -89,6 +108,8 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
     earlier: Brief | None = None  # an iteration that was cut off before it could be judged
     branch: str = ""  # the one this loop works on; empty: none was checked out when it began
     max_idle: int = MAX_IDLE_ITERATIONS  # 0: the limits of the loop say when it is stuck
+    proofs: ProofMode = "warn"
+    has_protected: bool = False  # there are files no agent may change
 
     def begin(self, limits: Limits) -> tuple[ReviewedState, Decision]:
         """Look at the list first, and judge what a cut-off iteration made of it."""
@@ -106,25 +127,39 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
                 return self._judge_first_survey(surveyed, tally)
             case Surveyed() as surveyed:
                 return self._judge_survey(state, surveyed, tally)
-            case Reported(outcome="finished", text=text):
-                return replace(state, claimed=extract_promise(text) == COMPLETION_PROMISE, trouble=""), Survey()
             case Reported() as reported:
-                return replace(state, claimed=False, trouble=reported.detail or reported.outcome), Survey()
+                return self._read_report(state, reported), Survey()
             case Restored():
                 return self._choose_next(state, tally)
+            case Checked(sealed=True) as checked:
+                return self._judge_sealed(state, checked)
             case Checked() as checked:
-                return state, self._decide_after_checks(checked, state)
+                return self._decide_after_checks(checked, state, tally)
             case _:
                 return state, Survey()
 
+    def _read_report(self, state: ReviewedState, reported: Reported) -> ReviewedState:
+        finished = reported.outcome == "finished"
+        text = reported.text if finished else ""
+        proofs = state.proofs.hear_review(text) if state.mode == REVIEW else state.proofs.hear_work(text)
+        return replace(
+            state,
+            claimed=finished and extract_promise(text) == COMPLETION_PROMISE,
+            trouble="" if finished else reported.detail or reported.outcome,
+            cut_short=reported.outcome not in ("finished", "empty", "refused"),
+            proofs=proofs,
+        )
+
     def explain_exhaustion(self, limits: Limits) -> str:
-        return f"maximum iterations reached ({limits.iterations}) without completion"
+        off = f"; {OFF_NOTE}" if self.proofs == "off" and self.gates else ""
+        return f"maximum iterations reached ({limits.iterations}) without completion{off}"
 
     def explain_incompletion(self, state: ReviewedState) -> str:
         """not approved: US-002, US-003"""
         stories = parse_story_file(state.text).stories
         names = [story.id for story in stories if not is_story_done(story, self.skip_review)]
-        return f"not approved: {', '.join(_limit_lines(names))}" if names else ""
+        altered = state.proofs.altered and f"; {state.proofs.altered}: {DIFF_COMMAND}"
+        return f"not approved: {', '.join(_limit_lines(names))}{altered}" if names else ""
 
     def sign_progress(self, state: ReviewedState) -> str:
         """What is uncommitted is no progress here, but for an agent that was cut off."""
@@ -139,7 +174,10 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
 
     def _judge_survey(self, state: ReviewedState, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
         before = parse_story_file(state.text)
-        found = repair_story_file(before, surveyed.text, mode=state.mode, cap=self.cap, skip_review=self.skip_review)
+        void = _find_void(state, surveyed)
+        found = repair_story_file(
+            before, surveyed.text, mode=state.mode, cap=self.cap, skip_review=self.skip_review, is_void=bool(void)
+        )
         text = render_story_file(found.tasks) if found.is_needed else surveyed.text or ""
         moved = text != state.text or surveyed.head != state.head
         left = {story.id for story in found.tasks.stories}
@@ -154,19 +192,22 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
                 *_limit_lines([f"It did not end well: {state.trouble}"] if state.trouble else []),
                 *_limit_lines([surveyed.problem] if surveyed.problem else found.problems),
                 *_limit_lines([f"Undone by the runner: {line}." for line in found.undone]),
+                *_limit_lines([f"{void} Review {state.story} again."] if void else []),
                 *_limit_lines(_about_criteria(before, found.tasks)),
                 *_about_files(surveyed),
                 *_limit_lines(_about_commits(state, surveyed)),
                 *self._about_branch(surveyed),
             ),
             left_for=self._find_other_branch(surveyed),
+            proofs=state.proofs.look(surveyed.proofs, surveyed.diff, counts=state.mode == REVIEW and not void),
+            criteria=tuple(dict.fromkeys((*state.criteria, *found.criteria))),
+            reviewed=state.story if state.mode == REVIEW else state.reviewed,
         )
         if not found.is_needed and not surveyed.lost:
             return self._choose_next(after, tally)
         after = _note_correction(after) if found.is_needed else after
-        return after, Restore(
-            text if found.is_needed else None, _explain_restore(found, state, surveyed), surveyed.lost
-        )
+        why = _explain_restore(found, state, surveyed)
+        return after, Restore(text if found.is_needed else None, (*((void,) if void else ()), *why), surveyed.lost)
 
     def _find_other_branch(self, surveyed: Surveyed) -> str:
         """The branch that is checked out in the place of the loop's."""
@@ -184,7 +225,8 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
             return state, Stop(Outcome.UNUSABLE, " ".join(_limit_lines(problems)))
         state = replace(state, begun=True)
         if is_list_done(stories, self.skip_review):
-            return state, Check(self.gates, tally.iterations) if self.gates else self._complete(state)
+            is_checked = self.gates or self.has_protected
+            return state, Check(self.gates, tally.iterations) if is_checked else self._complete(state)
         if self.max_idle and state.idle >= self.max_idle:
             why = f"{state.idle} iterations in a row changed neither tasks.json nor the branch"
             return state, Stop(Outcome.STUCK, f"{why}; the last one: {state.trouble}" if state.trouble else why)
@@ -207,6 +249,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
             role=mode,
             story=story.id,
             tasks=state.text,
+            changes=state.proofs.render_question() if mode == REVIEW and self.proofs != "off" else "",
         )
         return state, RunAgent(brief)
 
@@ -216,20 +259,75 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         status = "needs_review" if mode == REVIEW else "changes_requested"
         return min((s for s in stories if s.status == status), key=lambda s: s.priority)
 
-    def _decide_after_checks(self, checked: Checked, state: ReviewedState) -> Decision:
-        if not checked.failures:
-            return self._complete(state)
-        red = ", ".join(result.gate for result in checked.failures)
-        done = "passes without review" if self.skip_review else "is approved"
-        return Stop(Outcome.FAILED, f"every story {done}, but not every verifyCommand passes: {red}")
+    def _decide_after_checks(
+        self, checked: Checked, state: ReviewedState, tally: Tally
+    ) -> tuple[ReviewedState, Decision]:
+        if checked.failures:
+            red = ", ".join(result.gate for result in checked.failures)
+            done = "passes without review" if self.skip_review else "is approved"
+            return state, Stop(Outcome.FAILED, f"every story {done}, but not every verifyCommand passes: {red}")
+        notes = OFF_NOTE if self.proofs == "off" else describe_notes(checked.proofs)
+        proofs = replace(state.proofs, changes=tuple(change for change in checked.proofs if change.is_suspect))
+        state = replace(state, proofs=proofs, passed=f"; {notes}" if notes else "")
+        approved = () if self.proofs == "strict" else proofs.approved
+        if any(counts_as_proof(change, self.proofs) for change in checked.proofs):
+            return state, Check(self.gates, tally.iterations, sealed=True, approved=approved)
+        return state, self._complete(state)
 
-    def _complete(self, state: ReviewedState) -> Decision:
+    def _judge_sealed(self, state: ReviewedState, checked: Checked) -> tuple[ReviewedState, Decision]:
+        """Who reviews approves it by name, or has it put back; where neither happens, it is the end."""
+        ruling = rule_on_sealed_check(
+            checked,
+            self.proofs,
+            is_explained=self.skip_review and bool(state.proofs.explanation),
+            has_judge=False,
+            is_last_chance=state.proofs.asked >= MAX_PROOF_QUESTIONS,
+        )
+        if ruling == "pass":
+            note = describe_sealed_pass(checked.proofs) if checked.proofs else ""
+            return state, self._complete(state, note)
+        if ruling == "flag":
+            return state, Stop(Outcome.COMPLETED, describe_flagged_completion(checked.proofs), flagged=True)
+        if ruling == "refuse" or state.proofs.asked >= MAX_PROOF_QUESTIONS:
+            return state, Stop(Outcome.TAMPERED, describe_refused_proofs(checked.proofs))
+        return self._reopen(state, checked)
+
+    def _reopen(self, state: ReviewedState, checked: Checked) -> tuple[ReviewedState, Decision]:
+        """The story of the last review: it is asked again, or where no review may approve it, worked on again."""
+        tasks = parse_story_file(state.text)
+        id_ = state.reviewed or tasks.stories[-1].id
+        altered = f"{describe_altered(checked.proofs)}, and the checks fail with the files as they were"
+        may_approve = self.proofs != "strict" and not any(change.protected for change in checked.proofs)
+        feedback = build_proof_feedback(checked.proofs, checked.failures, checked.diff).text
+        wanted = "" if may_approve and not self.skip_review else f"Put back: {altered}."
+        text = render_story_file(reopen_story(tasks, id_, feedback=wanted, skip_review=self.skip_review))
+        proofs = replace(
+            state.proofs, changes=checked.proofs, diff=checked.diff, asked=state.proofs.asked + 1, altered=altered
+        )
+        told = () if not wanted else (feedback,)
+        after = _note_correction(replace(state, text=text, proofs=proofs, feedback=told, claimed=False))
+        return after, Restore(text, (f"{id_} is open again: {altered}",))
+
+    def _complete(self, state: ReviewedState, note: str = "") -> Decision:
         said = "is promised and approved" if state.claimed else "is approved"
         said = "passes without review" if self.skip_review else said
         left = f"; not committed: {', '.join(state.uncommitted[:5])}" if state.uncommitted else ""
         gone = f"; taken from the list by an agent: {', '.join(state.removed[:10])}" if state.removed else ""
         moved = f"; {state.left_for} is checked out, not {self.branch}" if state.left_for else ""
-        return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}{moved}")
+        approved = state.proofs.describe_approved() if self.proofs == "warn" else ""
+        weaker = f"acceptanceCriteria of {', '.join(state.criteria)} were changed by an agent and put back"
+        notes = "".join(f"; {each}" for each in (note, approved, weaker if state.criteria else "") if each)
+        return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}{moved}{state.passed}{notes}")
+
+
+def _find_void(state: ReviewedState, surveyed: Surveyed) -> str:
+    """Why the review that has just ended does not count; empty: it does, or it was none."""
+    if state.mode != REVIEW or not state.head:  # one that an earlier loop left is judged by what it wrote
+        return ""
+    if surveyed.touched:
+        names = ", ".join(surveyed.touched[:5])
+        return f"The review of {state.story} does not count: it changed {names}, and a review only reads."
+    return f"The review of {state.story} does not count: it did not end well." if state.cut_short else ""
 
 
 def _note_correction(state: ReviewedState) -> ReviewedState:

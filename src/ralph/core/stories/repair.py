@@ -28,7 +28,9 @@ from ralph.core.stories.review import (
     take_review_snapshot,
     validate_document,
 )
+from ralph.core.text.plain import one_line
 
+MAX_CRITERIA_CHARS = 300
 JsonObject = dict[str, Any]  # a story as the file has it
 _REVIEW_FIELDS = (*REVIEW_FIELDS, "reviewFeedback")
 _UNSTARTED_FIELDS: Mapping[str, object] = {
@@ -44,6 +46,7 @@ class Repair(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()  # for the next prompt
     undone: tuple[str, ...] = ()  # for the record
     approved: tuple[str, ...] = ()  # at the cap, by us
+    criteria: tuple[str, ...] = ()  # stories whose acceptanceCriteria were put back
 
     @property
     def is_needed(self) -> bool:
@@ -52,9 +55,10 @@ class Repair(Struct, frozen=True, kw_only=True):
 
 
 def repair_story_file(
-    before: StoryFile, text: str | None, *, mode: IterationMode, cap: int, skip_review: bool
+    before: StoryFile, text: str | None, *, mode: IterationMode, cap: int, skip_review: bool, is_void: bool = False
 ) -> Repair:
-    """Judges the file (None: there is none) against the one before, which was valid, and undoes what was illegal."""
+    """Judges the file (None: there is none) against the one before, which was valid, and undoes what was illegal.
+    `is_void`: this iteration gives no verdict, whatever it wrote."""
     after = StoryFile({}, ["tasks.json is missing."]) if text is None else parse_story_file(text)
     if not _is_repairable(after) or (before.stories and not after.document["userStories"]):
         problems = after.problems or ("tasks.json has no user stories left.",)
@@ -64,7 +68,9 @@ def repair_story_file(
     document = deepcopy(after.document)
     _fix_types(before, document)
     stories = _parse_stories(document)
+    criteria = _keep_criteria(before, document)
     found = [*after.problems, *_keep_verify_commands(before, document), *_keep_branch_name(before, document)]
+    found += [f"Story {id_}: 'acceptanceCriteria' are the user's; none may be removed or changed." for id_ in criteria]
     approved: list[str] = []
     if skip_review:
         if mode == IMPLEMENT:  # the verdict of a review that was cut off before this loop stays
@@ -77,14 +83,18 @@ def repair_story_file(
             {story.id: story.priority for story in before.stories},
         )
         found += [*find_invariant_problems(stories, cap), *find_transition_problems(states, stories, mode, priorities)]
-        subject = find_subject(states, stories, mode, priorities)
+        subject = None if is_void else find_subject(states, stories, mode, priorities)
         _undo_illegal_changes(before, document, after=stories, subject=subject, mode=mode)
         _keep_notes(before, document)
         _keep_invariants(before, document, cap)
         approved += _approve_at_cap(document, subject, mode, cap)
     undone = _describe_differences(after.document, document, but=approved)
     return Repair(
-        tasks=validate_document(document), problems=tuple(found), undone=tuple(undone), approved=tuple(approved)
+        tasks=validate_document(document),
+        problems=tuple(found),
+        undone=tuple(undone),
+        approved=tuple(approved),
+        criteria=criteria,
     )
 
 
@@ -127,6 +137,18 @@ def _keep_verify_commands(before: StoryFile, document: JsonObject) -> Iterator[s
         if not isinstance(now, list) or any(each not in now for each in given):
             document["verifyCommands"] = [*given, *added]
             yield "tasks.json: 'verifyCommands' are the user's; none may be removed or changed."
+
+
+def _keep_criteria(before: StoryFile, document: JsonObject) -> tuple[str, ...]:
+    """What a story is measured by is the user's: an agent may add to it and take none away. The stories put right."""
+    known = {raw["id"]: raw["acceptanceCriteria"] for raw in before.document["userStories"]}
+    changed = []
+    for raw in document["userStories"]:
+        given, now = known.get(raw["id"]), raw["acceptanceCriteria"]
+        if given is not None and any(each not in now for each in given):
+            raw["acceptanceCriteria"] = [*given, *(each for each in now if each not in given)]
+            changed.append(raw["id"])
+    return tuple(changed)
 
 
 def _keep_branch_name(before: StoryFile, document: JsonObject) -> Iterator[str]:
@@ -237,5 +259,7 @@ def _describe_differences(was: JsonObject, now: JsonObject, but: Collection[str]
         for field, value in raw.items():
             if field not in there[id_]:
                 yield f"{id_}: {field} set to {render_value(value)}"
+            elif field == "acceptanceCriteria" and there[id_][field] != value:
+                yield f"{id_}: acceptanceCriteria put back: {one_line('; '.join(value), MAX_CRITERIA_CHARS)}"
             elif type(there[id_][field]) is not type(value) or there[id_][field] != value:  # 0.0 and false are no 0
                 yield f"{id_}: {field} {render_value(there[id_][field])} → {render_value(value)}"

@@ -18,4 +18,6 @@ def render_story_prompt(template: str, brief: Brief) -> str:
     if brief.feedback:
         notes = "\n".join(f"- {item.text}" for item in brief.feedback)
         parts.append(f"## From the runner\n\nAbout the last iteration:\n\n{notes}")
+    if brief.changes:
+        parts.append(f"## About the tests\n\n{brief.changes}")
     return "\n\n".join(parts) + "\n"

@@ -1,13 +1,14 @@
 """The effects of `ralph story run`: the story list, the repository, an agent and the commands that verify."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ralph.core.stories.review_scope import is_review_file, is_tool_output
 from ralph.core.stories.story_prompt import render_story_prompt
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit_debug
-from ralph.engine.gate_run import GateRunner
 from ralph.engine.marker import MarkerFile
+from ralph.engine.proof_gates import ProofGates
 from ralph.engine.protected_files import ProtectedFiles
 from ralph.model.errors import MachineError, RalphError
 from ralph.model.loop import (
@@ -22,12 +23,16 @@ from ralph.model.loop import (
     Surveyed,
     TakeSnapshot,
 )
-from ralph.model.ports import GitClient, Watcher
+from ralph.model.ports import GitClient, TreeKeeper, Watcher
 from ralph.model.story import MARKER_NAME, StoryPaths
 from ralph.process.atomic_file import read_regular_file, write_atomic
 
+MAX_NAMED_PATHS = 200
 # Nothing of what an agent may have configured is run, and no lock taken, only to look.
 READ_ONLY_GIT_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
+
+
+def _keep_nothing(brief: Brief) -> None: ...
 
 
 class StoryEffects:
@@ -39,15 +44,20 @@ class StoryEffects:
         run_dir: str,
         *,
         runner: AgentRunner,
-        gates: GateRunner,
+        gates: ProofGates,
         marker: MarkerFile,
         git: GitClient,
         watchers: Sequence[Watcher],
+        trees: TreeKeeper | None = None,
+        keep_list: Callable[[Brief], None] = _keep_nothing,
     ) -> None:
+        """`keep_list`: puts the list that counts where no agent finds it."""
         self._place, self._run_dir = place, run_dir
         self._runner, self._gates = runner, gates
         self._marker, self._git = marker, git
-        self._watchers = watchers
+        self._watchers, self._trees = watchers, trees
+        self._keep_list = keep_list
+        self._before = ""  # the tree the last agent found
         self._files = ProtectedFiles(place.folder)
         self._calls = 0
 
@@ -61,6 +71,8 @@ class StoryEffects:
                 return self._survey()
             case Restore(text, files=files):
                 return self._restore(text, files)
+            case Check(gates, iteration, sealed=True, approved=approved):
+                return self._gates.check_sealed(gates, iteration, approved)
             case Check(gates, iteration):
                 return self._gates.check(gates, iteration)
             case _:
@@ -68,7 +80,11 @@ class StoryEffects:
 
     def _run_agent(self, brief: Brief) -> Fact:
         self._calls += 1
-        return self._runner.call(lambda: self._build_request(brief), self._watchers, brief.agent)
+        self._before = self._trees.tree() if self._trees else ""
+        reported = self._runner.call(lambda: self._build_request(brief), self._watchers, brief.agent)
+        if self._trees and not self._before:
+            self._before = self._trees.baseline()
+        return reported
 
     def _build_request(self, brief: Brief) -> AgentRequest:
         prompt = render_story_prompt(_read_prompt(self._place.prompt), brief)
@@ -76,6 +92,7 @@ class StoryEffects:
             self._marker.write(brief)
         except OSError as error:
             raise MachineError(f"cannot write {error.filename}: {error.strerror}") from error
+        self._keep_list(brief)
         emit_debug(self._watchers, brief.iteration, f"Prompt: {prompt[:200]}")
         return AgentRequest(
             prompt=prompt,
@@ -91,6 +108,7 @@ class StoryEffects:
         folder = os.path.relpath(self._place.folder, self._place.project)
         head, subject = _read_head(self._git)
         lost, rewritten = self._files.find_changes()
+        proofs, diff = self._gates.compare() if self._before else ((), "")
         return Surveyed(
             text=text,
             head=head,
@@ -100,7 +118,26 @@ class StoryEffects:
             lost=lost,
             rewritten=rewritten,
             branch=_read_branch(self._git),
+            touched=self._list_touched(),
+            proofs=proofs,
+            diff=diff,
         )
+
+    def _list_touched(self) -> tuple[str, ...]:
+        """What the last agent changed or committed, but for the files of the loop. What running tests leaves behind is
+        no change: files that are new and that nobody commits."""
+        trees = self._trees
+        if trees is None or not self._before or not trees.tree():
+            return ()
+        own = os.path.relpath(self._place.folder, trees.root)
+        try:
+            changes = trees.list_changes(self._before, trees.tree())
+        except MachineError:
+            return ()
+        found = [change for change in changes if not is_review_file(change.path, own)]
+        added = [change.path for change in found if not change.old_blob and not is_tool_output(change.path)]
+        committed = _list_committed(self._git, added[:MAX_NAMED_PATHS]) if added else ()
+        return (*(change.path for change in found if change.old_blob), *committed)
 
     def _restore(self, text: str | None, files: Sequence[str]) -> Restored:
         try:
@@ -112,6 +149,23 @@ class StoryEffects:
                 f"cannot put {error.filename} back: {error.strerror}", "make room for it, then start again"
             ) from error
         return Restored()
+
+
+def _list_committed(git: GitClient, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of these paths that the last commit has; they count from the root."""
+    said = git.run(
+        *READ_ONLY_GIT_OPTIONS,
+        "--literal-pathspecs",
+        "ls-tree",
+        "-r",
+        "--full-tree",
+        "--name-only",
+        "-z",
+        "HEAD",
+        "--",
+        *paths,
+    )
+    return tuple(name for name in said.output.split("\0") if name) if said.ok else ()
 
 
 def _read_head(git: GitClient) -> tuple[str, str]:

@@ -144,6 +144,7 @@ def run_stories_command(
         stuck=settings.build_stuck_limits(),
         chain=settings.agent_chain,
         day_usd=settings.budget_usd_per_day,
+        proofs=settings.proofs,
     )
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
     changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)
