@@ -353,13 +353,18 @@ class TakeSnapshot(Struct, frozen=True, tag="take_snapshot"):
     iteration: int
 
 
-class Check(Struct, frozen=True, tag="check", omit_defaults=True):
+class _SealedCheck(Struct, frozen=True, kw_only=True):
+    """Which proofs gates look at."""
+
+    sealed: bool = False  # with the proofs as they were at the baseline
+    approved: tuple[ProofApproval, ...] = ()  # but for these
+
+
+class Check(_SealedCheck, frozen=True, tag="check", omit_defaults=True):
     """Run these gates, all of them, in order."""
 
     gates: tuple[str, ...]
     iteration: int
-    sealed: bool = False  # with the proofs as they were at the baseline
-    approved: tuple[ProofApproval, ...] = ()  # but for these
 
 
 class Save(Struct, frozen=True, tag="save"):

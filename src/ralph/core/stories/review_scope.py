@@ -2,12 +2,12 @@
 
 REVIEW_FILE_NAMES = ("tasks.json", "progress.txt")
 MARKER_FILE_NAME = ".ralph-active"
-TOOL_FOLDERS = frozenset(
+OUTPUT_FOLDERS = frozenset(
     "__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .hypothesis htmlcov coverage .nyc_output node_modules"
     " target .gradle .eggs .ralph".split()
 )
-TOOL_FILE_ENDS = (".pyc", ".pyo", ".log", ".tsbuildinfo", ".profraw")
-TOOL_FILE_NAMES = (".coverage", "coverage.xml", "junit.xml", ".eslintcache", ".DS_Store")
+OUTPUT_FILE_ENDS = (".pyc", ".pyo", ".log", ".tsbuildinfo", ".profraw")
+OUTPUT_FILE_NAMES = (".coverage", "coverage.xml", "junit.xml", ".eslintcache", ".DS_Store")
 
 
 def is_review_file(path: str, folder: str) -> bool:
@@ -19,5 +19,5 @@ def is_review_file(path: str, folder: str) -> bool:
 def is_tool_output(path: str) -> bool:
     """Whether a new file of that name is what a test run or a build leaves behind."""
     *folders, name = path.split("/")
-    is_one = name in TOOL_FILE_NAMES or name.endswith(TOOL_FILE_ENDS) or name.startswith(".coverage.")
-    return is_one or not TOOL_FOLDERS.isdisjoint(folders)
+    is_one = name in OUTPUT_FILE_NAMES or name.endswith(OUTPUT_FILE_ENDS) or name.startswith(".coverage.")
+    return is_one or not OUTPUT_FOLDERS.isdisjoint(folders)
