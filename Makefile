@@ -96,7 +96,8 @@ test-clients-quick: clients
 test-sandbox: $(READY)
 	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet bubblewrap; } || \
 	  echo "NOT RUN: bubblewrap is missing (apt install bubblewrap)" >&2
-	$(BIN)/python -m pytest -n 2 -rs -m sandbox tests/sandboxes
+	$(BIN)/python tests/support/engines.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile -rs -m sandbox tests/sandboxes
 
 bench: $(READY)
 	$(BIN)/python bench/bench.py

@@ -22,6 +22,7 @@ from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_snapshot_tree
 from ralph.app.sandbox.choice import HOST_WORDS
+from ralph.app.sandbox.leftovers import sweep_sandboxes
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
 from ralph.core.step import Rules
@@ -367,7 +368,7 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
     try:
         with open_stores(paths) as stores:
             settle(stores, paths, variables)
-            clean_up_lost_runs(stores, paths)
+            clean_up_lost_runs(stores, paths, lambda lost: sweep_sandboxes(paths.run_dir(lost), lost, variables))
             yield stores
     finally:
         lock.release()

@@ -3,6 +3,7 @@ alone."""
 
 import os
 import time
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -52,15 +53,16 @@ def mark_lost_runs(stores: Stores) -> None:
             _mark_lost(stores, record)
 
 
-def clean_up_lost_runs(stores: Stores, paths: Paths) -> None:
+def clean_up_lost_runs(stores: Stores, paths: Paths, sweep: Callable[[str], object] = len) -> None:
     """The same, and nothing of the dead is left: for before another run starts. What an agent had said before its run
-    could write it down goes on record."""
+    could write it down goes on record. `sweep` ends what of a run is no process of ours."""
     for record in stores.runs.list_unswept():
         if not is_run_alive(record):
             from ralph.app.runs.lost_reports import recover_report
             from ralph.process.leftovers import end_leftovers
 
             end_leftovers(record.id, ProcessIdentity(record.guardian, record.guardian_ticks, record.boot))
+            sweep(record.id)
             recover_report(stores, paths, record)
             _mark_lost(stores, record)
             stores.runs.mark_swept(record.id)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ralph.app.paths import find_paths
 from ralph.app.sandbox.choice import load_backend
 from ralph.app.sandbox.identity import write_git_identity
+from ralph.app.sandbox.leftovers import remember_sandbox
 from ralph.app.sandbox.plan import SandboxRequest, build_plan
 from ralph.core.text.write_error import explain_write_error
 from ralph.model.command import Command, CommandExit
@@ -70,6 +71,7 @@ def open_sandbox(kind: SandboxKind, request: SandboxRequest, processes: Processe
         write_git_identity(os.path.join(scratch, "home"), request.variables, processes)
         sandbox = load_backend(kind).build(plan, request.variables, processes)
         try:
+            remember_sandbox(request.paths.run_dir(request.run), sandbox)
             yield sandbox
         finally:
             sandbox.close()
