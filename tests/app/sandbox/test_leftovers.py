@@ -30,7 +30,7 @@ class Named:
 
 def test_only_containers_are_written_down(tmp_path: Path) -> None:
     for kind in ("bubblewrap", "seatbelt", "agent"):
-        remember_sandbox(str(tmp_path), Named(kind))  # type: ignore[arg-type]  # a literal
+        remember_sandbox(str(tmp_path), Named(kind))
     assert read_used_sandboxes(str(tmp_path)) == []
     remember_sandbox(str(tmp_path), Named("podman"))
     (used,) = read_used_sandboxes(str(tmp_path))
