@@ -9,7 +9,7 @@ from ralph.core.stories.review import choose_mode, parse_story_file, render_revi
 from ralph.model.loop import Brief
 from ralph.model.story import StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file, remove_path, write_atomic
-from ralph.process.identity import ProcessIdentity, identify_process, identify_self, read_pid_namespace
+from ralph.process.identity import identify_process, identify_self, read_pid_namespace
 
 
 class MarkerFile:
@@ -53,8 +53,8 @@ def find_owner_pid(path: str) -> int:
     if living is None:
         return 0
     # A pid alone, as other tools write it, has to do; with more we know whether it is someone else's by now.
-    told = ProcessIdentity(living.pid, content.get("ticks", living.ticks), content.get("boot", living.boot))
-    return living.pid if told == living else 0
+    told = (content.get("ticks", living.ticks), content.get("boot", living.boot))
+    return living.pid if told == (living.ticks, living.boot) else 0
 
 
 def _read_content(path: str) -> dict[str, Any]:
