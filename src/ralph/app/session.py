@@ -21,6 +21,7 @@ from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, wri
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_snapshot_tree
+from ralph.app.runs.waking import wait_or_wake
 from ralph.app.sandbox.choice import HOST_WORDS
 from ralph.app.sandbox.leftovers import sweep_sandboxes
 from ralph.app.stores import open_existing_stores, open_stores
@@ -263,7 +264,9 @@ class Session(Struct, frozen=True, kw_only=True):
             fact=fact,
             look=Clock(self.inbox, before.elapsed, self._find_day_sum(fact)).observe,
             perform=effects.perform,
-            wait=self.inbox.wait,
+            wait=lambda seconds: wait_or_wake(
+                seconds, run=self.run, transitions=journal.written, runs=self.runs, inbox=self.inbox
+            ),
             journal=journal.append,
         )
         self._write_receipt()

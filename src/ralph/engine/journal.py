@@ -46,6 +46,11 @@ class Journal:
         self._watchers = watchers
         self._written = written
 
+    @property
+    def written(self) -> int:
+        """How many transitions there are."""
+        return self._written
+
     def append(self, seen: Observation, state: LoopState[_StateT], decision: Decision) -> Decision:
         """On disk first, then told. What holds: the decision, or a Stop where it would be on no record."""
         self._written += 1

@@ -86,6 +86,7 @@ def format_headline_parts(view: "BoardView", now: float) -> list[str]:
         *([] if view.since is None else [_format_clock(now - view.since)]),
         *([f"{blocked} blocked"] if blocked else []),
         *([f"{cancelled} cancelled"] if cancelled else []),
+        *([view.expectation] if view.expectation else []),
     ]
 
 

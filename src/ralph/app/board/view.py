@@ -48,6 +48,7 @@ class BoardState(Struct, frozen=True, kw_only=True):
     jobs: Mapping[int, int] = {}  # how many tasks at once, by the pid that works on them
     spent_usd: float | None = None
     began: Mapping[int, float] = {}  # when the process of that pid started its first run
+    expectation: str = ""  # what tasks took so far
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
@@ -62,6 +63,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
     slots: Sequence[WorkerSlot] = ()
     spent_usd: float | None = None
     since: float | None = None  # when the oldest of what works began
+    expectation: str = ""  # what tasks took so far
 
     @property
     def running_slots(self) -> Sequence[WorkerSlot]:
@@ -85,6 +87,7 @@ def build_view(place: str, found: BoardState, alive: Collection[str], before: Se
         slots=_build_slots(found, living, before),
         spent_usd=_sum_spent(found.spent_usd, living),
         since=min((found.began.get(run.pid, run.started_at) for run in living), default=None),
+        expectation=found.expectation,
     )
 
 

@@ -12,6 +12,7 @@ from ralph.app.board import active as task_loops
 from ralph.app.board.tasks import TaskDetails, collect_task_details
 from ralph.app.board.view import BoardState, BoardView, build_view
 from ralph.app.paths import Paths, read_branch
+from ralph.app.runs.expectation import describe_expectation
 from ralph.app.runs.recovery import is_run_alive
 from ralph.app.stores import friendly_errors, watch_changes
 from ralph.config.schema import Settings
@@ -108,6 +109,7 @@ def _read_state(stores: Stores, spec: str) -> BoardState:
             jobs=_jobs_by_pid(runs, active),
             spent_usd=spent,
             began=began,
+            expectation=describe_expectation(runs, "execute") if any(card.status != "done" for card in cards) else "",
         )
 
 

@@ -2,10 +2,11 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from ralph.app.paths import Paths
+from ralph.app.runs.expectation import describe_expectation
 from ralph.app.runs.recovery import find_process_liveness, is_run_alive, mark_lost_runs
 from ralph.app.stores import open_existing_stores
 from ralph.model.errors import NoSuchRun
@@ -20,6 +21,13 @@ def list_recent_runs(places: Paths, count: int) -> Sequence[RunRecord]:
     """The newest runs. One whose process is gone is marked as lost."""
     with _open_runs(places) as runs:
         return () if runs is None else runs.list_latest(count)
+
+
+def describe_expectations(places: Paths, kinds: Collection[str]) -> dict[str, str]:
+    """By kind of run: what earlier ones let one expect; those of which too little is known are left out."""
+    with _open_runs(places) as runs:
+        found = {} if runs is None else {kind: describe_expectation(runs, kind) for kind in kinds}
+    return {kind: text for kind, text in found.items() if text}
 
 
 def cancel_run(places: Paths, name: str) -> RunRecord:

@@ -34,6 +34,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
         "cost": "Show what agents cost, by day, task, agent or model",
+        "stats": "Show how well agents do: first pass, iterations, cost, failing checks",
         "cancel": "Stop a run; its work is kept",
     },
     "Bigger work": {
@@ -59,6 +60,7 @@ COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in gr
 # command → folder below commands/, where it has one
 MODULE_FOLDERS: Mapping[str, str] = {
     "cost": "watch",
+    "stats": "watch",
     "accept": "trees",
     "diff": "trees",
     "restore": "trees",

@@ -68,3 +68,12 @@ def test_the_next_agent_takes_over_at_a_limit_with_its_own_flags(workshop: Proje
     assert "gpt-5" in (workshop.home / "codex.argv").read_text()
     (workshop.repo / ".ralph/settings.json").write_text('{"agents": ["claude", "codex"], "onLimit": "stop"}')
     assert "(onLimit: stop)" in workshop.ralph("run", "-p", "x").stdout
+
+
+def test_resume_wakes_a_run_that_waits(workshop: ProjectFixture) -> None:
+    workshop.agent(LIMIT_OVER_LATE, make_result_command("<response>DONE</response>"))
+    with workshop.start("run", "-p", "x") as run:
+        assert wait_until(lambda: " · waiting" in workshop.ralph("status").stdout)
+        woken = workshop.ralph("resume")
+        assert (woken.returncode, "Woke" in woken.stdout) == (0, True)
+        assert run.wait(timeout=30) == 0

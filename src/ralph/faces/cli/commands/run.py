@@ -23,6 +23,7 @@ from ralph.app.run.loop import (
     resume_with,
     start_run,
 )
+from ralph.app.runs.waking import wake_waiting_run
 from ralph.app.session import make_run_id
 from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
@@ -38,6 +39,7 @@ from ralph.faces.cli.options.run_names import complete_resumable_run
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
+from ralph.faces.cli.pages.runs import render_runs_json
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import UsageError
 from ralph.model.loop import Stop
@@ -181,6 +183,9 @@ def command(
             limits = partial(_with_limits, given=given)
             record, request = load_resumable_run(resume, limits, paths, worktree, variables=os.environ)
             return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(warnings)), record)
+        if woken := wake_waiting_run(paths, resume):
+            click.echo(render_runs_json([woken]) if as_json else f"Woke {woken.id}; follow it with: ralph logs -f")
+            return 0
         changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
         shown = (*changed, *chosen, *warnings)
         with watch_run(settings, as_json=as_json, verbose=verbose, warnings=shown) as callbacks:

@@ -50,6 +50,7 @@ def render_board_json(view: BoardView) -> str:
             "total": len(view.cards),
             "spent_usd": view.spent_usd,
             "since": view.since,
+            "expectation": view.expectation,
         }
     ).decode()
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.recovery import find_last_sign, find_run_liveness
-from ralph.app.runs.status import describe_place, list_recent_runs
+from ralph.app.runs.status import describe_expectations, describe_place, list_recent_runs
 from ralph.core.text.quantities import format_duration, format_money
 
 if TYPE_CHECKING:
@@ -28,12 +28,16 @@ ACTIVITY_LABELS = {
 
 def render_status(as_json: bool, last: int = 5) -> str:
     """The newest `last` runs of this repository, active ones first; text or JSON."""
-    runs = list_recent_runs(find_project_paths(os.getcwd()), last)
+    paths = find_project_paths(os.getcwd())
+    runs = list_recent_runs(paths, last)
     if as_json:
         return render_runs_json(runs)
     if not runs:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
-    return "\n".join(map(format_run, sorted(runs, key=lambda r: r.ended_at is not None)))
+    lines = [*map(format_run, sorted(runs, key=lambda r: r.ended_at is not None))]
+    active = {run.kind for run in runs if run.ended_at is None}
+    expected = describe_expectations(paths, active) if active else {}
+    return "\n".join([*lines, *(f"  {text}" for text in expected.values())])
 
 
 def format_run(run: "RunRecord") -> str:
