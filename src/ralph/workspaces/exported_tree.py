@@ -1,6 +1,7 @@
 """A tree of the repository in a folder of its own, apart from everyone's work, for as long as a block lasts."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from ralph.workspaces.git import Git
 from ralph.workspaces.sealed.tree_copy import copy_folder, is_small_folder
 from ralph.workspaces.sealed.untracked import choose_treatment
 
+_EXPORT_NAME = re.compile(r"ralph-(\d{1,9})-\w+")
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -20,7 +22,7 @@ def open_exported_tree(git: Git, name: str, write_files: Callable[[str], None] |
     git ignores, dependencies are linked, small ones copied, caches left out. `write_files` writes others than the
     commit's: those only ralph's own git has. MachineError: git does not know the name."""
     git = git.with_options(*NO_HOOKS)
-    home = tempfile.mkdtemp(prefix="ralph-")
+    home = tempfile.mkdtemp(prefix=f"ralph-{os.getpid()}-")
     folder = os.path.join(home, os.path.basename(git.folder) or "tree")  # tools name things after their folder
     try:
         empty = ("--no-checkout",) if write_files else ()
@@ -32,6 +34,38 @@ def open_exported_tree(git: Git, name: str, write_files: Callable[[str], None] |
     finally:
         git.drop_worktree(folder)
         shutil.rmtree(home, ignore_errors=True)
+
+
+def remove_abandoned_exports(git: Git, common: str) -> None:
+    """What processes left that were killed. `common`: git's folder, which knows where they are; an agent may have
+    written to it, so nothing is removed but what has our name, where we put it."""
+    base = os.path.join(common, "worktrees")
+    for name in os.listdir(base) if os.path.isdir(base) else ():
+        folder = _read_worktree_folder(os.path.join(base, name, "gitdir"))
+        home = os.path.dirname(folder)
+        owner = _EXPORT_NAME.fullmatch(os.path.basename(home))
+        is_ours = owner is not None and os.path.dirname(home) == tempfile.gettempdir() and not os.path.islink(home)
+        if owner is not None and is_ours and not _is_alive(int(owner[1])):
+            git.drop_worktree(folder)
+            shutil.rmtree(home, ignore_errors=True)
+
+
+def _read_worktree_folder(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return os.path.dirname(os.path.normpath(file.read().strip()))
+    except OSError:
+        return ""
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's
+    return True
 
 
 def _find_commit(git: Git, name: str) -> str:

@@ -36,6 +36,7 @@ from ralph.model.spec import Task
 from ralph.model.store_ports import Stores, TaskStore
 from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
+from ralph.workspaces.exported_tree import remove_abandoned_exports
 from ralph.workspaces.git import Git
 from ralph.workspaces.landings import Landings
 from ralph.workspaces.worktree import Worktree, Worktrees
@@ -293,7 +294,8 @@ def _refuse_empty_board(tasks: TaskStore) -> None:
 
 
 def _remove_stale_worktrees(paths: Paths, git: Git, tasks: TaskStore) -> None:
-    """Remove work trees of done tasks whose run was killed before it could."""
+    """Remove work trees of done tasks whose run was killed before it could, and what it had checked out to check."""
+    remove_abandoned_exports(git, os.path.dirname(paths.state))
     trees = Worktrees(git, paths.root, os.path.dirname(paths.state))
     done = {card.id for card in tasks.list_cards() if card.status == "done"}
     for name in done.intersection(trees.list_tasks()):
