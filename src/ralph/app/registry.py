@@ -1,7 +1,11 @@
 """Find an extension by kind and name: our own module first, then an installed entry point."""
 
+import glob
 import importlib
 import importlib.util
+import os
+import sys
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -96,12 +100,25 @@ def _builtin_names(kind: str) -> set[str]:
     return {module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")}
 
 
+def _may_bring_extensions(folder: str) -> bool:
+    """Whether a package there names an entry point of ours; of an archive nobody can tell without opening it."""
+    if os.path.isfile(folder):
+        return True
+    for info in glob.iglob(os.path.join(glob.escape(folder or "."), "*-info", "entry_points.txt")):
+        with suppress(OSError), open(info, "rb") as file:
+            if b"[ralph." in file.read():
+                return True
+    return False
+
+
 def _entry_point_names(kind: str) -> set[str]:
     return {entry.name for entry in _entry_points(kind)}
 
 
 def _entry_points(kind: str) -> "list[EntryPoint]":
-    from importlib.metadata import entry_points
+    if not any(map(_may_bring_extensions, sys.path)):
+        return []
+    from importlib.metadata import entry_points  # slow to import and to ask: every run would wait for it
 
     groups = (f"ralph.{kind}", *OLD_GROUPS.get(kind, ()))
     return [entry for group in groups for entry in entry_points(group=group)]
