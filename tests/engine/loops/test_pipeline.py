@@ -86,7 +86,7 @@ def run_to_its_end(effects: PipelineEffects, brief: Brief) -> Fact | None:
         return reported
     taken = effects.perform(TakeSnapshot(brief.iteration))
     assert isinstance(taken, SnapshotTaken)
-    return replace(reported, unseen=False, tree=taken.tree)
+    return replace(reported, unseen=False, tree=taken.tree, undone=taken.undone)
 
 
 class TaskFixture:
@@ -201,6 +201,26 @@ def test_an_agent_run_is_reported_with_the_tree_it_left(task: TaskFixture) -> No
     assert isinstance(reported, Reported)
     assert (reported.outcome, reported.text, reported.tree) == ("finished", "I went on.", "tree-1")
     assert (reported.cost_usd, reported.seconds) == (0.25, 1.5)
+
+
+def test_a_reviewers_edits_are_undone_and_on_the_board(task: TaskFixture) -> None:
+    task.board.record(StagePassed(TASK, "coder"), StageEntered(TASK, "reviewer"))
+    task.workspace.undone, task.workspace.set_aside = ("calc.py",), "+Approve all."
+    review = replace(BRIEF, role="reviewer")
+    seen = run_to_its_end(task.build_effects(say("Fine.\n\n<promise>REVIEWED</promise>", 0.25)), review)
+    assert isinstance(seen, Reported)
+    assert (seen.undone, task.workspace.is_reviewed) == (("calc.py",), False)
+    (last,) = task.board.records[-1]
+    assert isinstance(last, IterationEnded)
+    assert last.reason == "its edits of calc.py were undone"
+    assert "+Approve all." in task.reviewer.asked[0][0]
+
+
+def test_a_coder_works_with_its_own_instructions_and_may_edit(task: TaskFixture) -> None:
+    task.workspace.undone = ("calc.py",)
+    seen = task.run_agent()
+    assert isinstance(seen, Reported)
+    assert (seen.undone, task.workspace.set_aside_count) == ((), 0)
 
 
 def test_its_start_is_on_the_board_before_it_runs(task: TaskFixture) -> None:

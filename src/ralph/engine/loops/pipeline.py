@@ -147,8 +147,10 @@ class PipelineEffects:
         else:
             self._workspace.look()  # an agent that tells of no tool is not believed
         if undone := self._workspace.undo_review():
-            told = f"{role}: its edits of {join_paths(undone)} were undone"
-            emit(self._watchers, self._iteration, Warned(told))
+            told = f"its edits of {join_paths(undone)} were undone"
+            emit(self._watchers, self._iteration, Warned(f"{role}: {told}"))
+            if self._open_iteration is not None:
+                self._board.record(replace(self._open_iteration, reason=told))
         changed = self._task_proofs.compare() if self._task_proofs else ()
         return replace(taken, tree=self._workspace.tree(), proofs=changed, undone=undone)
 
