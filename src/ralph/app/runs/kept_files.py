@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Mapping
-from itertools import pairwise
 
 from msgspec import Struct
 
@@ -26,14 +25,15 @@ class RestoredFiles(Struct, frozen=True, kw_only=True):
     before: str = ""  # a snapshot of what was there; empty where nothing was
 
 
-def diff_run(places: Paths, name: str, iteration: int | None, variables: Mapping[str, str]) -> str:
-    """What all of a run changed, or one iteration of it; empty where that is nothing."""
+def diff_run(places: Paths, name: str, between: tuple[int, int] | None, variables: Mapping[str, str]) -> str:
+    """What all of a run changed, or what changed from after one of its iterations to after another; empty where that is
+    nothing."""
     run = find_run(places, name).id
     with open_snapshot_reader(places, variables) as reader:
         kept = reader.list(run)
         if not kept:
             raise NoSuchRun(f"run {run} has no snapshots", NO_SNAPSHOTS_HINT)
-        older, newer = _choose_pair(kept, iteration)
+        older, newer = _choose_pair(kept, between)
         return "" if older == newer else reader.diff(older.commit, newer.commit)
 
 
@@ -62,10 +62,15 @@ def _keep_present_files(places: Paths, variables: Mapping[str, str], processes: 
     return next((kept.commit for kept in SnapshotReader(places, variables, processes).list(name)), "")
 
 
-def _choose_pair(kept: tuple[SnapshotCommit, ...], iteration: int | None) -> tuple[SnapshotCommit, SnapshotCommit]:
-    if iteration is None:
+def _choose_pair(
+    kept: tuple[SnapshotCommit, ...], between: tuple[int, int] | None
+) -> tuple[SnapshotCommit, SnapshotCommit]:
+    if between is None:
         return kept[0], kept[-1]
-    for older, newer in pairwise(kept):
-        if newer.iteration == iteration:
-            return older, newer
-    return kept[0], kept[0]  # an iteration that changed nothing has no snapshot
+    older, newer = (_find_state_after(kept, iteration) for iteration in between)
+    return older, newer
+
+
+def _find_state_after(kept: tuple[SnapshotCommit, ...], iteration: int) -> SnapshotCommit:
+    """An iteration that changed nothing has no snapshot of its own."""
+    return [each for each in kept if each.iteration is not None and each.iteration <= iteration][-1:][0]

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.model.errors import MachineError, NoSuchRun
 from ralph.model.ports import Processes
+from ralph.model.proofs import TreeChange
 from ralph.process.shell import find_program
 from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
@@ -19,10 +20,11 @@ from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import read_kept_tree
 from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.snapshots import SNAPSHOT_REFS
-from ralph.workspaces.tree_objects import TreeFile, list_tree
+from ralph.workspaces.tree_objects import TreeFile, compare_trees, list_tree
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
 MOST_SNAPSHOTS = 100_000
+MOST_PATHS_NAMED = 200  # a command line does not take any number
 NO_FILE = TreeFile("", "")
 
 
@@ -44,6 +46,7 @@ class SnapshotReader:
     """Asks the git that has a run's snapshots: ralph's own, or the project's for runs of version 0.1."""
 
     def __init__(self, places: Paths, variables: Mapping[str, str], processes: Processes) -> None:
+        self.processes = processes
         program = find_program("git", variables, places.root) or "git"
         project = find_project_dir(places.root) if places.in_git else None
         folder = find_own_dir(variables, root=places.root, project=project, fallback=places.state)
@@ -69,9 +72,42 @@ class SnapshotReader:
             return self._own.run(*words).output.decode("utf-8", "replace")
         return self._project.run(*words).output if self._project else ""
 
+    def compare(self, older: str, newer: str) -> tuple[TreeChange, ...]:
+        """Which files differ between two snapshots or trees."""
+        if self._own is None:
+            raise NoSuchRun("ralph has kept no files of this folder", "see `ralph show`")
+        return tuple(compare_trees(self._own, older, newer))
+
+    def read_head(self, commit: str) -> str:
+        """What was checked out when a snapshot was made; empty where nothing was."""
+        said = self._own.run("log", "-1", "--format=%b", commit, "--") if self._own else None
+        lines = said.text.splitlines() if said else []
+        return next((line.removeprefix("Head: ") for line in lines if line.startswith("Head: ")), "")
+
+    @property
+    def scratch_index(self) -> str:
+        """A file to work with; whoever does removes it."""
+        assert self._own is not None
+        return self._own.path(f"index.{os.getpid()}")
+
+    def restore_paths(self, commit: str, folder: str, paths: Sequence[str]) -> None:
+        """Write these files of a snapshot over those that are there."""
+        assert self._own is not None
+        for at in range(0, len(paths), MOST_PATHS_NAMED):
+            some = paths[at : at + MOST_PATHS_NAMED]
+            words = ("--literal-pathspecs", "restore", f"--source={commit}", "--worktree", "--", *some)
+            if not (said := self._own.run(*words, root=folder)).ok:
+                raise MachineError(f"cannot restore {commit}: {said.problem}", f"look at {folder}")
+
     def find_blob(self, commit: str, path: str) -> str:
         """The content of a file in a snapshot, by its hash; empty where it has no such file."""
         return "" if self._own is None else list_tree(self._own, commit, [path]).get(path, NO_FILE).blob
+
+    def list_blobs(self, commit: str, paths: Collection[str]) -> dict[str, str]:
+        """The content of these files by their hash, as far as the snapshot has them."""
+        assert self._own is not None
+        some = tuple(paths) if len(paths) <= MOST_PATHS_NAMED else ()
+        return {path: file.blob for path, file in list_tree(self._own, commit, some).items() if path in paths}
 
     def open_accepted(self, run: str, task: str = "") -> AcceptedProofs | None:
         """What a person accepted of a run; None where ralph has kept nothing of this folder."""

@@ -31,6 +31,8 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "show": "Show a run's iterations, checks, cost and snapshots",
         "diff": "Show what a run changed",
         "accept": "Accept that a run changed a test",
+        "undo": "Undo what a run changed, or its last iterations",
+        "recover": "Bring back files that were lost after a run",
         "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
         "cost": "Show what agents cost, by day, task, agent or model",
@@ -64,6 +66,8 @@ MODULE_FOLDERS: Mapping[str, str] = {
     "accept": "trees",
     "diff": "trees",
     "restore": "trees",
+    "undo": "trees",
+    "recover": "trees",
     "sandbox": "setup",
 }
 DEFAULT_COMMAND = "run"

@@ -1,0 +1,1 @@
+"""Use cases about what runs leave behind: undone, recovered, cleaned up."""

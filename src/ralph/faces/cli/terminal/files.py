@@ -1,0 +1,15 @@
+"""A list of files and what happens to them, not longer than a screen."""
+
+from collections.abc import Sequence
+
+from ralph.core.text.plain import sanitize
+
+MOST_SHOWN = 20
+
+
+def list_files(verb: str, paths: Sequence[str], note: str = "") -> list[str]:
+    """A line each; of more than fit, how many."""
+    lines = [f"  {verb:8} {sanitize(path.encode('utf-8', 'replace').decode())}{note}\n" for path in paths[:MOST_SHOWN]]
+    if len(paths) > MOST_SHOWN:
+        lines.append(f"  {verb:8} … and {len(paths) - MOST_SHOWN} more{note}\n")
+    return lines
