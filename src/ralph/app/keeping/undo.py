@@ -57,7 +57,10 @@ def undo_run(places: Paths, name: str, to: int | None, variables: Mapping[str, s
     """While nobody works there. What is there now is kept before and after, so this can be undone like a run."""
     run, root = _locate(places, name)
     undo = f"{make_run_id()}{UNDO_SUFFIX}"
-    with lock_and_open(root, root.lock, undo, variables), _look(root, undo, variables, keeps=True) as (reader, tree, processes):
+    with (
+        lock_and_open(root, root.lock, undo, variables),
+        _look(root, undo, variables, keeps=True) as (reader, tree, processes),
+    ):
         if problem := tree.save_initial_tree():
             raise MachineError(f"the present files cannot be kept first: {problem}", "nothing was undone")
         plan = _plan(reader, run, to, root=root, now=tree.tree(), variables=variables, processes=processes)
