@@ -97,7 +97,7 @@ def test_status_lists_every_run_with_its_outcome(seen: OldState) -> None:
 def test_show_has_iterations_checks_and_cost_of_the_completed_run(seen: OldState) -> None:
     found = seen.show("completed")
     assert (found["outcome"], found["exit_code"], round(found["cost_usd"], 4)) == ("completed", 0, 0.08)
-    newer = {"stuck": None, "chain": None, "day_usd": None}
+    newer = {"stuck": None, "chain": None, "day_usd": None, "reserve_usd": 0.0}
     assert found["limits"] == {"iterations": 10, "seconds": 3600.0, "cost_usd": None, **newer}
     assert found["folder"] == os.path.realpath(seen.repo)
     first, second = found["iterations"]

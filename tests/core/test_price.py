@@ -2,6 +2,7 @@
 
 import pytest
 
+from ralph.core.policies.staged import PipelinePolicy, StagePlan
 from ralph.core.policies.tagged import TagPolicy
 from ralph.core.price import estimate_cost, find_price
 from ralph.core.step import Rules, step
@@ -66,3 +67,19 @@ def test_the_budget_of_a_day_is_that_of_all_runs() -> None:
     _, decision = step(Rules(TagPolicy()), None, seen)
     spent = "$5.00 of the $5.00 for a day spent, by all runs of this machine (budgetUsdPerDay)"
     assert decision == Stop(Outcome.OVER_BUDGET, spent)
+
+
+@pytest.mark.parametrize(
+    ("role", "spent", "left"),
+    [("coder", 0.0, 0.9), ("reviewer", 0.0, 1.0), ("coder", 0.95, None), ("reviewer", 0.95, 0.05), ("", 0.95, 0.05)],
+)
+def test_who_writes_leaves_a_reserve_for_who_reviews(role: str, spent: float, left: float | None) -> None:
+    policy = PipelinePolicy(task="TASK-001", stages=(StagePlan(role=role, promise="DONE", limit=5),))
+    seen = Observation(fact=Began(Limits(9, cost_usd=1.0, reserve_usd=0.1), spent))
+    _, decision = step(Rules(policy), None, seen)
+    if left is None:
+        assert isinstance(decision, Stop)
+        assert "the other $0.10 are reserved for reviews" in decision.why
+    else:
+        assert isinstance(decision, RunAgent)
+        assert round(decision.brief.budget_usd or 0.0, 9) == left

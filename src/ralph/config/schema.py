@@ -241,6 +241,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     max_time_seconds: Seconds | None = None
     budget_usd: PositiveDollars | None = None
     budget_usd_per_day: PositiveDollars | None = None
+    budget_reserve: Annotated[float, Meta(ge=0, lt=1)] = 0.1  # of a task's or story loop's budget, for reviews
     prices: dict[str, TokenPrice] = {}  # by model or agent
     snapshots: bool = True
     proofs: ProofMode = "warn"  # what becomes of a claim whose checks pass only with changed tests

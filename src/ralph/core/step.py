@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ralph.core.agent_chain import find_first_end, find_rested_agent, is_resting, send_to_rest
 from ralph.core.standstill import (
+    WRITING_ROLES,
     build_standstill_feedback,
     explain_standstill,
     forgive_standstill,
@@ -239,7 +240,7 @@ def _budget_left(state: LoopState[_StateT], seen: Observation) -> float | None:
     """Of the run's own budget or of the day's, whichever is less."""
     limits, left = state.limits, []
     if limits.cost_usd is not None:
-        left.append(limits.cost_usd - state.tally.spent_usd)
+        left.append(limits.cost_usd - _find_reserve(state) - state.tally.spent_usd)
     if limits.day_usd is not None and seen.today_usd is not None:
         left.append(limits.day_usd - seen.today_usd)
     return min(left, default=None)
@@ -271,9 +272,19 @@ def _explain_stuck(rules: Rules[_StateT], state: LoopState[_StateT]) -> str:
     return f"{why}; {lacking}" if lacking and "failed the same way" not in why else why
 
 
+def _find_reserve(state: LoopState[_StateT]) -> float:
+    """What of the budget is not for the agent that is wanted next."""
+    writes = isinstance(state.wanted, RunAgent) and state.wanted.brief.role in WRITING_ROLES
+    return state.limits.reserve_usd if writes else 0.0
+
+
 def _check_budget_and_time(state: LoopState[_StateT], seen: Observation, later: float = 0.0) -> Stop | None:
     """Whether they are used up; `later`: in so many seconds."""
     tally, limits = state.tally, state.limits
+    reserve = _find_reserve(state)
+    if reserve and limits.cost_usd is not None and limits.cost_usd - reserve <= tally.spent_usd < limits.cost_usd:
+        spent = f"${tally.spent_usd:.2f} of the ${limits.cost_usd:.2f} budget spent"
+        return Stop(Outcome.OVER_BUDGET, f"{spent}; the other ${reserve:.2f} are reserved for reviews (budgetReserve)")
     if limits.cost_usd is not None and tally.spent_usd >= limits.cost_usd:
         sign = "≈" if tally.estimated_usd else ""
         return Stop(Outcome.OVER_BUDGET, f"{sign}${tally.spent_usd:.2f} of the ${limits.cost_usd:.2f} budget spent")

@@ -87,6 +87,7 @@ class _LoopChoices(Struct, frozen=True, kw_only=True):
     stuck: StuckLimits | None = None
     chain: AgentChain | None = None
     day_usd: float | None = None  # by all runs of this machine together
+    reserve_usd: float = 0.0  # of cost_usd: kept from agents that write, so that their work can be reviewed
 
 
 class Limits(_LoopChoices, frozen=True):

@@ -283,6 +283,7 @@ def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
         most,
         seconds,
         cost_usd=flow.task_budget_usd,
+        reserve_usd=(flow.task_budget_usd or 0.0) * context.settings.budget_reserve,
         stuck=stuck,
         chain=context.settings.agent_chain,
         day_usd=context.settings.budget_usd_per_day,

@@ -65,6 +65,7 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     stuck: StuckLimits = StuckLimits()
     chain: AgentChain = AgentChain()
     day_usd: float | None = None  # for all runs of this machine together
+    budget_reserve: float = 0.0  # which part of the budget is kept for reviews
     proofs: ProofMode = "warn"
 
 
@@ -129,6 +130,7 @@ def run_stories(
             stuck=request.stuck,
             chain=request.chain,
             day_usd=request.day_usd,
+            reserve_usd=(request.budget_usd or 0.0) * request.budget_reserve,
         )
         try:
             with _contain(session, request, command) as contained:

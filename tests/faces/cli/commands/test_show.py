@@ -108,7 +108,8 @@ def test_everything_as_json(night: ProjectFixture) -> None:
     assert (found["kind"], found["outcome"], found["exit_code"], found["cost_usd"]) == ("run", "completed", 0, 0.75)
     stuck = {"tell": 2, "escalate": 3, "stop": 5, "agent": ""}
     chain = {"others": [], "on_limit": "wait", "cool_down": 1800.0}
-    limits = {"iterations": 10, "seconds": 28800.0, "cost_usd": None, "stuck": stuck, "chain": chain, "day_usd": None}
+    limits = {"iterations": 10, "seconds": 28800.0, "cost_usd": None, "stuck": stuck, "chain": chain}
+    limits |= {"day_usd": None, "reserve_usd": 0.0}
     assert found["limits"] == limits
     assert found["usage"] == {"input_tokens": 6, "output_tokens": 18}
     first, second, third = found["iterations"]

@@ -144,6 +144,7 @@ def run_stories_command(
         stuck=settings.build_stuck_limits(),
         chain=settings.agent_chain,
         day_usd=settings.budget_usd_per_day,
+        budget_reserve=0.0 if skip_review else settings.budget_reserve,
         proofs=settings.proofs,
     )
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
