@@ -36,7 +36,7 @@ HONEST = """
 checks that were changed. *Refused*: a false alarm.
 
 """
-NOT_COMPARED = "not seen in this loop, though `ralph run` refuses or flags it: proofs are compared in `ralph run` only"
+NOT_COMPARED = "not seen in this loop, though `ralph run` refuses or flags it"
 NO_REASON = "what was meant to stop it is not there"
 WORDS = {"miss": "**missed**", "alarm": "**refused**"}
 
