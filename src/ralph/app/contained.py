@@ -39,13 +39,14 @@ def contain_session(
     from ralph.app.sandbox.plan import SandboxRequest
 
     commands = [each for command in commands for each in (command, *command.substitutes.values())]
+    everyone = [each for command in commands for each in (command, *command.substitutes.values())]
     request = SandboxRequest(
         run=session.run,
         paths=paths,
         settings=settings,
         protected=protected,
-        adapters=[*dict.fromkeys(command.adapter for command in commands)],
-        programs=[command.argv[0] for command in commands if command.argv],
+        adapters=[*dict.fromkeys(command.adapter for command in everyone)],
+        programs=[command.argv[0] for command in everyone if command.argv],
         readable=readable,
         writable=writable,
         variables=session.variables,

@@ -21,7 +21,8 @@ class HomeContent(Struct, frozen=True, kw_only=True):
     settings: tuple[str, ...] = ()  # of the agents; files are copied, the agent may change its copy
     folders: tuple[str, ...] = ()  # of the agents, read-only: hooks, plugins, commands
     logins: tuple[str, ...] = ()  # of the agents, writable: a login they refresh is kept
-    caches: Mapping[str, str] = {}  # where tools keep downloads → a folder of the project's own, writable
+    caches: str = ""  # a folder of the project's own that stands for `.cache`, writable; empty: none
+    downloads: tuple[str, ...] = ()  # where tools keep downloads besides, below the home: links into it
 
 
 class SandboxPlan(Struct, frozen=True, kw_only=True):

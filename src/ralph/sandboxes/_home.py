@@ -6,17 +6,30 @@ from contextlib import suppress
 
 from ralph.model.sandbox import SandboxPlan
 
+CACHE_FOLDER, DOWNLOADS = ".cache", "ralph-downloads"
+
 
 def fill_scratch(plan: SandboxPlan) -> dict[str, str]:
     """Make what is private. Gives, for settings outside the home, their folder and what stands in its place."""
     for name in ("home", "tmp"):
         os.makedirs(os.path.join(plan.scratch, name), mode=0o700, exist_ok=True)
-    for source in plan.home.caches.values():
-        os.makedirs(source, mode=0o700, exist_ok=True)
+    if plan.home.caches:
+        _link_downloads(plan)
     moved: dict[str, str] = {}
     for path in plan.home.settings:
         _copy_file(path, _locate_copy(plan, path, moved))
     return moved
+
+
+def _link_downloads(plan: SandboxPlan) -> None:
+    """One mount for all of them: each takes its time."""
+    for name in plan.home.downloads:
+        below = os.path.join(DOWNLOADS, name.replace("/", "-"))
+        link = os.path.join(plan.scratch, "home", name)
+        os.makedirs(os.path.join(plan.home.caches, below), mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.symlink(os.path.join(plan.home.folder, CACHE_FOLDER, below), link)
 
 
 def _locate_copy(plan: SandboxPlan, path: str, moved: dict[str, str]) -> str:

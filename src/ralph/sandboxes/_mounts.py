@@ -8,7 +8,15 @@ from msgspec import Struct
 
 from ralph.model.command import Bind, Command
 from ralph.model.sandbox import SandboxPlan
-from ralph.sandboxes._system import SYSTEM_FOLDERS, VARIABLE_FOLDERS, is_in_system, list_resolver_files, list_secrets
+from ralph.sandboxes._home import CACHE_FOLDER
+from ralph.sandboxes._system import (
+    KERNEL_FOLDERS,
+    SYSTEM_FOLDERS,
+    VARIABLE_FOLDERS,
+    is_in_system,
+    list_resolver_files,
+    list_secrets,
+)
 
 EMPTY_FILE = "/dev/null"
 
@@ -70,28 +78,39 @@ def _list_system() -> Iterator[Mount]:
             yield Mount(path, "symlink", os.readlink(path))
         elif os.path.isdir(path):
             yield Mount(path, "ro-bind")
-    yield from (Mount(path, "ro-bind") for path in (*filter(os.path.isdir, VARIABLE_FOLDERS), *list_resolver_files()))
+    yield from (Mount(path, "ro-bind") for path in _list_single_folders())
     yield from map(_hide, list_secrets())
     yield Mount("/run", "dir")
     yield Mount("/var/run", "symlink", "/run")
+
+
+def _list_single_folders() -> Iterator[str]:
+    yield from filter(os.path.isdir, VARIABLE_FOLDERS)
+    yield from (path for path in KERNEL_FOLDERS if os.path.isdir(path) and not _is_old_cgroup(path))
+    yield from list_resolver_files()
+
+
+def _is_old_cgroup(path: str) -> bool:
+    """Of the first version, with a mount for every controller."""
+    return path.endswith("cgroup") and not os.path.exists(os.path.join(path, "cgroup.controllers"))
 
 
 def _list_private(plan: SandboxPlan) -> Iterator[Mount]:
     yield Mount("/tmp", "bind", os.path.join(plan.scratch, "tmp"))
     yield Mount("/var/tmp", "bind", os.path.join(plan.scratch, "tmp"))
     yield Mount(plan.home.folder, "bind", os.path.join(plan.scratch, "home"))
-    yield from (Mount(path, "bind", source) for path, source in plan.home.caches.items())
+    if plan.home.caches:
+        yield Mount(os.path.join(plan.home.folder, CACHE_FOLDER), "bind", plan.home.caches)
 
 
 def _list_readable(paths: Sequence[str], opened: Sequence[str]) -> Iterator[Mount]:
     """A link is made anew, unless the folder it is in is there."""
-    folders = [path for path in (*paths, *opened) if not os.path.islink(path)]
     for path in paths:
-        if is_in_system(path):
+        if is_in_system(path) or any(is_below(path, folder) for folder in paths if not os.path.islink(folder)):
             continue
         if not os.path.islink(path):
             yield Mount(path, "ro-bind")
-        elif not any(is_below(path, folder) for folder in folders):
+        elif not any(is_below(path, folder) for folder in opened):
             yield Mount(path, "symlink", os.readlink(path))
 
 

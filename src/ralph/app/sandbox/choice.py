@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import registry
-from ralph.config.schema import SandboxSettings, Settings
+from ralph.config.schema import AgentSettings, SandboxSettings, Settings
 from ralph.model.errors import MachineError, UnknownExtension
 from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxChoice, SandboxKind, SandboxPlan, SandboxProbe
@@ -46,7 +46,8 @@ def settle_isolation(
 ) -> tuple[Settings, Isolation]:
     """Before a run: where it will run, and its settings for there. In a sandbox the agent may do everything, unless
     settings say otherwise. `wants_everything`: this loop cannot do with less. NotIsolated: somebody has to say yes."""
-    everything = wants_everything or settings.agent.permissions == "all"
+    agents = (settings.agent, *settings.agent.substitutes.values())
+    everything = wants_everything or any(agent.permissions == "all" for agent in agents)
     wanted = settings.sandbox.kind or ("auto" if everything else "none")
     if wanted == "none" or (wanted == "auto" and variables.get(CONTAINED_VARIABLE)):
         return settings, Isolation()
@@ -66,9 +67,15 @@ def settle_isolation(
             "install one (see `ralph doctor`), or let it have this machine with --no-sandbox or"
             ' "sandbox": "none" in the settings',
         )
-    if isolation.kind is not None and settings.agent.permissions is None:
-        settings = replace(settings, agent=replace(settings.agent, permissions="all"))
+    if isolation.kind is not None:
+        settings = replace(settings, agent=_permit_everything(settings.agent))
     return settings, isolation
+
+
+def _permit_everything(agent: AgentSettings) -> AgentSettings:
+    """Unless settings say less."""
+    others = {name: _permit_everything(other) for name, other in agent.substitutes.items()}
+    return replace(agent, permissions=agent.permissions or "all", substitutes=others)
 
 
 def _find_agent_without(settings: Settings) -> str:

@@ -50,7 +50,8 @@ ESCAPES = (
             "trigger a system request": "echo h > /proc/sysrq-trigger",
             "set the kernel's device handler": "cp /sys/kernel/uevent_helper u && cat u > /sys/kernel/uevent_helper",
             "make a control group": (
-                "cd /sys/fs/cgroup; for at in . cpu memory; do mkdir $at/made && rmdir $at/made && exit; done; exit 1"
+                "cd /sys/fs/cgroup || exit 1; "
+                "for at in . cpu memory; do mkdir $at/made && rmdir $at/made && exit; done; exit 1"
             ),
             "write another task's work tree": "touch $OTHER/made",
         },

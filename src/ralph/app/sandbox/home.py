@@ -18,7 +18,7 @@ TOOL_PATHS = (
 )
 # What tools download: kept for the project from one run to the next, apart from the user's own.
 DOWNLOAD_FOLDERS = (
-    *(".cache", ".npm", ".cargo/registry", ".cargo/git", "go/pkg", ".m2/repository", ".gradle", ".ivy2/cache"),
+    *(".npm", ".cargo/registry", ".cargo/git", "go/pkg", ".m2/repository", ".gradle", ".ivy2/cache"),
     *(".nuget/packages", ".composer/cache", ".pub-cache", ".bundle/cache", ".bun/install", ".stack", ".cabal"),
 )
 
@@ -38,7 +38,8 @@ def read_home(home: str, cards: Iterable[AgentCard], variables: Mapping[str, str
             if os.path.isdir(path)
         ),
         logins=tuple(filter(os.path.isfile, logins)),
-        caches={os.path.join(home, name): os.path.join(caches, name.replace("/", "-")) for name in DOWNLOAD_FOLDERS},
+        caches=caches,
+        downloads=DOWNLOAD_FOLDERS,
     )
 
 
