@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
-.PHONY: docs test-pythons clients clients-all test-clients test-clients-quick test-sandbox
+.PHONY: docs lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox
 
 all: fmt lint test build
 
@@ -59,7 +59,7 @@ coverage: $(READY)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-# The pages of docs/ as a site in dist/site; a broken link is an error
+# The pages of docs/ as a site in dist/site, a broken link is an error; and the workflows, checked
 $(VENV)/docs-ready: $(INSTALLED) requirements-docs.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.lock
 	@touch $@
@@ -67,6 +67,9 @@ $(VENV)/docs-ready: $(INSTALLED) requirements-docs.lock
 docs: $(VENV)/docs-ready
 	$(BIN)/python tools/write_reference.py
 	$(BIN)/zensical build --config-file mkdocs.yml --strict
+
+lint-workflows: $(VENV)/docs-ready
+	$(BIN)/zizmor --quiet --offline .github
 
 # Which small wrong changes do the tests not notice? Slow, for an idle machine: make mutants MODULES=src/ralph/core/step.py
 MODULES ?= src/ralph/core src/ralph/engine
