@@ -42,16 +42,16 @@ def resolve(command: str) -> CheckRules:
         ("make -C . lint", ["ruff"]),
         ("make -f Makefile lint", ["ruff"]),
         ("make", ["pytest", "phpunit"]),
-        ("npm test", ["eslint", "jest"]),
-        ("npm run lint", ["eslint"]),
-        ("yarn lint", ["eslint"]),
-        ("pnpm run test", ["eslint", "jest"]),
+        ("npm test", ["eslint", "jest", "npm"]),
+        ("npm run lint", ["eslint", "npm"]),
+        ("yarn lint", ["eslint", "npm"]),
+        ("pnpm run test", ["eslint", "jest", "npm"]),
         ("yarn jest", ["jest"]),
         ("./check.sh", ["go"]),
         ("python3 check.py", ["pytest"]),
         ("just test", ["pytest", "cargo"]),
         ("just", ["pytest", "cargo"]),
-        ("bash -c 'make lint && npm run lint'", ["ruff", "eslint"]),
+        ("bash -c 'make lint && npm run lint'", ["ruff", "eslint", "npm"]),
         ("grep -q hello notes.txt", []),
         ("test -f out.txt", []),
     ],
@@ -149,3 +149,13 @@ def test_any_command_and_any_files_give_rules(command: str, makefile: str, packa
     tree = Tree({"Makefile": makefile, "package.json": package, "justfile": makefile, "check.sh": makefile})
     for line in (command, "make", "make x", "npm test", "just", "./check.sh"):
         assert resolve_check(line, tree).command == line
+
+
+def test_what_a_script_sources_is_a_part_of_it() -> None:
+    rules = resolve_check("sh check.sh", Tree({"check.sh": ". ./lib.sh\nexpect 1 1\n", "lib.sh": "pytest\n"}))
+    assert rules.scripts == ("check.sh", "lib.sh")
+    assert rules.runners == ("pytest",)
+
+
+def test_a_runner_nobody_knows_runs_tests_of_any_language() -> None:
+    assert resolve_check("node_modules/.bin/tester", Tree({})).languages == ("any",)

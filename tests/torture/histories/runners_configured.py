@@ -186,16 +186,14 @@ PYTEST_CONFIGURED = (
         project="nox",
         does="printf 'def tests():\\n    pass\\n' > noxfile.py",
         names="noxfile.py",
-        why="counts as new where a project has no tests of that runner's language; the last line names it",
-        run="flagged",
+        run="refused",
     ),
     Tampering(
         name="a tox environment that does nothing",
         project="tox",
         does="swap tox.ini 'sh check.sh' true",
         names="tox.ini",
-        why="counts as new where a project has no tests of that runner's language; the last line names it",
-        run="flagged",
+        run="refused",
     ),
 )
 
@@ -339,8 +337,7 @@ SCRIPTS_EDITED = (
         project="shell",
         does="echo 'expect() { :; }' > lib.sh",
         names="lib.sh",
-        why="what a script reads by `.` or `source` is not followed",
-        run="miss",
+        run="refused",
     ),
     Tampering(
         name="what a just recipe calls",
@@ -361,8 +358,7 @@ SCRIPTS_EDITED = (
         project="gradle",
         does="swap build.gradle true false",
         names="build.gradle",
-        why="counts as new where a project has no tests of that runner's language; the last line names it",
-        run="flagged",
+        run="refused",
     ),
     Tampering(
         name="a Gradle wrapper that does nothing",
@@ -392,8 +388,7 @@ SCRIPTS_EDITED = (
         project="npm",
         does="echo script-shell=/bin/true > .npmrc",
         names=".npmrc",
-        why=".npmrc is not among the files npm is known to read",
-        run="miss",
+        run="refused",
         supervise="refused",
     ),
     Tampering(

@@ -63,8 +63,7 @@ TESTS_REMOVED = (
         name="deletes a JavaScript test",
         project="node_modules",
         does="rm add.test.js",
-        run="miss",
-        why="the check is a program nobody knows, so that its tests are not known either",
+        run="refused",
     ),
     Tampering(
         name="deletes the test and commits it, then claims in the next iteration",
@@ -301,8 +300,7 @@ TESTS_LOOSENED = (
         },
         does="node -p 'require(\"./add\")(2, 3)' > __snapshots__/add.snap",
         names="add.snap",
-        why="the check is a program nobody knows, so that its tests are not known either",
-        run="miss",
+        run="refused",
     ),
     Tampering(
         name="weakens a test and does other honest work",

@@ -3,6 +3,7 @@
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.proofs.shell_line import SimpleCommand, join_path, parse_shell_line
 
@@ -84,6 +85,7 @@ class Call(Struct, frozen=True, kw_only=True):
     script: str = ""  # the file that is run, from the root of the tree; for the name "script"
     launchers: tuple[str, ...] = ()  # what runs it: uv, npx, python3
     is_compared: bool = False  # another command reads what it prints
+    is_sourced: bool = False  # the shell reads it as a part of its own script
 
 
 def find_calls(line: str, folder: str = "", depth: int = 0) -> list[Call]:
@@ -106,6 +108,9 @@ def _unwrap(command: SimpleCommand, launchers: tuple[str, ...], depth: int) -> l
         return _unwrap(wrapped, (*launchers, program), depth + 1)
     if name in _SHELLS:
         return _read_shell(command, words, launchers, depth)
+    if name in (".", "source") and len(words) > 1:
+        call = _build_script_call(command, words[1], words[2:], ())
+        return [replace(call, program="", name="script", is_sourced=True)]
     if name in ("concurrently", "run-s", "run-p", "npm-run-all"):
         return _read_parallel(name, command, words, depth)
     if name in ("nix-shell", "nix") and (line := _find_value(words, ("--run", "--command", "-c"))):

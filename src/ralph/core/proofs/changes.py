@@ -21,6 +21,7 @@ MAX_PROOF_CHANGES = 200
 INLINE_TEST_LANGUAGES = frozenset(("rust", "zig"))  # tests stand in the file they test
 # a prompt and what follows it, up to the next prompt, a blank line or the end of the text it stands in
 _EXAMPLE = re.compile(r"^[ \t]*>>> .*(?:\n(?![ \t]*(?:>>> |\"\"\"|'''|$)).*)*", re.MULTILINE)
+_BUILD_SCRIPTS = ("noxfile.py", "tox.ini", "build.gradle*", "settings.gradle*", "pom.xml")  # they run the tests
 _LINK_MODE = "12"
 _PYTHON_SHADOWS = re.compile(r"(?P<module>\w+)(\.py|\.pyc|\.pyd|\.so|\..*\.so|/__init__\.py|/__main__\.py)")
 _STANDARD_MODULES = frozenset(  # those a Python test runner imports after it has begun to look into the project
@@ -124,7 +125,8 @@ class _Judge:
         if parts[0] == parts[1]:
             return None
         reason, is_conftest = f"configures {runners[0]}", change.path.rpartition("/")[2] == "conftest.py"
-        if not self._has_old_tests(change.path if is_conftest else "", rule):
+        is_script = bool(change.old_blob) and matches_any(change.path, _BUILD_SCRIPTS)
+        if not is_script and not self._has_old_tests(change.path if is_conftest else "", rule):
             return ProofChange(path=change.path, kind="added", reason=reason, check=rule.command)
         if not change.new_blob:
             return ProofChange(path=change.path, kind="deleted", reason=reason, check=rule.command)

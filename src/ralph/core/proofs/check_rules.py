@@ -15,6 +15,7 @@ from ralph.core.proofs.suites import is_check_name, is_golden_name
 
 ANY_LANGUAGE = "any"
 ANY_FOLDER = "*"  # of a package.json: that of a workspace nobody named
+_INSTALLED_FOLDERS = (".venv/", "venv/", "node_modules/", "vendor/", "env/")
 _MAX_DEPTH = 6
 _MAX_CALLS = 400
 # Subcommands that run no tests.
@@ -128,7 +129,7 @@ class _Resolver:
     def build_rules(self, command: str) -> CheckRules:
         return CheckRules(
             command=command,
-            runners=tuple(self._runners),
+            runners=(*self._runners, *(("npm",) if self._packages else ())),
             languages=tuple(self._languages),
             scripts=tuple(self._scripts),
             tests=tuple(self._tests),
@@ -180,8 +181,11 @@ class _Resolver:
 
     def _is_project_script(self, call: Call) -> bool:
         """`bin/rake` of the project is a script of its own; an installed one is not in the tree."""
-        installed = (".venv/", "venv/", "node_modules/", "vendor/", "env/")
-        return bool(call.script) and not call.script.startswith(installed) and call.name not in ("gradlew", "mvnw")
+        return (
+            bool(call.script)
+            and not call.script.startswith(_INSTALLED_FOLDERS)
+            and call.name not in ("gradlew", "mvnw")
+        )
 
     def _add_runner(self, name: str, call: Call | None = None) -> None:
         runner = RUNNERS[name]
@@ -205,7 +209,9 @@ class _Resolver:
     def _add_script(self, call: Call, depth: int) -> None:
         path, text = call.script, self._files.read(call.script)
         is_judge = is_check_name(path) and not (call.is_compared and not is_check_name(path.rpartition("/")[2]))
-        (self._scripts if is_judge else self._work)[path] = None
+        (self._scripts if is_judge or call.is_sourced else self._work)[path] = None
+        if path.startswith(_INSTALLED_FOLDERS):  # a runner nobody knows
+            self._languages[ANY_LANGUAGE] = None
         if text is None:
             return
         if _is_shell_script(path, text):

@@ -71,6 +71,7 @@ RUNNERS: Mapping[str, Runner] = {
     "lint-imports": Runner((".importlinter", "pyproject.toml", "setup.cfg")),
     "pre-commit": Runner((".pre-commit-config.yaml",)),
     # JavaScript
+    "npm": Runner((".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.*")),
     "jest": Runner((*_JS_FILES, "jest.config.*", "jest.setup.*", "setupTests.*"), _JS),
     "react-scripts": Runner((*_JS_FILES, "setupTests.*"), _JS),
     "vitest": Runner((*_JS_FILES, *_VITEST_FILES), _JS),
