@@ -201,6 +201,9 @@ def test_a_daemon_that_hangs_is_down(stand_in: StandIn, processes: Supervisor, m
 def test_docker_without_the_plugin_is_no_sandbox(stand_in: StandIn, processes: Supervisor) -> None:  # 004-04
     stand_in.install("docker").fail("version", 'echo "docker: unknown command: docker sandbox" >&2; exit 1')
     assert docker.probe_sandboxes(stand_in.variables, processes).problem == "no Docker Sandboxes"
+    stand_in.calls(forget=True)
+    assert not docker.probe_unasked(stand_in.variables, processes).is_available
+    assert stand_in.calls() == [["docker", "sandbox", "version"]]  # no engine is asked where none would be taken
     found = docker.probe(stand_in.variables, processes)
     assert not found.is_available or found.needs_asking  # an engine is nothing that `auto` takes
 

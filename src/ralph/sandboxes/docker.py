@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxPlan, SandboxProbe
@@ -24,9 +26,15 @@ def probe(variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
     if found.is_available:
         return found
     engine = probe_engine(variables, processes)
-    if not engine.is_available and podman.probe(variables, processes).is_available:
-        return podman.probe(variables, processes)
-    return engine
+    if engine.is_available:
+        return engine
+    instead = podman.probe(variables, processes)
+    return replace(instead, version=f"{instead.version}; {engine.problem}") if instead.is_available else engine
+
+
+def probe_unasked(variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
+    """What `auto` takes without being told to: an engine need not be asked for that."""
+    return probe_sandboxes(variables, processes)
 
 
 def probe_sandboxes(variables: Mapping[str, str], processes: Processes) -> SandboxProbe:

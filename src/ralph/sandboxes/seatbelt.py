@@ -75,7 +75,7 @@ class Seatbelt:
 
 def probe(variables: Mapping[str, str], processes: Processes, platform: str = sys.platform) -> SandboxProbe:
     if platform != "darwin":
-        return SandboxProbe(problem="Seatbelt is macOS's", hint="")
+        return SandboxProbe(problem="only on macOS")
     command = Command(
         argv=(SANDBOX_EXEC, "-p", "(version 1)(allow default)", "/usr/bin/true"),
         environment=dict(variables),

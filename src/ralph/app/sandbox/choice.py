@@ -58,7 +58,7 @@ def settle_isolation(
         def probe(kind: SandboxKind) -> SandboxProbe:
             if kind == "agent" and (title := _find_agent_without(settings)):
                 return SandboxProbe(problem=f"{title} has no sandbox of its own")
-            return probe_backend(kind, variables, processes)
+            return probe_backend(kind, variables, processes, unasked=wanted == "auto")
 
         isolation = choose_sandbox(settings.sandbox, may_do_everything=everything, probe=probe)
     if isolation.kind is None and everything:
@@ -88,9 +88,16 @@ def _find_agent_without(settings: Settings) -> str:
     return ""
 
 
-def probe_backend(kind: SandboxKind, variables: Mapping[str, str], processes: Processes) -> SandboxProbe:
+def probe_backend(
+    kind: SandboxKind, variables: Mapping[str, str], processes: Processes, *, unasked: bool = False
+) -> SandboxProbe:
+    """`unasked`: for `auto`; a backend may then leave out what it takes only when asked for."""
     try:
-        return load_backend(kind).probe(variables, processes)
+        backend = load_backend(kind)
+        probe: Callable[..., SandboxProbe] = (
+            getattr(backend, "probe_unasked", backend.probe) if unasked else backend.probe
+        )
+        return probe(variables, processes)
     except UnknownExtension:
         return SandboxProbe(problem="ralph cannot use it yet")
 

@@ -31,7 +31,8 @@ def list_sandboxes_command(as_json: bool) -> None:
         return
     for kind, probe in found.items():
         hint = f" — {probe.hint}" if probe.hint else ""
-        click.echo(f"{kind:<12}{'works' if probe.is_available else f'{probe.problem}{hint}'}")
+        works = f"works ({probe.version})" if probe.version else "works"
+        click.echo(f"{kind:<12}{works if probe.is_available else f'{probe.problem}{hint}'}")
 
 
 @command.command("test")
