@@ -281,3 +281,14 @@ def test_what_other_tasks_landed_is_not_this_tasks_doing(
     mine = {each.path: each.new_blob for each in workspace.keeper.list_changes(workspace.keeper.baseline(), tree)}
     assert workspace.list_landed_files() == mine
     assert set(mine) == {"test_a.py", "test_b.py"}
+
+
+def test_a_fresh_work_tree_knows_nothing_of_an_earlier_task_of_its_name(
+    repo: RepositoryFixture, inbox: QuietInbox, turn: Landings, workspace: TaskWorkspace
+) -> None:
+    keeper = workspace.keeper
+    keeper.approved.add("test_a.py", "b10b")
+    keeper.shelf.swap({"AGENTS.md": None}, workspace.look())
+    tree = repo.trees.open("TASK-002", "main")
+    TaskWorkspace(Task("TASK-002", "s", "x"), repo.trees, tree, keeper=keeper, landings=turn, inbox=inbox)
+    assert (keeper.approved.read(), keeper.shelf.put_back()) == ({}, ())

@@ -195,6 +195,11 @@ class Snapshots:
         elif os.path.exists(path):
             os.unlink(path)
 
+    def forget_notes(self) -> None:
+        """Those of earlier work of the same name."""
+        for name in self._own.list_refs(folder := os.path.join("tasks", self._source.name)):
+            os.unlink(self._own.path(folder, name))
+
     def read_note(self, name: str) -> str:
         return self._own.read_ref(os.path.join("tasks", self._source.name, name))
 

@@ -49,6 +49,8 @@ class TaskWorkspace:
         self._target_trees: dict[str, str] = {}  # by commit
         self._landed_files: dict[str, dict[str, str]] = {}  # likewise
         self.find_target_move()
+        if tree.is_fresh:
+            keeper.forget_notes()  # of a task of this name that is gone
         keeper.shelf.put_back()  # what a life that was killed had set aside
 
     @property

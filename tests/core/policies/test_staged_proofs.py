@@ -131,6 +131,9 @@ def test_what_is_explained_is_put_to_the_reviewer_who_has_to_answer() -> None:
 def test_a_reviewer_who_sends_it_back_is_asked_again_about_what_is_left() -> None:
     explained = (say(EXPLAINED, WEAKENED), Verified(verified=True, reason="", sealed=RED))
     sent_back = (Reported(outcome="finished", text="<changes>put it back</changes>", proofs=(WEAKENED,)), PASSED)
+    unexplained = (say("", WEAKENED), REFUSED)
+    again = Play(explained, sent_back, unexplained)
+    assert again.verifies[1].explanation == ""  # neither the old one nor the reviewer's own words
     play = Play(explained, sent_back, explained, (say("", WEAKENED), APPROVED))
     assert play.roles == ["coder", "reviewer", "coder", "reviewer", "tester", "qa"]
     assert play.briefs[3].proofs == (WEAKENED,)

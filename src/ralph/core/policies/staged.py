@@ -108,7 +108,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
                     state,
                     turn=state.turn + 1,
                     stillness=state.stillness.extend(reported.tree),
-                    proof=state.proof.read_report(reported),
+                    proof=state.proof.read_report(reported, can_explain=self.stages[state.stage].role == REPAIR_ROLE),
                 )
                 return self._judge_report(state, reported)
             case Verified() as verified if state.landing.confirming:

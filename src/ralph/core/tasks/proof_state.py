@@ -31,12 +31,16 @@ class ProofState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flag: str = ""  # what a person has to look at
     has_told_undone: bool = False  # a reviewer knows that its edits do not stay
 
-    def read_report(self, reported: Reported) -> "ProofState":
-        """An explanation holds for the files it was given for."""
+    def read_report(self, reported: Reported, *, can_explain: bool) -> "ProofState":
+        """The coder explains what it changed; an explanation holds for the files it was given for. Of others the same
+        tag says what they want changed."""
         touched = frozenset(change.path for change in reported.proofs if change.is_suspect)
-        explained = touched <= {change.path for change in self.disputed}
+        state = replace(self, touched=touched)
+        if not can_explain:
+            return state
+        is_explained = touched <= {change.path for change in self.disputed}
         explanation = extract_explanation(reported.text) if touched else ""
-        return replace(self, touched=touched, explanation=explanation or (self.explanation if explained else ""))
+        return replace(state, explanation=explanation or (self.explanation if is_explained else ""))
 
     def note_undone(self, role: str, paths: Sequence[str]) -> "ProofState":
         """It could not be told, or was: its promise counts for the work as it is."""
@@ -47,15 +51,9 @@ class ProofState(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return replace(self, inherited=self.touched, has_told_undone=False)
 
     def begin_repair(self) -> "ProofState":
-        """The coder works again: what was found of the old tree counts no more; who was told stays told."""
-        return ProofState(
-            touched=self.touched,
-            inherited=self.touched,
-            explanation=self.explanation,
-            disputed=self.disputed,
-            warned=self.warned,
-            approvals=self.approvals,
-        )
+        """The coder works again: what was found of the old tree, and what it said about it, count no more; who was told
+        stays told."""
+        return ProofState(touched=self.touched, inherited=self.touched, warned=self.warned, approvals=self.approvals)
 
     def pass_stage(self, verified: Verified, *, has_reviewer: bool) -> "ProofState":
         """`has_reviewer`: somebody will be asked about what is explained."""
