@@ -84,6 +84,10 @@ class RunStore(JournalStore, Protocol):
 
     def mark_swept(self, run: str) -> None: ...
 
+    def delete(self, run: str) -> None:
+        """Its record and its journal, for good; one that has no end stays."""
+        ...
+
     def add_wish(self, run: str, kind: str, at: float) -> None:
         """Leave a note for the process that runs it; the same one twice is harmless."""
         ...

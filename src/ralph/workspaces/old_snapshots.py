@@ -3,6 +3,7 @@
 import fcntl
 import os
 import time
+from collections.abc import Iterable
 
 from ralph.workspaces.git import Git
 from ralph.workspaces.own_git import OwnGit
@@ -33,6 +34,29 @@ def forget_old_snapshots(own: OwnGit, git: Git | None) -> None:
             _remove_unused(own.path("work", name))
     if removed:
         own.run("prune", "--expire=2.weeks.ago", own_objects=True)
+    pack_snapshots(own)
+
+
+def list_run_names(folder: str) -> set[str]:
+    """Runs that our git directory keeps something of."""
+    found: set[str] = set()
+    for part in (*RUN_REFS, "runs"):
+        try:
+            found.update(os.listdir(os.path.join(folder, part)) if folder else ())
+        except OSError:
+            continue
+    return found
+
+
+def forget_runs(own: OwnGit, names: Iterable[str]) -> None:
+    """Their snapshots are gone for good, once git has pruned them."""
+    if [_remove_run(own, name) for name in names]:
+        own.run("prune", "--expire=2.weeks.ago", own_objects=True)
+
+
+def pack_snapshots(own: OwnGit) -> None:
+    """Thousands of small files become one. What no snapshot holds stays as it is: a run may be about to use it."""
+    own.run("repack", "-d", "-l", "--quiet", own_objects=True)
 
 
 def _list_runs(own: OwnGit) -> set[str]:

@@ -151,6 +151,12 @@ def list_snapshots(places: Paths, run: str, most: int, variables: Mapping[str, s
         return reader.list(run, most)
 
 
+def find_snapshot_folder(places: Paths, variables: Mapping[str, str]) -> str:
+    """Ralph's own git directory of this repository; empty where there is none."""
+    project = find_project_dir(places.root) if places.in_git else None
+    return find_own_dir(variables, root=places.root, project=project, fallback=places.state)
+
+
 def read_snapshot_tree(places: Paths, run: str, variables: Mapping[str, str]) -> str:
     """The tree of its newest snapshot; empty where ralph's own git has none. No process is needed for it."""
     project = find_project_dir(places.root) if places.in_git else None

@@ -50,6 +50,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Set up": {
         "config": "Show or change the settings",
+        "clean": "Remove what old runs left on disk",
         "doctor": "Check that everything a run needs is there",
         "sandbox": "Test the sandbox agents run in; open a shell in it",
         "agents": "List coding agents; check one",
@@ -68,6 +69,7 @@ MODULE_FOLDERS: Mapping[str, str] = {
     "restore": "trees",
     "undo": "trees",
     "recover": "trees",
+    "clean": "trees",
     "sandbox": "setup",
 }
 DEFAULT_COMMAND = "run"

@@ -152,6 +152,9 @@ class SqliteRunStore:
     def mark_swept(self, run: str) -> None:
         self._database.execute("UPDATE run SET guardian=0 WHERE id=?", (run,))
 
+    def delete(self, run: str) -> None:
+        self._database.execute("DELETE FROM run WHERE id=? AND ended_at IS NOT NULL", (run,))
+
     def add_wish(self, run: str, kind: str, at: float) -> None:
         """Leave a note for the process that runs it."""
         self._database.execute("INSERT INTO wish(run, kind, at) VALUES(?, ?, ?)", (run, kind, at))

@@ -1,0 +1,147 @@
+"""Use case: what old runs left on disk, removed. What is still needed to resume, and what is the user's, stays."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from ralph.app.paths import Paths
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.runs.recovery import is_run_alive
+from ralph.app.runs.snapshots import find_snapshot_folder
+from ralph.app.stores import open_existing_stores
+from ralph.app.wiring import build_git
+from ralph.model.board import NoSuchTask
+from ralph.model.errors import Busy
+from ralph.model.runs import RunRecord
+from ralph.model.store_ports import Stores
+from ralph.process.shell import find_program
+from ralph.workspaces.old_snapshots import forget_runs, list_run_names, pack_snapshots
+from ralph.workspaces.own_git import OwnGit
+
+KEPT_DAYS = 30
+_FINISHED = ("done", "cancelled")
+_LOG_STARTS, _LOG_ENDS = ("guardrail_", "prompt_", "verification_"), (".log", ".txt")
+_MOST_RUNS = 1_000_000
+_REFS = "refs/ralph/"
+
+
+class CleaningPlan(Struct, frozen=True, kw_only=True):
+    """What would be removed."""
+
+    runs: tuple[str, ...] = ()  # folders and records
+    folders: tuple[str, ...] = ()  # of runs that nobody has a record of
+    logs: tuple[str, ...] = ()  # in .ralph/
+    snapshots: tuple[str, ...] = ()  # the runs they are of
+    size: int = 0  # bytes of folders and logs
+    everything: tuple[str, ...] = ()  # whole folders, where nothing is to be left
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.runs or self.folders or self.logs or self.snapshots or self.everything)
+
+
+def plan_cleaning(paths: Paths, older_than: float, variables: Mapping[str, str]) -> CleaningPlan:
+    """Nothing is removed by it. `older_than`: seconds."""
+    oldest = time.time() - older_than
+    with open_existing_stores(paths) as stores:
+        known = stores.runs.list_latest(_MOST_RUNS) if stores else []
+        over = [record for record in known if record.ended_at is not None and record.ended_at < oldest]
+        runs = [record.id for record in over if stores and _is_needed_no_more(record, stores)]
+    folders = _list_unknown(paths, {record.id for record in known}, oldest) if known else ()
+    logs = tuple(_list_logs(paths.dot_ralph, oldest))
+    day = time.strftime("%Y%m%d", time.localtime(oldest))
+    own = find_snapshot_folder(paths, variables)
+    kept = {record.id for record in known} - set(runs)
+    names = [name for name in list_run_names(own) if name[:8] < day and name[:8].isdecimal() and name not in kept]
+    places = (*(paths.run_dir(run) for run in (*runs, *folders)), *logs)
+    return CleaningPlan(
+        runs=tuple(runs), folders=folders, logs=logs, snapshots=tuple(sorted(names)), size=sum(map(_measure, places))
+    )
+
+
+def clean_up(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> None:
+    """A record goes first: a folder without one is found again, a record without a folder tells nothing."""
+    with open_existing_stores(paths) as stores:
+        for run in plan.runs:
+            if stores is not None:
+                stores.runs.delete(run)
+    for run in (*plan.runs, *plan.folders):
+        shutil.rmtree(paths.run_dir(run), ignore_errors=True)
+    for log in plan.logs:
+        _remove(log)
+    own = find_snapshot_folder(paths, variables)
+    if own:
+        with open_short_lived_processes() as processes:
+            program = find_program("git", variables, paths.root) or "git"
+            git = OwnGit(program, own, root=paths.root, environment=variables, processes=processes)
+            forget_runs(git, plan.snapshots)
+            pack_snapshots(git)
+
+
+def plan_removal_of_all(paths: Paths, variables: Mapping[str, str]) -> CleaningPlan:
+    """All that ralph keeps of a repository, but for settings and for what agents committed."""
+    with open_existing_stores(paths) as stores:
+        alive = [record.id for record in (stores.runs.list_unfinished() if stores else ()) if is_run_alive(record)]
+    if alive:
+        raise Busy(f"run {alive[0]} is active", "end it with `ralph cancel`, then try again")
+    own = find_snapshot_folder(paths, variables)
+    everything = tuple(folder for folder in (paths.state, own) if folder and os.path.isdir(folder))
+    logs = tuple(_list_logs(paths.dot_ralph, time.time()))
+    return CleaningPlan(logs=logs, size=sum(map(_measure, (*everything, *logs))), everything=everything)
+
+
+def remove_all(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> None:
+    for log in plan.logs:
+        _remove(log)
+    for folder in plan.everything:
+        shutil.rmtree(folder, ignore_errors=True)
+    with open_short_lived_processes() as processes:
+        if git := build_git(paths.root, variables, processes):
+            for ref in git.run("for-each-ref", "--format=%(refname)", _REFS).text.splitlines():
+                git.run("update-ref", "-d", ref)
+
+
+def _is_needed_no_more(record: RunRecord, stores: Stores) -> bool:
+    """A task that is not finished goes on with what its last run left."""
+    if not record.task or record.kind != "execute":
+        return True
+    try:
+        return stores.tasks.get(record.task).task.status in _FINISHED
+    except NoSuchTask:
+        return True
+
+
+def _list_unknown(paths: Paths, known: set[str], oldest: float) -> tuple[str, ...]:
+    """Old folders without a record. A lost database has none at all: then nothing is touched."""
+    try:
+        entries = list(os.scandir(os.path.join(paths.state, "runs")))
+    except OSError:
+        return ()
+    return tuple(each.name for each in entries if each.name not in known and each.stat().st_mtime < oldest)
+
+
+def _list_logs(folder: str, oldest: float) -> Iterable[str]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for each in entries:
+        is_log = each.name.startswith(_LOG_STARTS) and each.name.endswith(_LOG_ENDS)
+        if is_log and each.is_file(follow_symlinks=False) and each.stat().st_mtime < oldest:
+            yield each.path
+
+
+def _measure(path: str) -> int:
+    if not os.path.isdir(path):
+        return os.lstat(path).st_size if os.path.lexists(path) else 0
+    return sum(os.lstat(os.path.join(at, name)).st_size for at, _, names in os.walk(path) for name in names)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # gone already

@@ -1,0 +1,58 @@
+"""`ralph clean`: what old runs left on disk, removed."""
+
+import os
+
+import click
+
+from ralph.app.keeping.cleaning import (
+    KEPT_DAYS,
+    CleaningPlan,
+    clean_up,
+    plan_cleaning,
+    plan_removal_of_all,
+    remove_all,
+)
+from ralph.app.paths import find_project_paths
+from ralph.core.text.quantities import pluralize
+from ralph.faces.cli.options.consent import require_consent
+from ralph.faces.cli.options.durations import DurationParam
+
+
+@click.command()
+@click.option("--older", type=DurationParam(), default=f"{KEPT_DAYS}d", show_default=True, help="Only what is older.")
+@click.option("--all", "everything", is_flag=True, help="All that ralph keeps of this repository, whatever its age.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def command(older: float, everything: bool, dry_run: bool, yes: bool) -> None:
+    """Remove runs that ended long ago: their folders, records, check logs and snapshots.
+
+    Runs that are active, runs without an end and those of unfinished tasks stay; so do settings, and what agents
+    committed. --all forgets the repository: tasks, history and snapshots."""
+    paths = find_project_paths(os.getcwd())
+    plan = plan_removal_of_all(paths, os.environ) if everything else plan_cleaning(paths, older, os.environ)
+    click.echo(_describe(plan), nl=False)
+    if plan.is_empty or dry_run or not require_consent("Remove this for good?", yes):
+        return
+    if everything:
+        remove_all(plan, paths, os.environ)
+    else:
+        clean_up(plan, paths, os.environ)
+    click.echo(f"Removed {_format_size(plan.size)}.")
+
+
+def _describe(plan: CleaningPlan) -> str:
+    if plan.is_empty:
+        return "Nothing to clean up.\n"
+    parts = (
+        (plan.runs, "run", "folder and record"),
+        (plan.folders, "run folder", "without a record"),
+        (plan.logs, "log", "in .ralph/"),
+        (plan.snapshots, "run", "snapshots"),
+    )
+    lines = [f"  {pluralize(len(found), what)} ({note})\n" for found, what, note in parts if found]
+    lines += [f"  {folder}\n" for folder in plan.everything]
+    return f"To remove, {_format_size(plan.size)}:\n{''.join(lines)}"
+
+
+def _format_size(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MB"
