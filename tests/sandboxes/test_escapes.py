@@ -15,6 +15,12 @@ from pathlib import Path
 import pytest
 
 import ralph
+from ralph.app.paths import find_paths
+from ralph.app.processes import open_short_lived_processes
+from ralph.app.sandbox.opening import open_sandbox
+from ralph.app.sandbox.plan import SandboxRequest
+from ralph.config.schema import SandboxSettings
+from ralph.model.command import Command
 from support.bubblewrap import needs_bubblewrap, needs_root
 from support.processes import wait_until
 from support.workshop import ProjectFixture
@@ -125,6 +131,29 @@ def test_a_changed_test_is_sealed_in_the_same_sandbox(workshop: ProjectFixture) 
     done = workshop.ralph("run", "-p", "x", "--sandbox", "bubblewrap", "-m", "1")
     assert done.returncode == 1, done.stdout
     assert "with the tests as they were" in done.stdout
+
+
+def test_a_login_that_is_renewed_is_kept_and_settings_are_not_changed(workshop: ProjectFixture) -> None:
+    own = workshop.home / ".claude"
+    own.mkdir()
+    for name in ("settings.json", ".credentials.json"):
+        (own / name).write_text("before")
+    variables = {**workshop.environment, "HOME": str(workshop.home)}
+    request = SandboxRequest(
+        run="r",
+        paths=find_paths(str(workshop.repo)),
+        settings=SandboxSettings(),
+        adapters=("claude",),
+        variables=variables,
+    )
+    script = (
+        "cd ~/.claude && cat settings.json && for name in settings.json .credentials.json; do echo after > $name; done"
+    )
+    command = Command(argv=("/bin/sh", "-c", script), environment=variables, cwd=str(workshop.repo))
+    with open_short_lived_processes() as processes, open_sandbox("bubblewrap", request, processes) as sandbox:
+        assert processes.run(sandbox.wrap(command), len, len).code == 0
+    assert (own / ".credentials.json").read_text() == "after\n"
+    assert (own / "settings.json").read_text() == "before"
 
 
 def sleepers(word: str = "86399") -> list[int]:
