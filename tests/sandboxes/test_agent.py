@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from ralph.model.agent_card import AgentCard
-from ralph.model.command import Command
+from ralph.model.command import Bind, Command
+from ralph.model.errors import MachineError
 from ralph.model.sandbox import HomeContent, SandboxPlan
 from ralph.sandboxes import agent
 from support.scripted_processes import ScriptedProcesses
@@ -24,3 +27,9 @@ def test_it_needs_the_parts_that_agents_build_theirs_from(tmp_path: Path) -> Non
     missing = agent.probe(nothing, ScriptedProcesses(), "linux")
     assert (missing.is_available, missing.hint) == (False, "apt install bubblewrap socat")
     assert agent.probe(nothing, ScriptedProcesses(), "darwin").is_available
+
+
+def test_a_copy_is_refused_not_ignored() -> None:
+    work = Bind(path="/w", source="/copy")
+    with pytest.raises(MachineError, match="copy"):
+        agent.OwnSandbox(()).wrap(Command(argv=("make",), environment={}, cwd="/w", binds=(work,)))

@@ -22,7 +22,7 @@ from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_snapshot_tree
 from ralph.app.runs.waking import wait_or_wake
-from ralph.app.sandbox.choice import HOST_WORDS
+from ralph.app.sandbox.choice import HOST_WORDS, WITHOUT_COPIES
 from ralph.app.sandbox.leftovers import sweep_sandboxes
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
@@ -117,7 +117,7 @@ class Session(Struct, frozen=True, kw_only=True):
         self, sealed: SealedTree, build: GateFactory, folder: str, tree: GateTree = "sealed"
     ) -> GateRunner:
         """Checks with the proofs as they were, or on what is committed, in the same sandbox as all others."""
-        is_contained = self.containment is not None
+        is_contained = self.containment is not None and self.containment.sandbox.kind not in WITHOUT_COPIES
         gates = build(WrappedProcesses(self.contained, sealed.contain if is_contained else sealed.wrap))
         place = folder if is_contained else sealed.locate(folder)
         return self.prepare_gates(gates, place, sealed_from=folder, tree=tree)

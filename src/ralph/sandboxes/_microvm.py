@@ -12,6 +12,7 @@ from ralph.model.errors import MachineError
 from ralph.model.sandbox import NetworkPolicy, SandboxKind, SandboxPlan
 from ralph.sandboxes import _microvm_words as words
 from ralph.sandboxes._client import Answer, Client
+from ralph.sandboxes._copies import refuse_copies
 from ralph.sandboxes._names import name_sandbox
 from ralph.sandboxes._system import is_in_system
 
@@ -53,11 +54,7 @@ class MicroVm:
         Path(self._stamp).touch()
 
     def wrap(self, command: Command) -> Command:
-        if command.binds:
-            raise MachineError(
-                "a Docker Sandbox cannot check a copy in the place of the work tree",
-                'use --sandbox bubblewrap, or "proofs": "off"',
-            )
+        refuse_copies(command, "a Docker Sandbox")
         is_agent = os.path.basename(command.argv[0]) in (self._card.programs or (self._agent,))
         is_run = is_agent and self._dialect.runs_agents and self._agent == "claude"
         is_run = is_run and len(command.stdin) < words.MAX_PROMPT_ARGUMENT_BYTES

@@ -8,6 +8,7 @@ from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxKind, SandboxPlan, SandboxProbe
 from ralph.process.shell import find_program
 from ralph.sandboxes import bubblewrap
+from ralph.sandboxes._copies import refuse_copies
 
 
 class OwnSandbox:
@@ -23,6 +24,7 @@ class OwnSandbox:
         return f"{whose}'s own sandbox, for its commands; checks run on the host"
 
     def wrap(self, command: Command) -> Command:
+        refuse_copies(command, "an agent's own sandbox")
         return command
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxKind, SandboxPlan, SandboxProbe
 from ralph.process.network_proxy import SOCKET_NAME, NetworkProxy, list_loopback_ports
 from ralph.sandboxes import _relay
+from ralph.sandboxes._copies import refuse_copies
 from ralph.sandboxes._home import fill_scratch
 from ralph.sandboxes._seatbelt_profile import ProxyAddress, render_profile
 
@@ -47,6 +48,7 @@ class Seatbelt:
         return f"Seatbelt, network {words}; processes that leave their group may outlive the run"
 
     def wrap(self, command: Command) -> Command:
+        refuse_copies(command, "Seatbelt")
         profile = render_profile(self._plan, reads=command.reads, writes=command.writes, proxy=self._address)
         argv = (SANDBOX_EXEC, "-p", profile, *self._relay, *command.argv)
         return replace(command, argv=argv, environment={**command.environment, **self._variables})

@@ -14,6 +14,7 @@ from ralph.model.sandbox import SandboxChoice, SandboxKind, SandboxPlan, Sandbox
 from ralph.model.spec import ROLES
 
 STRONGEST_FIRST: tuple[SandboxKind, ...] = ("docker", "bubblewrap", "seatbelt", "agent")
+WITHOUT_COPIES = frozenset({"seatbelt", "agent"})  # they cannot put a copy in the place of the work tree
 HOST_WORDS = "no sandbox"
 CONTAINED_VARIABLE = "RALPH_CONTAINED"  # set inside: what ralph would call the host there is a sandbox already
 
