@@ -20,7 +20,7 @@ from ralph.app.runs.living_runs import announce_run, find_living_run
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
-from ralph.app.runs.snapshots import read_snapshot_tree
+from ralph.app.runs.snapshots import read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.waking import wait_or_wake
 from ralph.app.sandbox.choice import HOST_WORDS, WITHOUT_COPIES
 from ralph.app.sandbox.leftovers import sweep_sandboxes
@@ -289,8 +289,10 @@ class Session(Struct, frozen=True, kw_only=True):
         rows = self.runs.list_transitions(self.run)
         isolation = "none" if self.containment is None else self.containment.sandbox.describe()
         receipt = build_proof_receipt(record, rows, folder, git, kept_tree=kept_tree, isolation=isolation)
+        task = self.task if self.kind == "execute" else ""
+        accepted = read_accepted_paths(self.paths, self.run, task, self.variables)
         with suppress(OSError):
-            write_proof_receipt(self.paths, receipt)
+            write_proof_receipt(self.paths, replace(receipt, accepted=accepted))
 
     def list_active_children(self) -> list[ChildRun]:
         return list_active_children(self.attempts, self.run, self.processes.guardian_pid)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ralph.core.check_evidence import StageEvidence, describe_gate
 from ralph.model.loop import (
     Brief,
+    Check,
     Checked,
     Decision,
     Landed,
@@ -17,6 +18,7 @@ from ralph.model.loop import (
     RunAgent,
     Saved,
     SnapshotTaken,
+    Surveyed,
     Verified,
 )
 from ralph.model.proofs import ProofApproval, ProofChange
@@ -60,6 +62,8 @@ class EvidenceReader:
                 self._sealed, self._changed_proofs = (), reported.proofs
             case SnapshotTaken(proofs=proofs):
                 self._changed_proofs = proofs
+            case Surveyed(proofs=proofs) if proofs:
+                self._changed_proofs = proofs
             case Checked() as checked:
                 self._add_checks(checked)
             case Saved(commit=SignedCommit() as commit):
@@ -74,6 +78,8 @@ class EvidenceReader:
                 self._commits += [SignedCommit(commit, digest)] if digest else []
             case _:
                 pass
+        if isinstance(decision, Check):
+            self._approved |= {each.change.path: each for each in decision.approved}
         if isinstance(decision, RunAgent):
             self._brief = decision.brief
             self._sealed_proofs = {} if decision.brief.changes else self._sealed_proofs  # it was sent back

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from ralph.app.paths import Paths
 from ralph.app.runs.evidence import read_evidence
+from ralph.app.runs.proof_receipt import note_accepted
 from ralph.app.runs.snapshots import open_snapshot_reader
 from ralph.app.runs.status import find_run
 from ralph.app.stores import open_existing_stores
@@ -65,6 +66,7 @@ def accept_proofs(places: Paths, name: str, files: Sequence[str], variables: Map
                 accepted.add(path, blob or (GONE_BLOB if old else ANY_BLOB))
             except OSError as error:
                 raise explain_write_error(error.filename or path, error) from error
+        note_accepted(places, record.id, tuple(accepted.read()))
     return AcceptedChange(
         run=record.id, outcome=record.outcome or "", kind=record.kind, task=_find_task(record), paths=tuple(paths)
     )

@@ -1,7 +1,7 @@
 """Use case: `runs/<id>/receipt.json`: what proves a run, written at its end, and made again where it is missing."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 import msgspec
@@ -101,6 +101,13 @@ def write_proof_receipt(paths: Paths, receipt: ProofReceipt) -> None:
     public = replace(receipt, checks=redact_checks(receipt.checks))
     text = msgspec.json.format(msgspec.json.encode(public), indent=2).decode()
     write_atomic(locate_proof_receipt(paths, receipt.run), text + "\n")
+
+
+def note_accepted(paths: Paths, run: str, accepted: Sequence[str]) -> None:
+    """In the file of a run that has ended, if it is there: a person has accepted these proofs since."""
+    path = locate_proof_receipt(paths, run)
+    with suppress(OSError, msgspec.MsgspecError):
+        write_proof_receipt(paths, replace(read_proof_receipt(path), accepted=tuple(accepted)))
 
 
 def locate_proof_receipt(paths: Paths, run: str) -> str:

@@ -12,7 +12,7 @@ from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.runs.journal_reader import CheckLine, Iteration, Remark, read_journal
 from ralph.app.runs.proof_receipt import load_proof_receipt
-from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots, read_snapshot_tree
+from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots, read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.status import find_run
 from ralph.app.stores import open_existing_stores
 from ralph.app.wiring import build_git
@@ -107,7 +107,8 @@ def _load_proof(places: Paths, record: RunRecord, variables: Mapping[str, str]) 
             lambda folder: _open_git(folder, variables),
             kept_tree=read_snapshot_tree(places, record.id, variables),
         )
-    return replace(found, checks=redact_checks(found.checks))
+    accepted = read_accepted_paths(places, record.id, record.task if record.kind == "execute" else "", variables)
+    return replace(found, checks=redact_checks(found.checks), accepted=accepted)
 
 
 @contextmanager

@@ -164,6 +164,14 @@ def read_snapshot_tree(places: Paths, run: str, variables: Mapping[str, str]) ->
     return read_kept_tree(folder, f"{SNAPSHOT_REFS}/{run}") if folder else ""
 
 
+def read_accepted_paths(places: Paths, run: str, task: str, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The changed proofs of a run that a person has accepted. No process is needed for it."""
+    project = find_project_dir(places.root) if places.in_git else None
+    folder = find_own_dir(variables, root=places.root, project=project, fallback=places.state)
+    below = ("tasks", task) if task else ("runs", run)
+    return tuple(AcceptedProofs(os.path.join(folder, *below)).read()) if folder else ()
+
+
 def _find_snapshot(git: OwnGit | Git, commit: str) -> str:
     """The whole hash of one of ours; a commit of the user's own is none."""
     said = git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")

@@ -507,6 +507,13 @@ def test_a_weakened_check_is_approved_by_name_or_not_at_all(stories: StoryFixtur
     assert "US-001 is open again: check.sh was changed, and the checks fail with the files as they were" in done.stdout
     assert "check.sh was changed, which the review approved" in done.stdout
     assert "sh check.sh (with the tests as they were)" in done.stdout
+    receipt = json.loads(next(stories.repo.rglob("receipt.json")).read_text())
+    assert [(each["change"]["path"], each["by"]) for each in receipt["approved"]] == [("check.sh", "review")]
+    assert receipt["accepted"] == []
+    run = receipt["run"]
+    assert stories.workshop.ralph("accept", run, "check.sh").returncode == 0
+    assert json.loads(next(stories.repo.rglob("receipt.json")).read_text())["accepted"] == ["check.sh"]
+    assert json.loads(stories.workshop.ralph("show", run, "--json").stdout)["proof"]["accepted"] == ["check.sh"]
 
 
 def test_the_checks_look_at_what_is_committed(stories: StoryFixture) -> None:
