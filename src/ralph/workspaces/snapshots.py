@@ -139,7 +139,7 @@ class Snapshots:
         return sealer.open(self._baseline, self._last.tree, restored, committed)
 
     def write_committed_tree(self, apart_from: str = "") -> str:
-        from ralph.workspaces.committed_files import write_committed_tree
+        from ralph.workspaces.sealed.committed_files import write_committed_tree
 
         found = self._find_uncommitted(apart_from)
         return write_committed_tree(self._own, self._index, self._last.tree, found) if found else self._last.tree
@@ -149,7 +149,7 @@ class Snapshots:
         self._git = git
 
     def _find_uncommitted(self, apart_from: str) -> "Mapping[str, OldFile | None]":
-        from ralph.workspaces.committed_files import find_uncommitted_files, leave_out_folder  # only stories ask
+        from ralph.workspaces.sealed.committed_files import find_uncommitted_files, leave_out_folder  # only stories ask
 
         head, tree = self._last.head, self._last.tree
         committed = self._index.import_commit(head) if head else ""
