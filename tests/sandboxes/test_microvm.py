@@ -50,6 +50,7 @@ def plan_for(stand_in: StandIn, network: NetworkPolicy | None = None, agent: str
         network=network,
         adapters=(agent,),
         cards=(card,),
+        hidden=(str(work / ".git" / "ralph"),),
         environment={"RALPH_CONTAINED": "1"},
     )
 
@@ -190,6 +191,9 @@ def test_a_daemon_that_does_not_answer_is_explained(
     found = docker.probe_sandboxes(stand_in.variables, processes)
     assert problem in found.problem
     assert hint in found.hint
+    assert not docker.probe(stand_in.variables, processes).is_available  # an engine would hold less
+    with pytest.raises(MachineError, match=problem):
+        open_machine(stand_in, processes)
 
 
 def test_a_daemon_that_hangs_is_down(stand_in: StandIn, processes: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +268,8 @@ def test_what_the_host_wrote_is_written_once_more_from_inside(stand_in: StandIn,
     processes.run(machine.wrap(ask_agent(stand_in)), len, len)
     assert stand_in.verbs(forget=True) == ["exec", "run", "2", "exec"]
     assert (stand_in.room / "put").read_text() == "restored"
+    (work / ".git" / "ralph").mkdir()
+    (work / ".git" / "ralph" / "ralph.db").write_text("of this very run")
     processes.run(machine.wrap(ask_agent(stand_in)), len, len)
     assert stand_in.verbs(forget=True) == ["run", "2", "exec"]  # once
     os.utime(stand_in.room / "scratch" / "synced", (1, 1))

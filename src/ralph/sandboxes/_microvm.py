@@ -11,7 +11,7 @@ from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.sandbox import NetworkPolicy, SandboxKind, SandboxPlan
 from ralph.sandboxes import _microvm_words as words
-from ralph.sandboxes._client import Answer, Client
+from ralph.sandboxes._client import Answer, Client, explain_silence
 from ralph.sandboxes._copies import refuse_copies
 from ralph.sandboxes._names import name_sandbox
 from ralph.sandboxes._system import is_in_system
@@ -42,7 +42,11 @@ class MicroVm:
     def open(self) -> None:
         """Make it, or start the one of an earlier run anew, so that it sees what was edited since. MachineError: it
         cannot be had; then nothing of it is left."""
-        if self.name in self._client.ask("ls", "--quiet").lines:
+        there = self._client.ask("ls", "--quiet")
+        if not there.is_fine:
+            probe = explain_silence(self._client, there)
+            raise MachineError(probe.problem, probe.hint)
+        if self.name in there.lines:
             self._client.ask("stop", self.name, seconds=SETUP_SECONDS)
         else:
             self._create()
@@ -67,6 +71,7 @@ class MicroVm:
             self._client.words,
             self.name,
             folders=(self._plan.folder, *self._list_writable()),
+            hidden=self._plan.hidden,
             stamp=self._stamp,
             is_agent=is_agent,
         )
@@ -127,7 +132,7 @@ class MicroVm:
 
     def _list_exec_words(self, command: Command) -> tuple[str, ...]:
         program, *rest = command.argv
-        is_inside = any(program.startswith(f"{path}/") for path in (self._plan.folder, *self._plan.readable))
+        is_inside = program.startswith(f"{self._plan.folder}/")  # others of this machine may not run in there
         argv = (program if is_inside else os.path.basename(program), *rest)
         own = {name: value for name, value in command.environment.items() if name.startswith(_OWN_VARIABLES)}
         keys = sorted(self._card.env_keys.intersection(command.environment))

@@ -29,7 +29,7 @@ _PUT_SCRIPT = 'mkdir -p "$(dirname "$1")" && cat > "$1"'
 _HOST_SCRIPT = """\
 put() {{ {client} exec --interactive --user root {name} sh -c {put} sh "$1" <"$1"; }}
 renew() {{ {client} stop {name}; {restart}; }}
-list() {{ find {folders} -name node_modules -prune -o -type f ! -name '*.log' -newer {stamp} -print; }}
+list() {{ find {folders} \\( -name node_modules {hidden} \\) -prune -o -type f ! -name '*.log' -newer {stamp} -print; }}
 changed=$(list | head -n {many})
 count=$(printf %s "$changed" | grep -c '')
 case "$changed" in
@@ -105,13 +105,17 @@ def list_reach_words(name: str) -> tuple[str, ...]:
     return ("exec", name, "sh", "-c", _REACH_SCRIPT, "sh", FORBIDDEN_URL)
 
 
-def render_host_script(client: Sequence[str], name: str, *, folders: Sequence[str], stamp: str, is_agent: bool) -> str:
-    """What runs on the host around one command; the command is its arguments."""
+def render_host_script(
+    client: Sequence[str], name: str, *, folders: Sequence[str], hidden: Sequence[str], stamp: str, is_agent: bool
+) -> str:
+    """What runs on the host around one command; the command is its arguments. `hidden`: where ralph itself writes all
+    the time, and nobody inside looks."""
     restart = shlex.join((*client, "run", name, "--", "--version")) if is_docker_sandbox(client) else ":"
     told = {
         "client": shlex.join(client),
         "name": shlex.quote(name),
         "folders": shlex.join(folders),
+        "hidden": " ".join(f"-o -path {shlex.quote(path)}" for path in hidden),
         "stamp": shlex.quote(stamp),
         "restart": restart,
         "put": shlex.quote(_PUT_SCRIPT),
