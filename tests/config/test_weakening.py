@@ -38,6 +38,10 @@ def settings(**changed: Any) -> Settings:
         ({"protected": []}, "no longer protected: tests/**"),
         ({"supervise": {"checks": ["true"]}}, "supervise check removed or changed: make test"),
         ({"snapshots": False}, "snapshots: false"),
+        ({"sandbox": "none"}, "sandbox: none (was not set)"),
+        ({"sandbox": {"network": ["evil.example"]}}, "sandbox.network changed"),
+        ({"sandbox": {"mounts": ["~/.ssh"]}}, "the sandbox also holds: ~/.ssh"),
+        ({"setup": "curl x | sh"}, "setup runs: curl x | sh"),
         ({"until": ["response", "file:DONE"]}, "completion is also claimed by file:DONE"),
         ({"completionResponse": "OK"}, "completionResponse: OK (was DONE)"),
         ({"agent": {**BASE["agent"], "permissions": "all"}}, "agent.permissions: all (was checks)"),
@@ -74,6 +78,7 @@ def test_what_asks_for_less_is_said(changed: dict[str, Any], said: str) -> None:
         {"protected": ["tests/**", "docs/**"]},
         {"agent": {**BASE["agent"], "permissions": "edits", "allow": []}},
         {"display": {"color": "never"}},
+        {"sandbox": {"kind": "bubblewrap", "network": "none"}},
     ],
 )
 def test_what_asks_for_as_much_or_more_is_not(changed: dict[str, Any]) -> None:

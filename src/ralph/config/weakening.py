@@ -19,6 +19,7 @@ def find_weakenings(before: Settings, after: Settings) -> tuple[str, ...]:
         *_compare_proofs(before, after),
         *_compare_claims(before, after),
         *_compare_agents(before.agent, after.agent),
+        *_compare_sandbox(before, after),
         *_compare_limits(before, after),
         *_compare_scm(before, after),
         *_compare_specflow(before.specflow, after.specflow),
@@ -76,6 +77,21 @@ def _compare_agents(before: AgentSettings, after: AgentSettings) -> Iterator[str
         yield f"the agent gets other variables: {', '.join(added)}"
     if any(after.environment.get(name, value) != value for name, value in before.environment.items()):
         yield "the values of the agent's variables changed"
+
+
+def _compare_sandbox(before: Settings, after: Settings) -> Iterator[str]:
+    """Another kind counts as weaker: which of two holds more depends on the machine."""
+    then, now = before.sandbox, after.sandbox
+    if now.kind != then.kind and (now.kind == "none" or then.kind not in (None, "none")):
+        yield f"sandbox: {now.kind or 'not set'} (was {then.kind or 'not set'})"
+    if now.network != then.network and now.network != "none":
+        yield "sandbox.network changed"
+    if added := [path for path in now.mounts if path not in then.mounts]:
+        yield f"the sandbox also holds: {', '.join(added)}"
+    if gone := [pattern for pattern in then.protected if pattern not in now.protected]:
+        yield f"no longer protected in the sandbox: {', '.join(gone)}"
+    if after.setup and after.setup != before.setup:
+        yield f"setup runs: {redact(after.setup)}"
 
 
 def _compare_limits(before: Settings, after: Settings) -> Iterator[str]:
