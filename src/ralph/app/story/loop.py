@@ -14,13 +14,14 @@ from ralph.app.contained import contain_session
 from ralph.app.guardrails import check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
+from ralph.app.runs.earlier_life import read_earlier_standstill
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
-from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration, has_loops
+from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration, has_loops, list_current_loops
 from ralph.app.story.kept_list import KeptList
 from ralph.config.schema import AgentSettings, Guardrail, Layer, SandboxSettings, check_layer
-from ralph.core.policies.reviewed import ReviewPolicy
+from ralph.core.policies.reviewed import ReviewedState, ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.core.text.quantities import pluralize
@@ -32,7 +33,7 @@ from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Brief, Limits, Patience, Stop
 from ralph.model.proofs import ProofMode
-from ralph.model.standstill import StuckLimits
+from ralph.model.standstill import Standstill, StuckLimits
 from ralph.model.store_ports import RunStore
 from ralph.model.story import TASKS_FILE, StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
@@ -143,7 +144,10 @@ def run_stories(
                     commands=commands,
                     kept_list=kept_list,
                 )
-                return contained.play(Rules(policy, request.patience), effects, Began(limits))
+                loop_rules = Rules(policy, request.patience)
+                return contained.play(
+                    loop_rules, effects, Began(limits, standstill=_read_standstill(session, request, loop_rules))
+                )
         finally:
             marker.remove()
             if find_unjudged_iteration(session.runs, place.folder) is None:
@@ -167,6 +171,11 @@ def _contain(session: Session, request: StoryRequest, command: wiring.AgentComma
         readable=(request.plugin,) if request.plugin else (),
         setup=request.setup,
     )
+
+
+def _read_standstill(session: Session, request: StoryRequest, rules: Rules[ReviewedState]) -> Standstill:
+    loops = (loop for loop in list_current_loops(session.runs, request.place.folder) if loop.id != session.run)
+    return Standstill() if request.as_is else read_earlier_standstill(session.runs, loops, rules)
 
 
 def _build_effects(

@@ -12,6 +12,7 @@ from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
 from ralph.app.run.proof_judge import ProofJudge
+from ralph.app.runs.earlier_life import read_earlier_standstill
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, find_parent_run, open_session
@@ -33,6 +34,7 @@ from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
 
 KIND = "supervise"
+MAX_EARLIER_RUNS = 100  # among which the task's last one is looked for
 
 
 class SuperviseRequest(Struct, frozen=True, kw_only=True):
@@ -204,7 +206,10 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         chain=request.chain,
         day_usd=request.day_usd,
     )
-    stop = session.play(rules, effects, Began(limits))
+    latest = (run for run in session.runs.list_latest(MAX_EARLIER_RUNS) if run.id != session.run)
+    same = (run for run in latest if run.kind == KIND and run.folder == session.paths.folder)
+    began = Began(limits, standstill=read_earlier_standstill(session.runs, same, rules))
+    stop = session.play(rules, effects, began)
     if stop.outcome is Outcome.TAMPERED:
         effects.withdraw_done(stop.why)
     if stop.outcome is Outcome.BLOCKED and (last := attempts.last):

@@ -36,6 +36,21 @@ def test_supervise_is_stuck_though_its_own_records_change(workshop: ProjectFixtu
     assert "DONE did not count" not in workshop.prompt(5)
 
 
+@pytest.mark.parametrize("words", [("supervise", "task", "--restart-delay", "0.01"), ("story", "run")])
+def test_supervise_and_story_go_on_counting_after_a_kill(workshop: ProjectFixture, words: tuple[str, ...]) -> None:
+    StoryFixture(workshop).plan(make_story("US-001"))
+    (workshop.repo / "task").mkdir()
+    (workshop.repo / "task/TASK.md").write_text("Do it.\n")
+    workshop.agent(TALK, TALK, TALK, "sleep 60")
+    with workshop.start(*words) as run:
+        assert wait_until((workshop.home / "argv.4").exists)
+        run.kill()
+    workshop.agent(TALK)
+    done = workshop.ralph(*words)
+    assert (done.returncode, workshop.calls) == (1, 6), done.stdout
+    assert "Stuck" in done.stdout
+
+
 def test_story_is_stuck_whatever_is_written_and_not_committed(workshop: ProjectFixture) -> None:
     StoryFixture(workshop)
     write_plan(workshop.repo, make_story("US-001"))

@@ -1,0 +1,28 @@
+"""What a run that was cut off tried in vain: its next life goes on counting."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from ralph.core.step import Rules, replay
+from ralph.model.loop import Observation
+from ralph.model.runs import RunRecord
+from ralph.model.standstill import Standstill
+from ralph.model.store_ports import RunStore
+
+_StateT = TypeVar("_StateT")
+CUT_OFF_OUTCOMES = (None, "lost", "interrupted")
+
+
+def read_earlier_standstill(runs: RunStore, latest: Iterable[RunRecord], rules: Rules[_StateT]) -> Standstill:
+    """Of the newest of these runs of the same work, if it was cut off; one that ended by itself is no part of this."""
+    last = next(iter(latest), None)
+    if last is None or last.outcome not in CUT_OFF_OUTCOMES:
+        return Standstill()
+    try:
+        rows = [msgspec.json.decode(seen, type=Observation) for seen, _ in runs.list_transitions(last.id)]
+        state, _ = replay(rules, rows)
+    except (msgspec.MsgspecError, ValueError):
+        return Standstill()  # of another version
+    return state.tally.standstill if state is not None and state.limits.stuck is not None else Standstill()
