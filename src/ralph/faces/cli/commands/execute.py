@@ -25,6 +25,7 @@ from ralph.faces.cli.live.task_lines import TaskStatusLines
 from ralph.faces.cli.live.watching import announce_shutdown, build_display, notify_people
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
@@ -49,6 +50,7 @@ from ralph.model.spec import ROLES, Role
     type=click.Choice(["judge", "words"]),
     help="Who decides where a task has no command: a judge, or the agent's own words.  [default: judge]",
 )
+@add_detach_option(*DETACH_NAMES)
 @click.option("--resume", is_flag=True, help="Resume tasks that were interrupted or cancelled.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
 @click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")

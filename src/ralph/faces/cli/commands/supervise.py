@@ -11,6 +11,7 @@ from ralph.config.sources import load_settings
 from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
@@ -53,6 +54,7 @@ from ralph.model.errors import UsageError
 @idle_timeout_option
 @max_time_option
 @budget_option
+@add_detach_option(*DETACH_NAMES)
 @click.option("--project", default="", help="The project's name.  [default: the folder above the task]")
 @click.option("--task", default="", help="The task's name.  [default: the task's folder]")
 @accept_settings_option

@@ -1,0 +1,50 @@
+"""Use case: a command goes on in the background."""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from ralph.app.paths import Paths
+from ralph.app.session import make_run_id
+from ralph.app.stores import open_existing_stores
+from ralph.core.text.write_error import explain_write_error
+from ralph.process.detached import read_exit, start_detached
+
+MAX_START_SECONDS = 10.0
+_POLL_SECONDS = 0.1
+
+
+class BackgroundStart(Struct, frozen=True, kw_only=True):
+    """How it began: on its way, with its run where that is on record, or over already."""
+
+    pid: int
+    log: str
+    run: str = ""
+    exit_code: int | None = None
+
+
+def start_in_background(words: Sequence[str], paths: Paths, variables: Mapping[str, str]) -> BackgroundStart:
+    """The same ralph with these words; waited for until its run is on record, or until it has ended."""
+    log = os.path.join(paths.state, "background", f"{make_run_id()}.log")
+    try:
+        os.makedirs(os.path.dirname(log), exist_ok=True)
+        pid = start_detached((sys.executable, "-m", "ralph", *words), variables, log)
+    except OSError as error:
+        raise explain_write_error(log, error) from error
+    began = time.monotonic()
+    while time.monotonic() - began < MAX_START_SECONDS:
+        if (code := read_exit(pid)) is not None:
+            return BackgroundStart(pid=pid, log=log, exit_code=code)
+        if run := _find_run_of(pid, paths):
+            return BackgroundStart(pid=pid, log=log, run=run)
+        time.sleep(_POLL_SECONDS)
+    return BackgroundStart(pid=pid, log=log)
+
+
+def _find_run_of(pid: int, paths: Paths) -> str:
+    with open_existing_stores(paths) as stores:
+        unfinished = stores.runs.list_unfinished() if stores else []
+    return next((record.id for record in unfinished if record.pid == pid), "")
