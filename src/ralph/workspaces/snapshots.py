@@ -12,7 +12,7 @@ from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
 from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
-from ralph.workspaces.old_snapshots import forget_old_snapshots
+from ralph.workspaces.kept.old_snapshots import forget_old_snapshots
 from ralph.workspaces.own_git import OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins

@@ -18,7 +18,7 @@ from ralph.model.errors import Busy
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
 from ralph.process.shell import find_program
-from ralph.workspaces.old_snapshots import forget_runs, list_run_names, pack_snapshots
+from ralph.workspaces.kept.old_snapshots import forget_runs, list_run_names, pack_snapshots
 from ralph.workspaces.own_git import OwnGit
 
 KEPT_DAYS = 30

@@ -13,7 +13,7 @@ from ralph.app.session import lock_and_open, make_run_id
 from ralph.app.wiring import build_git, build_snapshots
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
 from ralph.model.ports import Processes
-from ralph.workspaces.reverting import CommitRange, plan_revert, revert_commits
+from ralph.workspaces.kept.reverting import CommitRange, plan_revert, revert_commits
 from ralph.workspaces.snapshots import Snapshots
 
 UNDO_SUFFIX = "-undo"

@@ -1,0 +1,1 @@
+"""What runs have left in a repository: kept for a while, undone, forgotten."""
