@@ -57,7 +57,7 @@ def test_bash_can_read_it() -> None:
 
 @pytest.mark.parametrize(  # 001-34
     ("line", "offered"),
-    [("ralph run -f ", "file,"), ("ralph run --col", "plain,--color"), ("ralph stat", "plain,status")],
+    [("ralph run -f ", "file,"), ("ralph run --col", "plain,--color"), ("ralph statu", "plain,status")],
 )
 def test_words_flags_and_files_are_offered(line: str, offered: str) -> None:
     asked = {"_RALPH_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
