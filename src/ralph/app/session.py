@@ -22,7 +22,7 @@ from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.waking import wait_or_wake
-from ralph.app.sandbox.choice import HOST_WORDS, WITHOUT_COPIES
+from ralph.app.sandbox.choice import WITHOUT_COPIES, describe_host
 from ralph.app.sandbox.leftovers import sweep_sandboxes
 from ralph.app.stores import open_existing_stores, open_stores
 from ralph.config.schema import AgentSettings
@@ -124,7 +124,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def isolation(self) -> str:
-        return HOST_WORDS if self.containment is None else f"sandbox: {self.containment.sandbox.describe()}"
+        return describe_host() if self.containment is None else f"sandbox: {self.containment.sandbox.describe()}"
 
     @property
     def keeps_itself(self) -> bool:

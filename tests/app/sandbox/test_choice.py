@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.app.sandbox.choice import Isolation, NotIsolated, choose_sandbox, settle_isolation
+from ralph.app.sandbox.choice import Isolation, NotIsolated, choose_sandbox, describe_host, settle_isolation
 from ralph.config.schema import AgentSettings, SandboxSettings, Settings
 from ralph.model.errors import MachineError
 from ralph.model.sandbox import SandboxChoice, SandboxKind, SandboxProbe
@@ -58,3 +58,8 @@ def test_all_permissions_on_the_host_need_a_yes(tmp_path: object) -> None:
     careful = Settings(agent=AgentSettings(command="amp"))
     assert settle_isolation(careful, nowhere) == (careful, Isolation())
     assert settle_isolation(everything, {**nowhere, "RALPH_CONTAINED": "1"}) == (everything, Isolation())
+
+
+def test_the_first_line_says_what_macos_cannot_promise() -> None:
+    assert describe_host("linux") == "no sandbox"
+    assert "may outlive the run" in describe_host("darwin")

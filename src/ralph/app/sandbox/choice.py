@@ -1,5 +1,6 @@
 """Which isolation is in force: the one that was asked for, or the strongest that works on this machine."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -134,6 +135,11 @@ def choose_sandbox(
         return Isolation(passed_over=tuple(passed_over))
     words = f"the sandbox {wanted!r} is not available" if wanted != "any" else "no sandbox is available"
     raise MachineError(f"{words} on this machine: {'; '.join(passed_over)}", "; ".join((*hints, "or: --no-sandbox")))
+
+
+def describe_host(platform: str = sys.platform) -> str:
+    """For the first line; on macOS orphans cannot be adopted, and who starts a run shall know."""
+    return f"{HOST_WORDS}; processes that leave their group may outlive the run" if platform == "darwin" else HOST_WORDS
 
 
 def load_backend(kind: str) -> SandboxBackend:
