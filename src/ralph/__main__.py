@@ -26,7 +26,10 @@ def main() -> int:
     if arguments[:1] in (["run"], ["supervise"], ["story"], ["-p"], ["-f"]):
         from ralph.process.spawner import start_guardian
 
-        guardian = start_guardian()  # it starts while we import
+        try:
+            guardian = start_guardian()  # it starts while we import
+        except OSError:
+            pass  # tried again, and told, where it is needed
     from ralph.faces.cli.main import main as command_line
 
     return command_line(arguments, guardian)

@@ -287,18 +287,23 @@ def _classify_unfinished(parsed: ParsedRun, exited: CommandExit, stderr: str) ->
         case "timed_out":
             return Classification(
                 outcome="timed_out",
-                detail=f"The agent was stopped after {exited.seconds:.0f}s, its time limit. Raise"
+                detail=f"The agent was stopped after {_round_limit(exited)}s, its time limit. Raise"
                 f" agent.timeoutSeconds if the"
                 " work needs longer, or ask for less at once.",
             )
         case "idle":
             return Classification(
                 outcome="idle",
-                detail=f"The agent was silent for too long and stopped after {exited.seconds:.0f}s. Raise"
+                detail=f"The agent was silent for too long and stopped after {_round_limit(exited)}s. Raise"
                 " agent.idleTimeoutSeconds if its tools take that long.",
             )
         case _:
             return Classification(outcome="crashed", detail=_describe_crash(parsed, exited.code, _last_line(stderr)))
+
+
+def _round_limit(exited: CommandExit) -> str:
+    """When it was told to end: that it took a while to is not the limit."""
+    return f"{exited.seconds if exited.stopped_after is None else exited.stopped_after:.0f}"
 
 
 def _describe_crash(parsed: ParsedRun, code: int, last: str) -> str:

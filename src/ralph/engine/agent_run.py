@@ -121,6 +121,10 @@ class AgentRunner:
         self._toolless_runs = 0  # in a row
         self._adapter = adapter
 
+    @property
+    def reports_cost(self) -> bool:
+        return self._agent.reports_cost
+
     def call(
         self, build_request: Callable[[], AgentRequest], watchers: Sequence[Watcher], agent: str = ""
     ) -> Reported | Interrupted:

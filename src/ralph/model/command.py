@@ -47,6 +47,7 @@ class CommandExit(Struct, frozen=True, kw_only=True):
     error: str = ""  # why it could not be started
     stopped_by: str = ""  # who wanted it to be stopped
     pipes_held: bool = False  # something it left behind kept its output open
+    stopped_after: float | None = None  # seconds until we began to stop it; its end may take longer
 
 
 class Invocation(Struct, frozen=True, kw_only=True):

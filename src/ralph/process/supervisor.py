@@ -58,7 +58,10 @@ class Supervisor:
         self._partial_reply = b""
         self._is_subreaper = False
         if spared:
-            self._send([b"hold"])
+            try:
+                self._send([b"hold"])
+            except GuardianLost:  # killed while it started: nothing of ours was lost
+                self._restart_guardian()
 
     @property
     def guardian_pid(self) -> int:
@@ -94,6 +97,7 @@ class Supervisor:
             error=watch.error,
             stopped_by=self._inbox.poll_interruption() if watch.ending == "stopped" else "",
             pipes_held=watch.held,
+            stopped_after=None if watch.stopping_at is None else watch.stopping_at - began,
         )
 
     def close(self) -> None:
@@ -222,6 +226,7 @@ class _ChildState:
         self.error = ""
         self.empty = False
         self.held = False
+        self.stopping_at: float | None = None
         self.enough = False  # whoever reads wants no more
         self._ended = False
         self._idle_timeout = command.idle_timeout or inf
@@ -276,7 +281,7 @@ class _ChildState:
         """Remember why; false when the child is already on its way out."""
         if self._ended or self.ending == ending or self.ending == "stopped":
             return False
-        self.ending = ending
+        self.ending, self.stopping_at = ending, time.monotonic()
         return True
 
     def drop_held_pipes(self) -> None:

@@ -30,6 +30,14 @@ def describe_expectations(places: Paths, kinds: Collection[str]) -> dict[str, st
     return {kind: text for kind, text in found.items() if text}
 
 
+def count_unrecorded_runs(places: Paths) -> int:
+    """Folders of runs; asked where no run is on record."""
+    try:
+        return len(os.listdir(os.path.join(places.state, "runs")))
+    except OSError:
+        return 0
+
+
 def cancel_run(places: Paths, name: str) -> RunRecord:
     """Ask a run to end and see that it does; its work stays."""
     active = [r for r in list_recent_runs(places, 1000) if r.ended_at is None]

@@ -144,9 +144,10 @@ class RootAgentLoop:
     def _conclude(self, stop: Stop, failure: BaseException | None) -> None:
         match stop.outcome:
             case Outcome.COMPLETED:
-                self._post("INFO", "task completed (DONE marker present, no active children)")
                 if "still active" in stop.why:
                     self._post("WARNING", stop.why)
+                else:
+                    self._post("INFO", "task completed (DONE marker present, no active children)")
             case Outcome.EXHAUSTED:
                 self._post("ERROR", MAX_RESTARTS_REASON)
                 raise MaxRestartsExceeded(MAX_RESTARTS_REASON)

@@ -58,9 +58,8 @@ class BusWatcher:
     def _post_ending(self, event: RunEnded) -> None:
         match event.outcome:
             case "completed":
-                self._post("INFO", COMPLETED_REASON)
-                if not event.why.startswith(COMPLETED_REASON):
-                    self._post("WARNING", event.why)
+                is_plain = event.why.startswith(COMPLETED_REASON)
+                self._post("INFO" if is_plain else "WARNING", COMPLETED_REASON if is_plain else event.why)
                 self._post("FACT", f"task {self._place.task} completed", self._project_bus)
             case "blocked":
                 self._post("INFO", event.why)

@@ -36,6 +36,7 @@ from ralph.model.ports import Inbox, OutputMode, SealedTree, Watcher
 from ralph.model.proofs import ProofChange
 from ralph.model.receipt import format_trailer
 
+MAX_ANSWER_CHARS = 100_000
 _MAY_CLAIM = re.compile("<(response|promise)>", re.IGNORECASE)
 
 
@@ -162,17 +163,24 @@ class RunEffects:
         return Interrupted(self._inbox.poll_interruption()) if self._inbox.poll_stop_grace() is not None else saved
 
     def _ask_agent(self, question: str, budget: float | None) -> AgentReply:
-        """A call outside the loop's count, not outside its budget: text mode tells no cost, so it is only used
-        where there is none to keep."""
-        request = self._build_request(question, "text" if budget is None else "stream", budget)
+        """A call outside the loop's count, not outside its budget and its sum: text mode tells no cost, so it is only
+        used where the user wants it."""
+        request = self._build_request(question, self._choose_question_mode(budget), budget)
         reported = self._runner.call(lambda: request, ())
         if isinstance(reported, Interrupted):
             return AgentReply(text="", problem="interrupted")
         if reported.unseen:
             self._runner.take_snapshot(self._iteration, ())
+        if reported.outcome == "crashed" and reported.exit_code == 0 and not reported.tools:
+            reported = replace(reported, outcome="finished", text=_read_plain_answer(request.files.stdout))
         answered = reported.outcome in ("finished", "refused", "empty")
         problem = "" if answered else f"commit message: {reported.detail}"
         return AgentReply(text=reported.text, problem=problem, cost_usd=reported.cost_usd, usage=reported.usage)
+
+    def _choose_question_mode(self, budget: float | None) -> OutputMode:
+        if budget is not None:
+            return "stream"
+        return self._config.mode if self._runner.reports_cost else "text"
 
     def _build_request(self, prompt: str, mode: OutputMode, budget: float | None) -> AgentRequest:
         self._calls += 1
@@ -191,3 +199,12 @@ class RunEffects:
 
     def _emit_debug(self, *texts: str) -> None:
         emit_debug(self._watchers, self._iteration, *texts)
+
+
+def _read_plain_answer(path: str) -> str:
+    """Of an agent that answers a question in plain words, though it was asked for events."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_ANSWER_CHARS)
+    except OSError:
+        return ""

@@ -202,9 +202,25 @@ def main(arguments: Sequence[str], guardian: "GuardianHandle | None" = None) -> 
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
             print_error(explain_write_error("a file or standard output", error), as_json)
             return 2
+        if limit := _explain_system_limit(error):
+            print_error(limit, as_json)
+            return 2
         print_error(_wrap_bug(error), as_json)
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _explain_system_limit(error: Exception) -> MachineError | None:
+    """What the machine refuses is no bug of ours."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.EMFILE, errno.ENFILE):
+        return MachineError(f"too many open files: {error}", "raise the limit, e.g. `ulimit -n 256`, then try again")
+    if number in (errno.EAGAIN, errno.ENOMEM) or "can't start new thread" in str(error):
+        hint = "end some processes, or raise the limit (`ulimit -u`), then try again"
+        return MachineError(f"the system starts no more processes, or has no memory left: {error}", hint)
+    if number == errno.EIO:
+        return MachineError(f"the disk does not answer: {error}", "look at the system's log; then try again")
+    return None
 
 
 def _wants_guided_start(arguments: Sequence[str]) -> bool:

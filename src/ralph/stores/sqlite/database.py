@@ -25,6 +25,7 @@ class DatabaseFile(Struct, frozen=True):
 
     path: str
     file: tuple[int, int] | None  # device and inode; None: it was gone before it was looked at
+    log: tuple[int, int] | None = None  # the same of the write-ahead log, which is there while anyone has it open
 
     @property
     def is_gone(self) -> bool:
@@ -35,8 +36,8 @@ class DatabaseFile(Struct, frozen=True):
             return False  # where nobody may look, it may well be
 
     def ensure_exists(self) -> None:
-        """For before anything is done that must be on record."""
-        if self.is_gone:
+        """For before anything is done that must be on record. What was written last may be in the log beside it."""
+        if self.is_gone or (self.log is not None and _read_inode(f"{self.path}-wal") != self.log):
             raise StateGone(
                 f"{os.path.dirname(self.path)} was deleted while the run went on, with all ralph knew of runs and"
                 " tasks. The work tree is as the agent left it; a new run can be started"
@@ -50,7 +51,8 @@ def wait_longer(database: sqlite3.Connection) -> None:
 
 def identify_connection(database: sqlite3.Connection) -> DatabaseFile:
     """Asked right after it was opened."""
-    return identify_database(str(database.execute("PRAGMA database_list").fetchone()[2]))
+    found = identify_database(str(database.execute("PRAGMA database_list").fetchone()[2]))
+    return DatabaseFile(found.path, found.file, _read_inode(f"{found.path}-wal"))
 
 
 def identify_database(path: str) -> DatabaseFile:

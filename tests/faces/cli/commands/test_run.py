@@ -285,7 +285,7 @@ def test_every_passing_iteration_is_committed_before_the_completion_check(
     assert workshop.git("status", "--porcelain").splitlines() == ["?? .ralph/", "?? mine.txt"]
     asked = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
     assert workshop.prompt(2) == asked  # 001-23
-    assert workshop.argv(2)[:3] == ["-p", "--output-format", "text"]
+    assert workshop.argv(2)[:3] == ["-p", "--output-format", "stream-json"]  # its cost counts, too
 
 
 def test_nothing_is_committed_when_a_guardrail_fails(workshop: ProjectFixture) -> None:  # 001-24

@@ -32,7 +32,7 @@ def test_new_files_anywhere_in_the_work_tree_are_committed(workshop: ProjectFixt
         (workshop.repo / name).write_text("the user's own, untracked")
     (workshop.repo / ".gitignore").write_text("*.o\n")
     made = "echo 1 | tee made ../made ../made.o > '../*.txt'; mkdir -p ../other ../.ralph; echo 2 > ../other/made"
-    workshop.agent(f"{made}; echo 3 > ../.ralph/guardrail_001_x.log; {DONE}", "echo Make it")
+    workshop.agent(f"{made}; echo 3 > ../.ralph/guardrail_001_x.log; {DONE}", make_result_command("Make it"))
     workshop.settings(scm=SCM)
     os.rename(workshop.repo / ".ralph", below / ".ralph")
     done = run_in(below, workshop)
@@ -45,7 +45,7 @@ def test_new_files_anywhere_in_the_work_tree_are_committed(workshop: ProjectFixt
 def test_another_repository_that_variables_name_is_left_alone(workshop: ProjectFixture, tmp_path: Path) -> None:
     other = tmp_path / "other"
     workshop.git("init", "-q", str(other))
-    workshop.agent(f"echo $GIT_DIR > made; {DONE}", "echo Make it")
+    workshop.agent(f"echo $GIT_DIR > made; {DONE}", make_result_command("Make it"))
     workshop.settings(scm=SCM, guardrails=[{"command": 'test -n "$GIT_DIR"'}])
     done = run_in(workshop.repo, workshop, GIT_DIR=str(other / ".git"), GIT_INDEX_FILE=str(other / ".git/index"))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -72,7 +72,7 @@ def test_a_commit_that_failed_stands_at_the_end_and_changes_no_exit_code(  # iss
 ) -> None:
     (workshop.repo / ".git/hooks/pre-commit").write_text("#!/bin/sh\necho 'no tabs, please' >&2; exit 1\n")
     (workshop.repo / ".git/hooks/pre-commit").chmod(0o755)
-    workshop.agent(f"echo 1 > made; {answer}", "echo Make it")
+    workshop.agent(f"echo 1 > made; {answer}", make_result_command("Make it"))
     workshop.settings(scm={"command": "git", "tasks": ["commit", "push"]})
     told = workshop.ralph("run", "-p", "x", "-m", "1", "--json")
     ended = json.loads(told.stdout.splitlines()[-1])["event"]
@@ -91,7 +91,7 @@ def started(workshop: ProjectFixture) -> ProjectFixture:
     workshop.settings(scm=SCM)
     workshop.git("add", "-A")
     workshop.git("commit", "-qm", "Start")
-    workshop.agent(f"echo 1 > made; {DONE}", "echo Make it")
+    workshop.agent(f"echo 1 > made; {DONE}", make_result_command("Make it"))
     return workshop
 
 
@@ -183,7 +183,7 @@ def test_who_commits_nothing_is_not_asked(started: ProjectFixture, scm: object) 
 
 def test_a_run_goes_on_with_what_its_own_agent_left(started: ProjectFixture) -> None:  # issue 12; C35
     started.settings(scm=SCM, guardrails=["test -f green"])
-    started.agent(f"echo two > a.txt; {DONE}", f"touch green; {DONE}", "echo Make it")
+    started.agent(f"echo two > a.txt; {DONE}", f"touch green; {DONE}", make_result_command("Make it"))
     assert started.ralph("run", "-p", "x", "-m", "1").returncode == 1
     assert " M a.txt\n" in started.git("status", "--porcelain")
     done = started.ralph("run", "--resume", "-m", "2")
@@ -192,7 +192,7 @@ def test_a_run_goes_on_with_what_its_own_agent_left(started: ProjectFixture) -> 
 
 
 def test_a_tree_that_is_busy_is_called_busy(started: ProjectFixture) -> None:
-    started.agent(f"echo two > a.txt; touch up; sleep 2; {DONE}", "echo Make it")
+    started.agent(f"echo two > a.txt; touch up; sleep 2; {DONE}", make_result_command("Make it"))
     with started.start("run", "-p", "x") as first:
         assert wait_until((started.repo / "up").exists)
         again = started.ralph("run", "-p", "x")

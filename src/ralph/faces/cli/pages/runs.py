@@ -8,8 +8,8 @@ import msgspec
 
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.recovery import find_last_sign, find_run_liveness
-from ralph.app.runs.status import describe_expectations, describe_place, list_recent_runs
-from ralph.core.text.quantities import format_duration, format_money
+from ralph.app.runs.status import count_unrecorded_runs, describe_expectations, describe_place, list_recent_runs
+from ralph.core.text.quantities import format_duration, format_money, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,12 @@ def render_status(as_json: bool, last: int = 5) -> str:
     runs = list_recent_runs(paths, last)
     if as_json:
         return render_runs_json(runs)
+    if not runs and (lost := count_unrecorded_runs(paths)):
+        return (
+            f"No runs on record, but {pluralize(lost, 'run')} on disk: {paths.database} was deleted or emptied.\n"
+            f"Their logs are in {os.path.dirname(paths.run_dir('x'))}; they cannot be resumed. Start a new run with"
+            " `ralph run -p PROMPT`."
+        )
     if not runs:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
     lines = [*map(format_run, sorted(runs, key=lambda r: r.ended_at is not None))]

@@ -1,0 +1,233 @@
+"""One small project a loop, the agent that works in it, and what must hold whatever happened to ralph in between."""
+
+import json
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.processes import find_processes_with, wait_until
+from support.stories import SUBMIT_FIELDS, StoryFixture, build_work_command, make_approval, make_story
+from support.workshop import ProjectFixture, make_result_command
+
+LOOPS = ("run", "story", "supervise", "execute")
+CHILD = Path(__file__).with_name("crash_child.py")
+COST = 0.01
+TOOL_USE = {"type": "tool_use", "id": "t", "name": "Write", "input": {"file_path": "a.txt"}}
+AT_WORK = json.dumps({"type": "assistant", "message": {"id": "m", "content": [TOOL_USE]}})
+
+
+def result(text: str) -> str:
+    """It used a tool, so that its work is looked at."""
+    return f"echo {shlex.quote(AT_WORK)}; {make_result_command(text, COST)}"
+
+
+class Scene:
+    """A project in which one loop comes to its end in two to five agent runs. The agent goes by what it finds, so that
+    one who is asked twice does no harm."""
+
+    def __init__(self, loop: str, folder: Path) -> None:
+        self.loop, self.folder = loop, folder
+        self.shop = ProjectFixture(folder)
+        self.repo = self.shop.repo
+        self.shop.environment["RALPH_AGENT_COMMAND"] = "claude"
+        self.shop.environment["PYTHONPATH"] = str(CHILD.parents[1])
+        (self.repo / "README").write_text("x\n")
+        self.shop.git("add", "-A")
+        self.shop.git("commit", "-qm", "Start")
+        getattr(self, f"_set_up_{loop}")()
+
+    @property
+    def database(self) -> Path:
+        return self.repo / ".git/ralph/ralph.db"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        match self.loop:
+            case "run":
+                return ("run", "-p", "work", "-m", "6")
+            case "story":
+                return ("story", "run", "-m", "8")
+            case "supervise":
+                return ("supervise", str(self.repo / "tasks/app/job"), "--restart-delay", "0.01")
+            case _:
+                return ("execute",)
+
+    @property
+    def words_again(self) -> tuple[str, ...]:
+        """What a person types after a crash."""
+        match self.loop:
+            case "run":
+                return ("run", "--resume")
+            case "execute":
+                return ("execute", "--resume")
+            case _:
+                return self.words
+
+    # -- the four loops -------------------------------------------------------------------------
+    def _set_up_run(self) -> None:
+        self.shop.settings(guardrails=[{"command": "test -f a.txt"}])
+        half, done = result("half done"), result("<response>DONE</response>")
+        self.shop.agent(f"if [ -f a.txt ]; then echo x > b.txt; {done}; else echo x > a.txt; {half}; fi")
+
+    def _set_up_story(self) -> None:
+        story = StoryFixture(self.shop)
+        story.plan(make_story("US-1"))
+        work = build_work_command(self.shop.home, "US-1", SUBMIT_FIELDS, "[US-1] Title of US-1")
+        review = build_work_command(self.shop.home, "US-1", make_approval(1), "[US-1] review: approve")
+        ended = result("Ended.")
+        self.shop.agent(f"if [ $RALPH_MODE = review ]; then {review}; else {work}; fi; {ended}")
+
+    def _set_up_supervise(self) -> None:
+        task = self.repo / "tasks/app/job"
+        task.mkdir(parents=True)
+        (task / "TASK.md").write_text("Do it.\n")
+        ended = result("Ended.")
+        self.shop.agent(
+            f"if [ -f $TASK_FOLDER/half ]; then touch $TASK_FOLDER/DONE; fi; touch $TASK_FOLDER/half; {ended}"
+        )
+
+    def _set_up_execute(self) -> None:
+        said = {
+            "coder": "<promise>IMPLEMENTATION_COMPLETE</promise>",
+            "reviewer": "<promise>REVIEW_PASSED</promise>",
+            "tester": "<promise>TESTS_PASSED</promise>",
+            "qa": "<promise>QA_PASSED</promise>",
+        }
+        work = "echo done > T.txt; git add -A; git commit -qm Do || true"
+        turns = "".join(f"{role}) {work if role == 'coder' else ':'}; {result(text)};; " for role, text in said.items())
+        self.shop.agent(f"case $RALPH_STAGE in {turns} esac")
+        self.shop.call("spec", "create", "files")
+        methods = [
+            word for role in said for word in (f"--{role}-verify", "external", f"--{role}-verify-cmd", "test -f T.txt")
+        ]
+        words = ("--outcome", "T.txt is there", "--acceptance", "the file is there")
+        self.shop.call("task", "create", "T-1", "files", "Make T", *words, *methods)
+
+    # -- playing it -----------------------------------------------------------------------------
+    def play(self, *plan: str, timeout: float = 120, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """Once, with something that happens in between."""
+        return subprocess.run(
+            [sys.executable, str(CHILD), *plan, "--", *self.words],
+            cwd=self.repo,
+            env={**self.shop.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def resume(self) -> "subprocess.CompletedProcess[str]":
+        """As a person does who finds it cut off."""
+        done = self.shop.ralph(*self.words_again, timeout=120)
+        if done.returncode == 2 and self.loop == "run":
+            done = self.shop.ralph(*self.words, timeout=120)  # there was nothing to go on with
+        return done
+
+    def copy_to(self, folder: Path) -> "Scene":
+        """The same scene, set up already."""
+        twin = object.__new__(Scene)
+        twin.loop, twin.folder = self.loop, folder
+        shutil.copytree(self.folder, folder, symlinks=True)
+        twin.shop = object.__new__(ProjectFixture)
+        old, new = str(self.folder), str(folder)
+        twin.shop.home, twin.shop.repo = folder / "home", folder / "repo"
+        twin.shop.environment = {k: v.replace(old, new) for k, v in self.shop.environment.items()}
+        twin.repo = twin.shop.repo
+        for path in (*twin.shop.home.glob("answer.*"), twin.shop.home / "claude"):
+            path.write_text(path.read_text().replace(old, new))
+        return twin
+
+    # -- what must hold -------------------------------------------------------------------------
+    def find_faults(self) -> list[str]:
+        """After the last resume."""
+        faults = [*self._check_database(), *self._check_money(), *self._check_effects()]
+        home = str(self.shop.home)
+        if not wait_until(lambda: not find_processes_with(f"HOME={home}"), 10):
+            faults.append("a process is left")
+        faults += [f"stale {path.name}" for path in (self.repo / ".git").rglob("index.lock")]
+        rows = self._count_rows()
+        again = self.resume_again()
+        if again.returncode not in (0, 2) or (self.loop in ("run", "execute") and self._count_rows() != rows):
+            faults.append(f"a second resume is no no-op: {again.returncode} {again.stderr[-200:]}")
+        return faults
+
+    def resume_again(self) -> "subprocess.CompletedProcess[str]":
+        return self.shop.ralph(*self.words_again, timeout=120)
+
+    def _query(self, sql: str) -> Sequence[tuple[object, ...]]:
+        database = sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)
+        try:
+            return database.execute(sql).fetchall()
+        finally:
+            database.close()
+
+    def _count_rows(self) -> object:
+        return self._query("SELECT count(*) FROM transition")
+
+    def _check_database(self) -> list[str]:
+        faults = []
+        if self._query("PRAGMA integrity_check") != [("ok",)]:
+            faults.append("the database is damaged")
+        seen: dict[object, tuple[object, ...]] = {}
+        for run, seq, iteration, cost in self._query(
+            "SELECT run, seq, iteration, coalesce(cost_usd, 0) FROM transition ORDER BY run, seq"
+        ):
+            before = seen.get(run, (0, 0, 0.0))
+            if seq != int(str(before[0])) + 1 or float(str(cost)) < float(str(before[2])) - 1e-9:
+                faults.append(f"the journal of {run} jumps at {seq}")
+            if int(str(iteration)) < int(str(before[1])) - 1:
+                faults.append(f"iterations of {run} go back at {seq}")
+            seen[run] = (seq, iteration, cost)
+        if self._query("SELECT count(*) FROM run WHERE ended_at IS NULL") != [(0,)]:
+            faults.append("a run has no end")
+        return faults
+
+    def _check_money(self) -> list[str]:
+        """Every result that reached a log is counted, once."""
+        logs = [*(self.repo / ".git/ralph/runs").rglob("agent_*.log"), *self.folder.rglob("agent-stdout.txt")]
+        told = sum(log.read_bytes().count(b'"total_cost_usd"') for log in logs) * COST
+        shown = json.loads(self.shop.ralph("cost", "--since", "all", "--json").stdout)
+        counted = shown["total"]["cost_usd"] or 0.0
+        return [] if abs(told - counted) < 1e-6 else [f"agents told ${told:.2f}, ralph counts ${counted:.2f}"]
+
+    def _check_effects(self) -> list[str]:
+        subjects = self.shop.git("log", "--format=%s").splitlines()
+        match self.loop:
+            case "run":
+                return [] if (self.repo / "b.txt").exists() else ["the work is not there"]
+            case "story":
+                twice = [s for s in subjects if s.startswith("[US-1]") and subjects.count(s) > 2]
+                return [f"{twice[0]!r} is there {len(twice)} times"] if twice else []
+            case "supervise":
+                return [] if (self.repo / "tasks/app/job/DONE").exists() else ["DONE is not there"]
+            case _:
+                faults = []
+                if len([s for s in subjects if s.startswith("Merge ralph/T-1")]) > 1:
+                    faults.append("landed twice")
+                if self._query("SELECT status FROM task") != [("done",)]:
+                    faults.append(f"the task is {self._query('SELECT status FROM task')}")
+                if not (self.repo / "T.txt").exists():
+                    faults.append("nothing landed")
+                if (self.repo / ".ralph/worktrees/T-1").exists() or self.shop.git("branch", "--list", "ralph/*"):
+                    faults.append("a work tree or a branch is left")
+                (spent,) = self._query("SELECT coalesce(sum(cost_usd), 0) FROM spend")[0]
+                told = json.loads(self.shop.ralph("cost", "--since", "all", "--json").stdout)["total"]["cost_usd"]
+                if abs(float(str(spent)) - (told or 0.0)) > 1e-6:
+                    faults.append(f"the board counts ${spent}, the journal ${told}")
+                return faults
+
+
+def play_to_the_end(scene: Scene, most: int = 3) -> "subprocess.CompletedProcess[str]":
+    """Resume until it is complete."""
+    for _ in range(most):
+        done = scene.resume()
+        if done.returncode == 0:
+            break
+        time.sleep(0.05)
+    return done

@@ -1,0 +1,180 @@
+"""Kills ralph at every named point and at random moments, fails its disk, tears its files and turns its clock; resumes,
+and asserts what must hold. `python tests/torture/crashes.py [MOST]` prints the figures of docs/reliability.md."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support.processes import find_processes_with
+from support.workshop import RALPH_ARGV
+from torture.crash_points import BY_NAME
+from torture.crash_scenes import LOOPS, Scene, play_to_the_end
+
+REACHES = 3  # of a point that is reached often: the first, one in the middle, the last
+RANDOM_KILLS = 20  # a loop, and of each kind
+TORN = ("events.ndjson", "call.json", "agent_001.log", "place.json")
+
+
+class Blow(NamedTuple):
+    """One thing that goes wrong."""
+
+    loop: str
+    kind: str  # kill, ENOSPC, EIO, random, torn, clock
+    where: str = ""
+    side: str = ""
+    number: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.loop}: {self.kind} {self.side} {self.where} #{self.number}"
+
+
+def list_blows(census: dict[str, dict[str, int]]) -> list[Blow]:
+    """All of them: every reached point on both sides, failing disks where something is written, and the rest."""
+    found = []
+    for loop, counts in census.items():
+        for where, count in counts.items():
+            numbers = sorted({1, (count + 1) // 2, count})[:REACHES]
+            found += [Blow(loop, "kill", where, side, n) for side in ("before", "after") for n in numbers]
+            if BY_NAME[where].fails:
+                found += [Blow(loop, kind, where, "before", n) for kind in ("ENOSPC", "EIO") for n in numbers]
+        found += [
+            Blow(loop, "random", whom, "", n) for n in range(RANDOM_KILLS) for whom in ("ralph", "both", "guardian")
+        ]
+        found += [Blow(loop, "torn", name) for name in TORN]
+        found += [Blow(loop, "clock", way) for way in ("forward", "back")]
+    return found
+
+
+def take_census(scene: Scene) -> dict[str, int]:
+    """How often each point is reached when nothing goes wrong."""
+    path = scene.folder / "census"
+    done = scene.play("census", CENSUS=str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, int] = json.loads(path.read_text())
+    return found
+
+
+def strike(scene: Scene, blow: Blow) -> str:
+    """Once; what ralph said, where it could say anything."""
+    match blow.kind:
+        case "random":
+            return _strike_at_random(scene, blow)
+        case "torn":
+            scene.play("engine.journal:Journal.append", "before", "4", "kill")
+            for path in (scene.repo / ".git/ralph").rglob(blow.where):
+                path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+            return ""
+        case "clock":
+            turn = 90_000.0 if blow.where == "forward" else -90_000.0
+            scene.play("engine.journal:Journal.append", "before", "4", "kill", TURN_CLOCK=str(turn))
+            return ""
+        case _:
+            done = scene.play(blow.where, blow.side, str(blow.number), blow.kind)
+            return done.stdout + done.stderr
+
+
+def _strike_at_random(scene: Scene, blow: Blow) -> str:
+    with subprocess.Popen(
+        [*RALPH_ARGV, *scene.words],
+        cwd=scene.repo,
+        env=scene.shop.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as ralph:
+        time.sleep(random.uniform(0.05, 1.6))
+        guardians = [] if blow.where == "ralph" else _find_guardians(ralph.pid)
+        for pid in ([] if blow.where == "guardian" else [ralph.pid]) + guardians:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        ralph.wait(timeout=120)
+    return ""
+
+
+def _find_guardians(parent: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    except OSError:
+        return []
+    return [int(pid) for pid in children]
+
+
+def find_faults(template: Scene, blow: Blow, folder: Path) -> list[str]:
+    scene = template.copy_to(folder)
+    try:
+        said = strike(scene, blow)
+        faults = (
+            ["it calls itself broken: " + said[-300:]] if "internal error" in said or "a bug in ralph" in said else []
+        )
+        done = play_to_the_end(scene)
+        if done.returncode != 0:
+            return [*faults, f"does not come to its end: {done.returncode} {(done.stdout + done.stderr)[-300:]}"]
+        return [*faults, *scene.find_faults()]
+    except Exception:  # noqa: BLE001  # a harness that breaks is a fault, too
+        return [traceback.format_exc()[-400:]]
+    finally:
+        for pid in find_processes_with(str(folder)):
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def play_all(blows: list[Blow], templates: dict[str, Scene], folder: Path) -> dict[Blow, list[str]]:
+    def play(numbered: tuple[int, Blow]) -> tuple[Blow, list[str]]:
+        number, blow = numbered
+        found = find_faults(templates[blow.loop], blow, folder / f"blow-{number}")
+        print("✗" if found else "✓", blow.name, *found, flush=True)
+        return blow, found
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(pool.map(play, enumerate(blows)))
+
+
+def render_figures(found: dict[Blow, list[str]]) -> str:
+    kinds = ("kill", "random", "ENOSPC", "EIO", "torn", "clock")
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for blow, faults in found.items():
+        sums[blow.loop][blow.kind] += 1
+        sums[blow.loop]["faults"] += bool(faults)
+    lines = [
+        "| loop | at a named point | at a random moment | ENOSPC | EIO | torn files | clock | faults |",
+        "|---" * 8 + "|",
+    ]
+    lines += [f"| {loop} | " + " | ".join(str(sums[loop][kind]) for kind in (*kinds, "faults")) + " |" for loop in sums]
+    points = len({(blow.where, blow.side) for blow in found if blow.kind == "kill"})
+    kills = sum(blow.kind in ("kill", "random", "torn", "clock") for blow in found)
+    return "\n".join([*lines, "", f"{points} named points, {kills} kills, {len(found)} trials in all."])
+
+
+def main() -> int:
+    most = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    folder = Path(tempfile.mkdtemp(prefix="crashes-"))
+    templates, census = {}, {}
+    for loop in LOOPS:
+        (folder / loop).mkdir()
+        templates[loop] = Scene(loop, folder / loop)
+        census[loop] = take_census(templates[loop].copy_to(folder / f"{loop}-census"))
+    blows = list_blows(census)
+    random.shuffle(blows)
+    found = play_all(blows[:most], templates, folder)
+    print(render_figures(found))
+    shutil.rmtree(folder, ignore_errors=True)
+    return int(any(found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""Killed at a named point, or with a full disk: each loop comes to its end as if nothing had happened. Some of what
+`make torture` does; its figures are in docs/reliability.md."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from torture.crash_points import POINTS, Point
+from torture.crash_scenes import LOOPS, Scene
+from torture.crashes import Blow, find_faults
+
+QUICK = (
+    Blow("run", "kill", "engine.agent_run:AgentRunner.run", "after", 1),  # it has reported, and nobody knows
+    Blow("story", "kill", "engine.agent_run:AgentRunner.take_snapshot", "before", 2),
+    Blow("supervise", "ENOSPC", "stores.sqlite.runs:SqliteRunStore.append", "before", 6),
+    Blow("execute", "kill", "engine.loops.pipeline:PipelineEffects._record_end", "before", 2),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blow", QUICK, ids=[blow.name for blow in QUICK])
+def test_a_loop_comes_to_its_end_as_if_nothing_had_happened(blow: Blow, tmp_path: Path) -> None:
+    (tmp_path / "template").mkdir()
+    template = Scene(blow.loop, tmp_path / "template")
+    assert find_faults(template, blow, tmp_path / "scene") == []
+
+
+@pytest.mark.parametrize("point", POINTS, ids=[point.name for point in POINTS])
+def test_every_named_point_is_there(point: Point) -> None:
+    owner: object = importlib.import_module(point.module)
+    for part in point.function.split("."):
+        owner = getattr(owner, part)
+    assert callable(owner)
+
+
+def test_there_are_many_points_and_the_published_trials_found_no_fault() -> None:
+    page = (Path(__file__).parents[2] / "docs/reliability.md").read_text()
+    assert len(POINTS) >= 40
+    assert all(re.search(rf"^\| {loop} \|.*\| 0 \|$", page, re.MULTILINE) for loop in LOOPS)
