@@ -14,7 +14,8 @@ import traceback
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.processes import find_processes_with
@@ -27,7 +28,7 @@ RANDOM_KILLS = 20  # a loop, and of each kind
 TORN = ("events.ndjson", "call.json", "agent_001.log", "place.json")
 
 
-class Blow(NamedTuple):
+class Blow(Struct, frozen=True, kw_only=True):
     """One thing that goes wrong."""
 
     loop: str
@@ -46,15 +47,14 @@ def list_blows(census: dict[str, dict[str, int]]) -> list[Blow]:
     found = []
     for loop, counts in census.items():
         for where, count in counts.items():
-            numbers = sorted({1, (count + 1) // 2, count})[:REACHES]
-            found += [Blow(loop, "kill", where, side, n) for side in ("before", "after") for n in numbers]
-            if BY_NAME[where].fails:
-                found += [Blow(loop, kind, where, "before", n) for kind in ("ENOSPC", "EIO") for n in numbers]
-        found += [
-            Blow(loop, "random", whom, "", n) for n in range(RANDOM_KILLS) for whom in ("ralph", "both", "guardian")
-        ]
-        found += [Blow(loop, "torn", name) for name in TORN]
-        found += [Blow(loop, "clock", way) for way in ("forward", "back")]
+            ways = [("kill", "before"), ("kill", "after")]
+            ways += [("ENOSPC", "before"), ("EIO", "before")] if BY_NAME[where].fails else []
+            for number in sorted({1, (count + 1) // 2, count})[:REACHES]:
+                found += [Blow(loop=loop, kind=kind, where=where, side=side, number=number) for kind, side in ways]
+        for whom in ("ralph", "both", "guardian"):
+            found += [Blow(loop=loop, kind="random", where=whom, number=n) for n in range(RANDOM_KILLS)]
+        found += [Blow(loop=loop, kind="torn", where=name) for name in TORN]
+        found += [Blow(loop=loop, kind="clock", where=way) for way in ("forward", "back")]
     return found
 
 

@@ -11,11 +11,13 @@ from torture.crash_points import POINTS, Point
 from torture.crash_scenes import LOOPS, Scene
 from torture.crashes import Blow, find_faults
 
+AGENT, STORE = "engine.agent_run:AgentRunner", "stores.sqlite.runs:SqliteRunStore"
+RECORDED = "engine.loops.pipeline:PipelineEffects._record_end"
 QUICK = (
-    Blow("run", "kill", "engine.agent_run:AgentRunner.run", "after", 1),  # it has reported, and nobody knows
-    Blow("story", "kill", "engine.agent_run:AgentRunner.take_snapshot", "before", 2),
-    Blow("supervise", "ENOSPC", "stores.sqlite.runs:SqliteRunStore.append", "before", 6),
-    Blow("execute", "kill", "engine.loops.pipeline:PipelineEffects._record_end", "before", 2),
+    Blow(loop="run", kind="kill", where=f"{AGENT}.run", side="after"),  # it has reported, and nobody knows
+    Blow(loop="story", kind="kill", where=f"{AGENT}.take_snapshot", side="before", number=2),
+    Blow(loop="supervise", kind="ENOSPC", where=f"{STORE}.append", side="before", number=6),
+    Blow(loop="execute", kind="kill", where=RECORDED, side="before", number=2),
 )
 
 

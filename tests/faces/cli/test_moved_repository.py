@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from ralph.workspaces.worktree_links import repair_worktree_links
+from ralph.app.relocation import repair_worktree_links
 from support.workshop import ProjectFixture, make_result_command
 
 HALF_DONE = f"pwd >> worked_in; {make_result_command('half done')}"

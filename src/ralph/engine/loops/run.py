@@ -36,7 +36,7 @@ from ralph.model.ports import Inbox, OutputMode, SealedTree, Watcher
 from ralph.model.proofs import ProofChange
 from ralph.model.receipt import format_trailer
 
-MAX_ANSWER_CHARS = 100_000
+MAX_PLAIN_ANSWER_CHARS = 100_000
 _MAY_CLAIM = re.compile("<(response|promise)>", re.IGNORECASE)
 
 
@@ -205,6 +205,6 @@ def _read_plain_answer(path: str) -> str:
     """Of an agent that answers a question in plain words, though it was asked for events."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(MAX_ANSWER_CHARS)
+            return file.read(MAX_PLAIN_ANSWER_CHARS)
     except OSError:
         return ""
