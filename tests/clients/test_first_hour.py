@@ -148,3 +148,14 @@ def test_a_supervised_agent_writes_done_outside_its_folder(room: ClientFixture) 
     done = room.ralph("supervise", str(task), "--agent", "claude", "--max-restarts", "2", "--restart-delay", "0.1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (task / "DONE").exists()
+
+
+@claude
+def test_the_guard_refuses_and_warns_before_a_command_runs(room: ClientFixture) -> None:
+    prepare(room)
+    room.model([{"bash": "git checkout ."}, {"bash": "git clean -fd"}, *WORK, DONE])
+    told = room.run("-p", "Fix the failing tests", "--no-sandbox", RALPH_AGENT_PERMISSIONS="all")
+    asked = str([request["body"] for request in room.requests()])
+    assert (told.code, told.outcomes) == (0, ["finished"]), told.events
+    assert "ralph's guard: this throws work away" in asked
+    assert "ralph's guard warns: this deletes every new file" in asked
