@@ -8,6 +8,7 @@ import pytest
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, AgentReply, ScmRunner
 from ralph.model.ports import GitResult
 from ralph.model.receipt import SignedCommit
+from ralph.process.index_lock import IndexLock
 from support.repository import RepositoryFixture, open_repository
 
 
@@ -139,3 +140,32 @@ def test_a_push_is_not_led_elsewhere(repository: RepositoryFixture) -> None:
     (problem,) = runner.save(lambda question: AgentReply(text="")).problems
     assert problem == "git push origin main was not run: remote.origin.url changed since the run began"
     assert repository.run("for-each-ref", at=other) == ""
+
+
+def watch_lock(repository: RepositoryFixture) -> IndexLock:
+    path, mark = repository.root / ".git" / "index.lock", repository.scratch / "committing"
+    return IndexLock(str(path), str(mark), folder=str(repository.root), longest=600.0)
+
+
+def test_a_killed_commit_of_ours_leaves_no_lock_and_the_next_one_works(repository: RepositoryFixture) -> None:
+    lock, hook = repository.root / ".git" / "index.lock", repository.root / ".git" / "hooks" / "pre-commit"
+    hook.write_text(f"#!/bin/sh\ntest -e {lock} && kill -9 {repository.supervisor.guardian_pid} && sleep 60\n")
+    hook.chmod(0o755)
+    (repository.root / "new").write_text("the agent's")
+    git, run_dir = repository.make_users_git(), str(repository.scratch)
+    (repository.scratch / "untracked").write_text("")
+    runner = ScmRunner("git", ("commit",), git=git, run_dir=run_dir, index_lock=watch_lock(repository))
+    assert runner.save(lambda question: AgentReply(text="Add it")).problems
+    assert not lock.exists()
+    hook.unlink()
+    assert runner.save(lambda question: AgentReply(text="Add it")).done == ("commit",)
+
+
+def test_a_lock_of_the_users_stays_where_it_is(repository: RepositoryFixture) -> None:
+    lock, run_dir = repository.root / ".git" / "index.lock", str(repository.scratch)
+    lock.write_text("")
+    (repository.root / "README").write_text("the agent's")
+    runner = ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir, index_lock=watch_lock(repository))
+    assert "index.lock" in runner.save(lambda question: AgentReply(text="Add it")).problems[0]
+    ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir, index_lock=watch_lock(repository))
+    assert lock.exists()

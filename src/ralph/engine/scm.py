@@ -12,6 +12,7 @@ from ralph.model.loop import Saved
 from ralph.model.ports import GitClient
 from ralph.model.receipt import SignedCommit, parse_trailer
 from ralph.process.atomic_file import write_atomic
+from ralph.process.index_lock import IndexLock
 
 COMMIT_MESSAGE_PROMPT = (
     "Provide a short imperative commit message for the changes. Output only the message, no explanation."
@@ -40,14 +41,18 @@ class ScmRunner:
         git: GitClient,
         run_dir: str,
         find_detour: Callable[[], str] = str,
+        index_lock: IndexLock | None = None,
     ) -> None:
         """`git` is the program that `command` begins with, be it git or another. `find_detour`: what has changed since
-        the run began that might lead a push elsewhere."""
+        the run began that might lead a push elsewhere. `index_lock`: where git's is."""
         self._program = command.split()[0]
         self._tasks = tasks
         self._git = git
         self._find_detour = find_detour
         self._is_git = self._program.rpartition("/")[2] in ("git", "git.exe")
+        self._index_lock = index_lock if self._is_git else None
+        if self._index_lock:
+            self._index_lock.clear()  # of an earlier life of this run
         self._untracked_before = (
             self._load_untracked_before(run_dir) if "commit" in tasks and self._is_git else frozenset()
         )
@@ -105,6 +110,16 @@ class ScmRunner:
     def _commit(self, message: str, trailer: str) -> str:
         if not message:
             return "commit: the agent gave no commit message"
+        if self._index_lock:
+            self._index_lock.announce_commit()
+        problem = self._add_and_commit(message, trailer)
+        if self._index_lock and problem:
+            self._index_lock.clear()  # whatever was started is gone by now, killed or not
+        elif self._index_lock:
+            self._index_lock.forget_commit()
+        return problem
+
+    def _add_and_commit(self, message: str, trailer: str) -> str:
         new = sorted(self._list_untracked() - self._untracked_before) if self._is_git else []
         if new and (problem := self._try_task("add", ["add", "--", *(f":(top,literal){name}" for name in new)])):
             return problem

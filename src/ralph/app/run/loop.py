@@ -46,9 +46,11 @@ from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
+from ralph.process.index_lock import IndexLock
 from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
 from ralph.workspaces.git import Git
+from ralph.workspaces.project_dir import find_git_dir
 from ralph.workspaces.snapshots import Snapshots
 from ralph.workspaces.worktree import Worktree
 
@@ -315,10 +317,26 @@ def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:
     )
     if os.path.basename(program) in ("git", "git.exe"):
         git = git.guarded()
-    scm = ScmRunner(wanted.command, wanted.tasks, git=git, run_dir=session.run_dir, find_detour=git.find_detour)
+    scm = ScmRunner(
+        wanted.command,
+        wanted.tasks,
+        git=git,
+        run_dir=session.run_dir,
+        find_detour=git.find_detour,
+        index_lock=_find_index_lock(session) if session.paths.in_git else None,
+    )
     if scm.left_out:
         emit(session.watchers, 0, Noted(f"untracked files are left out of commits: {describe_files(scm.left_out)}"))
     return scm
+
+
+def _find_index_lock(session: Session) -> IndexLock:
+    return IndexLock(
+        os.path.join(find_git_dir(session.paths.root), "index.lock"),
+        os.path.join(session.run_dir, "committing"),
+        folder=session.paths.root,
+        longest=SCM_TIMEOUT_SECONDS,
+    )
 
 
 def read_prompt(request: RunRequest) -> str:
