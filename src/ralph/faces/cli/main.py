@@ -36,7 +36,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
         "cost": "Show what agents cost, by day, task, agent or model",
-        "stats": "Show how well agents do: first pass, iterations, cost, failing checks",
+        "stats": "Show how agents do: first-pass rate, iterations, cost",
         "cancel": "Stop a run; its work is kept",
     },
     "Bigger work": {
@@ -87,6 +87,7 @@ _OTHER_WORDS = {  # what people of other tools type → ours
     "continue": "run --resume",
     "list": "status",
     "ps": "status",
+    "stauts": "status",  # `stats` is nearer, and seldom meant
     "log": "logs",
     "tasks": "task list",
     "settings": "config show",
