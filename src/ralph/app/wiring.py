@@ -199,6 +199,13 @@ def choose_output_mode(settings: Settings) -> OutputMode:
     return "stream" if settings.stream_agent_output or has_budget else "text"
 
 
+def list_unknown_costs(crew: AgentCommand, settings: Settings) -> list[str]:
+    """What to say at the start, where the agent would tell its costs and is not listened to."""
+    if choose_output_mode(settings) == "stream" or not (crew.price or build_agent(crew).reports_cost):
+        return []
+    return ["costs are unknown: streamAgentOutput is off (a budget turns on what they are read from)"]
+
+
 def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
     """The first line a program prints about itself; empty when it does not."""
     output = Excerpt(4096, 0)

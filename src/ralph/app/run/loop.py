@@ -14,8 +14,9 @@ from ralph.app.contained import contain_session
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.relocation import COPIED_MARK, settle
-from ralph.app.run.dirty_tree import describe_files, refuse_uncommitted_changes
+from ralph.app.run.dirty_tree import refuse_uncommitted_changes
 from ralph.app.run.resume import describe_differences, take_todays_agent
+from ralph.app.run.scm_tasks import build_scm_runner
 from ralph.app.run.worktree import (
     conclude_worktree,
     create_worktree,
@@ -38,7 +39,6 @@ from ralph.engine.gate_run import GateRunner
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.proof_watch import ProofWatch
-from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.events import Event, Noted, Warned
 from ralph.model.loop import Began, Interrupted, Outcome, Resumed, Stop, Verified
@@ -46,11 +46,7 @@ from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
-from ralph.process.index_lock import IndexLock
-from ralph.process.shell import find_program
 from ralph.process.spawner import GuardianHandle
-from ralph.workspaces.git import Git
-from ralph.workspaces.project_dir import find_git_dir
 from ralph.workspaces.snapshots import Snapshots
 from ralph.workspaces.worktree import Worktree
 
@@ -116,6 +112,7 @@ def start_run(
         rules = wiring.build_rules(settings, baseline=request.baseline)
         with _contain(session, request, command) as contained:
             contained.record(request)
+            told += map(Warned, wiring.list_unknown_costs(command, settings))
             told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
             emit(contained.watchers, 0, *told)
             stop = contained.play(rules, _build_effects(contained, request, command), Began(settings.limits))
@@ -171,6 +168,7 @@ def resume_run(
         with _contain(session, request, command) as contained:
             replayed = contained.take_over(wiring.build_rules(began, baseline=request.baseline))
             emit(contained.watchers, 0, *map(Noted, describe_differences(began, today)))
+            emit(contained.watchers, 0, *map(Warned, wiring.list_unknown_costs(command, settings)))
             is_same = began.agent == settings.agent
             going_on = Resumed(settings.limits, waits_on=is_same, rechecks=True)
             fact = going_on if replayed.state else Began(settings.limits)
@@ -274,7 +272,7 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         gates=session.prepare_gates(build(session.contained), paths.folder),
         inbox=session.inbox,
         watchers=session.watchers,
-        scm=_build_scm(session, settings),
+        scm=build_scm_runner(session, settings),
         proofs=_watch_proofs(session, settings, keep),
         open_sealed_gates=open_sealed_gates,
         ask_judge=_build_proof_judge(session, settings),
@@ -299,44 +297,6 @@ def _watch_proofs(session: Session, settings: Settings, keep: Snapshots | None) 
     if not commands and not settings.protected:
         return None
     return session.watch_proofs(keep, commands, folder=session.paths.folder, protected=settings.protected)
-
-
-def _build_scm(session: Session, settings: Settings) -> ScmRunner | None:
-    wanted = settings.scm
-    if wanted is None:
-        return None
-    program, *options = wanted.command.split()
-    git = Git(
-        find_program(program, session.variables, session.paths.folder) or program,
-        session.paths.folder,
-        environment=session.gate_environment,
-        processes=session.processes,
-        options=options,
-        timeout=SCM_TIMEOUT_SECONDS,
-        is_users=True,
-    )
-    if os.path.basename(program) in ("git", "git.exe"):
-        git = git.guarded()
-    scm = ScmRunner(
-        wanted.command,
-        wanted.tasks,
-        git=git,
-        run_dir=session.run_dir,
-        find_detour=git.find_detour,
-        index_lock=_find_index_lock(session) if session.paths.in_git else None,
-    )
-    if scm.left_out:
-        emit(session.watchers, 0, Noted(f"untracked files are left out of commits: {describe_files(scm.left_out)}"))
-    return scm
-
-
-def _find_index_lock(session: Session) -> IndexLock:
-    return IndexLock(
-        os.path.join(find_git_dir(session.paths.root), "index.lock"),
-        os.path.join(session.run_dir, "committing"),
-        folder=session.paths.root,
-        longest=SCM_TIMEOUT_SECONDS,
-    )
 
 
 def read_prompt(request: RunRequest) -> str:

@@ -128,6 +128,7 @@ def test_text_mode_completes_too(workshop: ProjectFixture) -> None:  # 001-14, C
     done = workshop.ralph("run", "-p", "x", "--no-stream-agent-output")
     assert done.returncode == 0
     assert workshop.argv(1)[:3] == ["-p", "--output-format", "text"]
+    assert done.stdout.count("costs are unknown") == 1
 
 
 def test_any_command_can_be_the_agent(workshop: ProjectFixture) -> None:  # 001-09
