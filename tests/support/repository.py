@@ -11,7 +11,7 @@ from ralph.app.paths import find_paths
 from ralph.app.wiring import build_snapshots
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.git import Git
-from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.snapshots import BaselineSource, Snapshots
 from ralph.workspaces.worktree import Worktree, Worktrees
 from support.quiet_inbox import QuietInbox
 
@@ -66,10 +66,17 @@ class RepositoryFixture:
         self.git = self.git.guarded()
         self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
 
-    def keeper(self, run: str, at: str | Path = "", *, keeps: bool = True) -> Snapshots:
+    def keeper(
+        self, run: str, at: str | Path = "", *, keeps: bool = True, unfinished: tuple[str, ...] = ()
+    ) -> Snapshots:
         """What looks at the work tree for a run."""
         made = build_snapshots(
-            keeps, run, tree=find_paths(str(at or self.root)), variables=self.environment, processes=self.supervisor
+            keeps,
+            run,
+            tree=find_paths(str(at or self.root)),
+            variables=self.environment,
+            processes=self.supervisor,
+            baseline=BaselineSource(name=run, unfinished=unfinished),
         )
         assert made
         return made

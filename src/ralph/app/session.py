@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
@@ -40,9 +41,9 @@ from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.redaction import RedactingWatcher
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
-from ralph.model.loop import Began, Decision, Fact, LoopState, Resumed, Stop
+from ralph.model.loop import Began, Decision, Fact, LoopState, Outcome, Resumed, Stop
 from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
-from ralph.model.runs import NewRun, RunOwner
+from ralph.model.runs import NewRun, RunOwner, RunRecord
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
 from ralph.process.guardian import list_children, list_descendants
@@ -51,7 +52,7 @@ from ralph.process.leftovers import wait_for_exec
 from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
-from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.snapshots import BaselineSource, Snapshots
 
 if TYPE_CHECKING:
     from ralph.app.sandbox.opening import Containment
@@ -188,10 +189,20 @@ class Session(Struct, frozen=True, kw_only=True):
             tree=tree,
         )
 
-    def keep_snapshots(self, wanted: bool, tree: Paths, ours: Sequence[str] = ()) -> Snapshots | None:
-        """Looks at the work tree around agents, and keeps it where that is wanted; None where there is no git."""
+    def keep_snapshots(
+        self, wanted: bool, tree: Paths, ours: Sequence[str] = (), earlier: Iterable[RunRecord] = ()
+    ) -> Snapshots | None:
+        """Looks at the work tree around agents, and keeps it where that is wanted; None where there is no git.
+        `earlier`: runs of the same work, the newest first; what those since the last lawful end left is no start."""
+        unfinished = takewhile(lambda run: run.outcome != Outcome.COMPLETED.value, earlier)
         return wiring.build_snapshots(
-            wanted, self.run, tree=tree, variables=self.variables, processes=self.processes, ours=ours
+            wanted,
+            self.run,
+            tree=tree,
+            variables=self.variables,
+            processes=self.processes,
+            baseline=BaselineSource(name=self.run, unfinished=tuple(run.id for run in unfinished)),
+            ours=ours,
         )
 
     def watch_proofs(

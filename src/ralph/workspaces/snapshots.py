@@ -13,6 +13,7 @@ from ralph.model.proofs import TreeChange
 from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.kept.old_snapshots import forget_old_snapshots
+from ralph.workspaces.kept.unfinished_work import find_start_tree, note_left_tree
 from ralph.workspaces.own_git import OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
@@ -35,6 +36,7 @@ class BaselineSource(Struct, frozen=True, kw_only=True):
     name: str
     commit: str = ""
     task: str = ""  # whose work it is: what a person accepts of it holds for every run of that task
+    unfinished: tuple[str, ...] = ()  # runs of the same work that came to no lawful end, the newest first
 
 
 class Snapshots:
@@ -258,9 +260,17 @@ class Snapshots:
             if self._keeps:
                 self._own.write_ref(f"{SNAPSHOT_REFS}/{self._run}", commit)
             if is_start:
-                self._own.write_ref(self._baseline_ref, commit)
-                self._baseline = tree
+                self._keep_baseline(tree, commit)
+        if not self._keeps:
+            note_left_tree(self._own, self._run, tree)
         return Pins(self._own, self._git).pin(head) if self._git and head else ""
+
+    def _keep_baseline(self, tree: str, commit: str) -> None:
+        start = find_start_tree(self._own, self._index, tree, self._source.unfinished)
+        if start != tree:
+            commit = self._objects.write_commit(start, (), f"ralph {self._run}: before unfinished work")
+        self._own.write_ref(self._baseline_ref, commit)
+        self._baseline = start
 
     def _report_once(self, problem: str) -> str:
         if problem in self._reported:

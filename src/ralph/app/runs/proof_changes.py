@@ -44,7 +44,8 @@ def diff_proofs(places: Paths, name: str, variables: Mapping[str, str]) -> Proof
     with open_snapshot_reader(places, variables) as reader:
         kept, accepted = reader.list(record.id), reader.open_accepted(record.id, _find_task(record))
         paths = [change.path for change in shown]
-        diff = reader.diff(kept[0].commit, kept[-1].commit, paths) if paths and len(kept) > 1 else ""
+        start = reader.find_baseline(record.id) or (kept[0].commit if kept else "")
+        diff = reader.diff(start, kept[-1].commit, paths) if paths and kept else ""
     return ProofDiff(run=record.id, changes=shown, diff=diff, accepted=tuple(accepted.read()) if accepted else ())
 
 

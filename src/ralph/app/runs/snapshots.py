@@ -19,7 +19,7 @@ from ralph.workspaces.own_dir import find_own_dir
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import read_kept_tree
 from ralph.workspaces.project_dir import find_project_dir
-from ralph.workspaces.snapshots import SNAPSHOT_REFS
+from ralph.workspaces.snapshots import BASELINE_REFS, SNAPSHOT_REFS
 from ralph.workspaces.tree_objects import TreeFile, compare_trees, list_tree
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
@@ -63,6 +63,10 @@ class SnapshotReader:
             return _parse_log(self._own.run(*words, own_objects=True).output.decode("utf-8", "replace"), run)
         said = self._project.run(*words) if self._project else None
         return _parse_log(said.output, run) if said and said.ok else ()
+
+    def find_baseline(self, run: str) -> str:
+        """The commit that its changes are counted from, where it is the run's own."""
+        return self._own.read_ref(f"{BASELINE_REFS}/{run}") if self._own else ""
 
     def diff(self, older: str, newer: str, paths: Sequence[str] = ()) -> str:
         """What changed between two of them, in these files or all."""

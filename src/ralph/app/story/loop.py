@@ -190,7 +190,8 @@ def _build_effects(
 ) -> StoryEffects:
     """All that `ralph story run` may touch."""
     place = request.place
-    keep = session.keep_snapshots(request.snapshots, session.paths)
+    earlier = [loop for loop in list_current_loops(session.runs, place.folder) if loop.id != session.run]
+    keep = session.keep_snapshots(request.snapshots, session.paths, earlier=earlier)
     if keep is not None:
         keep.use_guarded_git(git)
     gates = build_proof_gates(

@@ -28,6 +28,7 @@ from ralph.model.errors import UsageError
 from ralph.model.loop import Began, Limits, Outcome, Stop
 from ralph.model.message import TASK_BUS_FILE
 from ralph.model.proofs import ProofMode
+from ralph.model.runs import RunRecord
 from ralph.model.standstill import StuckLimits
 from ralph.model.supervised import DONE_FILE, TASK_FILE, AttemptRecord, TaskPaths
 from ralph.process.atomic_file import read_regular_file
@@ -165,7 +166,8 @@ class TaskLog:
 def _run_loop(session: Session, request: SuperviseRequest, command: wiring.AgentCommand, log: TaskLog) -> Stop:
     place, here = request.place, request.folder or os.getcwd()
     tree = find_paths(here)
-    keep = session.keep_snapshots(request.snapshots, tree, _list_own_patterns(place, tree.root))
+    earlier = _list_earlier_runs(session)
+    keep = session.keep_snapshots(request.snapshots, tree, _list_own_patterns(place, tree.root), earlier)
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
     checks = [Guardrail(command=check) for check in request.checks]
@@ -206,15 +208,19 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         chain=request.chain,
         day_usd=request.day_usd,
     )
-    latest = (run for run in session.runs.list_latest(MAX_EARLIER_RUNS) if run.id != session.run)
-    same = (run for run in latest if run.kind == KIND and run.folder == session.paths.folder)
-    began = Began(limits, standstill=read_earlier_standstill(session.runs, same, rules))
+    began = Began(limits, standstill=read_earlier_standstill(session.runs, earlier, rules))
     stop = session.play(rules, effects, began)
     if stop.outcome is Outcome.TAMPERED:
         effects.withdraw_done(stop.why)
     if stop.outcome is Outcome.BLOCKED and (last := attempts.last):
         log.save(replace(last, status="stopped", error=stop.why))
     return stop
+
+
+def _list_earlier_runs(session: Session) -> list[RunRecord]:
+    """Of the same task, the newest first."""
+    latest = (run for run in session.runs.list_latest(MAX_EARLIER_RUNS) if run.id != session.run)
+    return [run for run in latest if run.kind == KIND and run.folder == session.paths.folder]
 
 
 def _list_own_patterns(place: TaskPaths, root: str) -> list[str]:

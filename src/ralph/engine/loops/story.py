@@ -16,6 +16,7 @@ from ralph.model.loop import (
     Check,
     Decision,
     Fact,
+    Interrupted,
     Restore,
     Restored,
     RunAgent,
@@ -83,7 +84,9 @@ class StoryEffects:
         self._before = self._trees.tree() if self._trees else ""
         reported = self._runner.call(lambda: self._build_request(brief), self._watchers, brief.agent)
         if self._trees and not self._before:
-            self._before = self._trees.baseline()
+            self._before = self._trees.tree()  # as seen before that agent; the baseline may be an earlier loop's
+        if isinstance(reported, Interrupted):  # the next loop has to know whose work it is
+            self._runner.take_snapshot(brief.iteration, self._watchers)
         return reported
 
     def _build_request(self, brief: Brief) -> AgentRequest:

@@ -213,6 +213,7 @@ class AgentAttempts:
         self._log.begin(attempt)
         reported = self._runner.call(lambda: self._build_request(attempt, brief), self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
+            self.take_snapshot(brief.iteration)  # the next run has to know whose work it is
             self._record_end(replace(attempt, ended_at=time.time(), status="stopped", error=reported.by))
             return reported
         self._brief = brief

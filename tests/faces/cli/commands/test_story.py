@@ -528,3 +528,17 @@ def test_the_checks_look_at_what_is_committed(stories: StoryFixture) -> None:
     done = stories.workshop.ralph("story", "run")
     assert (done.returncode, (stories.repo / "result").exists()) == (1, True)
     assert "test -f result (as committed)" in done.stdout
+
+
+def test_a_new_start_does_not_take_loosened_checks_for_its_own(stories: StoryFixture) -> None:
+    (stories.repo / "check.sh").write_text("test -f result\n")
+    stories.plan(make_story("US-001"), verifyCommands=["sh check.sh"])
+    home = stories.workshop.home
+    work = build_work_command(home, "US-001", SUBMIT_FIELDS, "feat: [US-001] - Title")
+    review = build_work_command(home, "US-001", make_approval(1), "review: [US-001] - approved")
+    stories.play([{"bash": f"echo true > check.sh; {work}"}, {"say": "Done."}])
+    assert stories.workshop.ralph("story", "run", "-n", "1").returncode == 1
+    stories.play([{"bash": review}, {"say": "Fine."}])
+    done = stories.workshop.ralph("story", "run", "-n", "1")
+    assert done.returncode == 1, done.stdout
+    assert "US-001 is open again: check.sh was changed, and the checks fail with the files as they were" in done.stdout

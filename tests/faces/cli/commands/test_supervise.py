@@ -391,3 +391,22 @@ def test_done_does_not_count_where_the_checks_were_loosened(workshop: ProjectFix
     receipt = json.loads(next(workshop.repo.rglob("receipt.json")).read_text())
     assert [change["path"] for change in receipt["changed_proofs"]] == ["check.sh"]
     assert [check["sealed"] for check in receipt["checks"]] == [False, True]
+
+
+def test_a_new_start_after_a_refusal_does_not_take_loosened_checks_for_its_own(
+    workshop: ProjectFixture, task: Path
+) -> None:
+    (workshop.repo / "check.sh").write_text("test -f result\n")
+    workshop.settings(supervise={"checks": ["sh check.sh"]})
+    once = ("--max-restarts", "1", "--json")
+    code, out, _ = supervise(workshop, task, "echo true > check.sh; touch $TASK_FOLDER/DONE", *once)
+    assert code == 1
+    for _ in range(2):  # the second is told what the first one after it left, too
+        code, out, _ = supervise(workshop, task, "touch $TASK_FOLDER/DONE; date +%N > other", *once)
+        assert code == 1, out
+        assert "DONE does not count and was removed: check.sh was changed" in out
+    assert "-test -f result" in workshop.call("diff", "--proofs")
+    newest = max(workshop.repo.rglob("receipt.json"), key=lambda path: path.stat().st_mtime_ns)
+    workshop.call("accept", newest.parent.name, "check.sh")
+    code, out, _ = supervise(workshop, task, "touch $TASK_FOLDER/DONE", *once)
+    assert (code, json.loads(out.splitlines()[-1])["event"].get("flagged")) == (0, None), out
