@@ -172,3 +172,17 @@ def test_what_is_not_reachable_from_the_target_is_kept_even_of_a_task_that_is_do
     (tree / "more.txt").write_text("someone went on\n")
     assert pipeline.execute().returncode == 0
     assert (tree / "more.txt").exists()
+
+
+def test_the_users_git_gc_during_a_run_takes_nothing_that_an_agent_committed(pipeline: PipelineFixture) -> None:
+    repo, dropped = pipeline.repo, pipeline.home / "dropped"
+    commit = "git add -A; git commit -qm Try; git rev-parse HEAD"
+    first = f"git checkout -q --detach; echo half > half.txt; {{ {commit}; }} > {dropped}; exit"
+    second = "git reset -q --hard HEAD~1"  # no branch and no work tree has it any more
+    pipeline.agent(
+        f"if [ -f {dropped} ]; then [ -f half.txt ] && {second}; else {first}; fi",
+        before=f"git -C {repo} reflog expire --expire=now --all; git -C {repo} gc -q --prune=now",
+    )
+    lands(pipeline)
+    assert pipeline.workshop.git("show", f"{dropped.read_text().strip()}:half.txt") == "half\n"
+    assert "missing" not in pipeline.workshop.git("fsck", "--connectivity-only")
