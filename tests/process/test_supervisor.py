@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExit
+from ralph.model.errors import MachineError
 from ralph.process.supervisor import Supervisor
 from support.processes import find_processes_with, wait_until
 from support.quiet_inbox import QuietInbox
@@ -208,6 +209,23 @@ def test_a_guardian_killed_during_a_command_leaves_nothing(supervisor: Superviso
     assert exited.error == "its guardian was killed"
     assert wait_until(lambda: not find_processes_with(token))
     assert heard(supervisor, shell("echo again"))[1] == b"again\n"
+
+
+def test_guardians_that_are_all_killed_as_they_start_are_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = Supervisor(QuietInbox(), spared=tuple)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    os.kill(supervisor.guardian_pid, signal.SIGKILL)
+    told = set()
+    for _ in range(5):  # it dies before it is asked, or while it is
+        try:
+            told.add(supervisor.run(shell("echo never"), len, len).error)
+        except MachineError as error:
+            told.add(str(error))
+        time.sleep(0.02)
+    assert told <= {"its guardian was killed", "the process that holds what ralph starts is killed whenever it starts"}
+    monkeypatch.undo()
+    assert heard(supervisor, shell("echo fine"))[1] == b"fine\n"
+    supervisor.close()
 
 
 def test_many_commands_in_a_row_leak_nothing(supervisor: Supervisor) -> None:

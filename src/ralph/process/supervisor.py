@@ -8,12 +8,14 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Iterable
-from errno import EPIPE
+from contextlib import suppress
+from errno import EBADF, EPIPE
 from math import inf
 
 from msgspec.structs import replace
 
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandEnding, CommandExit
+from ralph.model.errors import MachineError
 from ralph.model.ports import Inbox
 from ralph.process.guardian import become_subreaper, end_children, list_children
 from ralph.process.spawner import GuardianHandle, start_guardian
@@ -23,6 +25,7 @@ PIPE_BUFFER_BYTES = 1 << 20
 RESERVED_HEAP_BYTES = 4 << 20
 HELD_PIPE_SECONDS = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
 STOP_GRACE_SECONDS = 5.0
+GUARDIAN_TRIES = 3  # killed so often as it starts, it will be killed again
 INBOX_POLL_SECONDS = 0.5  # how often the inbox is asked while a child is silent
 
 OutputSink = Callable[[bytes], object]
@@ -74,11 +77,7 @@ class Supervisor:
         if self._inbox.poll_stop_grace() is not None:  # what came before it was cut short: this need not begin
             by = self._inbox.poll_interruption()
             return CommandExit(code=-1, seconds=0.0, ending="stopped", stopped_by=by)
-        try:
-            out, err = self._spawn(command)
-        except GuardianLost:  # between two commands: nothing of this one was lost
-            self._restart_guardian()
-            out, err = self._spawn(command)
+        out, err = self._spawn_surely(command)
         watch = _ChildState(command, began, {out: on_output} if err is None else {out: on_output, err: on_error})
         try:
             self._pump_output(watch)
@@ -103,24 +102,42 @@ class Supervisor:
     def close(self) -> None:
         """End the guardian. Nothing is running: run() never leaves anything."""
         self._control.close()
-        os.waitpid(self._guardian, 0)
+        with suppress(ChildProcessError):  # lost, and no other could be started
+            os.waitpid(self._guardian, 0)
         self._sibling_guardians.discard(self._guardian)
 
     def _restart_guardian(self) -> None:
-        self._guardian, self._control = start_guardian()
-        self._sibling_guardians.add(self._guardian)
-        if self._spared:
-            self._send([b"hold"])
+        for _ in range(GUARDIAN_TRIES):
+            self._guardian, self._control = start_guardian()
+            self._sibling_guardians.add(self._guardian)
+            try:
+                if self._spared:
+                    self._send([b"hold"])
+                return
+            except GuardianLost:
+                continue
+        raise _describe_lost_guardians()
+
+    def _spawn_surely(self, command: Command) -> tuple[int, int | None]:
+        """A guardian that was killed before, between two commands, has lost nothing of this one."""
+        for _ in range(GUARDIAN_TRIES):
+            try:
+                return self._spawn(command)
+            except GuardianLost:
+                self._restart_guardian()
+        raise _describe_lost_guardians()
 
     def _clean_up_after(self, command: Command) -> None:
         """What the lost guardian would have run. A child that does nothing comes first: nobody stops what follows."""
         if not command.cleanup:
             return
         nothing = replace(command, argv=("/bin/sh", "-c", ":"), cwd="/", stdin=b"")
-        out, err = self._spawn(nothing)
+        out, err = self._spawn_surely(nothing)
         watch = _ChildState(nothing, time.monotonic(), {fd: len for fd in (out, err) if fd is not None})
         try:
             self._pump_output(watch)
+        except GuardianLost:  # again: the next start sweeps
+            self._restart_guardian()
         finally:
             watch.close_pipes()
 
@@ -190,7 +207,7 @@ class Supervisor:
             sent = self._control.sendmsg([message], ancillary)
             self._control.sendall(message[sent:])
         except OSError as error:
-            if error.errno != EPIPE and not isinstance(error, ConnectionError):
+            if error.errno not in (EPIPE, EBADF) and not isinstance(error, ConnectionError):
                 raise
             self._handle_lost_guardian()
 
@@ -211,6 +228,13 @@ class Supervisor:
         self._sibling_guardians.discard(self._guardian)
         end_children(lambda: _reap_children(self._sibling_guardians), self._sibling_guardians)
         raise GuardianLost
+
+
+def _describe_lost_guardians() -> MachineError:
+    return MachineError(
+        "the process that holds what ralph starts is killed whenever it starts",
+        "look for a limit on memory or processes (`ulimit -a`, the container's), then start again",
+    )
 
 
 class _ChildState:
