@@ -75,6 +75,7 @@ def _format_facts(entry: Entry) -> str:
     parts += [f"passed {', '.join(entry.passed)}"] if entry.passed else []
     parts += [f"branch {entry.branch}"] if entry.branch else []
     parts += [f"for {task.assignee}"] if task.assignee else []
+    parts += [f"setup {task.setup}"] if task.setup else []
     return " · ".join(parts)
 
 

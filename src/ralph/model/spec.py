@@ -92,6 +92,9 @@ class TaskCompletionSpec(Struct, frozen=True, omit_defaults=True):
         return cls(data["outcome"], data["acceptance_criteria"], **own, may_change_nothing=may_change_nothing)
 
 
+SETUP_KEY = "ralph_setup"  # of a task's metadata: its own `setup` command
+
+
 class Task(Struct, frozen=True):
     """One piece of work on its way through the pipeline."""
 
@@ -114,6 +117,11 @@ class Task(Struct, frozen=True):
     def dependencies(self) -> list[str]:
         """The tasks it waits for, as SpecFlow calls them."""
         return [*self.depends_on]
+
+    @property
+    def setup(self) -> str:
+        """The command that makes its work tree ready; empty: the project's."""
+        return str(self.metadata.get(SETUP_KEY) or "")
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it, in SpecFlow's names."""

@@ -260,3 +260,9 @@ def test_merged_keys_are_no_repetition(here: Paths) -> None:
     base = "{outcome: o, acceptance_criteria: [a]}"
     text = f"- &one {{id: T-1, title: One, completion: {base}}}\n- {{<<: *one, id: T-2}}\n"
     assert [(task.id, task.title) for task in imported(here, text).tasks] == [("T-1", "One"), ("T-2", "One")]
+
+
+def test_a_task_may_have_a_setup_of_its_own(here: Paths) -> None:
+    assert "setup" in refused(here, small("T-3", "setup: [npm, ci]"))
+    first, second = imported(here, small("T-1", "setup: npm ci") + small("T-2")).tasks
+    assert (first.setup, second.setup) == ("npm ci", "")

@@ -8,11 +8,14 @@ from ralph.app.board.criteria_parser import parse_completion
 from ralph.core.tasks.task_names import find_name_problem
 from ralph.core.tasks.task_reading import MappingReader, describe_kind
 from ralph.model.board import InvalidInput, Problem
-from ralph.model.spec import Task, TaskCompletionSpec
+from ralph.model.spec import SETUP_KEY, Task, TaskCompletionSpec
 
 DEFAULT_PRIORITY = 2  # 1: high, 2: usual, 3: low
 TASK_KEY_ALIASES = {"spec": "spec_id", "depends_on": "dependencies", "completion_spec": "completion"}
-_TASK_KEYS = ("id", "spec_id", "title", "description", "priority", "dependencies", "assignee", "metadata", "completion")
+_TASK_KEYS = (
+    *("id", "spec_id", "title", "description", "priority", "dependencies", "assignee", "metadata", "completion"),
+    "setup",
+)
 
 
 class ParsedTask(Struct, frozen=True):
@@ -82,6 +85,7 @@ def _build_task(
         for key in metadata.raw:
             if key.startswith("ralph"):
                 metadata.add_problem(f"the key {key!r} is ralph's own", key)
+    setup = found.read_text("setup").strip()
     return Task(
         id_,
         _parse_name(found, "spec_id", "spec") if "spec_id" in found.raw or not default_spec else default_spec,
@@ -91,7 +95,7 @@ def _build_task(
         depends_on=tuple(dict.fromkeys(found.read_texts("dependencies"))),
         assignee=found.read_text("assignee"),
         completion_spec=spec,
-        metadata=dict(metadata.raw) if metadata else {},
+        metadata={**(metadata.raw if metadata else {}), **({SETUP_KEY: setup} if setup else {})},
     )
 
 

@@ -122,7 +122,7 @@ def _contain(context: TaskContext, folder: str) -> Iterator[TaskContext]:
         paths=find_paths(folder),
         commands=agents,
         protected=settings.protected,
-        setup=settings.setup,
+        setup=context.task.setup or settings.setup,
     ) as session:
         yield msgspec.structs.replace(context, session=session)
 

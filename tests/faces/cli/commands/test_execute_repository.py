@@ -186,3 +186,13 @@ def test_the_users_git_gc_during_a_run_takes_nothing_that_an_agent_committed(pip
     lands(pipeline)
     assert pipeline.workshop.git("show", f"{dropped.read_text().strip()}:half.txt") == "half\n"
     assert "missing" not in pipeline.workshop.git("fsck", "--connectivity-only")
+
+
+def test_a_tasks_own_setup_is_stronger_than_the_projects(pipeline: PipelineFixture) -> None:
+    noted = pipeline.home / "noted"
+    pipeline.task("TASK-002", "--setup", f"echo own >> {noted}")
+    pipeline.workshop.environment["RALPH_SETUP"] = f"echo project >> {noted}"
+    assert "setup echo own" in pipeline.workshop.call("task", "show", "TASK-002")
+    done = pipeline.execute()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert noted.read_text().split() == ["project", "own"]

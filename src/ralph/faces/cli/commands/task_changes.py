@@ -47,6 +47,7 @@ _depends_on_option = click.option(
 @_priority_option
 @_depends_on_option
 @_assignee_option
+@click.option("--setup", default="", metavar="CMD", help="Prepares its work tree, in place of the setting `setup`.")
 @add_criteria_options
 @add_json_option()
 def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
@@ -185,7 +186,8 @@ TASK_CHANGE_COMMANDS: Mapping[str, click.Command] = {
 
 def _build_raw_task(id_: str, spec: str, title: str, given: Mapping[str, Any]) -> dict[str, object]:
     """The task as a mapping, as the YAML import has it."""
-    raw = {name: given[name] for name in ("description", "priority", "assignee") if given[name] not in (None, "")}
+    names = ("description", "priority", "assignee", "setup")
+    raw = {name: given[name] for name in names if given.get(name) not in (None, "")}
     needs = list(_split_ids(given["depends_on"]))
     return {
         "id": id_,
