@@ -13,15 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, find_paths
 from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run, find_living_run
-from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, write_proof_receipt
+from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
-from ralph.app.runs.snapshots import read_accepted_paths, read_snapshot_tree
+from ralph.app.runs.snapshots import SnapshotReader, read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.waking import wait_or_wake
 from ralph.app.sandbox.choice import WITHOUT_COPIES, describe_host
 from ralph.app.sandbox.leftovers import sweep_sandboxes
@@ -296,10 +296,15 @@ class Session(Struct, frozen=True, kw_only=True):
             return
         folder = locate_checks(record, self.runs.read_request(self.run))
         git = wiring.build_git(folder, self.variables, self.processes)
-        kept_tree = read_snapshot_tree(self.paths, self.run, self.variables)
+        places = find_paths(folder) if self.kind == "supervise" else self.paths  # a task may be kept elsewhere
+        kept_tree = read_snapshot_tree(places, self.run, self.variables)
         rows = self.runs.list_transitions(self.run)
         isolation = "none" if self.containment is None else self.containment.sandbox.describe()
         receipt = build_proof_receipt(record, rows, folder, git, kept_tree=kept_tree, isolation=isolation)
+        if any(check.is_repeatable for check in receipt.checks):
+            receipt = name_proofs(
+                receipt, SnapshotReader(places, self.variables, self.processes).read_tree(receipt.tree)
+            )
         task = self.task if self.kind == "execute" else ""
         accepted = read_accepted_paths(self.paths, self.run, task, self.variables)
         with suppress(OSError):

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -11,13 +12,17 @@ from msgspec.structs import replace
 from ralph.app.paths import Paths, find_paths
 from ralph.app.runs.evidence import JournalRows, RunEvidence, read_evidence
 from ralph.core.check_evidence import digest_checks, redact_checks
+from ralph.model.errors import MachineError
 from ralph.model.ports import GitClient
-from ralph.model.receipt import ProofReceipt
+from ralph.model.receipt import CheckEvidence, ProofReceipt
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file, write_atomic
 from ralph.workspaces.snapshots import SNAPSHOT_REFS
 from ralph.workspaces.tree_index import NOT_OUR_LOGS
+
+if TYPE_CHECKING:
+    from ralph.core.proofs.resting_files import TreeTexts
 
 RECEIPT_FILE = "receipt.json"
 HEAD_COMMIT = "HEAD^{commit}"
@@ -96,6 +101,23 @@ def build_proof_receipt(
     )
 
 
+def name_proofs(receipt: ProofReceipt, files: "TreeTexts | None") -> ProofReceipt:
+    """With the files that each check rests on. A sealed check had others; so may one of a tree nobody has kept."""
+    if files is None:
+        return receipt
+    from ralph.core.proofs.resting_files import list_resting_files  # most of what a run loads at its end
+
+    def name(check: CheckEvidence) -> CheckEvidence:
+        if not check.is_repeatable:
+            return check
+        folder = os.path.normpath(os.path.join(receipt.folder, check.folder))
+        return replace(check, proofs=list_resting_files(check.name, files, "" if folder == "." else folder))
+
+    with suppress(MachineError):  # a file of it cannot be read any more
+        return replace(receipt, checks=tuple(map(name, receipt.checks)))
+    return receipt
+
+
 def write_proof_receipt(paths: Paths, receipt: ProofReceipt) -> None:
     """Without secrets: it is there to be shown around."""
     public = replace(receipt, checks=redact_checks(receipt.checks))
@@ -135,6 +157,9 @@ def load_proof_receipt(
         return made
     found = build_proof_receipt(record, rows, folder, None)
     kept = {name: getattr(known, name) for name in ("commit", "tree", "is_committed", "isolation")}
+    if [each.name for each in known.checks] == [each.name for each in redact_checks(found.checks)]:
+        pairs = zip(found.checks, known.checks, strict=True)
+        kept["checks"] = tuple(replace(check, proofs=written.proofs) for check, written in pairs)
     return replace(found, **kept)
 
 

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,10 +18,13 @@ from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.own_dir import find_own_dir
 from ralph.workspaces.own_git import OwnGit
-from ralph.workspaces.own_objects import read_kept_tree
+from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.snapshots import BASELINE_REFS, SNAPSHOT_REFS
 from ralph.workspaces.tree_objects import TreeFile, compare_trees, list_tree
+
+if TYPE_CHECKING:
+    from ralph.core.proofs.resting_files import TreeTexts
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
 MOST_SNAPSHOTS = 100_000
@@ -128,6 +132,17 @@ class SnapshotReader:
                 raise MachineError(f"cannot restore {commit}: {said.problem}", f"look at {folder}")
             return known
         raise NoSuchRun(f"no snapshot {commit!r}", "`ralph show RUN` lists the snapshots of a run")
+
+    def read_tree(self, tree: str) -> "TreeTexts | None":
+        """Its files by path; None where ralph has not kept it."""
+        from ralph.core.proofs.resting_files import TreeTexts  # at the end of a run
+
+        try:
+            found = list_tree(self._own, tree) if self._own and tree else {}
+        except MachineError:
+            return None
+        read_blob = OwnObjects(self._own).read_blob if self._own else None
+        return TreeTexts({path: file.blob for path, file in found.items()}, read_blob) if found and read_blob else None
 
     def has_tree(self, tree: str) -> bool:
         return self._own is not None and self._own.run("cat-file", "-e", f"{tree}^{{tree}}").ok

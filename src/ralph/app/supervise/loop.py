@@ -105,7 +105,7 @@ def supervise_task(
             setup=request.setup,
         ) as contained,
     ):
-        contained.record(request)
+        contained.record(replace(request, folder=request.folder or os.getcwd()))  # where the checks run
         return _run_loop(contained, request, command, TaskLog(contained, place, bus, needs))
 
 

@@ -510,6 +510,8 @@ def test_a_weakened_check_is_approved_by_name_or_not_at_all(stories: StoryFixtur
     receipt = json.loads(next(stories.repo.rglob("receipt.json")).read_text())
     assert [(each["change"]["path"], each["by"]) for each in receipt["approved"]] == [("check.sh", "review")]
     assert receipt["accepted"] == []
+    assert [each["path"] for each in receipt["checks"][0]["proofs"]] == ["check.sh"]
+    assert "Verified: 1 check passed again" in stories.workshop.ralph("verify", receipt["run"]).stdout
     run = receipt["run"]
     assert stories.workshop.ralph("accept", run, "check.sh").returncode == 0
     assert json.loads(next(stories.repo.rglob("receipt.json")).read_text())["accepted"] == ["check.sh"]

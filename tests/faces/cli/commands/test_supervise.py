@@ -375,6 +375,8 @@ def test_a_mark_of_before_is_not_believed_either(workshop: ProjectFixture, task:
 def test_done_does_not_count_where_the_checks_were_loosened(workshop: ProjectFixture, task: Path) -> None:
     (workshop.repo / "check.sh").write_text("test -f result\n")
     workshop.settings(supervise={"checks": ["sh check.sh"]})
+    workshop.git("add", "-A")
+    workshop.git("commit", "-qm", "Start")
     script = (
         COUNT + 'cp "$RUN_FOLDER/prompt.md" $TASK_FOLDER/prompt.$n; echo true > check.sh'
         "; [ $n -lt 2 ] || echo '<changes>check.sh: nobody needs a result</changes>'; touch $TASK_FOLDER/DONE"
@@ -391,6 +393,9 @@ def test_done_does_not_count_where_the_checks_were_loosened(workshop: ProjectFix
     receipt = json.loads(next(workshop.repo.rglob("receipt.json")).read_text())
     assert [change["path"] for change in receipt["changed_proofs"]] == ["check.sh"]
     assert [check["sealed"] for check in receipt["checks"]] == [False, True]
+    proofs = [{each["path"]: each["digest"] for each in check["proofs"]} for check in receipt["checks"]]
+    assert proofs == [{"check.sh": workshop.git("hash-object", "check.sh").strip()}, {}]
+    assert "Verified: 1 check passed again" in workshop.ralph("verify", receipt["run"]).stdout
 
 
 def test_a_new_start_after_a_refusal_does_not_take_loosened_checks_for_its_own(
