@@ -52,7 +52,7 @@ def contain_session(
         variables=session.variables,
     )
     with open_containment(isolation.kind, request, session.processes) as containment:
-        contained = replace(session, containment=containment)
+        contained = replace(session, containment=containment, passed_over=isolation.describe_passed_over())
         _prepare_tree(contained, setup, paths.folder)
         yield contained
 

@@ -108,6 +108,7 @@ class Session(Struct, frozen=True, kw_only=True):
     watchers: Sequence[Watcher]
     watch: ChangeWatch | None = None  # over settings, prompts and hooks
     containment: "Containment | None" = None  # where agents and checks run; None: on this machine itself
+    passed_over: str = ""  # which stronger sandboxes do not work here, for the first line
 
     @property
     def contained(self) -> Processes:
@@ -125,7 +126,9 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def isolation(self) -> str:
-        return describe_host() if self.containment is None else f"sandbox: {self.containment.sandbox.describe()}"
+        if self.containment is None:
+            return describe_host()
+        return f"sandbox: {self.containment.sandbox.describe()}{self.passed_over and f' ({self.passed_over})'}"
 
     @property
     def keeps_itself(self) -> bool:

@@ -36,6 +36,10 @@ def test_the_strongest_that_works_is_chosen(
 
 def test_what_was_passed_over_is_told() -> None:
     assert choose("auto", "bubblewrap").passed_over == ("docker: not here",)
+    assert choose("auto", "bubblewrap").describe_passed_over("linux") == "no Docker Sandbox"
+    assert choose("auto", "agent").describe_passed_over("linux") == "no Docker Sandbox, no bubblewrap"
+    assert choose("auto", "agent").describe_passed_over("darwin") == "no Docker Sandbox, no Seatbelt"
+    assert choose("bubblewrap", "bubblewrap").describe_passed_over("linux") == ""
 
 
 @pytest.mark.parametrize("wanted", ["any", "bubblewrap"])

@@ -16,6 +16,7 @@ from ralph.model.spec import ROLES
 
 STRONGEST_FIRST: tuple[SandboxKind, ...] = ("docker", "bubblewrap", "seatbelt", "agent")
 WITHOUT_COPIES = frozenset({"seatbelt", "agent"})  # they cannot put a copy in the place of the work tree
+_MAC_TITLES = {"docker": "Docker Sandbox", "seatbelt": "Seatbelt"}
 HOST_WORDS = "no sandbox"
 CONTAINED_VARIABLE = "RALPH_CONTAINED"  # set inside: what ralph would call the host there is a sandbox already
 
@@ -41,6 +42,12 @@ class Isolation(Struct, frozen=True, kw_only=True):
 
     kind: SandboxKind | None = None
     passed_over: tuple[str, ...] = ()  # what was tried before it, and why it does not work here
+
+    def describe_passed_over(self, platform: str = sys.platform) -> str:
+        """For the first line, in short: `ralph doctor` has the reasons."""
+        titles = {"docker": "Docker Sandbox", "bubblewrap": "bubblewrap"} if platform != "darwin" else _MAC_TITLES
+        kinds = [each.partition(":")[0] for each in self.passed_over]
+        return ", ".join(f"no {titles[kind]}" for kind in kinds if kind in titles)
 
 
 def settle_isolation(
