@@ -52,6 +52,9 @@ def digest_setup(command: str, folder: str) -> str:
     """Changes with the command, and with what it installs from; a tree that was made anew is another."""
     digest = hashlib.sha256(command.encode("utf-8", "surrogateescape"))
     digest.update(str(os.stat(folder).st_ino).encode())
+    link = os.path.join(folder, ".git")
+    if os.path.isfile(link):  # written once, with the work tree: numbers of files are given again
+        digest.update(f" {os.stat(link).st_mtime_ns}".encode())
     for name, content in _read_lock_files(folder):
         digest.update(f"\0{name}\0".encode() + content)
     return digest.hexdigest()
