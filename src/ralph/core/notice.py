@@ -29,6 +29,7 @@ class Notice(Struct, frozen=True, kw_only=True):
     iterations: int | None = None
     seconds: float | None = None
     cost_usd: float | None = None
+    flagged: bool = False  # completed, but files its checks rest on were changed: the text says which
 
 
 def build_notice(event: Event, *, run: str, folder: str, at: float, task: str = "") -> Notice | None:
@@ -36,7 +37,7 @@ def build_notice(event: Event, *, run: str, folder: str, at: float, task: str = 
     name = folder.rstrip("/").rpartition("/")[2] or folder
     match event:
         case RunEnded() if event.outcome != "interrupted":
-            outcome = event.outcome.replace("_", " ")
+            outcome = event.outcome.replace("_", " ") + (", but look at its checks" if event.flagged else "")
             price = "" if event.cost_usd is None else f", {format_money(event.cost_usd)}"
             facts = f"{pluralize(event.iterations, 'iteration')}, {format_duration(event.seconds)}{price}"
             return Notice(
@@ -52,6 +53,7 @@ def build_notice(event: Event, *, run: str, folder: str, at: float, task: str = 
                 iterations=event.iterations,
                 seconds=event.seconds,
                 cost_usd=event.cost_usd,
+                flagged=event.flagged,
             )
         case Waiting(seconds, why) if seconds >= MIN_LIMIT_SECONDS and "limit" in why:
             title = f"ralph: {task or name} waits {format_duration(seconds)}"

@@ -47,11 +47,16 @@ def test_an_agent_that_undoes_its_change_is_clean_again(project: ProjectFixture)
 
 
 def test_an_explained_change_completes_with_a_flag(project: ProjectFixture) -> None:
+    told = project.home / "told"
+    project.settings(guardrails=["sh tests/check.sh"], notify={"command": ["tee", str(told)]})
     project.agent(f"{WEAKEN}; {EXPLAINED}")
     done = project.ralph("run", "-p", "x", "--json")
     event = json.loads(done.stdout.splitlines()[-1])["event"]
     assert (done.returncode, event["outcome"], event["flagged"]) == (0, "completed", True)
     assert event["why"].startswith(f"{FLAG}; the judge gave no verdict")  # the agent's own vendor was asked
+    notice = json.loads(told.read_text())
+    assert (notice["flagged"], notice["title"]) == (True, "ralph: repo completed, but look at its checks")
+    assert notice["text"].startswith(FLAG)
 
 
 def test_the_flag_is_the_last_line(project: ProjectFixture) -> None:
