@@ -30,6 +30,7 @@ COMMANDS_HEAD = """# Commands
 What `ralph COMMAND --help` prints. What the exit codes mean: [exit codes](../exit-codes.md).
 """
 MAX_DEFAULT = 40
+WIDTH = 100
 
 
 def main(words: Sequence[str]) -> int:
@@ -73,7 +74,8 @@ def _render_default(node: Mapping[str, Any]) -> str:
 
 def render_commands() -> str:
     parts = [f"{COMMANDS_HEAD}\n{NOTE}"]
-    context = click.Context(command_line, info_name="ralph", max_content_width=100, terminal_width=100)
+    settings = command_line.context_settings  # as on the command line: click keeps the help option it made first
+    context = click.Context(command_line, info_name="ralph", terminal_width=WIDTH, **settings)
     for group, commands in COMMAND_GROUPS.items():
         parts.append(f"## {group}\n")
         for name in commands:
@@ -84,7 +86,7 @@ def render_commands() -> str:
 
 
 def _render_command(command: click.Command, parent: click.Context, name: str, *, depth: int) -> Iterator[str]:
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
     yield f"{'#' * depth} {context.command_path}\n\n```text\n{inspect.cleandoc(command.get_help(context))}\n```\n"
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
