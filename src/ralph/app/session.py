@@ -13,11 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.child_runs import (
+    find_parent_run,
+    list_active_children,
+    list_spared_pids,
+    register_with_parent,
+)
 from ralph.app.paths import Paths, find_paths
 from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.heartbeat import Heartbeat
-from ralph.app.runs.living_runs import announce_run, find_living_run
+from ralph.app.runs.living_runs import announce_run
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
@@ -25,7 +31,7 @@ from ralph.app.runs.snapshots import SnapshotReader, read_accepted_paths, read_s
 from ralph.app.runs.waking import wait_or_wake
 from ralph.app.sandbox.choice import WITHOUT_COPIES, describe_host
 from ralph.app.sandbox.leftovers import sweep_sandboxes
-from ralph.app.stores import open_existing_stores, open_stores
+from ralph.app.stores import open_stores
 from ralph.config.schema import AgentSettings
 from ralph.core.step import Rules
 from ralph.core.text.write_error import explain_write_error
@@ -46,9 +52,7 @@ from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, T
 from ralph.model.runs import NewRun, RunOwner, RunRecord
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
-from ralph.process.guardian import list_children, list_descendants
-from ralph.process.identity import ProcessIdentity, identify_process, identify_self, is_alive
-from ralph.process.leftovers import wait_for_exec
+from ralph.process.identity import identify_process, identify_self
 from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
@@ -346,12 +350,12 @@ def open_session(
             inbox,
             guardian,
             on_tick=callbacks.on_tick,
-            spared=(lambda: _list_spared_pids(attempts, run, supervisor.guardian_pid)) if spares_children else None,
+            spared=(lambda: list_spared_pids(attempts, run, supervisor.guardian_pid)) if spares_children else None,
         )
         watch = SettingsWatch(watched or paths, variables, run=run, prompt_file=prompt_file)
         owner = identify_owner(supervisor.guardian_pid)
         try:
-            _register_with_parent(run, owner, paths, variables)
+            register_with_parent(run, owner, paths, variables)
             with announce_run(run, owner, paths, variables, task=task):
                 yield Session(
                     run=run,
@@ -398,52 +402,8 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
         lock.release()
 
 
-def list_active_children(attempts: AttemptStore, run: str, guardian: int) -> list[ChildRun]:
-    """Runs that its agents started and whose process lives, those included that have only begun to start: between two
-    agents the guardian holds nothing else."""
-    known = _list_registered_children(attempts, run)
-    pids = {child.pid for child in known}
-    starting = [pid for pid in list_children(guardian) if not pids.intersection((pid, *list_descendants(pid)))]
-    found = ((pid, identify_process(pid)) for pid in starting)
-    return known + [
-        ChildRun(parent=run, run=f"starting, pid {pid}", pid=pid, ticks=who.ticks, boot=who.boot, guardian=0)
-        for pid, who in found
-        if who is not None
-    ]
-
-
-def _list_registered_children(attempts: AttemptStore, run: str) -> list[ChildRun]:
-    return [c for c in attempts.list_children(run) if is_alive(ProcessIdentity(c.pid, c.ticks, c.boot))]
-
-
-def _list_spared_pids(attempts: AttemptStore, run: str, guardian: int) -> list[int]:
-    """They may outlive the agent that started them, and so must their guardians. The guardian itself knows those that
-    have only begun to start."""
-    wait_for_exec(guardian, [child.pid for child in _list_registered_children(attempts, run)])
-    children = _list_registered_children(attempts, run)
-    return [pid for child in children for pid in (child.pid, child.guardian) if pid]
-
-
 def make_run_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
-
-
-def find_parent_run(variables: Mapping[str, str]) -> str | None:
-    """The run whose agent started us."""
-    return variables.get("RALPH_RUN_ID") or None
-
-
-def _register_with_parent(run: str, owner: RunOwner, paths: Paths, variables: Mapping[str, str]) -> None:
-    """In the parent's own database, so that it waits for us; one that cannot be written is not our business."""
-    parent = find_parent_run(variables)
-    if not parent:
-        return
-    living = find_living_run(parent, paths, variables)
-    state = living.state if living else paths.state
-    child = ChildRun(parent=parent, run=run, pid=owner.pid, ticks=owner.ticks, boot=owner.boot, guardian=owner.guardian)
-    with suppress(MachineError), open_existing_stores(replace(paths, state=state)) as stores:
-        if stores is not None and stores.runs.find_record(parent) is not None:
-            stores.attempts.add_child(child)
 
 
 def _refuse_non_utf8(folder: str) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.child_runs import find_parent_run
 from ralph.app.contained import contain_session
 from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
@@ -15,7 +16,7 @@ from ralph.app.run.proof_judge import ProofJudge
 from ralph.app.runs.earlier_life import read_earlier_standstill
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.sandbox.choice import Isolation
-from ralph.app.session import Callbacks, Session, find_parent_run, open_session
+from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
 from ralph.config.schema import AgentSettings, Guardrail, Judge, SandboxSettings
