@@ -1,12 +1,12 @@
 """The guard of the plugin for one run of an agent: settings that hold for that run alone."""
 
-import json
 import os
 import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from ralph.app.plugin_files import find_plugin_folder
@@ -45,7 +45,7 @@ def build_guard_settings(flag: str, words: Sequence[str], *, project: str, folde
     listed = before.get("PreToolUse")
     ours = {"matcher": GUARDED_TOOLS, "hooks": [hook]}
     after = {**before, "PreToolUse": [*(listed if isinstance(listed, list) else []), ours]}
-    return GuardSettings(text=json.dumps({**settings, "hooks": after}, ensure_ascii=False, separators=(",", ":")))
+    return GuardSettings(text=msgspec.json.encode({**settings, "hooks": after}).decode())
 
 
 def _spell_command(plugin: str, project: str) -> str:
@@ -67,7 +67,7 @@ def _read_settings(value: str, folder: str) -> dict[str, Any] | None:
     """As the CLI does: JSON, or the path of a file with it."""
     try:
         text = value if value.lstrip().startswith("{") else _read_file(os.path.join(folder, value))
-        found = json.loads(text)
+        found = msgspec.json.decode(text)
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

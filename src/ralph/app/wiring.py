@@ -1,6 +1,5 @@
 """Construction in one place: settings and ports → the parts of one run."""
 
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -131,6 +130,8 @@ def locate_agent(
     if program is None and "/" in words[0] and os.path.exists(os.path.join(folder, words[0])):
         raise MachineError(f"permission denied: {words[0]!r} is not a program", f"chmod +x {words[0]}")
     if program is None:
+        import difflib  # only a name nobody knows needs it
+
         near = difflib.get_close_matches(words[0], registry.list_extensions("agents"), 1)
         meant = f"did you mean {near[0]!r}? Else " if near and near[0] != words[0] else ""
         raise MachineError(

@@ -1,7 +1,6 @@
 """The snapshots of a run: listed, compared, and their files put back."""
 
 import os
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -150,6 +149,8 @@ class SnapshotReader:
     def write_tree_files(self, tree: str, folder: str) -> None:
         """All files of a tree that ralph's own git has, into an empty folder."""
         assert self._own is not None
+        import tempfile  # a run that only keeps snapshots does without
+
         with tempfile.TemporaryDirectory() as scratch:
             index = os.path.join(scratch, "index")
             for words in (("read-tree", tree), ("checkout-index", "--all")):
