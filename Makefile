@@ -24,7 +24,7 @@ $(INSTALLED): pyproject.toml setup.py
 # and what the tests and checks need, locked
 $(READY): $(INSTALLED) requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock --editable .
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock --editable '.[web]'
 	@touch $(READY)
 
 demo: $(INSTALLED)

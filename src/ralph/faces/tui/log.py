@@ -15,8 +15,8 @@ from textual.strip import Strip
 from ralph.core.text.plain import one_line
 from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import Glyphs
+from ralph.faces.log_words import LogLine
 from ralph.faces.tui.colors import FAINT_STYLE, PLAIN_STYLE, TONE_STYLES, get_lane_color
-from ralph.faces.tui.log_words import LogLine
 from ralph.faces.tui.rows import fit_segments
 
 MAX_LOG_LINES = 1000  # lines

@@ -24,11 +24,11 @@ from ralph.config.schema import Settings
 from ralph.core.text.plain import one_line
 from ralph.faces.board_words import NO_TASKS_MESSAGE, describe_card_state, format_cancelled_loop, format_cancelled_run
 from ralph.faces.glyphs import Glyphs
+from ralph.faces.log_words import LogFormatter
 from ralph.faces.task_page import render_task_text
 from ralph.faces.tui.dialogs import ConfirmDialog, HelpDialog, TaskDialog, render_key_hints
 from ralph.faces.tui.lane import Lane
 from ralph.faces.tui.log import LogPanel
-from ralph.faces.tui.log_words import LogFormatter
 from ralph.faces.tui.rows import ItemList
 from ralph.faces.tui.slots import SlotPanel
 from ralph.faces.tui.top import Headline, LaneTabs
