@@ -246,6 +246,7 @@ class RunStoreContract:
             runs.append(make_row("run-2", number))
         expected = [(b"seen %d" % number, b"decided %d" % number) for number in range(1, 12)]
         assert database.connect().runs.list_transitions("run-1") == expected
+        assert database.connect().runs.list_transitions("run-1", after=9) == expected[9:]
 
     def test_a_transition_cannot_be_written_twice(self, database: DatabaseUnderTest) -> None:
         runs = begin_run(database)
@@ -300,7 +301,10 @@ class RunStoreContract:
         for id_, at in (("old", 1.0), ("newest", 3.0), ("first-of-two", 2.0), ("second-of-two", 2.0)):
             runs.begin(make_run(id_, at=at))
         runs.end("newest", 4.0, "completed", "")
-        assert list_ids(runs.list_latest(9)) == ["newest", "second-of-two", "first-of-two", "old"]
+        runs.begin(make_run("of-a-task", kind="execute", at=0.0))
+        runs.end("of-a-task", 1.0, "completed", "")
+        assert list_ids(runs.list_latest(9, besides="run")) == ["of-a-task"]
+        assert list_ids(runs.list_latest(9, besides="execute")) == ["newest", "second-of-two", "first-of-two", "old"]
         assert list_ids(runs.list_latest(2)) == ["newest", "second-of-two"]
         assert set(list_ids(runs.list_unfinished())) == {"second-of-two", "first-of-two", "old"}
 

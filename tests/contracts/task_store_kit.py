@@ -28,6 +28,7 @@ from ralph.model.board import (
     StagePassed,
     TakenOver,
     TaskLanded,
+    TaskTotals,
 )
 from ralph.model.spec import CompletionCriteria, Task, TaskCompletionSpec, VerificationAttempt, VerificationMethod
 from ralph.model.store_ports import TaskStore
@@ -448,6 +449,12 @@ class TaskHistoryContract:
         spent = CostRecorded(task="T-1", stage="coder", iteration=1, at=1.0, cost_usd=0.5, run="run-1")
         tasks.apply([spent, replace(spent, run="run-2", cost_usd=None), replace(spent, at=2.0)], "key")
         assert tasks.history.sum_all_costs() == 1.0
+
+    def test_the_work_on_every_task_is_summed(self, tasks: TaskStore) -> None:
+        tasks.add_new([make_task("T-1"), make_task("T-2")])
+        spent = CostRecorded(task="T-1", stage="coder", iteration=3, at=7.0, cost_usd=0.5, run="run-1")
+        tasks.apply([ENDED, spent, replace(ENDED, iteration=4, at=8.0), replace(spent, at=8.0)], "key")
+        assert tasks.history.list_totals() == {"T-1": TaskTotals(cost_usd=1.0, iterations=2, seconds=90.0)}
 
 
 class SpecStoreContract:

@@ -131,6 +131,14 @@ class Spending(Struct, frozen=True):
     output_tokens: int
 
 
+class TaskTotals(Struct, frozen=True, gc=False, kw_only=True):  # thousands of them
+    """What the work on a task came to so far."""
+
+    cost_usd: float | None  # None: nobody said
+    iterations: int
+    seconds: float  # of agents at work
+
+
 class StagePassed(Struct, frozen=True, tag=True):
     """The promise of the current stage was verified."""
 

@@ -15,7 +15,7 @@ from ralph.model.ports import JournalRow, JournalStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from ralph.model.board import Change, Entry, Spec, Spending, TaskCard
+    from ralph.model.board import Change, Entry, Spec, Spending, TaskCard, TaskTotals
     from ralph.model.runs import CostlyTransition, NewRun, RunOwner, RunRecord
     from ralph.model.spec import Role, Task, VerificationAttempt
     from ralph.model.supervised import AttemptRecord, ChildRun
@@ -46,8 +46,8 @@ class RunStore(JournalStore, Protocol):
 
     def end(self, run: str, at: float, outcome: str, why: str) -> None: ...
 
-    def list_transitions(self, run: str) -> list[tuple[bytes, bytes]]:
-        """(seen, decision) in the order they were appended."""
+    def list_transitions(self, run: str, after: int = 0) -> list[tuple[bytes, bytes]]:
+        """(seen, decision) in the order they were appended, without the first `after`."""
         ...
 
     def list_costly_transitions(self, since: float) -> list[CostlyTransition]:
@@ -66,8 +66,8 @@ class RunStore(JournalStore, Protocol):
         """The id of a task's newest run of that kind that started at `since` or later."""
         ...
 
-    def list_latest(self, count: int) -> list[RunRecord]:
-        """The newest first."""
+    def list_latest(self, count: int, besides: str = "") -> list[RunRecord]:
+        """The newest first, without those of the kind `besides`."""
         ...
 
     def list_unfinished(self) -> list[RunRecord]:
@@ -139,6 +139,10 @@ class TaskHistory(Protocol):
 
     def sum_all_costs(self) -> float | None:
         """By all runs on all tasks; None: nobody said."""
+        ...
+
+    def list_totals(self) -> dict[str, TaskTotals]:
+        """Of every task that was worked on. Asking for all of them is cheap."""
         ...
 
     def list_iterations_to_pass(self, agent: str, last: int = 100) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app.board.active import ActiveTask
+from ralph.app.board.run_cards import RunCard
 from ralph.core.tasks.graph import find_blocked
 from ralph.model.board import TaskCard
 from ralph.model.runs import RunRecord
@@ -38,6 +39,15 @@ class WorkerSlot(Struct, frozen=True, kw_only=True):
         return self.role in ROLES
 
 
+class CardFacts(Struct, frozen=True, gc=False, kw_only=True):
+    """What the work on a task came to so far."""
+
+    cost_usd: float | None = None
+    seconds: float = 0.0
+    iterations: int = 0
+    failure: str = ""  # the line that tells most of its last verification, where that failed
+
+
 class BoardState(Struct, frozen=True, kw_only=True):
     """What the database says at one time."""
 
@@ -49,6 +59,8 @@ class BoardState(Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None
     began: Mapping[int, float] = {}  # when the process of that pid started its first run
     expectation: str = ""  # what tasks took so far
+    facts: Mapping[str, CardFacts] = {}  # of tasks that were worked on
+    run_cards: Sequence[RunCard] = ()  # of runs without tasks, those that have no end first
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
@@ -64,6 +76,9 @@ class BoardView(Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None
     since: float | None = None  # when the oldest of what works began
     expectation: str = ""  # what tasks took so far
+    facts: Mapping[str, CardFacts] = {}  # of tasks that were worked on
+    runs: Sequence[RunCard] = ()  # without tasks: those that go on first, then the newest
+    cut_off_runs: frozenset[str] = frozenset()  # of them, those that have no end and whose process is gone
 
     @property
     def running_slots(self) -> Sequence[WorkerSlot]:
@@ -88,6 +103,9 @@ def build_view(place: str, found: BoardState, alive: Collection[str], before: Se
         spent_usd=_sum_spent(found.spent_usd, living),
         since=min((found.began.get(run.pid, run.started_at) for run in living), default=None),
         expectation=found.expectation,
+        facts=found.facts,
+        runs=found.run_cards,
+        cut_off_runs=frozenset(card.id for card in found.run_cards if card.is_active and card.id not in alive),
     )
 
 

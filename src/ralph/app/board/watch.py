@@ -9,18 +9,21 @@ import msgspec
 from msgspec import Struct
 
 from ralph.app.board import active as task_loops
+from ralph.app.board.run_cards import RunCardReader, list_shown_runs
 from ralph.app.board.tasks import TaskDetails, collect_task_details
-from ralph.app.board.view import BoardState, BoardView, build_view
+from ralph.app.board.view import BoardState, BoardView, CardFacts, build_view
 from ralph.app.paths import Paths, read_branch
 from ralph.app.runs.expectation import describe_expectation
 from ralph.app.runs.recovery import is_run_alive
 from ralph.app.stores import friendly_errors, watch_changes
 from ralph.config.schema import Settings
-from ralph.model.board import NoSuchTask
+from ralph.core.text.check_output import summarize_output
+from ralph.model.board import NoSuchTask, TaskCard
 from ralph.model.errors import StateBusy
 from ralph.model.runs import RunRecord
-from ralph.model.store_ports import RunStore, Stores
+from ralph.model.store_ports import RunStore, Stores, TaskStore
 
+MAX_RUN_CARDS = 30
 READ_PAUSE_FACTOR = 9  # a look at ten thousand tasks is followed by a pause so many times as long
 
 
@@ -48,6 +51,7 @@ class BoardReader:
         self._version = -1
         self._next_read_at = 0.0  # on the monotonic clock
         self._state = BoardState()
+        self._run_cards = RunCardReader()
         self._view_inputs = ("", self._state, frozenset[str]())
         self._view = BoardView()
 
@@ -88,12 +92,12 @@ class BoardReader:
         version = self._changes.read_version()
         if version != self._version:
             began = time.monotonic()
-            self._state = _read_state(stores, self._spec)
+            self._state = _read_state(stores, self._spec, self._run_cards)
             self._version = version
             self._next_read_at = began + (time.monotonic() - began) * (1 + READ_PAUSE_FACTOR)
 
 
-def _read_state(stores: Stores, spec: str) -> BoardState:
+def _read_state(stores: Stores, spec: str, run_cards: RunCardReader) -> BoardState:
     tasks, runs = stores.tasks, stores.runs
     with stores.read_consistently():
         cards = [card for card in tasks.list_cards() if not spec or card.spec_id == spec]
@@ -109,8 +113,32 @@ def _read_state(stores: Stores, spec: str) -> BoardState:
             jobs=_jobs_by_pid(runs, active),
             spent_usd=spent,
             began=began,
+            facts=_read_facts(tasks, cards),
+            run_cards=() if spec else run_cards.read_cards(runs, list_shown_runs(runs, MAX_RUN_CARDS)),
             expectation=describe_expectation(runs, "execute") if any(card.status != "done" for card in cards) else "",
         )
+
+
+def _read_facts(tasks: TaskStore, cards: Sequence[TaskCard]) -> Mapping[str, CardFacts]:
+    """What failed is asked for only where someone is at it or it is open again: these are few."""
+    totals, reasons = tasks.history.list_totals(), tasks.list_reasons()
+    return {
+        card.id: CardFacts(
+            cost_usd=total.cost_usd,
+            seconds=total.seconds,
+            iterations=total.iterations,
+            failure=_find_failure(tasks, card.id) if card.worker or card.id in reasons else "",
+        )
+        for card in cards
+        if (total := totals.get(card.id)) is not None
+    }
+
+
+def _find_failure(tasks: TaskStore, task: str) -> str:
+    for last in tasks.history.list_attempts(task, last=1):
+        if not last.verified and last.promise_found:
+            return summarize_output(last.detail) or last.reason
+    return ""
 
 
 def _jobs_by_pid(runs: RunStore, active: Sequence[RunRecord]) -> Mapping[int, int]:

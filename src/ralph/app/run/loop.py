@@ -33,6 +33,7 @@ from ralph.app.stores import open_stores
 from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
+from ralph.core.prompt_title import take_prompt_title
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.emit import emit
 from ralph.engine.gate_run import GateRunner
@@ -65,6 +66,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     tells_completion: bool = False  # as settings said at its start; a run of 0.1 sent its prompt as it was
     worktree: Worktree | None = None  # of its own, beside the user's checkout
     isolation: Isolation = Isolation()
+    title: str = ""  # the first line of the prompt as it was at the start
 
 
 def plan_in_worktree(request: RunRequest, name: str, paths: Paths, variables: Mapping[str, str]) -> RunRequest:
@@ -111,7 +113,7 @@ def start_run(
     ) as session:
         rules = wiring.build_rules(settings, baseline=request.baseline)
         with _contain(session, request, command) as contained:
-            contained.record(request)
+            contained.record(replace(request, title=take_prompt_title(_read_own_prompt(request))))
             told += map(Warned, wiring.list_unknown_costs(command, settings))
             told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
             emit(contained.watchers, 0, *told)

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.text.check_output import summarize_output
 from ralph.core.text.secrets import redact
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import (
@@ -53,6 +54,7 @@ class CheckLine(Struct, frozen=True, kw_only=True):
     exit_code: int | None = None  # None: no command of its own was run
     seconds: float = 0.0
     reason: str = ""
+    summary: str = ""  # the line of its output that tells most, when it did not pass
     log: str = ""
     run_log: str = ""  # the same, as a file of the run's own folder
     cost_usd: float | None = None  # of a judge
@@ -184,7 +186,7 @@ class JournalReader:
                 self._check(*map(_check_line, results))
             case Saved() as fact:
                 self._save(fact)
-            case Verified(verified=passed, reason=reason, cost_usd=cost, usage=usage, logs=logs):
+            case Verified(verified=passed, reason=reason, cost_usd=cost, usage=usage, logs=logs, detail=detail):
                 self.usage += usage
                 self._check(
                     CheckLine(
@@ -193,6 +195,7 @@ class JournalReader:
                         exit_code=None,
                         seconds=took,
                         reason=reason,
+                        summary="" if passed else redact(summarize_output(detail)),
                         cost_usd=cost,
                         run_log=next(iter(logs), ""),
                     )
@@ -299,6 +302,12 @@ class JournalReader:
 def read_journal(rows: Iterable[tuple[bytes, bytes]]) -> JournalReader:
     """The whole journal, as far as it can be read."""
     book = JournalReader()
+    add_rows(book, rows)
+    return book
+
+
+def add_rows(book: JournalReader, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """The rows that come next."""
     observation = msgspec.json.Decoder(Observation).decode
     decision = msgspec.json.Decoder(Decision).decode
     for row in rows:
@@ -308,7 +317,6 @@ def read_journal(rows: Iterable[tuple[bytes, bytes]]) -> JournalReader:
             book.skip_row()
         else:
             book.add_row(seen, decided)
-    return book
 
 
 def _parse_stories(text: str) -> tuple[_StoryReview, ...]:
@@ -325,6 +333,7 @@ def _check_line(result: GateResult) -> CheckLine:
         exit_code=result.exit_code,
         seconds=result.seconds,
         reason=result.reason,
+        summary=redact(result.summary),
         log=result.log,
         run_log=result.run_log,
     )

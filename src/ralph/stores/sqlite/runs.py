@@ -95,10 +95,10 @@ class SqliteRunStore:
     def end(self, run: str, at: float, outcome: str, why: str) -> None:
         self._database.execute("UPDATE run SET ended_at=?, outcome=?, why=? WHERE id=?", (at, outcome, why, run))
 
-    def list_transitions(self, run: str) -> list[tuple[bytes, bytes]]:
+    def list_transitions(self, run: str, after: int = 0) -> list[tuple[bytes, bytes]]:
         """(seen, decision) in order."""
         return self._database.execute(
-            "SELECT seen, decision FROM transition WHERE run=? ORDER BY seq", (run,)
+            "SELECT seen, decision FROM transition WHERE run=? ORDER BY seq LIMIT -1 OFFSET ?", (run, after)
         ).fetchall()
 
     def list_costly_transitions(self, since: float) -> list[CostlyTransition]:
@@ -132,8 +132,10 @@ class SqliteRunStore:
         ).fetchone()
         return None if found is None else str(found[0])
 
-    def list_latest(self, count: int) -> list[RunRecord]:
-        return list(self._select_records("ORDER BY started_at DESC, run.rowid DESC LIMIT ?", count))
+    def list_latest(self, count: int, besides: str = "") -> list[RunRecord]:
+        return list(
+            self._select_records("WHERE kind != ? ORDER BY started_at DESC, run.rowid DESC LIMIT ?", besides, count)
+        )
 
     def list_unfinished(self) -> list[RunRecord]:
         """Those without an end: running, or cut off."""

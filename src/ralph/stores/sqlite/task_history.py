@@ -4,7 +4,7 @@ import sqlite3
 
 import msgspec
 
-from ralph.model.board import Attempted, CostRecorded, HistoryNote, IterationEnded, Spending
+from ralph.model.board import Attempted, CostRecorded, HistoryNote, IterationEnded, Spending, TaskTotals
 from ralph.model.spec import VerificationAttempt
 
 
@@ -47,6 +47,15 @@ class SqliteTaskHistory:
         """By all runs on all tasks; None: nobody said."""
         total: tuple[float | None] = self._database.execute("SELECT sum(cost_usd) FROM spend").fetchone()
         return total[0]
+
+    def list_totals(self) -> dict[str, TaskTotals]:
+        """Of every task that was worked on."""
+        spent = dict(self._database.execute("SELECT task, sum(cost_usd) FROM spend GROUP BY task"))
+        worked = self._database.execute("SELECT task, count(*), sum(duration_ms) FROM iteration GROUP BY task")
+        return {
+            task: TaskTotals(cost_usd=spent.get(task), iterations=count, seconds=took / 1000)
+            for task, count, took in worked
+        }
 
     def list_iterations_to_pass(self, agent: str, last: int = 100) -> list[int]:
         """How many iterations it took until a promise of that agent was verified: the newest `last`, newest first."""
