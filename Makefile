@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
-.PHONY: docs lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox
+.PHONY: docs pictures lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox
 
 all: fmt lint test build
 
@@ -67,6 +67,10 @@ $(VENV)/docs-ready: $(INSTALLED) requirements-docs.lock
 docs: $(VENV)/docs-ready
 	$(BIN)/python tools/write_reference.py
 	$(BIN)/zensical build --config-file mkdocs.yml --strict
+
+# The pictures of README and docs, from real runs of a scripted agent
+pictures: $(VENV)/docs-ready
+	$(BIN)/python tools/draw_pictures.py
 
 lint-workflows: $(VENV)/docs-ready
 	$(BIN)/zizmor --quiet --offline .github
