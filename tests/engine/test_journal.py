@@ -1,5 +1,6 @@
 """The journal of one run, read to resume."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -71,15 +72,18 @@ class KeptRows:
         self.rows: list[Any] = []
         self.end: tuple[str, str] | None = None
         self.gone = gone
+        self.heard: list[int] = []
+        self.question = ""
 
-    def append(self, row: Any) -> None:
+    def append(self, row: Any, heard: Sequence[int] = ()) -> None:
         if self.gone:
             raise StateGone("the database was deleted", "")
         self.rows.append(row)
+        self.heard += heard
 
-    def append_last(self, row: Any, outcome: str, why: str) -> None:
+    def append_last(self, row: Any, outcome: str, why: str, question: str = "") -> None:
         self.append(row)
-        self.end = (outcome, why)
+        self.end, self.question = (outcome, why), question
 
 
 def write_journal(store: KeptRows, written: int = 0) -> tuple[list[Decision], list[tuple[float, int, list[str]]]]:

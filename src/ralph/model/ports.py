@@ -26,10 +26,12 @@ OutputMode = Literal["stream", "text"]  # text: one plain answer, no events
 class JournalStore(Protocol):
     """Keeps a run's transitions. When a call returns, it is on disk; StateGone, where nobody will find it."""
 
-    def append(self, row: JournalRow) -> None: ...
+    def append(self, row: JournalRow, heard: Sequence[int] = ()) -> None:
+        """`heard`: the notes of people that stand in the prompt it starts; marked in the same transaction."""
+        ...
 
-    def append_last(self, row: JournalRow, outcome: str, why: str) -> None:
-        """The transition that ends the run, and the end itself, in one transaction."""
+    def append_last(self, row: JournalRow, outcome: str, why: str, question: str = "") -> None:
+        """The transition that ends the run, the end itself, and what its agent asks, in one transaction."""
         ...
 
 

@@ -56,6 +56,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     host: str = ""
     pid_namespace: int = 0
     beat: float | None = None  # unix time of its last sign of life between two transitions
+    paused_by: str = ""
+    question: str = ""  # of its agent, which nobody has answered
 
 
 class CostlyTransition(Struct, frozen=True, kw_only=True):

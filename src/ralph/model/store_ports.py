@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ralph.model.board import Change, Entry, Spec, Spending, TaskCard, TaskTotals
+    from ralph.model.control import OpenQuestion, PauseRecord, PersonNote, StoredNote, Subject
     from ralph.model.runs import CostlyTransition, NewRun, RunOwner, RunRecord
     from ralph.model.spec import Role, Task, VerificationAttempt
     from ralph.model.supervised import AttemptRecord, ChildRun
@@ -95,6 +96,54 @@ class RunStore(JournalStore, Protocol):
     def has_wish(self, run: str, kind: str) -> bool:
         """Whether such a note is there, of any process. Asking is cheap."""
         ...
+
+
+class ControlStore(Protocol):
+    """What people want of runs and tasks. It outlives the processes that run them."""
+
+    def pause(self, pause: PauseRecord) -> None:
+        """In the place of an earlier one of the same."""
+        ...
+
+    def lift(self, subject: Subject) -> bool:
+        """Whether it was paused."""
+        ...
+
+    def find_pause(self, subject: Subject) -> PauseRecord | None:
+        """Asking is cheap."""
+        ...
+
+    def list_pauses(self) -> list[PauseRecord]:
+        """The oldest first."""
+        ...
+
+    def add_note(self, subject: Subject, text: str, *, by: str, at: float) -> PersonNote: ...
+
+    def list_unheard(self, subject: Subject) -> list[PersonNote]:
+        """In the order they were written; `JournalStore.append` marks them heard. Asking is cheap."""
+        ...
+
+    def list_notes(self, subject: Subject) -> list[StoredNote]:
+        """All, in the order they were written."""
+        ...
+
+    def list_questions(self) -> list[OpenQuestion]:
+        """Those nobody has answered, the oldest first. `JournalStore.append_last` adds them; another run of the same
+        work makes them void."""
+        ...
+
+    def answer(self, question: OpenQuestion, text: str, *, by: str, at: float) -> PersonNote | None:
+        """The question is answered, and the answer a note that nobody has heard; None where that is no open question
+        any more."""
+        ...
+
+    def wish_execute_end(self, kind: str, at: float) -> None:
+        """For the `ralph execute` of this repository; the same one twice is harmless."""
+        ...
+
+    def list_execute_wishes(self) -> frozenset[str]: ...
+
+    def clear_execute_wishes(self) -> None: ...
 
 
 class SpecStore(Protocol):
@@ -247,6 +296,9 @@ class Stores(Protocol):
 
     @property
     def attempts(self) -> AttemptStore: ...
+
+    @property
+    def control(self) -> ControlStore: ...
 
     @property
     def file(self) -> StateFile: ...

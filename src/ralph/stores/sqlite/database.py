@@ -17,7 +17,7 @@ LOOP_BUSY_TIMEOUT_MS = (
 )
 WATCH_BUSY_TIMEOUT_MS = 50  # who watches looks again soon
 _MIGRATIONS_DIR = os.path.join(os.path.dirname(__file__), "migrations")
-LATEST_SCHEMA_VERSION = 6  # the highest number in migrations/
+LATEST_SCHEMA_VERSION = 7  # the highest number in migrations/
 
 
 class DatabaseFile(Struct, frozen=True):
@@ -57,6 +57,14 @@ def identify_connection(database: sqlite3.Connection) -> DatabaseFile:
 
 def identify_database(path: str) -> DatabaseFile:
     return DatabaseFile(path, _read_inode(path))
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing; others wait."""
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        yield
 
 
 def read_by_name(rows: sqlite3.Cursor) -> Iterator[dict[str, Any]]:

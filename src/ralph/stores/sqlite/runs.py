@@ -1,19 +1,26 @@
 """Run records, their journals and the wishes of people, in SQLite."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import astuple
 
 from ralph.model.ports import JournalRow
 from ralph.model.runs import CostlyTransition, NewRun, RunOwner, RunRecord
-from ralph.stores.sqlite.database import DatabaseFile, identify_connection, read_by_name, wait_longer
+from ralph.stores.sqlite.database import DatabaseFile, identify_connection, read_by_name, transaction, wait_longer
 
+FOLDER_KINDS = ("supervise", "story")  # of loops that start anew where they left off, in the same folder
 _RECORD_QUERY = """
-SELECT run.id AS id, kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
+SELECT run.id AS id, run.kind AS kind, folder, agent, pid, ticks, boot, guardian, guardian_ticks, parent, task,
        host, pid_namespace, beat, started_at, ended_at, outcome, why,
        coalesce(iteration, 0) AS iteration, coalesce(limit_, 0) AS "limit", cost_usd,
-       coalesce(doing, 'starting') AS doing, coalesce(at, 0.0) AS elapsed, coalesce(wall, started_at) AS changed_at
+       coalesce(doing, 'starting') AS doing, coalesce(last.at, 0.0) AS elapsed,
+       coalesce(wall, started_at) AS changed_at,
+       coalesce((SELECT by_ FROM pause WHERE pause.kind = 'run' AND name = run.id), CASE
+                WHEN run.kind = 'execute' AND ended_at IS NULL THEN
+                (SELECT by_ FROM pause WHERE (pause.kind, name) IN (VALUES ('task', run.task), ('execute', '')) LIMIT 1)
+                END, '') AS paused_by,
+       coalesce((SELECT text FROM question WHERE question.run = run.id), '') AS question
 FROM run LEFT JOIN transition last ON last.run = run.id
  AND last.seq = (SELECT max(seq) FROM transition WHERE transition.run = run.id)
 """
@@ -27,34 +34,43 @@ class SqliteRunStore:
         self._database_file: DatabaseFile | None = None  # of a run of our own
 
     def begin(self, run: NewRun) -> None:
-        """On disk before anything of it starts."""
+        """On disk before anything of it starts. What people told an earlier run of the same work, this one hears."""
         self._take_ownership()
-        self._database.execute(
-            "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, host,"
-            " pid_namespace, started_at, parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(run.id, run.kind, run.folder, run.agent, run.request),
-                *astuple(run.owner),
-                *(run.started_at, run.parent, run.task),
-            ),
-        )
+        with transaction(self._database):
+            self._database.execute(
+                "INSERT INTO run(id, kind, folder, agent, request, pid, ticks, boot, guardian, guardian_ticks, host,"
+                " pid_namespace, started_at, parent, task) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(run.id, run.kind, run.folder, run.agent, run.request),
+                    *astuple(run.owner),
+                    *(run.started_at, run.parent, run.task),
+                ),
+            )
+            self._inherit_wishes(run)
 
     def take_over(self, run: str, owner: RunOwner) -> None:
         """A run goes on in this process; wishes about its last life are void."""
         self._take_ownership()
-        with self._database:
-            self._database.execute("BEGIN IMMEDIATE")
+        with transaction(self._database):
             self._database.execute(
                 "UPDATE run SET pid=?, ticks=?, boot=?, guardian=?, guardian_ticks=?, host=?, pid_namespace=?,"
                 " beat=NULL, ended_at=NULL, outcome=NULL, why=NULL WHERE id=?",
                 (*astuple(owner), run),
             )
             self._database.execute("DELETE FROM wish WHERE run=?", (run,))
+            self._database.execute("DELETE FROM question WHERE run=?", (run,))
 
-    def append(self, row: JournalRow) -> None:
+    def append(self, row: JournalRow, heard: Sequence[int] = ()) -> None:
         """One transition: run, seq, wall, at, iteration, limit, cost, doing, seen, decision."""
         try:
-            self._database.execute("INSERT INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            if heard:
+                with transaction(self._database):
+                    self._insert_transition(row)
+                    self._database.executemany(
+                        "UPDATE note SET heard_by=? WHERE id=?", [(row[0], number) for number in heard]
+                    )
+            else:
+                self._insert_transition(row)
         finally:
             if self._database_file is not None:
                 self._database_file.ensure_exists()  # after the write: what is there now will be read
@@ -85,12 +101,13 @@ class SqliteRunStore:
         found = self._database.execute("INSERT OR IGNORE INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return found.rowcount == 1
 
-    def append_last(self, row: JournalRow, outcome: str, why: str) -> None:
-        """The transition that ends the run, and the end itself, together."""
-        with self._database:
-            self._database.execute("BEGIN IMMEDIATE")
+    def append_last(self, row: JournalRow, outcome: str, why: str, question: str = "") -> None:
+        """The transition that ends the run, and the end itself, together; and what its agent asks."""
+        with transaction(self._database):
             self.append(row)
             self.end(row[0], row[2], outcome, why)
+            if question:
+                self._database.execute("INSERT OR REPLACE INTO question VALUES(?, ?, ?)", (row[0], question, row[2]))
 
     def end(self, run: str, at: float, outcome: str, why: str) -> None:
         self._database.execute("UPDATE run SET ended_at=?, outcome=?, why=? WHERE id=?", (at, outcome, why, run))
@@ -165,6 +182,25 @@ class SqliteRunStore:
         """Whether such a note is there."""
         found = self._database.execute("SELECT 1 FROM wish WHERE run=? AND kind=? LIMIT 1", (run, kind)).fetchone()
         return found is not None
+
+    def _insert_transition(self, row: JournalRow) -> None:
+        self._database.execute("INSERT INTO transition VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def _inherit_wishes(self, run: NewRun) -> None:
+        """Tasks keep their pauses and notes themselves; loops over a folder are known by that. Old questions are
+        void: whoever started the work again knew of them."""
+        if run.kind == "execute":
+            earlier, values = "SELECT id FROM run WHERE kind=? AND task=? AND id != ?", (run.kind, run.task, run.id)
+        elif run.kind in FOLDER_KINDS:
+            earlier, values = "SELECT id FROM run WHERE kind=? AND folder=? AND id != ?", (run.kind, run.folder, run.id)
+            for change in (
+                "UPDATE note SET name=? WHERE kind='run' AND heard_by IS NULL",
+                "UPDATE OR REPLACE pause SET name=? WHERE kind='run'",
+            ):
+                self._database.execute(f"{change} AND name IN ({earlier})", (run.id, *values))
+        else:
+            return
+        self._database.execute(f"DELETE FROM question WHERE run IN ({earlier})", values)
 
     def _take_ownership(self) -> None:
         """It is a run of this process from now on."""

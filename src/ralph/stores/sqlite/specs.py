@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from ralph.model.board import InvalidInput, Problem, Spec, build_unknown_spec_error
-from ralph.stores.sqlite.database import read_by_name
-from ralph.stores.sqlite.task_rows import transaction
+from ralph.stores.sqlite.database import read_by_name, transaction
 
 
 class SqliteSpecStore:

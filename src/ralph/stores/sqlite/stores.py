@@ -11,6 +11,7 @@ from ralph.stores.sqlite.runs import SqliteRunStore
 
 if TYPE_CHECKING:
     from ralph.stores.sqlite.attempts import SqliteAttemptStore
+    from ralph.stores.sqlite.control import SqliteControlStore
     from ralph.stores.sqlite.tasks import SqliteTaskStore
 
 
@@ -33,6 +34,12 @@ class SqliteStores:
         from ralph.stores.sqlite.attempts import SqliteAttemptStore  # the same for `ralph status`
 
         return SqliteAttemptStore(self._database)
+
+    @cached_property
+    def control(self) -> "SqliteControlStore":
+        from ralph.stores.sqlite.control import SqliteControlStore  # the same
+
+        return SqliteControlStore(self._database)
 
     @contextmanager
     def read_consistently(self) -> Iterator[None]:

@@ -1,8 +1,7 @@
 """A task as a row of the database, and back."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,14 +19,6 @@ _PLACEHOLDERS = ", ".join("?" * len(_COLUMN_NAMES))
 _NEEDS_QUERY = (
     "(SELECT json_group_array(needs) FROM (SELECT needs FROM task_dependency WHERE task=task.id ORDER BY place))"
 )
-
-
-@contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All of the block or nothing; others wait."""
-    with database:
-        database.execute("BEGIN IMMEDIATE")
-        yield
 
 
 def read_entry(database: sqlite3.Connection, id_: str) -> Entry | None:

@@ -27,9 +27,9 @@ from ralph.model.board import (
 )
 from ralph.model.spec import Role, Task
 from ralph.stores.sqlite import task_rows
+from ralph.stores.sqlite.database import transaction
 from ralph.stores.sqlite.specs import SqliteSpecStore
 from ralph.stores.sqlite.task_history import SqliteTaskHistory
-from ralph.stores.sqlite.task_rows import transaction
 
 _SEE_LIST_HINT = "see `ralph task list`"
 _READY_QUERY = """

@@ -1,0 +1,57 @@
+"""Use cases: pause what runs, and lift the pause. It takes effect before the next agent, and outlives the process."""
+
+import time
+
+from ralph.app.control.targets import Target, build_run_target, find_target, list_running, open_for_control
+from ralph.app.paths import Paths
+from ralph.model.control import WHOLE_EXECUTE, PauseRecord
+from ralph.model.errors import NoSuchRun, UsageError
+from ralph.model.store_ports import Stores
+
+
+def pause(places: Paths, name: str, *, by: str, now: bool = False) -> Target:
+    """No agent of it starts until somebody resumes it. `now`: an agent at work is stopped at once; its work is kept.
+    Without a name: what is running. A task that waits for its turn can be paused, too."""
+    with open_for_control(places) as stores:
+        target = find_target(stores, name)
+        _refuse_ended(target)
+        earlier = stores.control.find_pause(target.subject)
+        if earlier is None or (now and not earlier.now):
+            stores.control.pause(PauseRecord(subject=target.subject, by=by, at=time.time(), now=now))
+        return target
+
+
+def lift_pause(places: Paths, name: str) -> Target | None:
+    """Agents may start again. None: it is not paused. Without a name: what is paused, if that is one thing."""
+    with open_for_control(places) as stores:
+        target = find_target(stores, name) if name else _find_only_paused(stores)
+        if target is None or not stores.control.lift(target.subject):
+            return None
+        return target
+
+
+def find_pause(places: Paths, target: Target) -> PauseRecord | None:
+    with open_for_control(places) as stores:
+        return stores.control.find_pause(target.subject)
+
+
+def _refuse_ended(target: Target) -> None:
+    if target.task is not None:
+        if target.task.task.status in ("done", "cancelled"):
+            raise UsageError(f"task {target.name!r} is {target.task.task.status}", "there is nothing to pause")
+    elif target.run is not None and not target.is_running:
+        raise NoSuchRun(f"run {target.name} has ended", "there is nothing to pause; see `ralph status`")
+
+
+def _find_only_paused(stores: Stores) -> Target | None:
+    pauses = stores.control.list_pauses()
+    if not pauses:
+        return None
+    if any(found.subject == WHOLE_EXECUTE for found in pauses):
+        return Target(subject=WHOLE_EXECUTE, is_running=True)
+    running = {target.subject for target in (build_run_target(stores, run) for run in list_running(stores))}
+    chosen = [found for found in pauses if found.subject in running] or pauses
+    if len(chosen) > 1:
+        names = ", ".join(found.subject.name for found in chosen)
+        raise UsageError("more than one is paused", f"name the one to resume: {names}")
+    return find_target(stores, chosen[0].subject.name)
