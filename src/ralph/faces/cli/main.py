@@ -35,6 +35,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "recover": "Bring back files that were lost after a run",
         "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
+        "report": "Report on a run or a night: text, Markdown, a page",
         "cost": "Show what agents cost, by day, task, agent or model",
         "stats": "Show how agents do: first-pass rate, iterations, cost",
         "cancel": "Stop a run; its work is kept",
@@ -64,6 +65,7 @@ COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in gr
 MODULE_FOLDERS: Mapping[str, str] = {
     "cost": "watch",
     "stats": "watch",
+    "report": "watch",
     "accept": "trees",
     "diff": "trees",
     "restore": "trees",

@@ -7,13 +7,13 @@ from ralph.core.text.plain import count_cells, one_line, wrap_text
 from ralph.core.text.quantities import format_duration, format_money, pluralize
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_local_time
+from ralph.faces.proof_words import COMMIT_HASH_CHARS
 
 if TYPE_CHECKING:
     from ralph.app.runs.journal_reader import CheckLine, Iteration, LandedLine, Remark, ReviewLine, SavedLine
 
 MAX_RECEIPT_TEXT_CELLS = 500  # cells of what others tell in words
 RECEIPT_LOG_WIDTH = 2 * MAX_RECEIPT_TEXT_CELLS  # of a line where no terminal sets a width
-COMMIT_HASH_CHARS = 10  # characters of a commit
 
 ReceiptMark = Literal["ok", "bad", "warn", "note", "active"]
 TextLines = Iterator[str]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ralph.core.text.quantities import format_duration, pluralize
-from ralph.faces.cli.pages.proof_lines import describe_check
-from ralph.faces.cli.pages.receipt_lines import COMMIT_HASH_CHARS, ReceiptLineRenderer, TextLines
+from ralph.faces.cli.pages.receipt_lines import ReceiptLineRenderer, TextLines
 from ralph.faces.cli.terminal.look import TerminalStyle
+from ralph.faces.proof_words import COMMIT_HASH_CHARS, describe_check
 
 if TYPE_CHECKING:
     from ralph.app.board.verify_landed import LandedFinding

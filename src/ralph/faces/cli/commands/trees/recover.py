@@ -8,8 +8,8 @@ from ralph.app.keeping.recover import RecoveryPlan, plan_recovery, recover_files
 from ralph.app.paths import find_project_paths
 from ralph.faces.cli.options.consent import require_consent
 from ralph.faces.cli.options.run_names import complete_any_run
-from ralph.faces.cli.pages.receipt_lines import COMMIT_HASH_CHARS
 from ralph.faces.cli.terminal.files import list_files
+from ralph.faces.proof_words import COMMIT_HASH_CHARS
 
 
 @click.command()

@@ -6,7 +6,7 @@ import click
 
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.kept_files import restore_files
-from ralph.faces.cli.pages.receipt_lines import COMMIT_HASH_CHARS
+from ralph.faces.proof_words import COMMIT_HASH_CHARS
 
 
 @click.command()

@@ -1,0 +1,1 @@
+"""Use cases: what runs come to, for who was not there."""
