@@ -7,11 +7,11 @@ Side = Literal["before", "after"]
 
 
 class Point(NamedTuple):
-    """A function by its module; `fails` is how a bad disk shows in it."""
+    """A function by its module; `fails` is how a bad disk shows in it. At `disk`, each write can be the one."""
 
     module: str
     function: str
-    fails: Literal["", "os", "sqlite"] = ""
+    fails: Literal["", "os", "sqlite", "disk"] = ""
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ POINTS = (
     Point("ralph.stores.bus", "FileMessageBus.post"),
     Point("ralph.app.session", "Session.record"),
     Point("ralph.app.session", "Session.play"),
-    Point("ralph.app.session", "Session._write_receipt"),
+    Point("ralph.app.session", "Session.write_receipt"),
     # a task, its branch and its landing
     Point("ralph.workspaces.worktree", "Worktrees.open"),
     Point("ralph.workspaces.worktree", "Worktrees.commit_leftovers"),
@@ -69,5 +69,11 @@ POINTS = (
     Point("ralph.engine.loops.pipeline", "PipelineEffects._record_end"),
     Point("ralph.engine.loops.pipeline", "PipelineEffects._verify_promise"),
     Point("ralph.engine.loops.pipeline", "PipelineEffects._land"),
+    # and whatever else this process writes, as the system sees it
+    Point("os", "write", "disk"),
+    Point("os", "replace", "disk"),
+    Point("os", "fsync", "disk"),
+    Point("os", "mkdir", "disk"),
+    Point("builtins", "open", "disk"),
 )
 BY_NAME = {point.name: point for point in POINTS}

@@ -9,10 +9,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from support.processes import find_processes_with, wait_until
 from support.stories import SUBMIT_FIELDS, StoryFixture, build_work_command, make_approval, make_story
 from support.workshop import ProjectFixture, make_result_command
+from torture.crash_evidence import check_projections, check_stored_passes
 
 LOOPS = ("run", "story", "supervise", "execute")
 CHILD = Path(__file__).with_name("crash_child.py")
@@ -23,7 +25,7 @@ AT_WORK = json.dumps({"type": "assistant", "message": {"id": "m", "content": [TO
 
 def result(text: str) -> str:
     """It used a tool, so that its work is looked at."""
-    return f"echo {shlex.quote(AT_WORK)}; {make_result_command(text, COST)}"
+    return f"echo {shlex.quote(AT_WORK)}; echo x >> $HOME/paid; {make_result_command(text, COST)}"
 
 
 class Scene:
@@ -31,7 +33,7 @@ class Scene:
     one who is asked twice does no harm."""
 
     def __init__(self, loop: str, folder: Path) -> None:
-        self.loop, self.folder = loop, folder
+        self.loop, self.folder, self.disk_failed = loop, folder, False
         self.shop = ProjectFixture(folder)
         self.repo = self.shop.repo
         self.shop.environment["RALPH_AGENT_COMMAND"] = "claude"
@@ -51,9 +53,10 @@ class Scene:
             case "run":
                 return ("run", "-p", "work", "-m", "6")
             case "story":
-                return ("story", "run", "-m", "8")
+                return ("story", "run", "-n", "8")
             case "supervise":
-                return ("supervise", str(self.repo / "tasks/app/job"), "--restart-delay", "0.01")
+                task = str(self.repo / "tasks/app/job")
+                return ("supervise", task, "--restart-delay", "0.01", "--check", "test -f tasks/app/job/half")
             case _:
                 return ("execute",)
 
@@ -76,9 +79,9 @@ class Scene:
 
     def _set_up_story(self) -> None:
         story = StoryFixture(self.shop)
-        story.plan(make_story("US-1"))
-        work = build_work_command(self.shop.home, "US-1", SUBMIT_FIELDS, "[US-1] Title of US-1")
-        review = build_work_command(self.shop.home, "US-1", make_approval(1), "[US-1] review: approve")
+        story.plan(make_story("US-1"), verifyCommands=["test -f work.txt"])
+        work = build_work_command(self.shop.home, "US-1", SUBMIT_FIELDS, "feat: [US-1] - Title of US-1")
+        review = build_work_command(self.shop.home, "US-1", make_approval(1), "review: [US-1] - approved")
         ended = result("Ended.")
         self.shop.agent(f"if [ $RALPH_MODE = review ]; then {review}; else {work}; fi; {ended}")
 
@@ -132,7 +135,7 @@ class Scene:
     def copy_to(self, folder: Path) -> "Scene":
         """The same scene, set up already."""
         twin = object.__new__(Scene)
-        twin.loop, twin.folder = self.loop, folder
+        twin.loop, twin.folder, twin.disk_failed = self.loop, folder, False
         shutil.copytree(self.folder, folder, symlinks=True)
         twin.shop = object.__new__(ProjectFixture)
         old, new = str(self.folder), str(folder)
@@ -147,6 +150,7 @@ class Scene:
     def find_faults(self) -> list[str]:
         """After the last resume."""
         faults = [*self._check_database(), *self._check_money(), *self._check_effects()]
+        faults += [*check_projections(self), *check_stored_passes(self)]
         home = str(self.shop.home)
         if not wait_until(lambda: not find_processes_with(f"HOME={home}"), 10):
             faults.append("a process is left")
@@ -160,7 +164,7 @@ class Scene:
     def resume_again(self) -> "subprocess.CompletedProcess[str]":
         return self.shop.ralph(*self.words_again, timeout=120)
 
-    def _query(self, sql: str) -> Sequence[tuple[object, ...]]:
+    def query(self, sql: str) -> Sequence[tuple[Any, ...]]:
         database = sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)
         try:
             return database.execute(sql).fetchall()
@@ -168,14 +172,14 @@ class Scene:
             database.close()
 
     def _count_rows(self) -> object:
-        return self._query("SELECT count(*) FROM transition")
+        return self.query("SELECT count(*) FROM transition")
 
     def _check_database(self) -> list[str]:
         faults = []
-        if self._query("PRAGMA integrity_check") != [("ok",)]:
+        if self.query("PRAGMA integrity_check") != [("ok",)]:
             faults.append("the database is damaged")
         seen: dict[object, tuple[object, ...]] = {}
-        for run, seq, iteration, cost in self._query(
+        for run, seq, iteration, cost in self.query(
             "SELECT run, seq, iteration, coalesce(cost_usd, 0) FROM transition ORDER BY run, seq"
         ):
             before = seen.get(run, (0, 0, 0.0))
@@ -184,17 +188,19 @@ class Scene:
             if int(str(iteration)) < int(str(before[1])) - 1:
                 faults.append(f"iterations of {run} go back at {seq}")
             seen[run] = (seq, iteration, cost)
-        if self._query("SELECT count(*) FROM run WHERE ended_at IS NULL") != [(0,)]:
+        if self.query("SELECT count(*) FROM run WHERE ended_at IS NULL") != [(0,)]:
             faults.append("a run has no end")
         return faults
 
     def _check_money(self) -> list[str]:
-        """Every result that reached a log is counted, once."""
+        """Every result that reached a log is counted, once; where the log has no room, at most what was paid."""
         logs = [*(self.repo / ".git/ralph/runs").rglob("agent_*.log"), *self.folder.rglob("agent-stdout.txt")]
         told = sum(log.read_bytes().count(b'"total_cost_usd"') for log in logs) * COST
         shown = json.loads(self.shop.ralph("cost", "--since", "all", "--json").stdout)
         counted = shown["total"]["cost_usd"] or 0.0
-        return [] if abs(told - counted) < 1e-6 else [f"agents told ${told:.2f}, ralph counts ${counted:.2f}"]
+        paid = (self.shop.home / "paid").read_text().count("x") * COST
+        fits = told - 1e-6 < counted < paid + 1e-6
+        return [] if fits else [f"agents told ${told:.2f} of ${paid:.2f}, ralph counts ${counted:.2f}"]
 
     def _check_effects(self) -> list[str]:
         subjects = self.shop.git("log", "--format=%s").splitlines()
@@ -202,7 +208,7 @@ class Scene:
             case "run":
                 return [] if (self.repo / "b.txt").exists() else ["the work is not there"]
             case "story":
-                twice = [s for s in subjects if s.startswith("[US-1]") and subjects.count(s) > 2]
+                twice = [s for s in subjects if "[US-1]" in s and subjects.count(s) > 2]
                 return [f"{twice[0]!r} is there {len(twice)} times"] if twice else []
             case "supervise":
                 return [] if (self.repo / "tasks/app/job/DONE").exists() else ["DONE is not there"]
@@ -210,13 +216,13 @@ class Scene:
                 faults = []
                 if len([s for s in subjects if s.startswith("Merge ralph/T-1")]) > 1:
                     faults.append("landed twice")
-                if self._query("SELECT status FROM task") != [("done",)]:
-                    faults.append(f"the task is {self._query('SELECT status FROM task')}")
+                if self.query("SELECT status FROM task") != [("done",)]:
+                    faults.append(f"the task is {self.query('SELECT status FROM task')}")
                 if not (self.repo / "T.txt").exists():
                     faults.append("nothing landed")
                 if (self.repo / ".ralph/worktrees/T-1").exists() or self.shop.git("branch", "--list", "ralph/*"):
                     faults.append("a work tree or a branch is left")
-                (spent,) = self._query("SELECT coalesce(sum(cost_usd), 0) FROM spend")[0]
+                (spent,) = self.query("SELECT coalesce(sum(cost_usd), 0) FROM spend")[0]
                 told = json.loads(self.shop.ralph("cost", "--since", "all", "--json").stdout)["total"]["cost_usd"]
                 if abs(float(str(spent)) - (told or 0.0)) > 1e-6:
                     faults.append(f"the board counts ${spent}, the journal ${told}")

@@ -49,8 +49,14 @@ def list_blows(census: dict[str, dict[str, int]]) -> list[Blow]:
         for where, count in counts.items():
             ways = [("kill", "before"), ("kill", "after")]
             ways += [("ENOSPC", "before"), ("EIO", "before")] if BY_NAME[where].fails else []
-            for number in sorted({1, (count + 1) // 2, count})[:REACHES]:
+            reached = sorted({1, (count + 1) // 2, count})[:REACHES]
+            for number in reached:
                 found += [Blow(loop=loop, kind=kind, where=where, side=side, number=number) for kind, side in ways]
+            if BY_NAME[where].fails == "disk":  # each write of it, with one of both
+                rest = sorted({*range(1, count + 1)} - {*reached})
+                found += [
+                    Blow(loop=loop, kind=("ENOSPC", "EIO")[n % 2], where=where, side="before", number=n) for n in rest
+                ]
         for whom in ("ralph", "both", "guardian"):
             found += [Blow(loop=loop, kind="random", where=whom, number=n) for n in range(RANDOM_KILLS)]
         found += [Blow(loop=loop, kind="torn", where=name) for name in TORN]
@@ -116,6 +122,7 @@ def _find_guardians(parent: int) -> list[int]:
 
 def find_faults(template: Scene, blow: Blow, folder: Path) -> list[str]:
     scene = template.copy_to(folder)
+    scene.disk_failed = blow.kind in ("ENOSPC", "EIO")
     try:
         said = strike(scene, blow)
         faults = (
@@ -133,14 +140,14 @@ def find_faults(template: Scene, blow: Blow, folder: Path) -> list[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def play_all(blows: list[Blow], templates: dict[str, Scene], folder: Path) -> dict[Blow, list[str]]:
+def play_all(blows: list[Blow], templates: dict[str, Scene], folder: Path, workers: int = 2) -> dict[Blow, list[str]]:
     def play(numbered: tuple[int, Blow]) -> tuple[Blow, list[str]]:
         number, blow = numbered
         found = find_faults(templates[blow.loop], blow, folder / f"blow-{number}")
         print("✗" if found else "✓", blow.name, *found, flush=True)
         return blow, found
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         return dict(pool.map(play, enumerate(blows)))
 
 
@@ -162,6 +169,7 @@ def render_figures(found: dict[Blow, list[str]]) -> str:
 
 def main() -> int:
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    workers = int(os.environ.get("CRASH_WORKERS", "2"))
     folder = Path(tempfile.mkdtemp(prefix="crashes-"))
     templates, census = {}, {}
     for loop in LOOPS:
@@ -170,7 +178,7 @@ def main() -> int:
         census[loop] = take_census(templates[loop].copy_to(folder / f"{loop}-census"))
     blows = list_blows(census)
     random.shuffle(blows)
-    found = play_all(blows[:most], templates, folder)
+    found = play_all(blows[:most], templates, folder, workers)
     print(render_figures(found))
     shutil.rmtree(folder, ignore_errors=True)
     return int(any(found.values()))

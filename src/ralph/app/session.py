@@ -23,7 +23,7 @@ from ralph.app.paths import Paths, find_paths
 from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.heartbeat import Heartbeat
-from ralph.app.runs.living_runs import announce_run
+from ralph.app.runs.living_runs import announce_run, withdraw_announcement
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
@@ -287,7 +287,7 @@ class Session(Struct, frozen=True, kw_only=True):
             ),
             journal=journal.append,
         )
-        self._write_receipt()
+        self.write_receipt()
         return stop
 
     def _find_day_sum(self, fact: Fact) -> Callable[[], float] | None:
@@ -297,7 +297,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
         return DaySpending(self.paths, self.variables).sum
 
-    def _write_receipt(self) -> None:
+    def write_receipt(self) -> None:
         """A full disk, or state that is gone, costs the receipt, never the run."""
         if (record := self.runs.find_record(self.run)) is None or not os.path.isdir(self.run_dir):
             return
@@ -396,10 +396,15 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
     try:
         with open_stores(paths) as stores:
             settle(stores, paths, variables)
-            clean_up_lost_runs(stores, paths, lambda lost: sweep_sandboxes(paths.run_dir(lost), lost, variables))
+            clean_up_lost_runs(stores, paths, partial(_sweep_lost_run, paths, variables))
             yield stores
     finally:
         lock.release()
+
+
+def _sweep_lost_run(paths: Paths, variables: Mapping[str, str], run: str) -> None:
+    sweep_sandboxes(paths.run_dir(run), run, variables)
+    withdraw_announcement(run, paths, variables)
 
 
 def make_run_id() -> str:

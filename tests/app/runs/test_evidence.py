@@ -19,7 +19,9 @@ from ralph.model.loop import (
     RunAgent,
     Save,
     Saved,
+    SnapshotTaken,
     Stop,
+    TakeSnapshot,
     Verified,
     Verify,
 )
@@ -127,3 +129,9 @@ def test_a_task_that_was_sent_back_has_lost_what_later_stages_found() -> None:
         (verified("build again"), stage("reviewer")),
     )
     assert [each.name for each in found.checks] == ["build again"]
+
+
+def test_the_tree_is_the_one_after_the_last_look() -> None:
+    looks = [(SnapshotTaken(tree=sign), CHECK) for sign in ("head first", "head last")]
+    assert read((REPORT, TakeSnapshot(1)), looks[0], (REPORT, TakeSnapshot(2)), looks[1], (GREEN, END)).tree == "last"
+    assert read((REPORT, CHECK), (GREEN, END)).tree == ""

@@ -51,6 +51,14 @@ def test_what_the_agent_committed_is_proven_as_a_commit(project: ProjectFixture)
     assert receipt["tree"] == project.git("rev-parse", "HEAD^{tree}").strip()
 
 
+def test_a_tree_that_could_not_be_kept_is_not_named_as_an_earlier_one(project: ProjectFixture) -> None:
+    ref = "$HOME/.local/state/ralph/trees/*/refs/ralph/$RALPH_RUN_ID"
+    project.settings(guardrails=[f"cp $HOME/saved {ref}"])  # as if the disk had been full
+    project.agent(f"cp {ref} $HOME/saved; touch done; {CLAIM}")
+    assert project.ralph("run", "-p", "x").returncode == 0
+    assert json.loads(locate(project).read_text())["tree"] == ""
+
+
 def test_show_makes_a_receipt_that_is_missing_and_keeps_one_that_is_there(project: ProjectFixture) -> None:
     project.agent(f"touch done; {CLAIM}")
     assert project.ralph("run", "-p", "x").returncode == 0

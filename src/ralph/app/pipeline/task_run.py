@@ -315,6 +315,7 @@ def _abort(context: TaskContext, error: RalphError) -> TaskEnding:
     """End the run as unusable and release the task: something around the work is wrong, not the work."""
     session, outcome, why = context.session, Outcome.UNUSABLE, f"{error.message}. {error.hint}".strip()
     session.runs.end(session.run, time.time(), outcome.value, error.message)
+    session.write_receipt()  # there may be one that says how the work ended
     context.board.release_if_held("released")
     ended = RunEnded(
         run=session.run, outcome=outcome.value, why=why, exit_code=outcome.exit_code, iterations=0, seconds=0.0

@@ -35,6 +35,7 @@ class RunEvidence(Struct, frozen=True, kw_only=True):
     changed_proofs: tuple[ProofChange, ...] = ()
     approved: tuple[ProofApproval, ...] = ()  # the reviewer's word on some of them
     landed: str = ""  # the commit of a task that was merged
+    tree: str = ""  # as it was after the last agent that may have changed it; empty: nobody looked
     has_worked: bool = False  # an agent has run
 
 
@@ -51,7 +52,7 @@ class EvidenceReader:
         self._changed_proofs: tuple[ProofChange, ...] = ()
         self._approved: dict[str, ProofApproval] = {}
         self._sealed_proofs: dict[str, ProofChange] = {}  # that were put back for a check of a task
-        self._landed = ""
+        self._landed = self._tree = ""
         self._has_worked = False
         self._brief = Brief(iteration=0, limit=0)
 
@@ -60,8 +61,8 @@ class EvidenceReader:
             case Reported() as reported:
                 self._has_worked, self._checks, self._merged = True, (), ()
                 self._sealed, self._changed_proofs = (), reported.proofs
-            case SnapshotTaken(proofs=proofs):
-                self._changed_proofs = proofs
+            case SnapshotTaken(proofs=proofs, tree=sign):
+                self._changed_proofs, self._tree = proofs, sign.rpartition(" ")[2]  # behind the commit
             case Surveyed(proofs=proofs) if proofs:
                 self._changed_proofs = proofs
             case Checked() as checked:
@@ -92,6 +93,7 @@ class EvidenceReader:
             changed_proofs=self._list_changed_proofs(),
             approved=tuple(self._approved.values()),
             landed=self._landed,
+            tree=self._tree,
             has_worked=self._has_worked,
         )
 

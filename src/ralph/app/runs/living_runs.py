@@ -40,7 +40,7 @@ def announce_run(
     run: str, owner: RunOwner, paths: Paths, variables: Mapping[str, str], *, task: str = ""
 ) -> Iterator[None]:
     """For as long as the block lasts. Where that cannot be written, the run works all the same."""
-    path = os.path.join(_locate_folder(variables) or os.path.join(paths.state, LIVING_FOLDER), f"{run}.json")
+    path = _locate_announcement(run, paths, variables)
     living = LivingRun(
         run=run,
         state=paths.state,
@@ -51,6 +51,7 @@ def announce_run(
         guardian=owner.guardian,
         pid_namespace=read_pid_namespace(),
     )
+    list_living_runs(paths, variables)  # what the dead left goes with it
     with suppress(OSError):
         os.unlink(path)  # of an earlier life
     with suppress(OSError):
@@ -64,6 +65,12 @@ def announce_run(
             os.unlink(path)
 
 
+def withdraw_announcement(run: str, paths: Paths, variables: Mapping[str, str]) -> None:
+    """Of a run that is known to be dead."""
+    with suppress(OSError):
+        os.unlink(_locate_announcement(run, paths, variables))
+
+
 def list_living_runs(paths: Paths, variables: Mapping[str, str]) -> list[LivingRun]:
     """Those of this user, and of the repository around the folder; what the dead left is removed."""
     folders = (_locate_folder(variables), os.path.join(paths.state, LIVING_FOLDER))
@@ -72,6 +79,10 @@ def list_living_runs(paths: Paths, variables: Mapping[str, str]) -> list[LivingR
 
 def find_living_run(run: str, paths: Paths, variables: Mapping[str, str]) -> LivingRun | None:
     return next((living for living in list_living_runs(paths, variables) if living.run == run), None)
+
+
+def _locate_announcement(run: str, paths: Paths, variables: Mapping[str, str]) -> str:
+    return os.path.join(_locate_folder(variables) or os.path.join(paths.state, LIVING_FOLDER), f"{run}.json")
 
 
 def _locate_folder(variables: Mapping[str, str]) -> str:

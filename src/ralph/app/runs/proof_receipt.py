@@ -76,7 +76,8 @@ def build_proof_receipt(
     where = CheckedTree()
     if git and found.has_worked:
         name = found.landed or (HEAD_COMMIT if has_just_ended else "")
-        where = _find_checked_tree(git, record.id, name, kept_tree)
+        is_last = found.tree in ("", kept_tree)  # on a full disk, an earlier one may be the newest that is kept
+        where = _find_checked_tree(git, record.id, name, kept_tree if is_last else "")
     return ProofReceipt(
         run=record.id,
         kind=record.kind,

@@ -5,11 +5,29 @@ import os
 import time
 
 from ralph.model.supervised import AttemptRecord
-from ralph.process.atomic_file import write_atomic
+from ralph.process.atomic_file import read_regular_file, write_atomic
 
 
 def write_run_info(attempt: AttemptRecord, task: str, agent: str, parent: str) -> None:
-    """Write `run-info.yaml` anew; a full disk costs the file, never the run."""
+    """Write `run-info.yaml`, unless it says so already; a full disk costs the file, never the run."""
+    if not os.path.isdir(attempt.folder):
+        return  # whoever deleted it does not want it back
+    path, text = os.path.join(attempt.folder, "run-info.yaml"), _render_run_info(attempt, task, agent, parent)
+    try:
+        if _read_text(path) != text:
+            write_atomic(path, text)
+    except OSError:
+        pass
+
+
+def _read_text(path: str) -> str:
+    try:
+        return read_regular_file(path)
+    except OSError:
+        return ""
+
+
+def _render_run_info(attempt: AttemptRecord, task: str, agent: str, parent: str) -> str:
     fields: dict[str, object] = {
         "run_id": attempt.id,
         "parent_run_id": parent,
@@ -26,13 +44,7 @@ def write_run_info(attempt: AttemptRecord, task: str, agent: str, parent: str) -
         "status": attempt.status,
         "error_summary": attempt.error,
     }
-    text = "".join(f"{name}: {_format_yaml_scalar(value)}\n" for name, value in fields.items())
-    if not os.path.isdir(attempt.folder):
-        return  # whoever deleted it does not want it back
-    try:
-        write_atomic(os.path.join(attempt.folder, "run-info.yaml"), text)
-    except OSError:
-        pass
+    return "".join(f"{name}: {_format_yaml_scalar(value)}\n" for name, value in fields.items())
 
 
 def _format_yaml_scalar(value: object) -> str:

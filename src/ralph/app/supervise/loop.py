@@ -1,7 +1,7 @@
 """Use case: restart an agent on a task until its DONE mark is there."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -168,6 +168,7 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
     place, here = request.place, request.folder or os.getcwd()
     tree = find_paths(here)
     earlier = _list_earlier_runs(session)
+    _restore_run_infos(session, earlier[:1])
     keep = session.keep_snapshots(request.snapshots, tree, _list_own_patterns(place, tree.root), earlier)
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
     attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
@@ -222,6 +223,13 @@ def _list_earlier_runs(session: Session) -> list[RunRecord]:
     """Of the same task, the newest first."""
     latest = (run for run in session.runs.list_latest(MAX_EARLIER_RUNS) if run.id != session.run)
     return [run for run in latest if run.kind == KIND and run.folder == session.paths.folder]
+
+
+def _restore_run_infos(session: Session, runs: Sequence[RunRecord]) -> None:
+    """What a full disk kept from being written, or a crash cut off."""
+    for record in runs:
+        for attempt in session.attempts.list_for_run(record.id):
+            write_run_info(attempt, record.task, record.agent, record.parent or "")
 
 
 def _list_own_patterns(place: TaskPaths, root: str) -> list[str]:
