@@ -12,7 +12,7 @@ from ralph.model.errors import CorruptState
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
 
-MAX_RUNS_LOOKED_AT = 1000  # the latest
+MAX_RUNS_SEARCHED = 1000  # the latest
 TASK_RUN_KIND = "execute"
 MAX_GOAL_CHARS = 200
 
@@ -48,7 +48,7 @@ def list_command_runs(stores: Stores, name: str) -> list[RunRecord]:
         raise explain_missing_run(latest, name)
     if chosen.kind != TASK_RUN_KIND:
         return [chosen]
-    others = stores.runs.list_latest(MAX_RUNS_LOOKED_AT)
+    others = stores.runs.list_latest(MAX_RUNS_SEARCHED)
     same = [run for run in others if run.kind == TASK_RUN_KIND and _identify_process(run) == _identify_process(chosen)]
     return same[::-1] if chosen in same else [chosen]
 
@@ -56,7 +56,7 @@ def list_command_runs(stores: Stores, name: str) -> list[RunRecord]:
 def list_runs_since(stores: Stores, since: float) -> list[RunRecord]:
     """All that ran at that time or later, the first one first."""
     mark_lost_runs(stores)
-    latest = stores.runs.list_latest(MAX_RUNS_LOOKED_AT)
+    latest = stores.runs.list_latest(MAX_RUNS_SEARCHED)
     return [run for run in reversed(latest) if run.ended_at is None or run.ended_at >= since]
 
 
