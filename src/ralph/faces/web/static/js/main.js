@@ -1,0 +1,130 @@
+// Puts the page together: which view is shown, the connection, the search, the keys.
+import { h, setText } from "./dom.js";
+import * as actions from "./actions.js";
+import { chooseRepository, get, openSession, takeSecret } from "./api.js";
+import { BoardView } from "./board.js";
+import { CostsView } from "./costs.js";
+import { restartFeed, startFeed } from "./feed.js";
+import { listenToKeys } from "./keys.js";
+import { LogView } from "./logview.js";
+import { RepositoriesView } from "./repositories.js";
+import { RunView } from "./run.js";
+import { RunsView } from "./runs.js";
+import { go, parseAddress } from "./router.js";
+import { store, subscribe } from "./store.js";
+import { StoriesView } from "./stories.js";
+import { TaskView } from "./task.js";
+import { plain } from "./words.js";
+
+const NAV_OF = { run: "runs", task: "board" };
+const search = document.getElementById("search");
+const main = document.getElementById("main");
+const views = {
+  board: new BoardView(),
+  runs: new RunsView(),
+  run: new RunView(),
+  task: new TaskView(),
+  stories: new StoriesView(),
+  costs: new CostsView(),
+  log: new LogView(),
+  repositories: new RepositoriesView(openRepository),
+};
+let shown = null;
+
+function showAddress() {
+  const target = parseAddress(location.hash);
+  const name = target.view in views ? target.view : "board";
+  const isOther = shown?.name !== name;
+  shown?.view.hide?.();
+  shown = { name, view: views[name] };
+  if (isOther) main.replaceChildren(shown.view.node);
+  main.scrollTop = 0;
+  for (const link of document.querySelectorAll(".nav a")) {
+    if (link.dataset.view === (NAV_OF[name] ?? name)) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  shown.view.show(target);
+  shown.view.setFilter?.(searchWords());
+}
+
+function searchWords() {
+  return search.value.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+function showLink(state, words) {
+  const node = document.getElementById("link-state");
+  node.dataset.state = state;
+  setText(document.getElementById("link-words"), words);
+  node.title = words === "signed out" ? "Run ralph web again and open its link." : "";
+}
+
+function showPlace() {
+  const place = document.getElementById("place");
+  if (store.session?.all_repositories || !store.head) return;
+  setText(place, plain(store.head.place, 120));
+  place.title = store.head.root;
+}
+
+async function showRepositories() {
+  if (!store.session.all_repositories) return;
+  const { repositories } = await get("repositories");
+  const choice = h("select", { class: "plain-select", "aria-label": "Repository" }, repositories.map((each) => h("option", { value: each.key }, plain(each.name, 60))), h("option", { value: "*" }, "All repositories…"));
+  choice.value = store.session.repository;
+  choice.addEventListener("change", () => (choice.value === "*" ? go("repositories") : openRepository(choice.value)));
+  document.getElementById("place").replaceChildren(choice);
+}
+
+function openRepository(key) {
+  chooseRepository(key);
+  const choice = document.querySelector("#place select");
+  if (choice) choice.value = key;
+  restartFeed();
+  go("board");
+  showAddress();
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const isDark = getComputedStyle(root).colorScheme === "dark" || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.dataset.theme = isDark ? "light" : "dark";
+  try {
+    localStorage.setItem("ralph-theme", root.dataset.theme);
+  } catch {
+    // storage is switched off: it lasts as long as the page
+  }
+  shown?.view.onTheme?.();
+}
+
+/** Enter in the search box opens what is meant: the first card or run that matches. */
+function openFirstMatch() {
+  main.querySelector("[data-task]:not([hidden]), tr[data-run] a")?.click();
+}
+
+async function start() {
+  takeSecret();
+  document.getElementById("theme").addEventListener("click", switchTheme);
+  document.getElementById("start").addEventListener("click", () => actions.askStart());
+  document.getElementById("add-task").addEventListener("click", actions.askAddTask);
+  search.addEventListener("input", () => shown?.view.setFilter?.(searchWords()));
+  search.addEventListener("keydown", (event) => event.key === "Enter" && openFirstMatch());
+  try {
+    store.session = await openSession();
+  } catch (error) {
+    main.replaceChildren(h("div", { class: "empty" }, h("strong", {}, plain(error.message)), h("p", {}, plain(error.hint || "Run ralph web and open the link it prints."))));
+    showLink("lost", "signed out");
+    return;
+  }
+  addEventListener("hashchange", showAddress);
+  showAddress();
+  showRepositories();
+  subscribe((changes) => {
+    if (changes.head) showPlace();
+    shown?.view.update?.(changes);
+    for (const view of [views.board, views.log]) if (view !== shown?.view) view.isStale = true;
+  });
+  startFeed(showLink);
+  setInterval(() => shown?.view.tick?.(), 1000);
+  listenToKeys({ shown: () => shown, search, lanes: views.board.lanes });
+}
+
+start();
