@@ -21,7 +21,10 @@ PROGRAMS = {
     "copilot": ("@github/copilot/npm-loader.js",),
 }
 # The newest of those that are tried in two versions.
-NEWEST_PROGRAMS = {"claude": ("claude-newest/node_modules/@anthropic-ai/claude-code-*/claude",)}
+NEWEST_PROGRAMS = {
+    "claude": ("claude-newest/node_modules/@anthropic-ai/claude-code-*/claude",),
+    "codex": ("codex-newest/bin/codex.js",),
+}
 
 
 def install(everything: bool) -> None:

@@ -21,16 +21,16 @@ from support.client_room import (
 from support.processes import find_processes_with, wait_until
 
 QUICK = [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "codex")]
-NEWEST = [pytest.param("claude-newest", marks=pytest.mark.clients)]
-NEWEST_SLOW = [pytest.param("claude-newest", marks=pytest.mark.clients_slow)]
+NEWEST = [pytest.param(name, marks=pytest.mark.clients) for name in ("claude-newest", "codex-newest")]
+NEWEST_SLOW = [pytest.param(name, marks=pytest.mark.clients_slow) for name in ("claude-newest", "codex-newest")]
 SLOW = [
     pytest.param(name, marks=pytest.mark.clients_slow)
-    for name in ("claude-newest", "gemini", "opencode", "qwen", "copilot")
+    for name in ("claude-newest", "codex-newest", "gemini", "opencode", "qwen", "copilot")
 ]
 each = pytest.mark.parametrize("room", [*QUICK, *SLOW], indirect=True)
-each_and_the_newest = pytest.mark.parametrize("room", [*QUICK, *NEWEST, *SLOW[1:]], indirect=True)
+each_and_the_newest = pytest.mark.parametrize("room", [*QUICK, *NEWEST, *SLOW[2:]], indirect=True)
 each_quick = pytest.mark.parametrize("room", [*QUICK, *NEWEST_SLOW], indirect=True)
-claude_and_the_newest = pytest.mark.parametrize("room", [*QUICK[:1], *NEWEST], indirect=True)
+claude_and_the_newest = pytest.mark.parametrize("room", [*QUICK[:1], *NEWEST[:1]], indirect=True)
 claude = pytest.mark.parametrize("room", QUICK[:1], indirect=True)
 codex = pytest.mark.parametrize("room", QUICK[1:], indirect=True)
 
@@ -253,7 +253,7 @@ MAKEFILE = "test:\n\t@touch tested\n"
 NOT_ALLOWED = "python3 -c \"open('more', 'w')\""
 
 
-@pytest.mark.parametrize("room", [*NEWEST, *SLOW[1:]], indirect=True)
+@pytest.mark.parametrize("room", [*NEWEST[:1], *SLOW[2:]], indirect=True)
 def test_checks_may_be_run_and_committed_and_nothing_else(room: ClientFixture) -> None:  # issue 12
     room.model(
         [

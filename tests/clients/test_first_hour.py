@@ -11,10 +11,12 @@ claude = pytest.mark.parametrize(
 )
 claude_and_codex = pytest.mark.parametrize(
     "room",
-    [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "claude-newest", "codex")],
+    [pytest.param(name, marks=pytest.mark.clients) for name in ("claude", "claude-newest", "codex", "codex-newest")],
     indirect=True,
 )
-codex = pytest.mark.parametrize("room", [pytest.param("codex", marks=pytest.mark.clients)], indirect=True)
+codex = pytest.mark.parametrize(
+    "room", [pytest.param(name, marks=pytest.mark.clients) for name in ("codex", "codex-newest")], indirect=True
+)
 pytestmark = pytest.mark.timeout(240)
 
 BROKEN = "def add(a, b):\n    return a - b\n"

@@ -38,7 +38,7 @@ def told(room: ClientFixture, prompt: str, *flags: str) -> str:
 @pytest.mark.parametrize("whose", ["--user", "--project"])
 def test_the_bare_plan_works_from_the_first_session_on(room: ClientFixture, whose: str) -> None:  # 004-30
     room.model([{"say": "ok"}])
-    assert PLAN not in told(room, "/ralph-plan")  # 2.1.197 says so itself, 2.1.325 hands it to the model as a prompt
+    assert PLAN not in told(room, "/ralph-plan")  # 2.1.197 says so itself, 2.1.326 hands it to the model as a prompt
     installed = room.ralph("plugin", "install", whose)
     assert installed.returncode == 0, installed.stderr
     asked = told(room, "/ralph-plan a search")
@@ -48,7 +48,7 @@ def test_the_bare_plan_works_from_the_first_session_on(room: ClientFixture, whos
     folder = room.home if whose == "--user" else room.repo
     assert f"Base directory for this skill: {folder / '.claude/skills/ralph-plan'}" in asked
     assert room.ralph("plugin", "uninstall", whose).returncode == 0
-    assert PLAN not in told(room, "/ralph-plan")  # 2.1.197 says so itself, 2.1.325 hands it to the model as a prompt
+    assert PLAN not in told(room, "/ralph-plan")  # 2.1.197 says so itself, 2.1.326 hands it to the model as a prompt
 
 
 @claude

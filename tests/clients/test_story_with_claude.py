@@ -24,7 +24,7 @@ PLUGIN = Path(__file__).parents[2] / "plugins" / "ralph"
 UNDO = {"reviewStatus": "needs_review", "passes": False}
 ENDS = {"empty": True}  # the answer is over, and the model believes that it is done
 BLOCKED = "This iteration cannot end yet."
-FEEDBACK = "Stop hook feedback"  # 2.1.325 tells the reason a second time, in other words
+FEEDBACK = "Stop hook feedback"  # 2.1.326 tells the reason a second time, in other words
 
 claude = pytest.mark.parametrize(
     "room",

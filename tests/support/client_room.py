@@ -27,6 +27,7 @@ NPM_PACKAGES = {
     "qwen": "@qwen-code/qwen-code",
     "copilot": "@github/copilot",
     f"claude{NEWEST_SUFFIX}": "claude-newest",
+    f"codex{NEWEST_SUFFIX}": "codex-newest",
 }
 RALPH_ARGV = [sys.executable, "-m", "ralph"]
 # Brings loopback up and keeps the namespace until stdin is closed.

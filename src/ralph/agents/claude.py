@@ -48,7 +48,7 @@ CARD = AgentCard(
     cost=True,
     tokens=True,
     session=True,
-    verified="2.1.197 and 2.1.325, with the scripted model",
+    verified="2.1.197 and 2.1.326, with the scripted model",
 )
 # Its sandbox holds for commands alone, so edits outside stay refused; and a command that cannot be kept in it fails.
 _OWN_SANDBOX = (

@@ -49,7 +49,7 @@ CARD = AgentCard(
     tokens=True,
     counts_cached_input=True,
     session=True,
-    verified="0.166.0, with the scripted model",
+    verified="0.166.0 and 0.169.0, with the scripted model",
 )
 VERSION_ARGV = ("--version",)
 # 0.126 made --full-auto do nothing, 0.147 refuses it (openai/codex#20133).
