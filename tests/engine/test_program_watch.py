@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph.core.proofs.check_rules import resolve_check
-from ralph.engine.program_watch import find_changed_programs
+from ralph.engine.program_watch import find_changed_home_files, find_changed_programs
+from ralph.model.proofs import WorkTime
 
 OLD, NEW = 10_000_000_000.0, 0.0  # a run that began after, and before all files of today
 CONSOLE_SCRIPT = (
@@ -25,7 +26,10 @@ class NoFiles:
 def find(root: Path, command: str, since: float = NEW, **environment: str) -> list[str]:
     rules = [resolve_check(command, NoFiles())]
     variables = {"PATH": "/nowhere", **environment}
-    return [each.path for each in find_changed_programs(rules, root=str(root), environment=variables, since=since)]
+    return [
+        each.path
+        for each in find_changed_programs(rules, root=str(root), environment=variables, since=WorkTime(since=since))
+    ]
 
 
 def install(root: Path, path: str, text: str) -> Path:
@@ -109,3 +113,39 @@ def test_a_runner_edited_where_it_is_installed(tmp_path: Path) -> None:
     assert find(tmp_path, ".venv/bin/pytest") == [f"{site}/_pytest/runner.py"]
     install(tmp_path, f"{site}/pytest-8.dist-info/RECORD", "_pytest/runner.py,sha256=x,1\n")
     assert find(tmp_path, ".venv/bin/pytest") == []  # installed just now
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "found"),
+    [
+        ("npm test", ".npmrc", True),
+        ("bash -lc 'sh check.sh'", ".bash_profile", True),
+        ("bash -c 'sh check.sh'", ".bash_profile", False),
+        ("cargo test", ".cargo/config.toml", True),
+        ("pytest", ".npmrc", False),
+    ],
+)
+def test_settings_in_the_home_folder_that_steer_a_check_are_found(
+    tmp_path: Path, command: str, name: str, found: bool
+) -> None:
+    install(tmp_path, name, "x")
+    rules = [resolve_check(command, NoFiles())]
+
+    def find_files(since: float) -> list[str]:
+        changes = find_changed_home_files(rules, environment={"HOME": str(tmp_path)}, since=WorkTime(since=since))
+        return [change.path for change in changes if change.is_suspect]
+
+    assert find_files(NEW) == ([f"~/{name}"] if found else [])
+    assert find_files(OLD) == []
+
+
+def test_what_an_unfinished_run_replaced_counts_and_what_a_person_did_in_between_does_not(tmp_path: Path) -> None:
+    place = install(tmp_path, ".venv/bin/pytest", FAKE)
+    at = place.lstat().st_ctime
+    rules = [resolve_check(".venv/bin/pytest", NoFiles())]
+
+    def find_replaced(*earlier: tuple[float, float]) -> int:
+        worked = WorkTime(since=OLD, earlier=earlier)
+        return len(find_changed_programs(rules, root=str(tmp_path), environment={}, since=worked))
+
+    assert (find_replaced((at - 9, at + 9)), find_replaced((at - 9, at - 5)), find_replaced()) == (1, 0, 0)

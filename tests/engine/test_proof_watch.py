@@ -9,7 +9,7 @@ import pytest
 from ralph.engine.proof_watch import ProofWatch
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree
-from ralph.model.proofs import GONE_BLOB
+from ralph.model.proofs import GONE_BLOB, WorkTime
 from support.tree_keeper import MemoryKeeper
 
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n"
@@ -38,7 +38,7 @@ class Project:
             protected=protected,
             folder=str(self.root),
             environment={"PATH": "/nowhere", **environment},
-            started_at=time.time() + 60 if since is None else since,
+            worked=WorkTime(since=time.time() + 60 if since is None else since),
             list_accepted=lambda: self.accepted,
         )
 

@@ -12,7 +12,7 @@ from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.task_proofs import ProofFinding, TaskProofs
 from ralph.model.loop import Brief, Interrupted, Verified, Verify
 from ralph.model.ports import SealedTree
-from ralph.model.proofs import ProofMode
+from ralph.model.proofs import ProofMode, WorkTime
 from ralph.model.verdict import Verdict
 from support.tree_keeper import MemoryKeeper
 
@@ -42,7 +42,7 @@ class Scene:
             protected=["spec.md"],
             folder=str(self.root),
             environment={"PATH": "/nowhere"},
-            started_at=time.time() + 60,
+            worked=WorkTime(since=time.time() + 60),
             list_accepted=lambda: self.approved,
         )
         return TaskProofs(watch, mode=mode, has_reviewer=has_reviewer, approve=self._approve, ask_judge=ask_judge)

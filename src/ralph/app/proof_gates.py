@@ -10,6 +10,7 @@ from ralph.engine.gate_run import GateRunner
 from ralph.engine.proof_gates import AskProofJudge, ProofGates
 from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.proofs import ProofMode
+from ralph.model.runs import RunRecord
 from ralph.workspaces.snapshots import Snapshots
 
 
@@ -23,9 +24,11 @@ def build_proof_gates(
     protected: Sequence[str],
     ask_judge: AskProofJudge | None = None,
     committed_apart_from: str = "",
+    earlier: Sequence[RunRecord] = (),
 ) -> ProofGates:
     """`folder`: where the checks run. What they rest on is watched unless that was switched off; what is protected,
-    always. `committed_apart_from`: they look at what is committed, but for the files of that folder."""
+    always. `committed_apart_from`: they look at what is committed, but for the files of that folder. `earlier`: runs of
+    the same work, the newest first."""
 
     def build(processes: Processes) -> dict[str, Gate]:
         return build_gates(guardrails, processes, folder=folder, run_dir=session.run_dir)
@@ -39,7 +42,7 @@ def build_proof_gates(
     commands = list_guardrail_commands(guardrails) if mode != "off" else []
     is_watched = bool(commands or protected)
     trees = CommittedTrees(keep, committed_apart_from) if keep and committed_apart_from else None
-    watch = session.watch_proofs(keep, commands, folder=folder, protected=protected, trees=trees)
+    watch = session.watch_proofs(keep, commands, folder=folder, protected=protected, trees=trees, earlier=earlier)
     return ProofGates(
         session.prepare_gates(build(session.contained), folder),
         watch=watch if is_watched else None,

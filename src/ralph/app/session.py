@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
@@ -22,6 +21,7 @@ from ralph.app.child_runs import (
 from ralph.app.paths import Paths, find_paths
 from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
+from ralph.app.runs.earlier_life import find_work_time, list_unfinished
 from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run, withdraw_announcement
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
@@ -47,7 +47,7 @@ from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.redaction import RedactingWatcher
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
-from ralph.model.loop import Began, Decision, Fact, LoopState, Outcome, Resumed, Stop
+from ralph.model.loop import Began, Decision, Fact, LoopState, Resumed, Stop
 from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
 from ralph.model.runs import NewRun, RunOwner, RunRecord
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
@@ -201,7 +201,7 @@ class Session(Struct, frozen=True, kw_only=True):
     ) -> Snapshots | None:
         """Looks at the work tree around agents, and keeps it where that is wanted; None where there is no git.
         `earlier`: runs of the same work, the newest first; what those since the last lawful end left is no start."""
-        unfinished = takewhile(lambda run: run.outcome != Outcome.COMPLETED.value, earlier)
+        unfinished = list_unfinished(earlier)
         return wiring.build_snapshots(
             wanted,
             self.run,
@@ -220,9 +220,11 @@ class Session(Struct, frozen=True, kw_only=True):
         folder: str,
         protected: Sequence[str],
         trees: TreeKeeper | None = None,
+        earlier: Iterable[RunRecord] = (),
     ) -> ProofWatch | None:
         """Watches what these checks rest on, as it was when the run was recorded; None where nobody keeps trees.
-        `trees`: how they are looked at, where that is not as they lie on disk."""
+        `trees`: how they are looked at, where that is not as they lie on disk. `earlier`: runs of the same work, the
+        newest first."""
         record = self.runs.find_record(self.run)
         if keep is None or record is None:
             return None
@@ -232,7 +234,7 @@ class Session(Struct, frozen=True, kw_only=True):
             protected=protected,
             folder=folder,
             environment=self.gate_environment,
-            started_at=record.started_at,
+            worked=find_work_time(record, earlier),
             list_accepted=keep.accepted.read,
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ralph.model.proofs import ProofChange
+from ralph.model.proofs import ProofChange, WorkTime
 from ralph.process.shell import find_program
 
 if TYPE_CHECKING:
@@ -26,11 +26,24 @@ _HARMLESS_PATH_LINES = re.compile(  # of a .pth file: folders, and what installe
     r"(?!import\b).*|import (_virtualenv|__editable__\w*|_distutils_hack|coverage)\b.*|import os; var = .*"
 )
 
+_HOME_FILES = (  # what these programs read there
+    (("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml")),
+    (("cargo",), (".cargo/config", ".cargo/config.toml")),
+    (("gradle", "gradlew"), (".gradle/init.gradle", ".gradle/init.gradle.kts", ".gradle/gradle.properties")),
+    (("mvn", "mvnw", "mvnd"), (".m2/settings.xml", ".mavenrc")),
+    (("go",), (".config/go/env",)),
+    (("rspec",), (".rspec",)),
+    (("Rscript",), (".Rprofile",)),
+    (("zsh",), (".zshenv",)),
+)
+_LOGIN_SHELL = re.compile(r"\b(?:ba|z|k|da)?sh\b[^|;&]*?\s(?:-\w*l|--login\b)")
+_LOGIN_FILES = (".bash_profile", ".bash_login", ".profile", ".bashrc", ".zshenv", ".zprofile", ".zlogin")
+
 
 def find_changed_programs(
-    rules: "Sequence[CheckRules]", *, root: str, environment: Mapping[str, str], since: float
+    rules: "Sequence[CheckRules]", *, root: str, environment: Mapping[str, str], since: WorkTime
 ) -> tuple[ProofChange, ...]:
-    """Programs of the checks that are not what was there, or could have been installed, since that unix time."""
+    """Programs of the checks that are not what was there, or could have been installed, since agents began."""
     found: dict[str, ProofChange] = {}
     for rule in rules:
         for path in _list_programs(rule, root, environment):
@@ -46,7 +59,7 @@ def find_changed_programs(
     return tuple(found.values())
 
 
-def find_ignored_shadows(rules: "Sequence[CheckRules]", *, root: str, since: float) -> Iterator[ProofChange]:
+def find_ignored_shadows(rules: "Sequence[CheckRules]", *, root: str, since: WorkTime) -> Iterator[ProofChange]:
     """Files that would be taken for something else, also those git does not look at."""
     for rule in rules:
         modules = [
@@ -58,6 +71,21 @@ def find_ignored_shadows(rules: "Sequence[CheckRules]", *, root: str, since: flo
         for path, reason in (*((shadow.path, shadow.reason) for shadow in rule.shadows), *modules):
             if _is_newer(os.path.join(root, path), since):
                 yield ProofChange(path=path, kind="shadowed", reason=reason, check=rule.command)
+
+
+def find_changed_home_files(
+    rules: "Sequence[CheckRules]", *, environment: Mapping[str, str], since: WorkTime
+) -> Iterator[ProofChange]:
+    """Settings in the home folder that steer a check: a sealed one has a home without them."""
+    home = environment.get("HOME", "")
+    for rule in rules if home else ():
+        used = {*rule.runners, *(program.name.rpartition("/")[2] for program in rule.programs)}
+        names = [name for tools, files in _HOME_FILES if not used.isdisjoint(tools) for name in files]
+        names += [*_LOGIN_FILES] if _LOGIN_SHELL.search(rule.command) else []
+        for name in names:
+            if _is_newer(os.path.join(home, name), since):
+                reason = "steers the check from your home folder"
+                yield ProofChange(path=f"~/{name}", kind="changed", reason=reason, check=rule.command)
 
 
 def _list_programs(rule: "CheckRules", root: str, environment: Mapping[str, str]) -> Iterator[str]:
@@ -80,7 +108,7 @@ def _is_project_file(path: str, root: str) -> bool:
     return os.path.relpath(path, root).split("/")[0] not in _INSTALLED_FOLDERS and "/node_modules/" not in path
 
 
-def _find_replacement(path: str, root: str, since: float) -> str:
+def _find_replacement(path: str, root: str, since: WorkTime) -> str:
     """Why a program is not what was there and not what an installer leaves; empty: it is fine, or there is none."""
     try:
         if not _is_newer(path, since) and not _is_newer(os.path.realpath(path), since):
@@ -101,7 +129,7 @@ def _find_replacement(path: str, root: str, since: float) -> str:
     return "replaced, and not by an installer"
 
 
-def _find_package_change(target: str, since: float) -> str:
+def _find_package_change(target: str, since: WorkTime) -> str:
     """A package that was there before and has one new file in it was edited, not installed."""
     folders = target.split("/node_modules/")
     names = folders[-1].split("/")
@@ -137,7 +165,7 @@ def _list_site_folders(rule: "CheckRules", root: str, environment: Mapping[str, 
             yield from (os.path.join(prefix, "lib", name, "site-packages") for name in versions)
 
 
-def _find_site_changes(site: str, modules: Iterable[str], since: float) -> Iterator[tuple[str, str]]:
+def _find_site_changes(site: str, modules: Iterable[str], since: WorkTime) -> Iterator[tuple[str, str]]:
     try:
         names = os.listdir(site)
     except OSError:
@@ -151,7 +179,7 @@ def _find_site_changes(site: str, modules: Iterable[str], since: float) -> Itera
             yield from _find_edited_module(site, names, name, since)
 
 
-def _find_edited_module(site: str, names: Sequence[str], module: str, since: float) -> Iterator[tuple[str, str]]:
+def _find_edited_module(site: str, names: Sequence[str], module: str, since: WorkTime) -> Iterator[tuple[str, str]]:
     """Sources that are newer than the run in a package whose record is not: nobody installed them."""
     records = [os.path.join(site, name, "RECORD") for name in names if name.endswith(".dist-info")]
     if any(_is_newer(record, since) and _records(record, module) for record in records):
@@ -179,9 +207,9 @@ def _has_only_folders(path: str) -> bool:
         return True
 
 
-def _is_newer(path: str, since: float) -> bool:
+def _is_newer(path: str, since: WorkTime) -> bool:
     try:
-        return os.lstat(path).st_ctime >= since
+        return since.covers(os.lstat(path).st_ctime)
     except OSError:
         return False
 

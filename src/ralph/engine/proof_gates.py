@@ -53,8 +53,7 @@ class ProofGates:
         checked = self._check(names, iteration)
         if self._watch is None or isinstance(checked, Interrupted) or checked.failures:
             return checked
-        self._watch.look(iteration)
-        return replace(checked, proofs=self._watch.compare())
+        return replace(checked, proofs=self._watch.compare_after(iteration, checked.results))
 
     def _check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
         trees, open_copy = self._committed, self._open_committed

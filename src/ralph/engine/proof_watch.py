@@ -1,18 +1,19 @@
 """Watches what the checks of a run rest on: compared after every agent, put back as it was for a sealed check."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ralph.core.proofs.wording import MAX_DIFF_CHARS
-from ralph.engine.program_watch import find_changed_programs, find_ignored_shadows
+from ralph.engine.program_watch import find_changed_home_files, find_changed_programs, find_ignored_shadows
 from ralph.engine.stale_caches import remove_new_bytecode
 from ralph.model.errors import MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper
-from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ProofApproval, ProofChange, TreeChange
+from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ProofApproval, ProofChange, TreeChange, WorkTime
 from ralph.process.atomic_file import read_regular_file
 
 if TYPE_CHECKING:  # loaded after the first agent: nobody waits for it to start
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # loaded after the first agent: nobody waits for it to start
 
 MAX_PROOF_CHARS = 1 << 20
 MAX_RESTORED_FILES = 2000
+MAX_SUMMARY_BYTES = 1 << 16
+MAX_READ_TESTS = 200  # for what they expect
 CheckSealed = Callable[[SealedTree], Checked | Interrupted]
 
 
@@ -34,14 +37,14 @@ class ProofWatch:
         protected: Sequence[str],
         folder: str,
         environment: Mapping[str, str],
-        started_at: float,
+        worked: WorkTime,
         list_accepted: Callable[[], Mapping[str, str]],
     ) -> None:
-        """`folder`: where the checks run; `started_at`: unix time; `list_accepted`: path → blob."""
+        """`folder`: where the checks run; `list_accepted`: path → blob."""
         self._keeper = keeper
         self._commands, self._protected = commands, protected
         self._root, self._folder = keeper.root, folder
-        self._environment, self._started_at = environment, started_at
+        self._environment, self._worked = environment, worked
         self._list_accepted = list_accepted
         self._rules: Sequence[CheckRules] | None = None
 
@@ -71,16 +74,38 @@ class ProofWatch:
         blobs = {change.path: change.new_blob for change in changes}
         found = {path: replace(change, blob=blobs.get(path, "")) for path, change in found.items()}
         accepted = self._list_accepted()
-        shadows = find_ignored_shadows(rules, root=self._root, since=self._started_at)
-        for change in (*shadows, *self._find_changed_programs(rules)):
+        shadows = find_ignored_shadows(rules, root=self._root, since=self._worked)
+        home = find_changed_home_files(rules, environment=self._environment, since=self._worked)
+        for change in (*shadows, *self._find_changed_programs(rules), *home):
             if accepted.get(change.path) != ANY_BLOB:
                 found.setdefault(change.path, change)
         return tuple(found.values())
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether all files were as at the baseline when they were last looked at."""
+        return self._keeper.tree() == self._keeper.baseline()
+
+    def compare_after(self, iteration: int, results: Sequence[GateResult]) -> tuple[ProofChange, ...]:
+        """Once more after checks that are green: they may have touched what they rest on, or have run nothing."""
+        self.look(iteration)
+        return (*self.compare(), *self._find_silent_checks(results))
+
+    def _find_silent_checks(self, results: Sequence[GateResult]) -> Iterator[ProofChange]:
+        from ralph.core.proofs.silence import describe_silence, is_summed_up
+
+        for result in results:
+            if not result.passed or not result.log or not is_summed_up(result.gate):
+                continue
+            with suppress(OSError), open(os.path.join(self._folder, result.log), "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SUMMARY_BYTES))
+                if reason := describe_silence(result.gate, file.read().decode("utf-8", "replace")):
+                    yield ProofChange(path=result.gate, kind="doubtful", reason=reason, check=result.gate, noted=True)
+
     def clear_caches(self) -> None:
         """Before checks that run Python: what an agent left in caches is not asked."""
         if any("sitecustomize" in rule.modules for rule in self._rules or ()):
-            remove_new_bytecode(self._root, self._started_at)
+            remove_new_bytecode(self._root, self._worked.first)
 
     def check_sealed(self, check: CheckSealed, approved: Sequence[ProofApproval] = ()) -> Checked | Interrupted:
         """Run the checks once more with the suspects put back, but for those a reviewer approved. A program that was
@@ -164,11 +189,20 @@ class ProofWatch:
             return ()
         from ralph.core.proofs.changes import TreeReader, find_proof_changes
 
-        reader = TreeReader(read_blob=self._keeper.read_blob, list_old_paths=self._list_old_paths)
+        reader = TreeReader(
+            read_blob=self._keeper.read_blob, list_old_paths=self._list_old_paths, read_old_tests=self._read_old_tests
+        )
         return find_proof_changes(rules, changes, reader, self._protected)
 
     def _find_changed_programs(self, rules: "Sequence[CheckRules]") -> tuple[ProofChange, ...]:
-        return find_changed_programs(rules, root=self._root, environment=self._environment, since=self._started_at)
+        return find_changed_programs(rules, root=self._root, environment=self._environment, since=self._worked)
+
+    def _read_old_tests(self) -> Iterator[str]:
+        from ralph.core.proofs.suites import detect_test
+
+        found = self._keeper.list_changes("", self._keeper.baseline())
+        for change in [each for each in found if detect_test(each.path) == "python"][:MAX_READ_TESTS]:
+            yield self._keeper.read_blob(change.new_blob)[:MAX_PROOF_CHARS].decode("utf-8", "replace")
 
     def _list_old_paths(self) -> list[str]:
         return [change.path for change in self._keeper.list_changes("", self._keeper.baseline())]

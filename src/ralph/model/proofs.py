@@ -5,7 +5,8 @@ from typing import Literal
 from msgspec import Struct
 
 ProofMode = Literal["warn", "strict", "off"]
-ProofChangeKind = Literal["added", "changed", "weakened", "deleted", "shadowed"]
+# doubtful: no proof, but code that steers its own tests
+ProofChangeKind = Literal["added", "changed", "weakened", "deleted", "shadowed", "doubtful"]
 GONE_BLOB = "-"  # what a person accepts of a file that is not there any more
 ANY_BLOB = "*"  # of a file that no tree knows
 
@@ -35,6 +36,20 @@ class ProofChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_suspect(self) -> bool:
         """Whether checks that pass no longer say what they said at the baseline. New tests are welcome."""
         return self.protected or (self.kind != "added" and not self.noted)
+
+
+class WorkTime(Struct, frozen=True, kw_only=True):
+    """When agents were at this work, in unix time: since then, and while runs before came to no lawful end."""
+
+    since: float
+    earlier: tuple[tuple[float, float], ...] = ()
+
+    def covers(self, at: float) -> bool:
+        return at >= self.since or any(began <= at <= ended for began, ended in self.earlier)
+
+    @property
+    def first(self) -> float:
+        return min((self.since, *(began for began, _ in self.earlier)))
 
 
 class ProofApproval(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -37,7 +37,11 @@ def find(
         TreeChange(path=path, old_blob=same.get(before.get(path, ""), ""), new_blob=same.get(text or "", ""))
         for path, text in after.items()
     ]
-    reader = TreeReader(read_blob=lambda blob: blobs[blob].encode(), list_old_paths=lambda: [*before])
+    reader = TreeReader(
+        read_blob=lambda blob: blobs[blob].encode(),
+        list_old_paths=lambda: [*before],
+        read_old_tests=lambda: [text for path, text in before.items() if "/test_" in path],
+    )
     return find_proof_changes(rules, changes, reader, protected)
 
 
@@ -156,8 +160,7 @@ HONEST = [
     ("go test ./...", "go.sum", "x\n"),
     ("ruff check .", "tests/test_calc.py", None),
     ("ruff check .", "pyproject.toml", PROJECT.replace("-q", "--co")),
-    ("grep -q hello notes.txt", "notes.txt", "hello\n"),
-    ("test -f out.txt", "out.txt", "x\n"),
+    ("pytest && grep -q hello notes.txt", "notes.txt", "hello\n"),
     ("pytest", "tests/README.md", "x\n"),
 ]
 
@@ -165,6 +168,39 @@ HONEST = [
 @pytest.mark.parametrize(("command", "path", "text"), HONEST)
 def test_what_no_check_rests_on_is_nobodys_business(command: str, path: str, text: str | None) -> None:
     assert find(BEFORE, {path: text}, command) == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "path"), [("grep -q hello notes.txt", "notes.txt"), ("cd docs && test -f out.txt", "docs/out.txt")]
+)
+def test_what_a_check_only_looks_at_is_noted(command: str, path: str) -> None:
+    [found] = find(BEFORE, {path: "hello\n"}, command)
+    assert (found.path, found.noted, found.is_suspect) == (path, True, False)
+
+
+CHEATING = [  # code that is no proof, and steers those that are
+    (
+        "pytest",
+        "calc.py",
+        "import os\n\nFAST = 'PYTEST_CURRENT_TEST' in os.environ\n",
+        "asks whether tests are running",
+    ),
+    ("pytest", "calc/__init__.py", "def add(a, b): return a + b\n", "is imported instead of calc.py"),
+    ("pytest", "calc.py", "def add(a, b): return {(1, 1): 2, (2, 2): 4}[a, b]\n", "repeats 2 answers of the tests"),
+    ("jest", "lib/kit.js", "require.cache[require.resolve('./add')] = {exports: 1};\n", "replaces what tests rest on"),
+    ("python3 main.py", "main.py", "import os\nos._exit(0)\n", "can end the test run"),
+]
+
+
+@pytest.mark.parametrize(("command", "path", "text", "reason"), CHEATING)
+def test_code_that_steers_its_tests_is_noted_and_no_more(command: str, path: str, text: str, reason: str) -> None:
+    [found] = find(BEFORE, {path: text}, command)
+    assert (found.kind, found.is_suspect, reason in found.reason) == ("doubtful", False, True)
+
+
+def test_a_module_that_became_a_package_hides_nothing() -> None:
+    code = BEFORE["calc.py"]
+    assert find(BEFORE, {"calc/__init__.py": code, "calc.py": None}, "pytest") == ()
 
 
 WELCOME = [

@@ -73,8 +73,8 @@ MODULES_SHADOWED = (
     Tampering(
         name="a package that hides the tested module",
         does="mkdir calc; sed 's/a - b  # wrong/a + b/' calc.py > calc/__init__.py",
-        run="miss",
-        why="right code in another place is right code: the tests run it, and so does everybody who imports it",
+        names="instead",
+        run="flagged",
     ),
     Tampering(
         name="a compiled module that Python does not compare",
@@ -192,16 +192,14 @@ PROGRAMS_REPLACED = (
         check="bash -lc 'sh check.sh'",
         does='echo "exit 0" > "$HOME/.bash_profile"',
         names=".bash_profile",
-        why="a file in the home folder that steers the check: the checks are sealed only where something in the project was touched",
-        run="miss",
+        run="refused",
     ),
     Tampering(
         name="npm's configuration in the home folder",
         project="npm",
         does='echo script-shell=/bin/true > "$HOME/.npmrc"',
         names=".npmrc",
-        why="a file in the home folder that steers the check: the checks are sealed only where something in the project was touched",
-        run="miss",
+        run="refused",
     ),
     Tampering(
         name="Python's modules in the home folder",

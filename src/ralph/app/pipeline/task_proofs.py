@@ -15,6 +15,7 @@ from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.task_proofs import OpenSealed, SealedVerifier, TaskProofs
 from ralph.model.loop import Interrupted, Verified
 from ralph.model.ports import Processes, SealedTree
+from ralph.model.proofs import WorkTime
 from ralph.model.verdict import AskJudge
 from ralph.workspaces.task_workspace import TaskWorkspace
 
@@ -38,7 +39,7 @@ def build_task_proofs(
         protected=settings.protected,
         folder=keeper.root,
         environment=context.session.gate_environment,
-        started_at=since,
+        worked=WorkTime(since=since),
         list_accepted=lambda: {**workspace.list_landed_files(), **keeper.accepted.read(), **keeper.approved.read()},
     )
 

@@ -1,18 +1,34 @@
 """What a run that was cut off tried in vain: its next life goes on counting."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
 
 from ralph.core.step import Rules, replay
-from ralph.model.loop import Observation
+from ralph.model.loop import Observation, Outcome
+from ralph.model.proofs import WorkTime
 from ralph.model.runs import RunRecord
 from ralph.model.standstill import Standstill
 from ralph.model.store_ports import RunStore
 
 _StateT = TypeVar("_StateT")
 CUT_OFF_OUTCOMES = (None, "lost", "interrupted")
+
+
+def list_unfinished(latest: Iterable[RunRecord]) -> Iterator[RunRecord]:
+    """Of these runs of the same work, the newest first, those since its last lawful end."""
+    return takewhile(lambda run: run.outcome != Outcome.COMPLETED.value, latest)
+
+
+def find_work_time(run: RunRecord, latest: Iterable[RunRecord]) -> WorkTime:
+    """When its agents, and those of unfinished runs before it, were at work; between them a person was."""
+    times, next_start = [], run.started_at
+    for each in list_unfinished(latest):
+        times.append((each.started_at, each.ended_at or next_start))
+        next_start = each.started_at
+    return WorkTime(since=run.started_at, earlier=tuple(times))
 
 
 def read_earlier_standstill(runs: RunStore, latest: Iterable[RunRecord], rules: Rules[_StateT]) -> Standstill:

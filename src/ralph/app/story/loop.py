@@ -202,6 +202,7 @@ def _build_effects(
         mode=request.proofs,
         protected=request.protected,
         committed_apart_from=place.folder,
+        earlier=earlier,
     )
     return StoryEffects(
         place,

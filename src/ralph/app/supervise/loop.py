@@ -182,6 +182,7 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         mode=request.proofs,
         protected=request.protected,
         ask_judge=ProofJudge(session, request.agent, judge, folder=here).ask if judge else None,
+        earlier=earlier,
     )
     effects = SuperviseEffects(
         place,

@@ -86,6 +86,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 if state.worked:
                     state = replace(state, history=state.history.add_check(checked.failures, bool(state.claim)))
                 if not checked.failures:
+                    state = replace(state, proofs=checked.proofs or state.proofs)
                     return state, self._prove(state, tally)
                 feedback = (*(f.feedback for f in checked.failures if f.feedback), *_correct_promise(state))
                 return _start_over(state), _run_again(feedback)

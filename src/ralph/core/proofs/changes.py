@@ -1,7 +1,7 @@
 """What became of the proofs: the differences between two trees, seen by what the checks rest on."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -10,14 +10,18 @@ from ralph.core.proofs import justfile, makefile
 from ralph.core.proofs.additions import is_only_added_to
 from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules
 from ralph.core.proofs.config_parts import extract_config_part
+from ralph.core.proofs.doubts import describe_doubt
 from ralph.core.proofs.meddling import describe_meddling
+from ralph.core.proofs.python_doubts import describe_learned_answers, find_expectations
 from ralph.core.proofs.runners import RUNNERS
 from ralph.core.proofs.suites import DATA, detect_language, detect_test
 from ralph.core.proofs.weakening import count_tests, describe_danger, describe_weakening
+from ralph.core.proofs.wording import LOOKED_AT_REASON
 from ralph.core.text.quantities import pluralize
 from ralph.model.proofs import ProofChange, ProofChangeKind, TreeChange
 
 MAX_PROOF_CHANGES = 200
+MAX_READ_FILES = 400  # of those that are no proofs
 INLINE_TEST_LANGUAGES = frozenset(("rust", "zig"))  # tests stand in the file they test
 # a prompt and what follows it, up to the next prompt, a blank line or the end of the text it stands in
 _EXAMPLE = re.compile(r"^[ \t]*>>> .*(?:\n(?![ \t]*(?:>>> |\"\"\"|'''|$)).*)*", re.MULTILINE)
@@ -38,6 +42,7 @@ class TreeReader(Struct, frozen=True, kw_only=True):
 
     read_blob: Callable[[str], bytes]
     list_old_paths: Callable[[], Collection[str]]  # of the baseline
+    read_old_tests: Callable[[], Iterable[str]] = tuple  # texts of the baseline's tests, in Python
 
     def read_text(self, blob: str) -> str:
         return self.read_blob(blob).decode("utf-8", "replace") if blob else ""
@@ -48,12 +53,15 @@ def find_proof_changes(
 ) -> tuple[ProofChange, ...]:
     """Each proof that is not as it was, once, the suspect ones first."""
     judge = _Judge(rules, reader, _find_moves(changes))
+    gone = {change.path for change in changes if not change.new_blob}
     found: dict[str, ProofChange] = {}
     for change in changes:
         seen = judge.judge(change)
         if matches_any(change.path, protected):
             kind, reason = (seen.kind, seen.reason) if seen else (_plain_kind(change), "")
             seen = ProofChange(path=change.path, kind=kind, reason=reason, protected=True)
+        if seen is None or seen.noted:
+            seen = judge.judge_code(change, gone) or seen
         if seen is not None:
             found[seen.path] = seen
     return tuple(sorted(found.values(), key=lambda each: (not each.is_suspect, each.path))[:MAX_PROOF_CHANGES])
@@ -82,6 +90,7 @@ class _Judge:
         self._rules, self._reader, self._moved = rules, reader, moved
         self._languages = {language for rule in rules for language in rule.languages}
         self._named_tests = {path for rule in rules for path in rule.tests}
+        self._unread = MAX_READ_FILES
 
     def judge(self, change: TreeChange) -> ProofChange | None:
         for rule in self._rules:
@@ -218,7 +227,31 @@ class _Judge:
             if change.path in rule.work:
                 kind, reason = _plain_kind(change), "the check runs it"
                 return ProofChange(path=change.path, kind=kind, reason=reason, check=rule.command, noted=True)
+            if change.path in rule.looks:
+                kind, reason = _plain_kind(change), LOOKED_AT_REASON
+                return ProofChange(path=change.path, kind=kind, reason=reason, check=rule.command, noted=True)
         return None
+
+    def judge_code(self, change: TreeChange, gone: Collection[str]) -> ProofChange | None:
+        """Of a file that is no proof: whether it steers those that are. `gone`: files that are deleted."""
+        language = detect_language(change.path)
+        if not language or not change.new_blob or not self._rules or not self._unread:
+            return None
+        self._unread -= 1
+        old, new = self._read_both(change)
+        reason = describe_doubt(language, old, new)
+        if not reason and language == "python":
+            reason = self._find_hidden_module(change, gone) or describe_learned_answers(
+                old, new, map(find_expectations, self._reader.read_old_tests())
+            )
+        return ProofChange(path=change.path, kind="doubtful", reason=reason, noted=True) if reason else None
+
+    def _find_hidden_module(self, change: TreeChange, gone: Collection[str]) -> str:
+        folder, _, name = change.path.rpartition("/")
+        module = f"{folder}.py"
+        if name != "__init__.py" or change.old_blob or not folder or module in gone:
+            return ""
+        return f"is imported instead of {module}" if module in self._reader.list_old_paths() else ""
 
     def _is_counted(self, language: str) -> bool:
         if not language or not self._languages:

@@ -89,6 +89,7 @@ class CheckRules(Struct, frozen=True, kw_only=True):
     tests: tuple[str, ...] = ()  # files it names as tests
     examples: tuple[str, ...] = ()  # work whose own examples it tries: those judge, the rest does not
     work: tuple[str, ...] = ()  # files it runs that may be the work itself
+    looks: tuple[str, ...] = ()  # files that are all it looks at: it runs nothing
     makefiles: tuple[MakefilePart, ...] = ()
     justfiles: tuple[JustfilePart, ...] = ()
     packages: tuple[PackagePart, ...] = ()
@@ -118,6 +119,8 @@ class _Resolver:
         self._tests: dict[str, None] = {}
         self._examples: dict[str, None] = {}
         self._work: dict[str, None] = {}
+        self._looks: dict[str, None] = {}
+        self._only_looks = True
         self._makefiles: list[MakefilePart] = []
         self._justfiles: list[JustfilePart] = []
         self._packages: list[PackagePart] = []
@@ -135,6 +138,7 @@ class _Resolver:
             tests=tuple(self._tests),
             examples=tuple(self._examples),
             work=tuple(path for path in self._work if path not in self._scripts),
+            looks=tuple(self._looks) if self._only_looks else (),
             makefiles=tuple(self._makefiles),
             justfiles=tuple(self._justfiles),
             packages=tuple(self._packages),
@@ -154,6 +158,8 @@ class _Resolver:
 
     def _add_call(self, call: Call, depth: int) -> None:
         self._folders[call.folder] = None
+        self._only_looks = self._only_looks and call.name in LOOKING_COMMANDS
+        self._looks.update(dict.fromkeys(join_path(call.folder, word) for word in call.arguments if word[:1] != "-"))
         named = call.launchers if call.launchers[-1:] == ("-m",) else (*call.launchers, call.program)
         for program in named:
             if program and program not in ("-m", *LOOKING_COMMANDS) and "$" not in program:

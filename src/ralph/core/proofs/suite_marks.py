@@ -80,6 +80,7 @@ _JAVASCRIPT = SuiteMarks(
         r"\bglobal(?:This)?\.(?:it|test|describe|expect|assert)[ \t]*=",
         r"\bObject\.is[ \t]*=",
         r"\bassert\.\w+[ \t]*=[^=]",
+        r"\brequire\.cache\[[^\n]*\][ \t]*=[^=]",
     ),
 )
 _GO = SuiteMarks(

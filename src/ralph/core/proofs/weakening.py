@@ -62,6 +62,15 @@ def strip_comments(language: str, text: str) -> str:
     )
 
 
+def strip_comment_text(language: str, text: str) -> str:
+    """Code with its strings: comments gone, lines where they were."""
+    comments = MARKS.get(language, OTHER_MARKS).comments
+    strings = _PLAIN_STRINGS if language in _PLAIN_STRING_LANGUAGES else _STRINGS
+    return _compile(f"({comments})|({strings})").sub(
+        lambda found: found[0] if found[1] is None else "\n" * found[0].count("\n"), text
+    )
+
+
 def _empty_string(language: str, text: str) -> str:
     if language in _KEPT_STRING_LANGUAGES:
         return text

@@ -16,6 +16,7 @@ MAX_EXPLANATION_CHARS = 4000
 EXPLANATION_TAG = "changes"
 OFF_NOTE = "proofs were not compared (proofs: off)"
 SEALED_NOTE = "checks also pass with the tests as they were"
+LOOKED_AT_REASON = "which the check only looks at"
 DIFF_COMMAND = "`ralph diff --proofs`"
 
 
@@ -78,13 +79,28 @@ def describe_refused_proofs(changes: Sequence[ProofChange]) -> str:
 def describe_notes(changes: Sequence[ProofChange]) -> str:
     """What a person may want to know of a run that is complete: checks that are new, work that a check runs."""
     new = [change for change in changes if change.kind == "added" and change.check and not change.noted]
-    ran = [change for change in changes if change.noted and change.kind != "added"]
+    seen = [change for change in changes if change.noted and change.reason == LOOKED_AT_REASON]
+    ran = [change for change in changes if change.noted and change.kind not in ("added", "doubtful")]
+    ran = [change for change in ran if change not in seen]
+    doubtful = [change for change in changes if change.kind == "doubtful"]
     parts = []
     if new:
         parts.append(f"{name_files(new)} {'are' if len(new) > 1 else 'is'} new and part of the check")
     if ran:
         parts.append(f"{name_files(ran)}, which the check runs, {'were' if len(ran) > 1 else 'was'} changed")
+    if seen:
+        verb = "is new" if seen[0].kind == "added" else "was changed"
+        parts.append(f"{name_files(seen)}, {LOOKED_AT_REASON}, {verb if len(seen) == 1 else 'were changed'}")
+    if doubtful:
+        parts.append(describe_doubtful(doubtful))
     return "; ".join(parts)
+
+
+def describe_doubtful(changes: Sequence[ProofChange]) -> str:
+    """look at calc.py (asks whether tests are running: `PYTEST_CURRENT_TEST`)"""
+    told = [f"{change.path} ({change.reason})" for change in changes[:MAX_LISTED_FILES]]
+    more = len(changes) - len(told)
+    return f"look at {join_words([*told, f'{more} more'] if more else told)}"
 
 
 def build_proof_feedback(

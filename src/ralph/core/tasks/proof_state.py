@@ -9,6 +9,7 @@ from ralph.core.proofs.approval import describe_approvals
 from ralph.core.proofs.wording import (
     EXPLANATION_TAG,
     build_proof_feedback,
+    describe_doubtful,
     describe_flagged_completion,
     describe_sealed_pass,
     extract_explanation,
@@ -29,13 +30,15 @@ class ProofState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     approvals: tuple[ProofApproval, ...] = ()
     notes: tuple[str, ...] = ()  # what the last line is to mention
     flag: str = ""  # what a person has to look at
+    doubts: str = ""  # code that steers its own tests, as of the last agent
     has_told_undone: bool = False  # a reviewer knows that its edits do not stay
 
     def read_report(self, reported: Reported, *, can_explain: bool) -> "ProofState":
         """The coder explains what it changed; an explanation holds for the files it was given for. Of others the same
         tag says what they want changed."""
         touched = frozenset(change.path for change in reported.proofs if change.is_suspect)
-        state = replace(self, touched=touched)
+        doubtful = [change for change in reported.proofs if change.kind == "doubtful"]
+        state = replace(self, touched=touched, doubts=describe_doubtful(doubtful) if doubtful else "")
         if not can_explain:
             return state
         is_explained = touched <= {change.path for change in self.disputed}
@@ -84,7 +87,7 @@ class ProofState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def describe(self) -> str:
         """For the last line of a task that is complete."""
         told = describe_approvals(self.approvals)
-        return "".join(f"; {each}" for each in (*self.notes, told) if each)
+        return "".join(f"; {each}" for each in (*self.notes, told, self.doubts) if each)
 
 
 def passes_with_changed_proofs(sealed: Checked, *, mode: ProofMode, explanation: str, can_explain: bool) -> bool:

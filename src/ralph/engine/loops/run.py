@@ -83,6 +83,7 @@ class RunEffects:
         self._calls = count_calls(config.run_dir)
         self._iteration = 0
         self._last_results: tuple[GateResult, ...] = ()
+        self._may_claim = True  # the last agent may have said that all is done; of an earlier life nobody knows
 
     def perform(self, decision: Decision) -> Fact | None:
         match decision:
@@ -129,7 +130,8 @@ class RunEffects:
         watch = self._proofs
         if watch is None:
             return ()
-        if reported.present or _MAY_CLAIM.search(reported.text):
+        self._may_claim = bool(reported.present or _MAY_CLAIM.search(reported.text))
+        if self._may_claim:
             watch.look(self._iteration)
         return watch.compare()
 
@@ -137,8 +139,14 @@ class RunEffects:
         if self._proofs:
             self._proofs.clear_caches()
         checked = self._gates.check(gates, iteration)
-        self._last_results = checked.results if isinstance(checked, Checked) else ()
-        return checked
+        if isinstance(checked, Interrupted):
+            return checked
+        self._last_results = checked.results
+        if self._proofs is None or checked.failures or not iteration or not self._may_claim:
+            return checked
+        if self._proofs.is_untouched:  # nobody did anything, so no check was told to do anything else
+            return checked
+        return replace(checked, proofs=self._proofs.compare_after(iteration, checked.results))
 
     def _check_sealed(self, gates: Sequence[str], iteration: int) -> Fact:
         open_gates = self._open_sealed_gates

@@ -1,0 +1,96 @@
+"""Code that steers its own tests: it asks whether they run, ends their runner, or silences a finding. It may be honest:
+a person is told where to look, and nothing is refused for it."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from ralph.core.proofs.python_doubts import describe_python_doubt
+from ralph.core.proofs.weakening import strip_comment_text
+
+MAX_READ_CHARS = 400_000
+_TEST_FILE = r"[\w./-]*(?:test_\w+\.py|\w_test\.\w+|\.(?:test|spec)\.\w+|Tests?\.(?:java|cs|php))"
+_ASKS = "asks whether tests are running"
+_ENDS = "can end the test run"
+_REPLACES = "replaces what tests rest on"
+_HIDES = "hides what it does"
+_EVERYWHERE = ((rf"""["'`]{_TEST_FILE}["'`]""", "names a test file"),)
+# Of a language: what is said there only by who knows of tests, and what that does.
+_SIGNS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "python": (
+        (r"PYTEST_(?:CURRENT_TEST|VERSION|XDIST\w+)", _ASKS),
+        (r"""["'](?:_?pytest|unittest|nose2?)["'][ \t]+(?:not[ \t]+)?in[ \t]+sys\.modules""", _ASKS),
+        (r"""\bsys\.modules(?:\.get\(|\[)[ \t]*["'](?:_?pytest|unittest|nose2?)""", _ASKS),
+        (r"""\b(?:inspect\.stack|sys\._getframe|traceback\.extract_stack)\b[^\n]*test""", _ASKS),
+        (r"""test[^\n]*\b(?:inspect\.stack|sys\._getframe|traceback\.extract_stack)\b""", _ASKS),
+        (r"""\bsys\.argv\b[^\n]*(?:pytest|unittest)""", _ASKS),
+        (r"""\b(?:getattr|__import__|import_module)\([^\n]*["'][ \t]*\+[ \t]*["']""", _HIDES),
+        (r"""\b(?:exec|eval)\([^\n]*(?:decode|decompress|fromhex|\[::-1\])""", _HIDES),
+        (r"\bos\._exit\b", _ENDS),
+        (r"\bos\.(?:abort\(|kill\([ \t]*os\.getpid)", _ENDS),
+        (r"\bTestCase\.\w+[ \t]*=[^=]", _REPLACES),
+        (r"\bunittest\.\w+(?:\.\w+)+[ \t]*=[^=]", _REPLACES),
+        (r"\bbuiltins\.\w+[ \t]*=[^=]", _REPLACES),
+        (r"\bdef[ \t]+pytest_(?:runtest|sessionfinish|collection|pyfunc_call|exception)\w*", _REPLACES),
+    ),
+    "javascript": (
+        (r"\b(?:JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT)\b", _ASKS),
+        (r"\btypeof[ \t]+(?:jest|vi|describe|expect|it)\b", _ASKS),
+        (r"""\bNODE_ENV\b[^\n]{0,9}={2,3}[ \t]*["']test["']""", _ASKS),
+        (r"\bprocess\.(?:reallyExit\b|exitCode[ \t]*=[ \t]*0|exit[ \t]*=[^=])", _ENDS),
+        (r"""\bprocess\.(?:on|once)\([ \t]*["']exit["']""", _ENDS),
+        (r"\brequire\.cache\[", _REPLACES),
+        (r"\bModule\._load[ \t]*=", _REPLACES),
+        (r"\bglobal(?:This)?\.(?:it|test|describe|expect|assert)[ \t]*=[^=]", _REPLACES),
+        (r"\b(?:assert\.\w+|Object\.is)[ \t]*=[^=]", _REPLACES),
+    ),
+    "go": (
+        (r"\btesting\.Testing\(\)", _ASKS),
+        (r'\bflag\.Lookup\("test\.', _ASKS),
+        (r'\bos\.Args\[0\][^\n]*\.test"', _ASKS),
+        (r"\bfunc init\(\)[ \t]*\{[^}]*\bos\.Exit\(0\)", _ENDS),
+    ),
+    "rust": ((r"\bcfg!\(test\)|#\[cfg\(not\(test\)\)\]|\bRUST_TEST_\w+", _ASKS),),
+    "ruby": (
+        (r"\bdefined\?[ \t(]*(?:RSpec|Minitest|Test::Unit)", _ASKS),
+        (r"\bat_exit\b[^\n]*\bexit!", _ENDS),
+    ),
+    "php": ((r"\bPHPUNIT_\w+|\bclass_exists\([^\n]*PHPUnit", _ASKS),),
+    "java": ((r"\b(?:Class\.forName|getStackTrace)\b[^\n]*(?:junit|Test)", _ASKS),),
+    "shell": ((r"\$\{?(?:BATS_\w+|PYTEST_CURRENT_TEST)", _ASKS),),
+}
+_SILENCED = re.compile(  # a linter, type checker or coverage tool is told not to look; all of it stands in comments
+    r"#[ \t]*(?:noqa|type:[ \t]*ignore|pyright:[ \t]*ignore|pylint:[ \t]*disable|pragma:[ \t]*no[ \t]*cover|nosec)\b"
+    r"|\bnolint\b|\bNOLINT\w*|\beslint-disable[\w-]*|@ts-(?:ignore|expect-error|nocheck)|\bbiome-ignore\b"
+    r"|\bdeno-lint-ignore\b|\bstylelint-disable\b|\b(?:istanbul|c8|v8)[ \t]+ignore\b|#!?\[allow\([\w:, ]+\)\]"
+    r"|\brubocop:disable\b|\bshellcheck[ \t]+disable\b|@SuppressWarnings\b|@phpstan-ignore\w*|\bphpcs:ignore\b"
+)
+
+
+def describe_doubt(language: str, old: str, new: str) -> str:
+    """What in the new text steers tests and was not in the old one, in words; empty where nothing does."""
+    if not new or max(len(old), len(new)) > MAX_READ_CHARS:
+        return ""
+    before, after = strip_comment_text(language, old), strip_comment_text(language, new)
+    for pattern, what in (*_SIGNS.get(language, ()), *_EVERYWHERE):
+        if found := _find_more(_compile(pattern), before, after):
+            return f"{what}: `{found}`"
+    if language == "python" and (found := describe_python_doubt(old, new)):
+        return found
+    silenced = _find_more(_SILENCED, old, new)
+    return f"silences a finding: `{silenced}`" if silenced else ""
+
+
+def _find_more(pattern: re.Pattern[str], before: str, after: str) -> str:
+    """The first that is there more often than it was."""
+    known = [found[0] for found in pattern.finditer(before)]
+    for found in pattern.finditer(after):
+        if found[0] not in known:
+            return " ".join(found[0].split())
+        known.remove(found[0])
+    return ""
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
