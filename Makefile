@@ -24,7 +24,7 @@ $(INSTALLED): pyproject.toml setup.py
 # and what the tests and checks need, locked
 $(READY): $(INSTALLED) requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock --editable '.[web]'
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock --editable '.[web,notify,otel,mcp]'
 	@touch $(READY)
 
 demo: $(INSTALLED)

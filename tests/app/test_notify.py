@@ -119,6 +119,30 @@ def test_a_command_that_fails_is_a_warning(tmp_path: Path, warnings: list[str]) 
     assert warnings[1] == "notify: there is no program 'no-such-program-at-all' on PATH"
 
 
+def test_apprise_takes_it_to_any_service(tmp_path: Path, warnings: list[str], hook: Hook) -> None:
+    service = hook.address.replace("http://", "json://")
+    notifier = make_notifier(Notify(apprise=(service, "tgram://notoken", service)), tmp_path, warnings)
+    secret = RunEnded(
+        run="r1", outcome="failed", why="key sk-ant-api03-" + "a" * 40, exit_code=1, iterations=1, seconds=1
+    )
+    notifier(1.0, 1, [ENDED, secret])
+    notifier.close()
+    done, failed = (json.loads(hook.requests[at][1]) for at in (0, 2))
+    assert (done["title"], done["type"]) == (f"ralph: {tmp_path.name} completed", "success")
+    assert done["message"] == "2 guardrails passed (3 iterations, 1m1s, $0.50)"
+    assert (failed["type"], "sk-ant-api03-aaa" in failed["message"]) == ("failure", False)
+    assert warnings == ["notify: apprise knows no service for this tgram:// address"]
+
+
+def test_a_service_that_cannot_be_reached_is_told_without_its_keys(tmp_path: Path, warnings: list[str]) -> None:
+    notifier = make_notifier(Notify(apprise=("json://me:s3cret@127.0.0.1:9/hook",)), tmp_path, warnings)
+    notifier(1.0, 1, [ENDED])
+    notifier.close()
+    [warning] = warnings
+    assert warning.startswith("notify: json:// was not reached")
+    assert "s3cret" not in warning
+
+
 @pytest.mark.parametrize(
     ("event", "kind"),
     [

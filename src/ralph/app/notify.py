@@ -1,7 +1,8 @@
-"""Tells people who do not watch how a run goes: by a command of theirs or a webhook, never in the run's way."""
+"""Tells people who do not watch how a run goes: by a command, a webhook or apprise, never in the run's way."""
 
 import hashlib
 import hmac
+import importlib.util
 import queue
 import threading
 import time
@@ -25,6 +26,9 @@ WEBHOOK_TIMEOUT_SECONDS = 5.0
 WEBHOOK_RETRY_SECONDS = (0.5, 2.0)  # before each further try
 CLOSE_TIMEOUT_SECONDS = 30.0  # how long the end of a run waits for its last message
 SIGNATURE_HEADER = "X-Ralph-Signature"
+NO_APPRISE_WARNING = (
+    "notify.apprise: apprise is not installed, nothing is sent there; pip install 'ralph-verified[notify]'"
+)
 
 
 class Notifier:
@@ -56,7 +60,7 @@ class Notifier:
 
     def send(self, notice: Notice) -> None:
         """Soon; returns at once. Nothing where nobody wants to hear of it."""
-        if notice.event not in self._settings.on or not (self._settings.command or self._settings.webhook):
+        if notice.event not in self._settings.on or not self._settings.names_someone:
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._send_all, name="notify", daemon=True)
@@ -76,7 +80,7 @@ class Notifier:
 
     def _send_all(self) -> None:
         while (notice := self._notices.get()) is not None:
-            for send in (self._run_command, self._post_webhook):
+            for send in (self._run_command, self._post_webhook, self._send_by_apprise):
                 try:
                     problem = send(notice)
                 except Exception as error:  # noqa: BLE001  # whatever is wrong with a message, the run goes on
@@ -123,12 +127,24 @@ class Notifier:
                 break
         return problem
 
+    def _send_by_apprise(self, notice: Notice) -> str:
+        if not self._settings.apprise or not has_apprise():
+            return ""  # that it is missing was told when the run began
+        from ralph.app.apprise_services import send_to_services
+
+        return "; ".join(send_to_services(notice, self._settings.apprise))
+
     def _build_headers(self, notice: Notice, body: bytes) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "User-Agent": "ralph", "X-Ralph-Event": notice.event}
         if secret := self._variables.get(self._settings.secret_variable, ""):
             digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
             headers[SIGNATURE_HEADER] = f"sha256={digest}"
         return headers
+
+
+def has_apprise() -> bool:
+    """Whether the extra is installed; asking imports nothing of it."""
+    return importlib.util.find_spec("apprise") is not None
 
 
 def _post(address: str, body: bytes, headers: Mapping[str, str]) -> tuple[str, bool]:

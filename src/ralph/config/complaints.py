@@ -25,6 +25,7 @@ _EXPECTED_WORDS = {
     schema.VARIABLE_PATTERN: "the name of an environment variable",
     schema.SIGNAL_PATTERN: '"response", "promise" or "file:PATH"',
     schema.WEBHOOK_PATTERN: "an address such as https://example.org/hook",
+    schema.APPRISE_PATTERN: "an address of apprise, such as tgram://TOKEN/CHAT",
     "boolean": "true or false",
     "object": "an object",
     "string": "a string",

@@ -41,6 +41,8 @@ def _redact_value(key: str, value: object) -> object:
             return redact_mapping(value)
         case list() | tuple() if key == "flags":
             return list(redact_argv([str(item) for item in value]))
+        case list() | tuple() if key == "apprise":  # what stands behind the service's name are its keys
+            return [f"{str(address).partition('://')[0]}://{REDACTED}" for address in value]
         case list() | tuple():
             return [_redact_value(key, item) for item in value]
         case str():

@@ -116,6 +116,7 @@ SETTING_DESCRIPTIONS = {
     "Notify": {
         "command": "A program and its words; gets each message as JSON on stdin.",
         "webhook": "An address that gets each message as JSON by POST.",
+        "apprise": "Addresses of services as apprise knows them, such as tgram://…; needs the extra [notify].",
         "secretVariable": "The environment variable with the key that signs messages to the webhook.",
         "on": "Which events: ended, stuck, limited, budget, question.",
         "bell": "Ring the bell of the terminal when a run ends.",

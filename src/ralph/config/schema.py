@@ -31,6 +31,7 @@ Word = Annotated[str, Meta(pattern=NO_NUL_PATTERN)]
 Signal = Annotated[str, Meta(pattern=SIGNAL_PATTERN)]
 Variable = Annotated[str, Meta(pattern=VARIABLE_PATTERN)]
 WEBHOOK_PATTERN = r"^(https?://\S+)?$"
+APPRISE_PATTERN = r"^[A-Za-z][A-Za-z0-9+.-]*://\S*$"
 Verification = Literal["string_match", "semantic", "external", "multi_stage"]
 
 SHELL_KIND = "shell"  # what a guardrail is when it does not say
@@ -126,9 +127,14 @@ class Notify(Struct, frozen=True, rename="camel", kw_only=True):
 
     command: tuple[NonBlankText, ...] = ()  # gets the message as JSON on stdin
     webhook: Annotated[str, Meta(pattern=WEBHOOK_PATTERN)] = ""
+    apprise: tuple[Annotated[str, Meta(pattern=APPRISE_PATTERN)], ...] = ()  # addresses for the extra [notify]
     secret_variable: NonBlankText = "RALPH_WEBHOOK_SECRET"  # noqa: S105  # the name of the variable that holds it
     on: tuple[NoticeKind, ...] = NOTICE_KINDS
     bell: bool = True  # on a terminal
+
+    @property
+    def names_someone(self) -> bool:
+        return bool(self.command or self.webhook or self.apprise)
 
 
 class Display(Struct, frozen=True, rename="camel", kw_only=True):

@@ -22,6 +22,17 @@ def test_a_message_that_cannot_be_sent_changes_no_outcome(workshop: ProjectFixtu
     assert "notify: the webhook cannot be reached" in done.stdout
 
 
+def test_without_the_extra_a_run_says_what_to_install(workshop: ProjectFixture) -> None:
+    workshop.settings(notify={"apprise": ["json://127.0.0.1:9/T0K3N"]})
+    lose = "u.find_spec = lambda n, *m: None if n == 'apprise' else find(n, *m)"
+    finder = f"import importlib.util as u; find = u.find_spec; {lose}"
+    (workshop.home / "sitecustomize.py").write_text(finder)
+    done = workshop.ralph("run", "-p", "x", PYTHONPATH=str(workshop.home))
+    assert done.returncode == 0
+    assert done.stdout.count("pip install 'ralph-verified[notify]'") == 1
+    assert "T0K3N" not in workshop.ralph("config", "show").stdout
+
+
 def test_a_bad_address_is_refused_before_anything_runs(workshop: ProjectFixture) -> None:
     workshop.settings(notify={"webhook": "ftp://x"})
     done = workshop.ralph("run", "-p", "x")

@@ -41,10 +41,13 @@ def watch_run(
 @contextmanager
 def notify_people(settings: "Settings", display: Watcher) -> Iterator[Sequence[Watcher]]:
     """Watchers that send messages, where settings name someone; what could not be sent is shown at the end."""
-    if not settings.notify.command and not settings.notify.webhook:
+    if not settings.notify.names_someone:
         yield ()
         return
-    from ralph.app.notify import Notifier  # needs urllib and threads; most do without
+    from ralph.app.notify import NO_APPRISE_WARNING, Notifier, has_apprise  # urllib and threads: most do without
+
+    if settings.notify.apprise and not has_apprise():
+        display(time.time(), 0, [Warned(NO_APPRISE_WARNING)])
 
     notifier = Notifier(
         settings.notify,
