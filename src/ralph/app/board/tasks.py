@@ -84,6 +84,12 @@ def list_cards(places: Paths) -> list[TaskCard]:
         return [] if stores is None else stores.tasks.list_cards()
 
 
+def list_tasks_with_text(places: Paths) -> list[Task]:
+    """Every task with its description, the most urgent first."""
+    with open_existing_stores(places) as stores:
+        return [] if stores is None else [stores.tasks.get(card.id).task for card in stores.tasks.list_cards()]
+
+
 def load_task_details(places: Paths, id_: str, settings: Settings = DEFAULT_SETTINGS) -> TaskDetails:
     """One task with everything; criteria and limits are those that will hold."""
     with open_stores_with_task(places, id_) as stores:

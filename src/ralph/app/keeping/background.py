@@ -26,12 +26,15 @@ class BackgroundStart(Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
 
 
-def start_in_background(words: Sequence[str], paths: Paths, variables: Mapping[str, str]) -> BackgroundStart:
-    """The same ralph with these words; waited for until its run is on record, or until it has ended."""
+def start_in_background(
+    words: Sequence[str], paths: Paths, variables: Mapping[str, str], folder: str = ""
+) -> BackgroundStart:
+    """The same ralph with these words, there or in our own folder; waited for until its run is on record, or until it
+    has ended."""
     log = os.path.join(paths.state, "background", f"{make_run_id()}.log")
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        pid = start_detached((sys.executable, "-m", "ralph", *words), variables, log)
+        pid = start_detached((sys.executable, "-m", "ralph", *words), variables, log, folder)
     except OSError as error:
         raise explain_write_error(log, error) from error
     began = time.monotonic()

@@ -101,12 +101,16 @@ def sum_expenses(expenses: Iterable[Expense], name: str = "total") -> ExpenseSum
 
 def group_expenses(expenses: Sequence[Expense], by: Grouping) -> list[ExpenseSum]:
     """One sum a group: days in their order, all others by what they cost."""
-    name = _GROUP_NAMES[by]
     groups: dict[str, list[Expense]] = {}
     for expense in expenses:
-        groups.setdefault(name(expense), []).append(expense)
+        groups.setdefault(name_group(expense, by), []).append(expense)
     sums = [sum_expenses(members, key) for key, members in groups.items()]
     return sorted(sums, key=lambda one: one.name) if by == "day" else sorted(sums, key=_by_cost)
+
+
+def name_group(expense: Expense, by: Grouping) -> str:
+    """Which group it belongs to."""
+    return _GROUP_NAMES[by](expense)
 
 
 def _by_cost(one: ExpenseSum) -> tuple[float, str]:

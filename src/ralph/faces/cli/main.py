@@ -36,6 +36,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "restore": "Restore the files of a snapshot",
         "board": "Watch tasks and runs live",
         "report": "Report on a run or a night: text, Markdown, a page",
+        "web": "See and steer runs in the browser",
         "cost": "Show what agents cost, by day, task, agent or model",
         "stats": "Show how agents do: first-pass rate, iterations, cost",
         "cancel": "Stop a run; its work is kept",
@@ -63,6 +64,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMAND_MODULES = tuple(name for group in COMMAND_GROUPS.values() for name in group)
 # command → folder below commands/, where it has one
 MODULE_FOLDERS: Mapping[str, str] = {
+    "web": "watch",
     "cost": "watch",
     "stats": "watch",
     "report": "watch",

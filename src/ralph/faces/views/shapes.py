@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralph.app.board.strip import StripMark
 from ralph.app.runs.journal_reader import Iteration
 from ralph.app.runs.snapshots import SnapshotCommit
 from ralph.app.runs.spending import ExpenseSum, Grouping
@@ -31,6 +32,7 @@ class CardView(Struct, frozen=True, gc=False, kw_only=True):
     tone: CardTone
     text: str  # its state in words: "↻ Coder (3/15)", "after TASK-001", "! blocked"
     reason: str = ""  # why it is blocked, or how it failed
+    failure: str = ""  # the line that tells most of its last verification, where that failed
     priority: int = 0  # lower comes first
     iteration: int = 0
     max_iterations: int = 0  # 0: no loop runs
@@ -38,6 +40,8 @@ class CardView(Struct, frozen=True, gc=False, kw_only=True):
     agent: str = ""  # of that run
     started_at: float | None = None  # of its loop
     cost_usd: float | None = None
+    seconds: float = 0.0  # of agents at work, all iterations together
+    iterations: int = 0  # all stages together
     needs: Sequence[str] = ()  # all tasks it depends on
     waits_for: Sequence[str] = ()  # those of them that are not done
     by_words: Sequence[str] = ()  # stages that passed by the agent's own words only
@@ -62,7 +66,8 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
     why: str = ""
     started_at: float
     ended_at: float | None = None
-    seconds: float = 0.0
+    seconds: float = 0.0  # it has worked; of an active one as of `changed_at`
+    changed_at: float = 0.0
     cost_usd: float | None = None
     parent: str = ""
     pid: int = 0  # 0: it is not active
@@ -70,6 +75,18 @@ class RunView(Struct, frozen=True, gc=False, kw_only=True):
     paused_by: str = ""
     question: str = ""
     slot: int = 0  # its place among the workers; 0: none
+    part: str = ""  # which part its last agent plays, and for which story
+    strip: Sequence[StripMark] = ()  # a mark for each iteration, the oldest first
+    checks: Sequence["CheckMark"] = ()  # the last ones
+    failure: str = ""  # the line that tells most of what failed last
+    activity: str = ""  # what its agent does at this moment, while it is active
+
+
+class CheckMark(Struct, frozen=True, gc=False):
+    """A check, and how it went."""
+
+    name: str
+    passed: bool
 
 
 class LogLineView(Struct, frozen=True, gc=False, kw_only=True):
@@ -108,7 +125,7 @@ class BoardAnswer(Struct, frozen=True, kw_only=True):
     now: float
     head: BoardHead
     cards: Sequence[CardView] = ()  # the most urgent first
-    runs: Sequence[RunView] = ()  # those that are active
+    runs: Sequence[RunView] = ()  # those that are active, then the newest ones without a task
     lines: Sequence[LogLineView] = ()  # the latest of all active runs, the oldest first
 
 
@@ -120,7 +137,7 @@ class BoardChange(Struct, frozen=True, kw_only=True):
     cards: Sequence[CardView] = ()
     gone: Sequence[str] = ()  # ids of tasks that were deleted
     runs: Sequence[RunView] = ()
-    runs_gone: Sequence[str] = ()  # ids of runs that are not active any more
+    runs_gone: Sequence[str] = ()  # ids of runs that are not on the board any more
     order: Sequence[str] | None = None  # all ids of cards in their order, when that changed
 
 
@@ -156,8 +173,7 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
     repository: str
     root: str
     all_repositories: bool
-    csrf_header: str  # to be sent with every POST and PATCH of a cookie's session
-    csrf: str  # its value
+    csrf_header: str  # to be sent with every POST and PATCH of a cookie's session; its value came with the login
     actions: Sequence[str]  # what may be done to tasks and runs
     agents: Sequence[str]  # names for `POST runs`
     default_agent: str
@@ -182,7 +198,6 @@ class RunAnswer(Struct, frozen=True, kw_only=True):
     earlier_cost_usd: float | None = None
     before: Iteration | None = None  # what was done before the first agent
     iterations: Sequence[Iteration] = ()
-    strip: Sequence[str] = ()  # for each iteration: passed, failed, open or active
     snapshots: Sequence[SnapshotCommit] = ()
     outputs: Sequence["OutputFile"] = ()  # what checks and agents printed: `GET runs/{id}/outputs/{name}`
     proof: ProofReceipt | None = None  # once it has ended
