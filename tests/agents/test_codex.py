@@ -112,7 +112,7 @@ def test_a_turn_without_tokens_still_ends() -> None:
 
 def test_a_tool_told_only_at_its_end_starts_and_ends() -> None:
     change = item("completed", "file_change", changes=[{"path": "a", "kind": "add"}, {"path": "b"}], status="completed")
-    assert events_of(change) == [ToolStarted(id="i1", name="Edit", summary="a, b"), ToolEnded(id="i1")]
+    assert events_of(change) == [ToolStarted(id="i1", name="Edit", summary="a (new), b"), ToolEnded(id="i1")]
 
 
 def test_other_tools() -> None:

@@ -14,7 +14,7 @@ import pytest
 from ralph.agents import scripted
 from ralph.core.outcome import classify_run
 from ralph.model.command import CommandExit
-from ralph.model.events import Finished, Planned, Said, Todo, ToolEnded, ToolStarted
+from ralph.model.events import FileEdit, Finished, Planned, Said, Todo, ToolEnded, ToolStarted
 from ralph.model.loop import Reported
 from ralph.model.ports import AgentOptions, OutputMode
 
@@ -87,7 +87,8 @@ def test_a_whole_run_is_real_and_reads_like_claude(stage: Stage) -> None:
     assert (stage.folder / "sub/a.txt").read_text() == "one\n2\n"
     events = told(done)
     assert Said("hm", thinking=True) in events
-    assert ToolStarted(id="toolu_0001", name="Write", summary="sub/a.txt") in events
+    written = FileEdit(added=2, hunk=" one\n two", whole=True)
+    assert ToolStarted(id="toolu_0001", name="Write", summary="sub/a.txt", edit=written) in events
     assert ToolStarted(id="toolu_0003", name="Bash", summary="cat sub/a.txt; echo oops >&2") in events
     assert ToolEnded(id="toolu_0003", output="one\n2\noops\n", error=None, lines=3, chars=11) in events
     assert ToolEnded(id="toolu_0004", output="", error="Exit code 3\nno", lines=2, chars=14) in events

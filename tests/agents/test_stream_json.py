@@ -9,6 +9,7 @@ import pytest
 from ralph.agents._stream_json import MAX_FLOOD_TEXT_CHARS, StreamJsonParser
 from ralph.model.events import (
     AgentEvent,
+    FileEdit,
     Finished,
     Noted,
     Planned,
@@ -483,7 +484,7 @@ def test_a_long_line_is_not_built_but_its_tool_is_ended() -> None:
 
 def test_a_long_input_still_starts_its_tool() -> None:
     assert events_of(assistant(use("Write", file_path="big", content="x" * 3_000_000))) == [
-        ToolStarted(id="t1", name="Write", summary="big")
+        ToolStarted(id="t1", name="Write", summary="big", edit=FileEdit(added=1, hunk=" " + "x" * 199, whole=True))
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ralph.agents._meter import Meter
-from ralph.agents._recent import BoundedDict
+from ralph.agents._tools import BoundedDict
 from ralph.model.events import AgentEvent, Unparsed
 from ralph.model.ports import ParsedRun
 

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.json import Decoder
 
 from ralph.agents._account import RunTotals
 from ralph.agents._ndjson import decode_lines
-from ralph.agents._recent import BoundedDict
-from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, build_tool_ended, describe_exit, unwrap_shell
+from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, BoundedDict, build_tool_ended, describe_exit, unwrap_shell
 from ralph.model.events import (
     NO_USAGE,
     AgentEvent,
@@ -35,6 +34,7 @@ _MAX_REASON_CHARS = 200
 # -- the wire --------------------------------------------------------------------------------------
 class _Change(Struct, frozen=True, gc=False):
     path: str = ""
+    kind: Any = None
 
 
 class _Step(Struct, frozen=True, gc=False):
@@ -241,7 +241,7 @@ def _describe_tool(item: _Item) -> tuple[str, str] | None:
         case "command_execution":
             return "Bash", unwrap_shell(item.command)
         case "file_change":
-            return "Edit", ", ".join(change.path for change in item.changes)
+            return "Edit", ", ".join(map(_describe_change, item.changes))
         case "mcp_tool_call":
             return f"{item.server}.{item.tool}", ""
         case "collab_tool_call":
@@ -250,6 +250,12 @@ def _describe_tool(item: _Item) -> tuple[str, str] | None:
             return "WebSearch", item.query
         case _:
             return None
+
+
+def _describe_change(change: _Change) -> str:
+    """Codex tells no more of it than whether the file is new or gone."""
+    kinds = {"add": " (new)", "delete": " (deleted)"}
+    return change.path + (kinds.get(change.kind, "") if isinstance(change.kind, str) else "")
 
 
 def _find_failure(item: _Item) -> str | None:

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ralph.agents._edits import describe_edit
 from ralph.agents._meter import Meter
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import WHOLE_PLAN_TOOLS as WHOLE_PLANS
 from ralph.agents._plan import Plan
-from ralph.agents._recent import BoundedDict
 from ralph.agents._stream_json_lines import (
     AssistantLine,
     ContentBlock,
@@ -32,7 +32,7 @@ from ralph.agents._stream_json_lines import (
     join_parts,
     read_tool_error,
 )
-from ralph.agents._tools import build_tool_ended, read_command, summarize_input
+from ralph.agents._tools import BoundedDict, build_tool_ended, read_command, summarize_input
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolEnded, ToolStarted, Unparsed, Usage
 from ralph.model.ports import ParsedRun
 
@@ -216,7 +216,13 @@ class StreamJsonParser:
         self._tools += 1
         self._running_tools.remember(block.id, block.name)
         found.append(
-            ToolStarted(id=block.id, name=block.name, summary=summarize_input(block.name, block.input), nested=nested)
+            ToolStarted(
+                id=block.id,
+                name=block.name,
+                summary=summarize_input(block.name, block.input),
+                nested=nested,
+                edit=describe_edit(block.name, block.input),
+            )
         )
 
     def _end_tool(self, event: ToolEnded, found: list[AgentEvent]) -> None:

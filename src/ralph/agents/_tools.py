@@ -1,8 +1,9 @@
-"""A tool call as the watcher sees it: what it is about, and what came out."""
+"""A tool call as the watcher sees it: what it is about, and what came out; and the calls a parser remembers."""
 
 import re
 import shlex
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from msgspec import Raw, Struct, defstruct
@@ -12,6 +13,7 @@ from msgspec.structs import astuple
 from ralph.agents._ndjson import DECODE_ERRORS
 from ralph.model.events import ToolEnded
 
+MAX_REMEMBERED_CALLS = 1_000  # calls open at one time; nobody has so many
 MAX_TOOL_TEXT_CHARS = 2_000  # characters of a tool's input or output in an event
 SUMMARY_CHARS = 300  # characters at the end of an output in which tests and builds sum up
 _SHELL_START = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh -l?c ")
@@ -25,6 +27,7 @@ _PATH_FIELDS = ("file_path", "path", "filePath", "notebook_path", "absolute_path
 _SUMMARY_FIELDS = {
     "read write edit multiedit notebookedit ls list": _PATH_FIELDS,
     "read_file write_file edit_file create_file undo_edit replace list_directory read_many_files": _PATH_FIELDS,
+    "create view str_replace str_replace_editor str_replace_based_edit_tool": _PATH_FIELDS,
     "bash shell run_shell_command": ("command", "cmd", "description"),
     "grep glob search_file_content codebase_search": ("pattern", "query", "path"),
     "websearch web_search google_web_search": ("query", "prompt"),
@@ -32,6 +35,18 @@ _SUMMARY_FIELDS = {
     "task agent oracle": ("description", "prompt"),
     "skill": ("skill",),
 }
+
+
+class BoundedDict(dict[str, str]):
+    """Calls by their id. Forgets the older half when it is full, so that endless ones cost no more memory."""
+
+    def remember(self, call: str, what: str = "") -> None:
+        if len(self) >= MAX_REMEMBERED_CALLS:
+            for old in list(
+                islice(self, MAX_REMEMBERED_CALLS // 2)
+            ):  # many at once: finding the first among gaps takes time
+                del self[old]
+        self[call] = what
 
 
 @lru_cache(maxsize=200)  # agents have few tools, and call them often

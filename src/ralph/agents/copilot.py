@@ -7,11 +7,11 @@ from msgspec.json import Decoder
 
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag
+from ralph.agents._edits import describe_edit
 from ralph.agents._ndjson import decode_line, decode_lines
 from ralph.agents._permissions import add_folders, choose_flags, grant_judge, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
-from ralph.agents._recent import BoundedDict
-from ralph.agents._tools import build_tool_ended, describe_exit, read_command, summarize_input
+from ralph.agents._tools import BoundedDict, build_tool_ended, describe_exit, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed
@@ -244,7 +244,8 @@ class CopilotParser(RunTotals):
         self._tools += 1
         self._running.remember(tool.tool_call_id, f"{tool.tool_name}\n{read_command(tool.arguments)}")
         about = summarize_input(tool.tool_name, tool.arguments)
-        return (ToolStarted(id=tool.tool_call_id, name=tool.tool_name, summary=about, nested=nested),)
+        edit = describe_edit(tool.tool_name, tool.arguments)
+        return (ToolStarted(id=tool.tool_call_id, name=tool.tool_name, summary=about, nested=nested, edit=edit),)
 
     def _end_tool(self, data: Raw) -> Sequence[AgentEvent]:
         tool = decode_line(data, _TOOL_END_DECODER)

@@ -7,6 +7,7 @@ from msgspec.json import Decoder, encode
 
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag, is_option_value
+from ralph.agents._edits import describe_edit
 from ralph.agents._ndjson import decode_lines
 from ralph.agents._permissions import (
     READING_COMMANDS,
@@ -19,8 +20,7 @@ from ralph.agents._permissions import (
 from ralph.agents._plain import PlainParser
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import Plan
-from ralph.agents._recent import BoundedDict
-from ralph.agents._tools import build_tool_ended, read_command, summarize_input
+from ralph.agents._tools import BoundedDict, build_tool_ended, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage
@@ -260,7 +260,12 @@ class GeminiParser(RunTotals):
         self._tools += 1
         self._running.remember(line.tool_id, f"{line.tool_name}\n{read_command(line.parameters)}")
         return (
-            ToolStarted(id=line.tool_id, name=line.tool_name, summary=summarize_input(line.tool_name, line.parameters)),
+            ToolStarted(
+                id=line.tool_id,
+                name=line.tool_name,
+                summary=summarize_input(line.tool_name, line.parameters),
+                edit=describe_edit(line.tool_name, line.parameters),
+            ),
         )
 
     def _end_tool(self, line: _ToolResult) -> Sequence[AgentEvent]:

@@ -7,6 +7,7 @@ from msgspec.json import Decoder, encode
 
 from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag
+from ralph.agents._edits import describe_edit
 from ralph.agents._ndjson import decode_lines
 from ralph.agents._permissions import READING_COMMANDS, choose_flags, grant_judge, list_simple_commands, user_decides
 from ralph.agents._plain import PlainParser
@@ -246,7 +247,12 @@ class OpencodeParser(RunTotals):
             self._record_denial(part.tool, read_command(part.state.input))
             self._is_rejected = (part.state.error or "").startswith(_REJECTED)
         return (
-            ToolStarted(id=part.call, name=part.tool, summary=summarize_input(part.tool, part.state.input)),
+            ToolStarted(
+                id=part.call,
+                name=part.tool,
+                summary=summarize_input(part.tool, part.state.input),
+                edit=describe_edit(part.tool, part.state.input),
+            ),
             build_tool_ended(part.call, part.state.output, error),
         )
 

@@ -112,6 +112,7 @@ SETTING_DESCRIPTIONS = {
         "maxOutputLines": "Lines shown of what a tool printed.",
         "maxOutputChars": "Characters shown of each.",
         "maxCheckLines": "Lines shown of what a failed check printed.",
+        "maxEditLines": "Lines shown of what an edit changes; 0: only how many.",
     },
     "Notify": {
         "command": "A program and its words; gets each message as JSON on stdin.",

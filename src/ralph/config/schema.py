@@ -146,6 +146,7 @@ class Display(Struct, frozen=True, rename="camel", kw_only=True):
     max_output_lines: Amount = 3
     max_output_chars: Amount = 300
     max_check_lines: Amount = 5
+    max_edit_lines: Amount = 6
 
 
 class StageSettings(Struct, frozen=True, kw_only=True):

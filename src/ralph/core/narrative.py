@@ -23,7 +23,6 @@ from ralph.model.loop import (
     Checked,
     Decision,
     Interrupted,
-    Limits,
     Looked,
     LoopState,
     Observation,
@@ -54,10 +53,19 @@ def is_cut_off(seen: Observation, state: LoopState[_StateT]) -> bool:
 
 def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState[_StateT]) -> list[Event]:
     match seen.fact:
-        case Began(Limits(iterations=limit)):
-            return [RunStarted(run=run, agent=agent, limit=limit)]
-        case Resumed(Limits(iterations=limit)):
-            return [RunStarted(run=run, agent=agent, limit=limit, resumed=True)]
+        case Began(limits) | Resumed(limits):
+            tally = state.tally
+            return [
+                RunStarted(
+                    run=run,
+                    agent=agent,
+                    limit=limits.iterations,
+                    resumed=isinstance(seen.fact, Resumed),
+                    budget_usd=limits.cost_usd,
+                    spent_usd=tally.spent_usd,
+                    estimated=tally.estimated_usd > 0,
+                )
+            ]
         case Reported() as it:
             count = state.tally.iterations
             return [
@@ -72,6 +80,7 @@ def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState
                     errors=it.errors,
                     exit_code=it.exit_code,
                     unparsed=it.unparsed,
+                    estimated_usd=it.estimated_usd if it.cost_usd is None else None,
                 ),
                 Debugged(
                     f"Completion check: <response> {extract_response(it.text)!r}, "
@@ -120,6 +129,7 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
                     cut_off=cut,
                     flagged=flagged,
                     problems=tally.scm_problems,
+                    estimated_usd=tally.estimated_usd,
                 )
             ]
         case _:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ralph.core.text.secrets import REDACTED, list_secret_values, redact
 from ralph.model.events import (
     AgentEnded,
+    Doing,
     Event,
     Finished,
     Noted,
@@ -27,6 +28,7 @@ _TEXT_FIELDS: dict[type, tuple[str, ...]] = {
     Finished: ("text", "error"),
     Unparsed: ("sample",),
     AgentEnded: ("detail",),
+    Doing: ("text",),
     Warned: ("text",),
 }
 
@@ -59,6 +61,8 @@ def redact_event(event: Event, hide: Callable[[str], str]) -> Event:
     if isinstance(event, Planned):
         todos = tuple(replace(todo, text=hide(todo.text)) for todo in event.todos)
         return event if todos == event.todos else Planned(todos)
+    if isinstance(event, ToolStarted) and event.edit is not None and (hunk := hide(event.edit.hunk)) != event.edit.hunk:
+        event = replace(event, edit=replace(event.edit, hunk=hunk))
     changed = {
         name: shown
         for name in _TEXT_FIELDS.get(type(event), ())

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from math import inf
 
+from msgspec.structs import replace
+
 from ralph.core.outcome import REJECTED_STATUSES
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
 from ralph.model.events import AgentEvent, Finished, Noted, Spent, ToolEnded, Unparsed, Usage
@@ -71,10 +73,10 @@ class OutputStream:
         most = max(dict.fromkeys(errors), key=errors.count)
         return most if errors.count(most) * 2 >= min(self._tools_ended, MAX_TOOL_ERRORS) else ""
 
-    def _price(self, spent: Spent) -> float:
-        if spent.cost_usd is not None or self._estimate is None:
-            return spent.cost_usd or 0.0
-        return self._estimate(spent.usage) or 0.0
+    def _add_estimate(self, event: AgentEvent) -> AgentEvent:
+        if type(event) is not Spent or event.cost_usd is not None or self._estimate is None:
+            return event
+        return replace(event, estimated_usd=self._estimate(event.usage))
 
     def _count_tool_errors(self, events: Sequence[AgentEvent]) -> None:
         for event in events:
@@ -86,13 +88,19 @@ class OutputStream:
     def _emit(self, events: Sequence[AgentEvent]) -> None:
         if events:
             self._count_tool_errors(events)
+            if self._estimate is not None:
+                events = [*map(self._add_estimate, events)]
             if self._budget_left != inf:
-                self._budget_left -= sum(self._price(event) for event in events if isinstance(event, Spent))
+                self._budget_left -= sum(_price(event) for event in events if isinstance(event, Spent))
             self._closed = _is_closed(events, self._closed)
             self._rejections = _count_rejections(events, self._rejections)
             now = time.time()
             for watch in self._watchers:
                 watch(now, self._iteration, events)
+
+
+def _price(spent: Spent) -> float:
+    return (spent.estimated_usd if spent.cost_usd is None else spent.cost_usd) or 0.0
 
 
 def _count_rejections(events: Sequence[AgentEvent], before: int) -> int:

@@ -30,6 +30,11 @@ class Glyphs(Struct, frozen=True, kw_only=True):
     dot: str
     ellipsis: str
     unknown: str
+    about: str  # before an amount that is estimated
+    minus: str  # before a number of removed lines, and before each
+    strip_ok: str  # an iteration whose checks passed, in one cell
+    strip_bad: str
+    agent_ended: str = "Agent finished"
 
 
 EMOJI_GLYPHS = Glyphs(
@@ -52,6 +57,11 @@ EMOJI_GLYPHS = Glyphs(
     dot="·",
     ellipsis="…",
     unknown="—",
+    about="≈",
+    minus="−",
+    strip_ok="✓",
+    strip_bad="✗",
+    agent_ended="Complete",  # 001-28 has the whole line, with these signs
 )
 UNICODE_GLYPHS = Glyphs(
     tool="●",
@@ -73,6 +83,10 @@ UNICODE_GLYPHS = Glyphs(
     dot="·",
     ellipsis="…",
     unknown="—",
+    about="≈",
+    minus="−",
+    strip_ok="✓",
+    strip_bad="✗",
 )
 ASCII_GLYPHS = Glyphs(
     tool="*",
@@ -94,6 +108,10 @@ ASCII_GLYPHS = Glyphs(
     dot="-",
     ellipsis="...",
     unknown="-",
+    about="~",
+    minus="-",
+    strip_ok="+",
+    strip_bad="x",
 )
 
 
@@ -113,7 +131,7 @@ def resolve_glyphs(choice: GlyphChoice, environment: Mapping[str, str], encoding
 
 def _can_encode_glyphs(encoding: str) -> bool:
     try:
-        "●└✓✗▸↻☐☑━…·—←→".encode(encoding)
+        "●└✓✗▸↻☐☑━…·—←→≈−".encode(encoding)
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -11,6 +11,7 @@ from ralph.faces.glyphs import Glyphs
 from ralph.model.events import (
     AgentEnded,
     Committed,
+    Doing,
     Event,
     GateEnded,
     GateStarted,
@@ -61,6 +62,8 @@ class LogFormatter:
                 return self._shorten_text(f"{self._glyphs.check} verifying: {gate}")
             case Waiting(seconds, why):
                 return self._shorten_text(f"{self._glyphs.wait} waiting {format_duration(seconds)}: {why}")
+            case Doing(text):
+                return self._shorten_text(f"{self._glyphs.dot} {text}")
             case Said(thinking=True):
                 return f"{self._glyphs.dot} thinking"
             case ToolEnded() | IterationStarted() | AgentEnded() | GateEnded() | RunEnded():

@@ -34,6 +34,15 @@ class Said(Struct, frozen=True, gc=False, tag="said", omit_defaults=True):
     nested: bool = False  # a subagent's: shown, never a claim
 
 
+class FileEdit(Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """What an edit changes, as far as its tool's input tells."""
+
+    added: int = 0  # lines
+    removed: int = 0
+    hunk: str = ""  # the first of them, each behind its + or -
+    whole: bool = False  # the whole file is written: what stood there before is not known
+
+
 class ToolStarted(Struct, frozen=True, gc=False, tag="tool_started", omit_defaults=True, kw_only=True):
     """A tool call began."""
 
@@ -41,6 +50,7 @@ class ToolStarted(Struct, frozen=True, gc=False, tag="tool_started", omit_defaul
     name: str
     summary: str = ""  # of its input: the path, the command, the pattern
     nested: bool = False
+    edit: FileEdit | None = None
 
 
 class ToolEnded(Struct, frozen=True, gc=False, tag="tool_ended", omit_defaults=True, kw_only=True):
@@ -76,6 +86,7 @@ class Spent(Struct, frozen=True, gc=False, tag="spent", omit_defaults=True):
 
     cost_usd: float | None = None
     usage: Usage = NO_USAGE
+    estimated_usd: float | None = None  # by its tokens, where it does not and somebody gave a price
 
 
 class Noted(Struct, frozen=True, gc=False, tag="noted", omit_defaults=True):
@@ -118,6 +129,9 @@ class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True, kw_
     limit: int  # iterations
     resumed: bool = False
     isolation: str = ""  # where its agents and checks run, in words
+    budget_usd: float | None = None
+    spent_usd: float = 0.0  # before it went on, estimates included
+    estimated: bool = False  # whether some of that is
 
 
 class IterationStarted(Struct, frozen=True, tag="iteration_started", omit_defaults=True):
@@ -141,6 +155,7 @@ class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True, kw_
     errors: int = 0
     exit_code: int = 0
     unparsed: int = 0  # lines and events nobody understood
+    estimated_usd: float | None = None  # where it tells no cost and somebody gave a price
 
 
 class GateStarted(Struct, frozen=True, tag="gate_started", omit_defaults=True):
@@ -172,6 +187,12 @@ class Committed(Struct, frozen=True, tag="committed", omit_defaults=True):
     done: tuple[str, ...] = ()
     message: str = ""
     problems: tuple[str, ...] = ()
+
+
+class Doing(Struct, frozen=True, tag="doing"):
+    """What the loop does from now on, where nothing else tells: for a line that is replaced, not for a log."""
+
+    text: str
 
 
 class Waiting(Struct, frozen=True, tag="waiting"):
@@ -213,6 +234,7 @@ class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True, kw_only
     cut_off: bool = False  # the last of them was interrupted before its agent had ended
     flagged: bool = False  # completed, but somebody should look at what `why` says
     problems: tuple[str, ...] = ()  # what went wrong around the work and does not change how it ended: a commit, a push
+    estimated_usd: float = 0.0  # of agents that tell no cost, apart from cost_usd
 
 
 LoopEvent = (
@@ -222,6 +244,7 @@ LoopEvent = (
     | GateStarted
     | GateEnded
     | Committed
+    | Doing
     | Waiting
     | Warned
     | Hinted

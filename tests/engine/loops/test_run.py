@@ -10,7 +10,7 @@ from ralph.engine.loops.run import RunConfig, RunEffects
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, ScmRunner
 from ralph.model.command import CommandExit
 from ralph.model.errors import UsageError
-from ralph.model.events import NO_USAGE, Debugged, Usage
+from ralph.model.events import NO_USAGE, Debugged, Doing, Usage
 from ralph.model.loop import (
     Brief,
     Check,
@@ -200,7 +200,8 @@ def test_the_agent_is_asked_for_a_commit_message_within_the_budget(
     assert place.processes.commands[2].argv[1:] == ("commit", "-am", "Mend the parser")
     assert place.processes.commands[1].environment["RALPH_ITERATION"] == "2"
     assert (place.run_dir / "agent_002.log").exists()
-    assert len(place.listener.told) == before  # it is no iteration: nobody is told
+    told = [event for _, event in place.listener.told[before:]]  # it is no iteration: nobody hears what it says
+    assert told == [Doing("asking for a commit message")]
 
 
 def test_an_agent_that_gives_no_message_is_a_problem_and_no_failure(place: Workplace) -> None:

@@ -36,6 +36,13 @@ def format_money(usd: float | None, unknown: str = "—") -> str:
     return "<$0.01" if 0 < usd < 0.005 else f"${usd:,.2f}"
 
 
+def format_cost(cost_usd: float | None, estimated_usd: float | None, *, unknown: str = "—", about: str = "≈") -> str:
+    """$5.76; ≈$5.76 where some of it is estimated."""
+    if not estimated_usd:
+        return format_money(cost_usd, unknown)
+    return f"{about}{format_money((cost_usd or 0.0) + estimated_usd)}"
+
+
 def pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

@@ -26,7 +26,7 @@ from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
 from ralph.model.board import Change, IterationEnded
-from ralph.model.events import GateEnded, GateStarted, Noted, Warned
+from ralph.model.events import Doing, GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -385,6 +385,7 @@ class PipelineEffects:
             return Landed(done=False, red=UNDONE_REASON)
         digest = digest_checks(self._evidence.list_checks())
         trailer = format_trailer(self._config.run, digest)
+        emit(self._watchers, self._iteration, Doing("merging"))
         landed = self._workspace.land(self._check_merged_tree, trailer, self._record_landing)
         self._name_target_move()
         landed = replace(

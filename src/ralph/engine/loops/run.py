@@ -11,10 +11,11 @@ from ralph.core.check_evidence import describe_gate, digest_checks
 from ralph.core.prompt import compose_prompt
 from ralph.core.proofs.wording import render_judge_question
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
-from ralph.engine.emit import emit_debug
+from ralph.engine.emit import emit, emit_debug
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.scm import AgentReply, ScmRunner
+from ralph.model.events import Doing
 from ralph.model.loop import (
     Brief,
     Check,
@@ -173,6 +174,7 @@ class RunEffects:
     def _ask_agent(self, question: str, budget: float | None) -> AgentReply:
         """A call outside the loop's count, not outside its budget and its sum: text mode tells no cost, so it is only
         used where the user wants it."""
+        emit(self._watchers, self._iteration, Doing("asking for a commit message"))
         request = self._build_request(question, self._choose_question_mode(budget), budget)
         reported = self._runner.call(lambda: request, ())
         if isinstance(reported, Interrupted):

@@ -4,7 +4,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 import click
 import msgspec
@@ -22,7 +23,7 @@ from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.task_lines import TaskStatusLines
-from ralph.faces.cli.live.watching import announce_shutdown, build_display, notify_people
+from ralph.faces.cli.live.watching import announce_shutdown, build_display, keep_fresh, notify_people
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
@@ -153,8 +154,11 @@ class ExecuteDisplay:
     def __init__(self, settings: Settings, jobs: int, as_json: bool, verbose: bool) -> None:
         self._lock = threading.Lock()
         shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
-        self._make_display: Callable[[], Watcher] = lambda: build_display(shown, as_json=as_json, verbose=verbose)
+        self._display = build_display(shown, as_json=as_json, verbose=verbose)
         self._is_parallel, self._as_json = jobs > 1, as_json
+        self._ticking = ExitStack()
+        if not self._is_parallel:
+            self._ticking.enter_context(keep_fresh(self._display))
         self._out = Output.for_stream(sys.stdout)
         style = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
         self._task_lines: TaskStatusLines | None = None
@@ -164,7 +168,7 @@ class ExecuteDisplay:
     def make_watchers(self, task: str) -> Sequence[Watcher]:
         if self._as_json:
             return (self._lock_watcher(self._make_json_watcher(task)),)
-        return (self._lock_watcher(self._make_line_watcher(task) if self._is_parallel else self._make_display()),)
+        return (self._lock_watcher(self._make_line_watcher(task) if self._is_parallel else self._display),)
 
     def handle_signal(self) -> None:
         if self._task_lines is not None:
@@ -173,6 +177,7 @@ class ExecuteDisplay:
 
     def close(self) -> None:
         """Leave nothing at the bottom of the terminal."""
+        self._ticking.close()
         if self._task_lines is not None:
             self._task_lines.close()
 
@@ -182,7 +187,7 @@ class ExecuteDisplay:
     def watch_start(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """What concerns all tasks, before the first of them."""
         if events:
-            self._make_display()(at, iteration, events)
+            self._display(at, iteration, events)
 
     def _lock_watcher(self, watch: Watcher) -> Watcher:
         def guarded(at: float, iteration: int, events: Sequence[Event]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ralph.core.text.plain import count_cells, one_line, sanitize, take_first_lines, truncate_cells, wrap_text
 from ralph.core.text.quantities import pluralize
+from ralph.faces.cli.live.edit_lines import format_edit_size, render_hunk
 from ralph.faces.cli.terminal.look import DEFAULT_LOG_WIDTH, TerminalStyle
 from ralph.model.events import Finished, Noted, Planned, Said, Spent, Todo, ToolEnded, ToolStarted, Unparsed
 
@@ -30,6 +31,7 @@ class AgentEventRenderer:
         self._blank = " " * count_cells(style.glyphs.branch)
         self.set_width(style.width)
         self._open_call_names: dict[str, str] = {}
+        self._open_edits: set[str] = set()  # calls whose lines were shown when they began
         self._hints_given: set[bool] = set()
         self._cached_short_name = lru_cache(maxsize=200)(
             self._shorten_name
@@ -58,6 +60,7 @@ class AgentEventRenderer:
     def forget_open_calls(self) -> None:
         """Call ids of the last agent mean nothing to a fresh one."""
         self._open_call_names.clear()
+        self._open_edits.clear()
 
     def render_said(self, event: Said) -> str:
         """Text in full; of thinking one dimmed line."""
@@ -69,22 +72,26 @@ class AgentEventRenderer:
         return indent + text.replace("\n", "\n" + indent) if indent and text else text
 
     def render_tool_started(self, event: ToolStarted) -> str:
-        """⏺ Read(path)"""
+        """⏺ Read(path), ⏺ Edit(path +1 −1) and the lines that change"""
         paint, glyphs = self._palette, self._glyphs
         name = self._open_call(event)
         lead = f"  {glyphs.tool}" if event.nested else glyphs.tool
         line = f"{paint.cyan}{lead}{paint.off} {paint.bold}{name}{paint.off}"
-        if not event.summary:
+        size = "" if event.edit is None else f" {format_edit_size(event.edit, self._style)}"
+        if event.summary:
+            room = max(8, (self._width or DEFAULT_LOG_WIDTH) - len(lead) - count_cells(name + size) - 3)
+            line += f"({one_line(shorten_paths(event.summary, self._style.folder), room, glyphs.ellipsis)}{size})"
+        if event.edit is None:
             return line
-        room = max(8, (self._width or DEFAULT_LOG_WIDTH) - len(lead) - count_cells(name) - 3)
-        return f"{line}({one_line(self._shorten_paths(event.summary), room, glyphs.ellipsis)})"
+        return line + render_hunk(event.edit, self._style, self._width, "  " if event.nested else "")
 
     def render_tool_ended(self, event: ToolEnded) -> str:
         """✅ Result ← Read (45 lines, 1234 chars), and the first of these lines."""
+        is_edit = event.id in self._open_edits
         head, paint = self.render_tool_heading(event), self._palette
         text, tint = (event.output, paint.dim) if event.error is None else (event.error or event.output, paint.red)
         indent = "  " if event.nested else ""
-        if not text:
+        if not text or (is_edit and event.error is None):  # what it changed stands above
             return head
         if event.from_end:
             return head + self._render_last_lines(text, event.lines, tint, indent)
@@ -95,6 +102,7 @@ class AgentEventRenderer:
         paint, glyphs = self._palette, self._glyphs
         indent = "  " if event.nested else ""
         name = self._open_call_names.pop(event.id, "")
+        self._open_edits.discard(event.id)
         if event.error is None:
             head = f"{indent}{paint.green}{glyphs.ok}{paint.off} Result"
         else:
@@ -165,15 +173,11 @@ class AgentEventRenderer:
         below = f"{off}\n{indent}{self._blank}{tint}".join(shown)
         return f"\n{indent}{self._branch}{tint}{below}{off}"
 
-    def _shorten_paths(self, summary: str) -> str:
-        """Paths below the folder ralph works in, or below a task's work tree, are relative to it."""
-        if self._style.folder and self._style.folder in summary:
-            summary = _WORKTREE_PREFIX.sub("", summary.replace(f"{self._style.folder}/", ""))
-        return summary
-
     def _open_call(self, event: ToolStarted) -> str:
         if len(self._open_call_names) >= MAX_OPEN_CALLS:
-            self._open_call_names.clear()
+            self.forget_open_calls()
+        if event.edit is not None and self._style.max_edit_lines:
+            self._open_edits.add(event.id)
         name = self._open_call_names[event.id] = self._cached_short_name(event.name)
         return name
 
@@ -195,6 +199,13 @@ class AgentEventRenderer:
                 return f"  {paint.yellow}{glyphs.active} {text} {glyphs.left_arrow} ACTIVE{paint.off}"
             case "pending":
                 return f"  {glyphs.pending} {text}"
+
+
+def shorten_paths(summary: str, folder: str) -> str:
+    """Paths below the folder ralph works in, or below a task's work tree, are relative to it."""
+    if folder and folder in summary:
+        summary = _WORKTREE_PREFIX.sub("", summary.replace(f"{folder}/", ""))
+    return summary
 
 
 def _render_nothing(_: object) -> str:

@@ -1,5 +1,6 @@
 """A run as it is watched: events in, lines out, one write a call."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from ralph.model.events import (
     AgentEnded,
     Committed,
     Debugged,
+    Doing,
     Event,
     GateEnded,
     GateStarted,
@@ -54,6 +56,9 @@ class TextDisplay:
         self._second = -1
         self._stamp = ""
         self._pending_texts: list[str] = []
+        self._lock = threading.RLock()  # events come from the run, redraws from a thread beside it
+        self._keys = ""
+        self._prompt = ""
         silent = dict.fromkeys(self._agent.renderers, _render_nothing)
         self._renderers: dict[type, Callable[[Any], str]] = {
             **(self._agent.renderers if style.stream_agent_output else silent),
@@ -63,6 +68,7 @@ class TextDisplay:
             GateStarted: self._keep_and_render(self._loop.render_gate_started),
             GateEnded: self._keep_and_render(self._loop.render_gate_ended),
             Committed: self._keep_and_render(self._loop.render_committed),
+            Doing: _render_nothing,
             Waiting: self._render_waiting,
             Warned: self._loop.render_warned,
             Hinted: self._loop.render_hinted,
@@ -72,6 +78,10 @@ class TextDisplay:
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Show the events of one moment in one write."""
+        with self._lock:
+            self._show(at, events)
+
+    def _show(self, at: float, events: Sequence[Event]) -> None:
         self._at = at
         for event in events:
             if text := self._renderers[type(event)](event):
@@ -85,17 +95,36 @@ class TextDisplay:
         room = self._update_width() - (TIMESTAMP_CELLS if self._style.timestamps else 0)
         return wrap_painted(text, room) if self._style.width and room >= MIN_TERMINAL_WIDTH else text
 
+    @property
+    def has_status_line(self) -> bool:
+        return self._progress is not None
+
     def tick(self, now: float) -> None:
-        """Renews the status line; may be called often, it draws four times a second at most."""
-        if self._progress is not None and self._progress.is_due(now):
-            self._at = now
-            self._out(self._progress.render_erasure() + self._render_progress(self._progress))
+        """Renews the status line; may be called often and by any thread, it draws four times a second at most."""
+        with self._lock:
+            if self._progress is not None and self._progress.has_run and self._progress.is_due(now):
+                self._at = now
+                self._redraw(self._progress)
+
+    def show_keys(self, keys: str, prompt: str = "") -> None:
+        """Which keys work, at the end of the status line; a prompt for what is typed takes the place of all of it."""
+        with self._lock:
+            if (keys, prompt) != (self._keys, self._prompt):
+                self._keys, self._prompt = keys, prompt
+                if self._progress is not None:
+                    erasure = self._progress.render_erasure()
+                    self._progress.clear_line()
+                    self._out(erasure + self._render_progress(self._progress))
 
     def close(self) -> None:
         """Erase the status line."""
-        if self._progress is not None:
-            self._out(self._progress.render_erasure())
-            self._progress = None
+        with self._lock:
+            if self._progress is not None:
+                self._out(self._progress.render_erasure())
+                self._progress = None
+
+    def _redraw(self, progress: StatusLine) -> None:
+        self._out(progress.render_erasure() + self._render_progress(progress))
 
     def _flush(self) -> None:
         progress, shown = self._progress, self._pending_texts
@@ -113,7 +142,11 @@ class TextDisplay:
 
     def _render_progress(self, progress: StatusLine) -> str:
         if progress.is_due(self._at):
-            progress.compose_line(self._at, self._update_width() - 1)  # in the last column some terminals wrap
+            width = self._update_width() - 1  # in the last column some terminals wrap
+            if self._prompt:
+                progress.show_prompt(self._at, width, self._prompt)
+            else:
+                progress.compose_line(self._at, width, self._keys)
         return progress.render_line()
 
     def _update_width(self) -> int:

@@ -27,6 +27,8 @@ class JsonDisplay:
         if moments:
             self._send(self._encode_lines(moments))
 
+    has_status_line = False
+
     def tick(self, now: float) -> None: ...
 
     def close(self) -> None: ...

@@ -1,7 +1,7 @@
 """The loop's own events as text for people."""
 
 from ralph.core.text.plain import count_cells, one_line
-from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
+from ralph.core.text.quantities import format_cost, format_duration, format_usage, pluralize
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_end_time
 from ralph.model.events import (
@@ -48,15 +48,16 @@ class LoopEventRenderer:
         return f"{above}{paint.dim}{rule * 2}{paint.off} {heading} {paint.dim}{rule * rest}{paint.off}"
 
     def render_agent_ended(self, event: AgentEnded) -> str:
-        """✅ Complete (cost: …), or what went wrong in a sentence; what was refused may yet prove right."""
+        """✓ Agent finished (cost: …), or what went wrong in a sentence; what was refused may yet prove right."""
         if event.outcome != "finished":
             parts = [self._clean_text(event.detail or event.outcome.replace("_", " ")), format_duration(event.seconds)]
-            line = self._join_with_dots(*parts, *self._format_price(event.cost_usd))
+            line = self._join_with_dots(*parts, *self._format_price(event.cost_usd, event.estimated_usd))
             return self._render_warning(line) if event.outcome == "refused" else self._mark_bad(line)
+        cost = self._format_cost(event.cost_usd, event.estimated_usd)
         used = self._glyphs.unknown if event.usage == NO_USAGE else format_usage(event.usage)
         odd = f", exit code: {event.exit_code}" if event.exit_code else ""  # its closing event decides; this is news
         return self._mark_ok(
-            f"Complete (cost: {format_money(event.cost_usd, self._glyphs.unknown)}, tokens: {used},"
+            f"{self._glyphs.agent_ended} (cost: {cost}, tokens: {used},"
             f" tools: {event.tools}, errors: {event.errors}, time: {format_duration(event.seconds)}{odd})"
         )
 
@@ -112,7 +113,8 @@ class LoopEventRenderer:
         paint = self._palette
         words = "; ".join(map(self._clean_text, filter(None, (event.why, *event.problems))))
         why = f": {words}" if words else ""
-        facts = [_format_iterations(event), format_duration(event.seconds), *self._format_price(event.cost_usd)]
+        price = self._format_price(event.cost_usd, event.estimated_usd)
+        facts = [_format_iterations(event), format_duration(event.seconds), *price]
         if event.usage != NO_USAGE:
             facts.append(format_usage(event.usage))
         if event.flagged:  # "completed, but …" is the whole sentence
@@ -122,8 +124,13 @@ class LoopEventRenderer:
             return f"{paint.yellow}{self._glyphs.warn}{paint.off} {line}"
         return self._mark_ok(line) if event.outcome == "completed" else self._mark_bad(line)
 
-    def _format_price(self, cost_usd: float | None) -> list[str]:
-        return [] if cost_usd is None else [format_money(cost_usd)]
+    def _format_price(self, cost_usd: float | None, estimated_usd: float | None) -> list[str]:
+        is_known = cost_usd is not None or estimated_usd
+        return [self._format_cost(cost_usd, estimated_usd)] if is_known else []
+
+    def _format_cost(self, cost_usd: float | None, estimated_usd: float | None) -> str:
+        glyphs = self._glyphs
+        return format_cost(cost_usd, estimated_usd, unknown=glyphs.unknown, about=glyphs.about)
 
     def _clean_text(self, text: str) -> str:
         return one_line(text, MAX_EVENT_TEXT_CELLS, self._glyphs.ellipsis)

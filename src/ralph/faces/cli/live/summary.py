@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.core.text.quantities import format_cost, format_duration, pluralize
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.model.events import AgentEnded, Committed, Event, GateEnded, GateStarted, IterationStarted, RunEnded
@@ -30,6 +30,7 @@ class IterationRow(Struct, frozen=True, kw_only=True):
     commit: str = ""
     seconds: float = 0.0
     cost_usd: float | None = None
+    estimated_usd: float = 0.0
 
 
 class IterationRows:
@@ -62,9 +63,14 @@ class IterationRows:
 
 def _apply_event(row: IterationRow, event: Event) -> IterationRow:
     match event:
-        case AgentEnded(outcome=outcome, seconds=seconds, cost_usd=cost):
-            total = row.cost_usd if cost is None else (row.cost_usd or 0.0) + cost
-            return replace(row, outcome=outcome, seconds=row.seconds + seconds, cost_usd=total)
+        case AgentEnded(outcome=outcome, seconds=seconds, cost_usd=cost, estimated_usd=estimated):
+            return replace(
+                row,
+                outcome=outcome,
+                seconds=row.seconds + seconds,
+                cost_usd=row.cost_usd if cost is None else (row.cost_usd or 0.0) + cost,
+                estimated_usd=row.estimated_usd + (estimated or 0.0),
+            )
         case GateStarted(of=count):
             return replace(row, checks=count)
         case GateEnded(passed=True, seconds=seconds):
@@ -102,5 +108,5 @@ def _format_row(row: IterationRow, style: TerminalStyle) -> tuple[str, ...]:
         verdict,
         one_line(row.commit, max(room, 10), glyphs.ellipsis) or glyphs.unknown,
         format_duration(row.seconds),
-        format_money(row.cost_usd, glyphs.unknown),
+        format_cost(row.cost_usd, row.estimated_usd, unknown=glyphs.unknown, about=glyphs.about),
     )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ralph.app.session import Callbacks
 from ralph.faces.cli.live.display import TextDisplay
 from ralph.faces.cli.live.json_lines import JsonDisplay
+from ralph.faces.cli.live.status_line import STATUS_LINE_SECONDS
+from ralph.faces.cli.live.ticking import StatusTicker
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.events import Debugged, Event, Warned
@@ -29,13 +31,20 @@ def watch_run(
     watcher = build_display(settings, as_json=as_json, verbose=verbose)
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
+    with keep_fresh(watcher), notify_people(settings, watcher) as others:
+        yield Callbacks(watchers=(watcher, *others), on_signal=announce_shutdown)
+
+
+@contextmanager
+def keep_fresh(display: TextDisplay | JsonDisplay) -> Iterator[None]:
+    """Renews the status line, where there is one, for as long as the block lasts; then closes the display."""
+    ticker = StatusTicker(display, 2 * STATUS_LINE_SECONDS) if display.has_status_line else None
     try:
-        with notify_people(settings, watcher) as others:
-            yield Callbacks(
-                watchers=(watcher, *others), on_tick=lambda: watcher.tick(time.time()), on_signal=announce_shutdown
-            )
+        yield
     finally:
-        watcher.close()
+        if ticker is not None:
+            ticker.close()
+        display.close()
 
 
 @contextmanager
@@ -74,6 +83,7 @@ def build_display(
         timestamps=wanted.timestamps,
         max_output_lines=wanted.max_output_lines,
         max_check_lines=wanted.max_check_lines,
+        max_edit_lines=wanted.max_edit_lines,
         max_output_chars=wanted.max_output_chars,
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,

@@ -43,6 +43,7 @@ class TerminalStyle(Struct, frozen=True, kw_only=True):
     max_output_lines: int = 3  # of one tool's output
     max_output_chars: int = 120  # of each of these lines
     max_check_lines: int = 5  # of what a failed check printed
+    max_edit_lines: int = 6  # of what an edit changes
     verbose: bool = False
     is_tty: bool = False
     progress: bool = False  # a line at the bottom that tells what goes on now
@@ -65,6 +66,7 @@ def resolve_style(
     max_output_lines: int = 3,
     max_output_chars: int = 120,
     max_check_lines: int = 5,
+    max_edit_lines: int = 6,
     verbose: bool = False,
     stream_agent_output: bool = True,
     progress: bool = True,
@@ -81,6 +83,7 @@ def resolve_style(
         max_output_lines=max_output_lines,
         max_output_chars=max_output_chars,
         max_check_lines=max_check_lines,
+        max_edit_lines=max_edit_lines,
         verbose=verbose,
         is_tty=is_tty,
         progress=progress and is_tty and environment.get("TERM") != "dumb",
