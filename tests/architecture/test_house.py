@@ -20,7 +20,7 @@ LONGEST = 400  # lines of code
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc"}
-HEAVY = ("textual", "rich", "starlette", "asyncio", "yaml", "click")
+HEAVY = ("textual", "rich", "starlette", "asyncio", "yaml", "click", "apprise", "opentelemetry", "mcp")
 PROBE = """
 import sys
 sys.argv = ["ralph", *{arguments!r}]

@@ -4,7 +4,7 @@ from ralph.app.reports.report import Report, ReportedRun, count_checks, list_rev
 from ralph.app.runs.journal_reader import CheckLine, Iteration, Remark
 from ralph.app.runs.receipt import Receipt
 from ralph.app.runs.spending import sum_expenses
-from ralph.core.next_steps import NextStep
+from ralph.core.reporting.next_steps import NextStep
 from ralph.model.events import Usage
 
 BEGAN = 1_794_900_000.0

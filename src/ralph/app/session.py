@@ -33,6 +33,7 @@ from ralph.app.sandbox.choice import WITHOUT_COPIES, describe_host
 from ralph.app.sandbox.leftovers import sweep_sandboxes
 from ralph.app.stores import open_stores
 from ralph.config.schema import AgentSettings
+from ralph.core.reporting.trace_context import build_trace_variables
 from ralph.core.step import Rules
 from ralph.core.text.write_error import explain_write_error
 from ralph.engine import kernel
@@ -145,7 +146,8 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def run_variables(self) -> dict[str, str]:
-        return wiring.build_run_variables(self.run, self.task_folder)
+        own = wiring.build_run_variables(self.run, self.task_folder)
+        return {**own, **build_trace_variables(self.run, self.variables)}
 
     @property
     def gate_environment(self) -> dict[str, str]:

@@ -19,7 +19,7 @@ from ralph.app.runs.receipt import Receipt, build_receipt
 from ralph.app.runs.spending import ExpenseSum, group_expenses, list_expenses, sum_expenses
 from ralph.app.runs.status import count_unrecorded_runs
 from ralph.app.stores import open_existing_stores
-from ralph.core.next_steps import EndedRun, NextStep, find_next_step
+from ralph.core.reporting.next_steps import EndedRun, NextStep, find_next_step
 from ralph.core.text.secrets import redact
 from ralph.model.board import NoSuchTask
 from ralph.model.errors import CorruptState, NoSuchRun

@@ -23,7 +23,7 @@ from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.task_lines import TaskStatusLines
-from ralph.faces.cli.live.watching import announce_shutdown, build_display, keep_fresh, notify_people
+from ralph.faces.cli.live.watching import announce_shutdown, build_display, keep_fresh, notify_people, trace_runs
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
@@ -118,13 +118,16 @@ def command(
     display = ExecuteDisplay(settings, jobs, as_json, verbose)
     display.show_warnings((*changed, *describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
-        with notify_people(settings, display.watch_start) as others:
+        with (
+            notify_people(settings, display.watch_start) as others,
+            trace_runs(settings, display.watch_start, "execute") as trace,
+        ):
             report = execute_tasks(
                 request,
                 paths,
                 variables=os.environ,
                 callbacks=Callbacks(watchers=(display.watch_start,), on_signal=display.handle_signal),
-                watchers_of=lambda task: (*display.make_watchers(task), *others),
+                watchers_of=lambda task: (*display.make_watchers(task), *others, *trace(task)),
             )
     finally:
         display.close()

@@ -3,11 +3,12 @@
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ralph.app.session import Callbacks
+from ralph.core.reporting.trace_context import is_tracing_wanted
 from ralph.faces.cli.live.display import TextDisplay
 from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.status_line import STATUS_LINE_SECONDS
@@ -20,19 +21,33 @@ from ralph.model.ports import Watcher
 if TYPE_CHECKING:
     from ralph.config.schema import Settings
 
+NO_TELEMETRY_WARNING = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed, so no spans are sent; "
+    "pip install 'ralph-verified[otel]'"
+)
 SHUTDOWN_NOTICE = "Received signal, shutting down...\nThe current step may finish; a second signal stops it now.\n"
 
 
 @contextmanager
 def watch_run(
-    settings: "Settings", *, as_json: bool, verbose: bool, warnings: Sequence[str] = (), notes: Sequence[str] = ()
+    settings: "Settings",
+    *,
+    as_json: bool,
+    verbose: bool,
+    warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    kind: str = "run",
 ) -> Iterator[Callbacks]:
     """Shows warnings and notes, then yields the callbacks that show a run; closes the display at the end."""
     watcher = build_display(settings, as_json=as_json, verbose=verbose)
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
-    with keep_fresh(watcher), notify_people(settings, watcher) as others:
-        yield Callbacks(watchers=(watcher, *others), on_signal=announce_shutdown)
+    with (
+        keep_fresh(watcher),
+        notify_people(settings, watcher) as others,
+        trace_runs(settings, watcher, kind) as trace,
+    ):
+        yield Callbacks(watchers=(watcher, *others, *trace("")), on_signal=announce_shutdown)
 
 
 @contextmanager
@@ -68,6 +83,29 @@ def notify_people(settings: "Settings", display: Watcher) -> Iterator[Sequence[W
         yield (notifier,)
     finally:
         notifier.close()
+
+
+@contextmanager
+def trace_runs(settings: "Settings", display: Watcher, kind: str) -> "Iterator[Callable[[str], Sequence[Watcher]]]":
+    """Gives the watchers that report spans of one task, where a collector is named; else none."""
+    if not is_tracing_wanted(os.environ):
+        yield lambda task: ()
+        return
+
+    def warn(problem: str) -> None:
+        display(time.time(), 0, [Warned(problem)])
+
+    try:
+        from ralph.app.telemetry import Telemetry
+    except ModuleNotFoundError:
+        warn(NO_TELEMETRY_WARNING)
+        yield lambda task: ()
+        return
+    telemetry = Telemetry(os.environ, warn)
+    try:
+        yield lambda task: (telemetry.watch_run(kind, task=task, model=settings.agent.model),)
+    finally:
+        telemetry.close()
 
 
 def build_display(

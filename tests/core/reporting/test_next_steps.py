@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.next_steps import EndedRun, find_next_step
+from ralph.core.reporting.next_steps import EndedRun, find_next_step
 
 CASES = [
     (EndedRun(run="r1", kind="run", outcome="completed"), None),

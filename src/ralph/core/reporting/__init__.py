@@ -1,0 +1,1 @@
+"""What is told to who was not there: people in the morning, collectors of spans."""
