@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from ralph.app import paths as places
 from ralph.engine.event_log import EventLog
 from ralph.model.board import Blocked, Cancelled, Change, IterationBegun, Spec, StageEntered, StagePassed, TaskLanded
@@ -71,7 +73,16 @@ class BoardFixture:
         self._children.append(child)
         return child.pid
 
-    def begin(self, run: str, task: str = "", *, kind: str = "execute", jobs: int = 1, pid: int | None = None) -> None:
+    def begin(
+        self,
+        run: str,
+        task: str = "",
+        *,
+        kind: str = "execute",
+        jobs: int = 1,
+        pid: int | None = None,
+        prompt: str = "",
+    ) -> None:
         """A run starts, and claims its task if it has one; it lives as long as the process of that pid."""
         if task and kind == "execute":
             assert self.tasks.claim(run, [task]) is not None
@@ -84,7 +95,7 @@ class BoardFixture:
             guardian=identity.pid,
             guardian_ticks=identity.ticks,
         )
-        request = b'{"jobs":%d}' % jobs
+        request = msgspec.json.encode({"jobs": jobs, "prompt": prompt})
         self.runs.begin(
             NewRun(
                 id=run,

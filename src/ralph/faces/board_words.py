@@ -1,23 +1,36 @@
 """What the board says, in words every face uses: cards, slots, the headline, and what became of a cancelled loop."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import format_exact_duration, format_money, pluralize
+from ralph.core.text.plain import count_cells, one_line
+from ralph.core.text.quantities import format_duration, format_exact_duration, format_money, pluralize
 from ralph.faces.glyphs import Glyphs
 from ralph.model.board import TaskCard
 
 if TYPE_CHECKING:
     from ralph.app.board.active import ActiveTask
-    from ralph.app.board.view import BoardView, WorkerSlot
+    from ralph.app.board.view import BoardView, CardFacts, WorkerSlot
     from ralph.model.runs import RunRecord
 
 CardTone = Literal["running", "ready", "waiting", "trouble", "done", "cancelled"]
 
-LANE_TITLES = {"todo": "Todo", "coder": "Coder", "reviewer": "Reviewer", "tester": "Tester", "qa": "QA", "done": "Done"}
-NO_TASKS_MESSAGE = "No tasks here yet. Make one with `ralph task create` or `ralph task import FILE.yaml`."
+LANE_TITLES = {
+    "todo": "Todo",
+    "coder": "Coder",
+    "reviewer": "Reviewer",
+    "tester": "Tester",
+    "qa": "QA",
+    "done": "Done",
+    "runs": "Runs",
+}
+NO_TASKS_MESSAGE = "No tasks here yet. Create one with `ralph task create` or `ralph task import FILE.yaml`."
+EMPTY_BOARD_MESSAGE = (
+    "Nothing here yet. Start a run with `ralph run -p PROMPT`, or create tasks with `ralph task create` or"
+    " `ralph task import FILE.yaml`."
+)
 MAX_REASON_CELLS = 200  # cells of it
 MAX_PLACE_CELLS = 60
 
@@ -61,13 +74,33 @@ def format_stage_progress(card: TaskCard) -> str:
     return f"{LANE_TITLES[card.stage or 'coder']} ({card.iteration}/{card.max_iterations or '?'})"
 
 
+def format_card_facts(facts: "CardFacts", glyphs: Glyphs, room: int = 1000) -> str:
+    """$0.42 · 5m10s · 3 iterations: as far as known and as there is room; empty before its first iteration ended."""
+    parts = [
+        *([] if facts.cost_usd is None else [format_money(facts.cost_usd)]),
+        *([format_duration(facts.seconds)] if facts.seconds >= 1 else []),
+        *([pluralize(facts.iterations, "iteration")] if facts.iterations else []),
+    ]
+    return join_fitting(parts, room, glyphs)
+
+
+def join_fitting(parts: Sequence[str], room: int, glyphs: Glyphs) -> str:
+    """As many as there is room for: a half would mislead."""
+    text = ""
+    for part in parts:
+        longer = f"{text} {glyphs.dot} {part}" if text else part
+        if count_cells(longer) <= room:
+            text = longer
+    return text
+
+
 def render_slot_lines(slot: "WorkerSlot", now: float) -> list[str]:
     """Slot 1: coder, and below it task, iteration and time."""
     if not slot.run:
         return [f"Slot {slot.number}: idle"]
     return [
         f"Slot {slot.number}: {slot.role}",
-        f"  Task: {slot.task}" if slot.task else f"  Run: {slot.run}",
+        f"  Task: {slot.task}" if slot.task else f"  Run: {slot.title or slot.run}",
         f"  Ralph: iteration {slot.iteration}/{slot.max_iterations or '?'}",
         f"  Running: {_format_clock(now - slot.started_at)}",
     ]
@@ -81,13 +114,19 @@ def format_headline_parts(view: "BoardView", now: float) -> list[str]:
     return [
         one_line(view.place, MAX_PLACE_CELLS),
         f"{running} running" if running else "idle",
-        f"{view.count_status('done')}/{pluralize(len(view.cards) - cancelled, 'task')} done",
+        _format_progress(view, cancelled),
         *([] if view.spent_usd is None else [format_money(view.spent_usd)]),
         *([] if view.since is None else [_format_clock(now - view.since)]),
         *([f"{blocked} blocked"] if blocked else []),
         *([f"{cancelled} cancelled"] if cancelled else []),
         *([view.expectation] if view.expectation else []),
     ]
+
+
+def _format_progress(view: "BoardView", cancelled: int) -> str:
+    if not view.cards and view.runs:
+        return pluralize(len(view.runs), "run")
+    return f"{view.count_status('done')}/{pluralize(len(view.cards) - cancelled, 'task')} done"
 
 
 def format_cancelled_loop(loop: "ActiveTask") -> str:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.app.board.live_log import LiveEvent
 from ralph.core.text.plain import one_line
@@ -29,6 +30,7 @@ from ralph.model.events import (
 
 LogTone = Literal["said", "faint", "tool", "good", "bad", "warning", "heading"]
 MAX_LOG_LINE_CELLS = 300  # cells of a line
+MAX_TAIL_LINES_IN_LOG = 5  # of a failed check
 
 
 class LogLine(Struct, frozen=True, gc=False, kw_only=True):  # a thousand of them
@@ -39,6 +41,7 @@ class LogLine(Struct, frozen=True, gc=False, kw_only=True):  # a thousand of the
     role: str
     tone: LogTone
     text: str
+    run: str = ""
 
 
 class LogFormatter:
@@ -51,7 +54,21 @@ class LogFormatter:
         """None for what is not worth a line."""
         tone, text = self._describe_event(live.event)
         short = one_line(text, MAX_LOG_LINE_CELLS, self._glyphs.ellipsis)
-        return LogLine(at=live.at, who=live.label, role=live.role, tone=tone, text=short) if short else None
+        if not short:
+            return None
+        return LogLine(at=live.at, who=live.label, role=live.role, tone=tone, text=short, run=live.run)
+
+    def format_lines(self, live: LiveEvent) -> list[LogLine]:
+        """The same, with the last lines of a failed check below it, and where all of its output is."""
+        line = self.format_line(live)
+        if line is None:
+            return []
+        event = live.event
+        if not isinstance(event, GateEnded) or event.passed:
+            return [line]
+        tail = [text for text in event.tail.splitlines() if text.strip()][-MAX_TAIL_LINES_IN_LOG:]
+        path = [f"whole output: {event.log}"] if event.log else []
+        return [line, *(replace(line, tone="faint", text=self._shorten_text(f"  {text}")) for text in (*tail, *path))]
 
     def format_activity(self, event: Event) -> str | None:
         """What the agent does from this event on; "" for nothing, None if the event does not change it."""
@@ -95,7 +112,7 @@ class LogFormatter:
         glyphs = self._glyphs
         match event:
             case RunStarted(agent=agent, resumed=resumed):
-                return "heading", f"{glyphs.right_arrow} {agent} {'goes on' if resumed else 'begins'}"
+                return "heading", f"{glyphs.right_arrow} {agent} {'resumes' if resumed else 'starts'}"
             case IterationStarted(iteration, limit, about):
                 return "heading", f"{glyphs.rule * 2} Iteration {iteration}/{limit} {glyphs.dot} {about or 'agent'}"
             case AgentEnded(outcome="finished") as ended:

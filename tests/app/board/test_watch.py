@@ -135,7 +135,19 @@ def test_what_is_no_database_is_told(room: BoardFixture, lookout: BoardReader) -
 def test_an_older_database_is_brought_up_to_date(room: BoardFixture, lookout: BoardReader) -> None:
     database = sqlite.open_database(room.places.database)
     database.execute("DROP TABLE spend")
-    for table in ("iteration", "verification", "applied", "task_wish", "task_dependency", "task", "spec"):
+    for table in (
+        "pause",
+        "question",
+        "note",
+        "execute_wish",
+        "iteration",
+        "verification",
+        "applied",
+        "task_wish",
+        "task_dependency",
+        "task",
+        "spec",
+    ):
         database.execute(f"DROP TABLE {table}")
     for column in ("host", "pid_namespace", "beat"):
         database.execute(f"ALTER TABLE run DROP COLUMN {column}")

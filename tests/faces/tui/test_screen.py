@@ -4,22 +4,17 @@ import asyncio
 import gc
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from textual import _wait
-from textual.pilot import Pilot
 
-from ralph.app.board.watch import BoardReader
-from ralph.config.schema import Settings
 from ralph.core.text.plain import count_cells
-from ralph.faces.glyphs import ASCII_GLYPHS, EMOJI_GLYPHS, UNICODE_GLYPHS, Glyphs
-from ralph.faces.tui.app import BoardApp
-from ralph.faces.tui.dialogs import ConfirmDialog, HelpDialog, TaskDialog
-from ralph.faces.tui.lane import Lane
-from ralph.faces.tui.log import MAX_LOG_LINES, LogPanel
+from ralph.faces.glyphs import ASCII_GLYPHS, EMOJI_GLYPHS
+from ralph.faces.tui.dialogs import CardDialog, ConfirmDialog, HelpDialog
+from ralph.faces.tui.log import LogPanel
+from ralph.faces.tui.log_book import MAX_LOG_LINES
 from ralph.model.board import Attempted, GaveUp, IterationEnded, Released
 from ralph.model.events import (
     AgentEnded,
@@ -42,8 +37,9 @@ from ralph.model.events import (
 )
 from ralph.model.spec import VerificationAttempt
 from support.board_room import BoardFixture
+from support.board_screen import WIDE, Watcher, watch
 
-WIDE, NARROW = (150, 36), (80, 24)
+NARROW = (80, 24)
 
 
 @pytest.fixture
@@ -53,66 +49,6 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoardFixtu
     room = BoardFixture(tmp_path)
     yield room
     room.close()
-
-
-class Watcher:
-    """Someone in front of the board."""
-
-    def __init__(self, app: BoardApp, pilot: Pilot[None]) -> None:
-        self.app, self.pilot = app, pilot
-
-    async def look(self) -> str:
-        """What is on the screen now, line by line."""
-        self.app.board_screen.update_board()
-        await self.pilot.pause()
-        strips = self.app.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-    async def until(self, text: str) -> bool:
-        """Whether that is on the screen in time."""
-        deadline = time.monotonic() + 10
-        while text not in await self.look():
-            if time.monotonic() > deadline:
-                return False
-        return True
-
-    async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
-        return await self.look()
-
-    def is_at_board(self) -> bool:
-        """Whether nothing stands before it."""
-        return self.app.screen is self.app.board_screen
-
-    def lane(self, name: str) -> Lane:
-        return self.app.board_screen.query_one(f"#lane-{name}", Lane)
-
-    def chosen(self) -> str:
-        card = self.lane(self.app.board_screen.current_lane).selected_card
-        return card.id if card else ""
-
-
-@asynccontextmanager
-async def watching(room: BoardFixture, size: tuple[int, int], glyphs: Glyphs) -> AsyncIterator[Watcher]:
-    app = BoardApp(room.places, BoardReader(room.places), Settings(), glyphs)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await pilot.pause()
-        yield Watcher(app, pilot)
-
-
-def watch(
-    room: BoardFixture,
-    play: Callable[[Watcher], Awaitable[None]],
-    size: tuple[int, int] = WIDE,
-    glyphs: Glyphs = UNICODE_GLYPHS,
-) -> None:
-    """Play a scene in front of the board."""
-
-    async def scene() -> None:
-        async with watching(room, size, glyphs) as watcher:
-            await play(watcher)
-
-    asyncio.run(scene())
 
 
 def test_lanes_have_counts_and_a_running_card_its_iteration(room: BoardFixture) -> None:  # 000-19, 002-25
@@ -182,7 +118,7 @@ def test_the_detail_shows_criteria_attempts_history_and_failure(room: BoardFixtu
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.press("enter")
-        assert isinstance(watcher.app.screen, TaskDialog)
+        assert isinstance(watcher.app.screen, CardDialog)
         for text in (
             "TASK-001 works",
             "- [ ] it is there",
@@ -349,7 +285,7 @@ def test_the_live_log_shows_every_kind_of_event_on_one_line(room: BoardFixture) 
     room.begin("run-1", kind="run")
     todos = (Todo("Read", "done"), Todo("Write", "active"))
     events: dict[Event, str] = {
-        RunStarted(run="run-1", agent="claude", limit=10): "→ claude begins",
+        RunStarted(run="run-1", agent="claude", limit=10): "→ claude starts",
         IterationStarted(3, 10): "━━ Iteration 3/10",
         Said("I see.\nMore."): "I see.",
         Said("Hm", thinking=True): "· Hm",
@@ -398,13 +334,13 @@ def test_the_log_follows_until_someone_scrolls_up(room: BoardFixture) -> None:
         assert "word 99" in await watcher.look()
         await watcher.press("tab", "tab")
         seen = await watcher.press("k", "pageup")
-        assert "f follows again" in seen
+        assert "paused: f to follow" in seen
         at = watcher.app.board_screen.query_one("#log", LogPanel).scroll_offset.y
         room.tell("run-1", Said("the newest"))
         assert "the newest" not in await watcher.look()
         assert watcher.app.board_screen.query_one("#log", LogPanel).scroll_offset.y == at
         assert "the newest" in await watcher.press("f")
-        assert "f follows again" in await watcher.press("f")
+        assert "paused: f to follow" in await watcher.press("f")
         assert "the newest" in await watcher.press("g", "G")
 
     watch(room, play)
@@ -438,7 +374,7 @@ def test_what_agents_and_titles_hide_is_removed(room: BoardFixture) -> None:
         assert "gone [red]not red[/]" in seen
         assert "● Bash ls rm" in seen
         assert "Red alert and" in seen
-        details = await watcher.press("enter")
+        details = await watcher.press("l", "enter")
         assert "[bold]markup[/bold]" in details
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", details)
 
@@ -469,7 +405,7 @@ def test_a_narrow_screen_shows_one_lane_and_tabs(room: BoardFixture) -> None:
         assert "Login" not in seen
         assert "Login" in await watcher.press("h")
         assert "Slot 1: coder" in await watcher.press("tab")
-        assert "Live" in await watcher.press("tab")
+        assert "Log: all agents" in await watcher.press("tab")
         await watcher.pilot.resize_terminal(*WIDE)
         assert await watcher.until("Login")
         assert await watcher.until("Logout")
@@ -597,8 +533,8 @@ def test_the_mouse_selects_opens_and_scrolls(room: BoardFixture) -> None:
         assert watcher.chosen() == "TASK-002"
         await watcher.pilot.click("#lane-todo", offset=(5, 5), times=2)
         await watcher.pilot.pause()
-        assert isinstance(watcher.app.screen, TaskDialog)
-        assert watcher.app.screen.task_id == "TASK-002"
+        assert isinstance(watcher.app.screen, CardDialog)
+        assert watcher.app.screen.key == "TASK-002"
 
     watch(room, play)
 
@@ -619,7 +555,7 @@ def test_help_names_the_keys(room: BoardFixture) -> None:
     async def play(watcher: Watcher) -> None:
         seen = await watcher.press("question_mark")
         assert isinstance(watcher.app.screen, HelpDialog)
-        assert "cancel the work on the task" in seen
+        assert "cancel the selected task or run" in seen
         await watcher.press("escape")
         await watcher.pilot.press("q")
 

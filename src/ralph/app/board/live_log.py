@@ -25,6 +25,15 @@ class LiveEvent(Struct, frozen=True, kw_only=True):
     event: Event
 
 
+def read_ended_run(places: Paths, run: str, label: str) -> list[LiveEvent]:
+    """The end of what a run said that nobody follows any more; none where nothing was kept."""
+    log = LiveLog(places)
+    try:
+        return log.read_events([WorkerSlot(number=1, run=run, role=label, task=label)])
+    finally:
+        log.close()
+
+
 class LiveLog:
     """Follows the runs it is told of; those that ended are heard out."""
 
@@ -65,7 +74,7 @@ class LiveLog:
         if isinstance(event, IterationStarted) and (role := event.about.partition(" ")[0]) in ROLES:
             self._roles[run] = role  # what is told may be older than what the slot says
         role = self._roles[run]
-        return LiveEvent(at=moment.at, run=run, label=slot.task or role, role=role, event=event)
+        return LiveEvent(at=moment.at, run=run, label=slot.task or slot.title or role, role=role, event=event)
 
     def _parse_line(self, line: bytes) -> EventRecord | None:
         try:

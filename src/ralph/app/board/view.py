@@ -27,11 +27,12 @@ class WorkerSlot(Struct, frozen=True, kw_only=True):
     iteration: int = 0
     max_iterations: int = 0
     started_at: float = 0.0  # unix time
+    title: str = ""  # of a run without a task: the first line of its prompt
 
     @property
     def name(self) -> str:
-        """By what people know it: its task, or its run."""
-        return self.task or self.run
+        """By what people know it: its task, its prompt, or its run."""
+        return self.task or self.title or self.run
 
     @property
     def is_task_slot(self) -> bool:
@@ -119,6 +120,12 @@ def group_by_lane(cards: Iterable[TaskCard], wanted: str = "", cancelled: bool =
     return found
 
 
+def filter_runs(runs: Sequence[RunCard], wanted: str) -> Sequence[RunCard]:
+    """Those that have all the wanted words."""
+    words = wanted.casefold().split()
+    return [run for run in runs if _has_words(f"{run.id} {run.title} {run.kind} {run.agent}", words)] if words else runs
+
+
 def choose_lane(card: TaskCard) -> str:
     """Whose turn it is; what nobody works on waits in the first lane, whatever for."""
     if card.status == "in_progress":
@@ -127,8 +134,12 @@ def choose_lane(card: TaskCard) -> str:
 
 
 def _matches(card: TaskCard, words: Sequence[str]) -> bool:
-    text = f"{card.id} {card.title} {card.spec_id}".casefold()
-    return all(word in text for word in words)
+    return _has_words(f"{card.id} {card.title} {card.spec_id}", words)
+
+
+def _has_words(text: str, words: Sequence[str]) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in words)
 
 
 def _build_slots(
@@ -136,12 +147,13 @@ def _build_slots(
 ) -> tuple[WorkerSlot, ...]:
     loops = {loop.worker: loop for loop in found.active_tasks}
     runs = {run.id: run for run in living}
+    titles = {card.id: card.title for card in found.run_cards}
     idle = sum(found.jobs.get(pid, 0) for pid in {run.pid for run in living}) - sum(
         run.pid in found.jobs for run in living
     )
     seats = _assign_seats([slot.run for slot in before], list(runs), max(0, idle))
     return tuple(
-        _build_slot(number, runs[seat], loops.get(seat)) if seat else WorkerSlot(number=number)
+        _build_slot(number, runs[seat], loops.get(seat), titles.get(seat, "")) if seat else WorkerSlot(number=number)
         for number, seat in enumerate(seats, 1)
     )
 
@@ -161,7 +173,7 @@ def _assign_seats(before: Sequence[str], runs: Sequence[str], idle: int) -> list
     return seats
 
 
-def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None) -> WorkerSlot:
+def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None, title: str) -> WorkerSlot:
     if loop is None:
         return WorkerSlot(
             number=number,
@@ -172,6 +184,7 @@ def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None) -> WorkerS
             iteration=run.iteration,
             max_iterations=run.limit,
             started_at=run.started_at,
+            title=title,
         )
     return WorkerSlot(
         number=number,

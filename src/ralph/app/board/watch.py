@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.app.board import active as task_loops
-from ralph.app.board.run_cards import RunCardReader, list_shown_runs
+from ralph.app.board.run_cards import TASK_KIND, RunCardReader, list_shown_runs
 from ralph.app.board.tasks import TaskDetails, collect_task_details
 from ralph.app.board.view import BoardState, BoardView, CardFacts, build_view
 from ralph.app.paths import Paths, read_branch
@@ -73,6 +73,14 @@ class BoardReader:
             if self._stores is None:
                 raise NoSuchTask(f"no task {id_!r}: there are none here", "make one with `ralph task create`")
             return collect_task_details(self._stores.tasks, id_, settings)
+
+    def find_last_run(self, task: str) -> str:
+        """The newest run that worked on it; empty without one."""
+        with friendly_errors(self._paths):
+            if self._stores is None:
+                return ""
+            since = self._stores.tasks.get(task).task.created_at
+            return self._stores.runs.find_last_of_task(TASK_KIND, task, since) or ""
 
     def close(self) -> None:
         self._changes.close()

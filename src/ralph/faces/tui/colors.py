@@ -54,40 +54,44 @@ BoardScreen { background: #12151b; }
 #empty { height: 1fr; display: none; content-align: center middle; padding: 1 2; color: #9aa5b8; }
 .-empty #empty { display: block; }
 .-empty #lanes, .-empty #tabs { display: none; }
+BoardScreen.-no-tasks Lane, BoardScreen.-no-runs RunLane { display: none; }
 #bottom { height: 14; }
-Lane { width: 1fr; }
-Lane, SlotPanel, LogPanel {
+BoardLane { width: 1fr; }
+BoardLane, SlotPanel, LogPanel {
     height: 1fr; border: round #39424f; background: #12151b; overflow-x: hidden; scrollbar-size-vertical: 1;
     scrollbar-color: #39424f; scrollbar-background: #12151b;
     border-title-color: #9aa5b8; border-subtitle-color: #76808f;
 }
-Lane:focus, SlotPanel:focus, LogPanel:focus {
+BoardLane:focus, SlotPanel:focus, LogPanel:focus {
     border: round #f2a65a; border-title-color: #f2a65a; border-title-style: bold;
 }
 SlotPanel { width: 40; }
 SlotPanel.many { width: 50%; }
 LogPanel { width: 1fr; }
-#filter { height: 1; border: none; display: none; padding: 0 1; background: #1f2733; }
-#filter.shown { display: block; }
+#filter-bar { height: 1; display: none; padding: 0 1; background: #1f2733; }
+#filter-bar.shown { display: block; }
+#filter-label { width: auto; color: #f2a65a; text-style: bold; }
+#filter { width: 1fr; height: 1; border: none; padding: 0; background: #1f2733; }
+#filter-count { width: auto; padding: 0 1; color: #9aa5b8; }
 
 .-narrow #tabs { display: block; }
-.-narrow Lane, .-narrow #slots, .-narrow #log { display: none; }
-.-narrow Lane.current, .-narrow #slots.front, .-narrow #log.front { display: block; }
+.-narrow BoardLane, .-narrow #slots, .-narrow #log { display: none; }
+.-narrow BoardLane.current, .-narrow #slots.front, .-narrow #log.front { display: block; }
 .-narrow #slots.front { width: 1fr; }
 .-short #bottom { height: 8; }
-.-ascii Lane, .-ascii SlotPanel, .-ascii LogPanel { border: ascii #39424f; scrollbar-size-vertical: 0; }
-.-ascii Lane:focus, .-ascii SlotPanel:focus, .-ascii LogPanel:focus { border: ascii #f2a65a; }
+.-ascii BoardLane, .-ascii SlotPanel, .-ascii LogPanel { border: ascii #39424f; scrollbar-size-vertical: 0; }
+.-ascii BoardLane:focus, .-ascii SlotPanel:focus, .-ascii LogPanel:focus { border: ascii #f2a65a; }
 .-tiny #bottom, .-tiny #keys { display: none; }
-BoardScreen.-tiny Lane, BoardScreen.-tiny Lane:focus { border: none; }
+BoardScreen.-tiny BoardLane, BoardScreen.-tiny BoardLane:focus { border: none; }
 
-TaskDialog, ConfirmDialog, HelpDialog { align: center middle; background: #000000 50%; }
+PageDialog, ConfirmDialog, HelpDialog { align: center middle; background: #000000 50%; }
 .dialog {
     border: round #f2a65a; background: #171c24; padding: 0 1; border-title-color: #f2a65a; border-title-style: bold;
     border-subtitle-color: #9aa5b8; max-width: 100%; max-height: 100%;
 }
 .-ascii .dialog { border: ascii #f2a65a; }
-TaskDialog .dialog { width: 110; height: 90%; scrollbar-size-vertical: 1; scrollbar-color: #39424f; }
-TaskDialog Static { width: 1fr; height: auto; }
+PageDialog .dialog { width: 120; height: 95%; scrollbar-size-vertical: 1; scrollbar-color: #39424f; }
+PageDialog Static { width: 1fr; height: auto; }
 ConfirmDialog .dialog { width: 60; height: auto; padding: 1 2; }
 ConfirmDialog Horizontal { height: auto; margin-top: 1; }
 ConfirmDialog Button { margin-right: 2; }

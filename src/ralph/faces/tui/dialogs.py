@@ -1,4 +1,4 @@
-"""What stands before the board for a while: a task's page, a question, the keys."""
+"""What stands before the board for a while: a card's page, a question, the keys."""
 
 from typing import ClassVar
 
@@ -12,26 +12,26 @@ from textual.widgets import Button, Static
 from ralph.faces.tui.colors import TONE_STYLES
 
 KEY_HELP = (
-    ("h l", "lane to the left, to the right; arrows do, too"),
-    ("j k", "card below, above"),
-    ("g G", "first, last"),
-    ("Tab", "lanes, agents, log"),
-    ("Enter", "all there is to tell about a task"),
-    ("/", "filter by id, title or spec; Esc shows all again"),
-    ("c", "show or hide cancelled tasks"),
+    ("h l", "previous or next lane (or arrow keys)"),
+    ("j k", "next or previous card (or arrow keys)"),
+    ("g G", "first or last card"),
+    ("Tab", "switch between cards, agents and log"),
+    ("Enter", "details: last failure, attempts, what changed; d shows the whole diff"),
+    ("/", "filter by id, title, spec or prompt; Enter goes to the first match, Esc shows all"),
+    ("o", "log of the selected card, or of all agents"),
     ("f", "follow the log, or stop following"),
-    ("x", "cancel the work on the task, or the run, under the cursor"),
-    ("? q", "this help, quit"),
+    ("c", "show or hide cancelled tasks"),
+    ("x", "cancel the selected task or run; its work is kept"),
+    ("? q", "help, quit"),
 )
 KEY_HINTS = (
-    *(("Enter", "show"), ("hjkl", "move"), ("Tab", "panel"), ("/", "filter")),
-    *(("f", "follow"), ("x", "cancel"), ("?", "help"), ("q", "quit")),
+    *(("Enter", "details"), ("hjkl", "move"), ("Tab", "panel"), ("/", "filter")),
+    *(("o", "log"), ("x", "cancel"), ("?", "help"), ("q", "quit")),
 )
-_MARK_TONES = {"✓": "good", "✗": "bad", "·": "faint"}
 
 
-class TaskDialog(ModalScreen[None]):
-    """All there is to tell about a task, as `ralph task show` tells it."""
+class PageDialog(ModalScreen[None]):
+    """A page to read and to scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss(None)", show=False),
@@ -43,24 +43,40 @@ class TaskDialog(ModalScreen[None]):
         Binding("G,end", "scroll('end')", show=False),
     ]
 
-    def __init__(self, task: str, text: str) -> None:
+    def __init__(self, title: str, text: Text, hint: str = "Esc: close") -> None:
         super().__init__()
-        self.task_id = task
-        self._text = text
+        self._title, self._text, self._hint = title, text, hint
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog") as page:
-            page.border_title = self.task_id
-            page.border_subtitle = "Esc closes"
-            yield Static(highlight_page(self._text), id="page", markup=False)
+            page.border_title = self._title
+            page.border_subtitle = self._hint
+            yield Static(self._text, id="page", markup=False)
 
-    def show_text(self, text: str) -> None:
+    def show_text(self, text: Text) -> None:
         if text != self._text:
             self._text = text
-            self.query_one("#page", Static).update(highlight_page(text))
+            self.query_one("#page", Static).update(text)
 
     def action_scroll(self, way: str) -> None:
         getattr(self.query_one(VerticalScroll), f"scroll_{way}")(animate=False)
+
+
+class CardDialog(PageDialog):
+    """All there is to tell about a task or a run. What changed comes a moment later: git has to be asked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "diff", show=False)]
+
+    def __init__(self, key: str, text: Text, *, is_task: bool) -> None:
+        super().__init__(key, text, "d: whole diff  Esc: close")
+        self.key, self.is_task = key, is_task
+        self.diff: Text | None = None
+
+    def action_diff(self) -> None:
+        if self.diff is None:
+            self.notify("There is no diff (yet).", markup=False)
+        else:
+            self.app.push_screen(PageDialog(f"{self.key}: what changed", self.diff))
 
 
 class ConfirmDialog(ModalScreen[bool]):
@@ -97,10 +113,10 @@ class HelpDialog(ModalScreen[None]):
         text = Text()
         for keys, meaning in KEY_HELP:
             text.append(f"{keys:<8}", TONE_STYLES["tool"]).append(f"{meaning}\n")
-        text.append("\nBy mouse: a click selects, two open, the wheel scrolls.", TONE_STYLES["faint"])
+        text.append("\nMouse: click to select, double-click for details, wheel to scroll.", TONE_STYLES["faint"])
         with Vertical(classes="dialog") as page:
             page.border_title = "Keys"
-            page.border_subtitle = "Esc closes"
+            page.border_subtitle = "Esc: close"
             yield Static(text, markup=False)
 
 
@@ -109,14 +125,4 @@ def render_key_hints() -> Text:
     text = Text(no_wrap=True, overflow="crop", end="")
     for keys, meaning in KEY_HINTS:
         text.append(keys, "bold #f2a65a").append(f" {meaning}  ")
-    return text
-
-
-def highlight_page(page: str) -> Text:
-    """Styles a task's page: lines at the margin are headings, indented ones go by their first mark (✓ ✗ ·)."""
-    text = Text()
-    for line in page.split("\n"):
-        mark = _MARK_TONES.get(line.lstrip()[:1]) if line.startswith(" ") else None
-        style = TONE_STYLES[mark] if mark else TONE_STYLES["heading"] if line[:1].strip() else TONE_STYLES["said"]
-        text.append(f"{line}\n", style)
     return text

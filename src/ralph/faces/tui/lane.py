@@ -5,29 +5,28 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from ralph.app.board.view import BoardView
-from ralph.core.text.plain import one_line, wrap_text
-from ralph.faces.board_words import LANE_TITLES, CardState, describe_card_state
+from ralph.app.board.view import BoardView, CardFacts
+from ralph.faces.board_words import LANE_TITLES, CardState, describe_card_state, format_card_facts
 from ralph.faces.glyphs import Glyphs
+from ralph.faces.tui.board_lane import BoardLane, spread
 from ralph.faces.tui.colors import BOLD_STYLE, FAINT_STYLE, PLAIN_STYLE, SURFACE_STYLE, TONE_STYLES, get_lane_color
-from ralph.faces.tui.rows import ItemList, StyledParts
+from ralph.faces.tui.rows import StyledParts
 from ralph.model.board import TaskCard
 
-MAX_WRAPPED_LINES = 2  # of a title, or of a reason
-MAX_CARD_TEXT_CELLS = 200  # cells of either that are looked at
+MIN_DETAILED_LANE_LINES = 12  # below that, what runs has one line only
+WITHOUT_FACTS = CardFacts()
 
 
-class Lane(ItemList):
-    """One lane. A card shows its id, title and a rule; below them what its agent does, or what is wrong."""
+class Lane(BoardLane):
+    """One lane. A card shows its id, title and a rule; below them what its agent does, what it came to so far and what
+    is wrong. Where all cards of a lane fit, those that rest show what they came to as well."""
 
     def __init__(self, name: str, glyphs: Glyphs) -> None:
-        super().__init__(f"lane-{name}")
-        self.lane_name = name
-        self._glyphs = glyphs
-        self._thin, self._bar = ("-", "|") if glyphs.rule.isascii() else ("─", "▌")
+        super().__init__(name, glyphs)
         self._color = Style(color=get_lane_color(name))
         self._cards: Sequence[TaskCard] = ()
         self._view = BoardView()
+        self._shows_all_facts = False
         self._update_border_title()
 
     @property
@@ -38,76 +37,85 @@ class Lane(ItemList):
     def card_count(self) -> int:
         return len(self._cards)
 
+    def list_runs_at_work(self) -> Sequence[str]:
+        return () if self.lane_name in ("todo", "done") else [card.worker for card in self._cards if card.worker]
+
     def show_cards(self, cards: Sequence[TaskCard], view: BoardView) -> None:
         """Only what changed is drawn again."""
         before, self._view = self._view, view
-        details = (view.waits_for, view.reasons, view.orphaned)
-        if cards != self._cards or details != (before.waits_for, before.reasons, before.orphaned):
+        details = (view.waits_for, view.reasons, view.orphaned, view.facts)
+        if cards != self._cards or details != (before.waits_for, before.reasons, before.orphaned, before.facts):
             self._cards = cards
             self._update_border_title()
-            self._set_cards()
+            self.update_cards()
 
-    def on_resize(self) -> None:
-        """A title may take more lines now, or fewer."""
-        self._set_cards()
-        super().on_resize()
+    def update_cards(self) -> None:
+        self._card_lines.clear()
+        room, lines = self.get_room(), self.size.height
+        self._shows_all_facts = len(self._cards) * 4 <= lines  # else they surely do not fit
+        heights = [self._measure_card(card, room) for card in self._cards]
+        if self._shows_all_facts and sum(heights) > lines:
+            self._shows_all_facts = False
+            heights = [self._measure_card(card, room) for card in self._cards]
+        self.set_items([card.id for card in self._cards], heights)
 
-    def render_item_line(self, index: int, part: int, width: int) -> StyledParts:
-        """Lines of a card, from the top: id and state, title, rule, status or reason, gap."""
-        card, room = self._cards[index], max(0, width - 2)
+    def build_card(self, index: int, room: int) -> Sequence[StyledParts]:
+        """Lines of a card, from the top: id and state, title, rule, state or reason, facts, activity, failure, gap."""
+        card = self._cards[index]
         state = describe_card_state(card, self._view, self._glyphs)
-        title, below = self._wrap_text(card.title, room), self._wrap_status(state, room)
-        rule = len(title) + 1
-        ground = SURFACE_STYLE if part < rule or below else PLAIN_STYLE  # where nothing follows, the rule parts cards
-        mark = (self._bar, ground + self._style_of_state(state)) if below else (" ", ground)
-        if part == 0:
-            return [mark, *self._render_name_and_state(card, state, room, ground)]
-        if part < rule:
-            return [
-                mark,
-                (title[part - 1], ground + (FAINT_STYLE if state.tone in ("done", "cancelled") else PLAIN_STYLE)),
-            ]
-        if part == rule:
-            return [mark, (self._thin * room, ground + FAINT_STYLE), (" ", ground)]
-        if part <= rule + len(below):
-            return [mark, (below[part - rule - 1], ground + self._style_of_state(state))]
-        return []
+        below = self._render_below(card, state, room)
+        above_ground = SURFACE_STYLE
+        mark = (self._bar, above_ground + self._style_of_state(state)) if below else (" ", above_ground)
+        title_style = FAINT_STYLE if state.tone in ("done", "cancelled") else PLAIN_STYLE
+        lines: list[StyledParts] = [[mark, *self._render_name_and_state(card, state, room)]]
+        lines += [[mark, (line, above_ground + title_style)] for line in self.wrap(card.title, room)]
+        ground = above_ground if below else PLAIN_STYLE  # where nothing follows, the rule parts cards
+        rule_mark = mark if below else (" ", ground)
+        lines.append([rule_mark, (self._thin * room, ground + FAINT_STYLE), (" ", ground)])
+        lines += [[mark, (text, above_ground + style)] for text, style in below]
+        return lines
 
-    def _render_name_and_state(self, card: TaskCard, state: CardState, room: int, ground: Style) -> StyledParts:
-        name = one_line(card.id, room, self._glyphs.ellipsis)
+    def _render_below(self, card: TaskCard, state: CardState, room: int) -> list[tuple[str, Style]]:
+        text = state.text if state.tone == "running" else state.reason
+        found = [(line, self._style_of_state(state)) for line in (self.wrap(text, room) if text else [])]
+        if not self._has_details(card, state):
+            return found
+        facts = self._view.facts.get(card.id, WITHOUT_FACTS)
+        if words := format_card_facts(facts, self._glyphs, room):
+            found.append((words, FAINT_STYLE))
+        if state.tone == "running":
+            found.append((self.cut(self._activities.get(card.worker, ""), room), TONE_STYLES["tool"]))
+            failure = self.wrap(f"{self._glyphs.bad} {facts.failure}", room) if facts.failure else []
+            found += [(line, TONE_STYLES["bad"]) for line in failure]
+        elif state.tone == "trouble" and facts.failure and facts.failure not in state.reason:
+            found.append((self.cut(facts.failure, room), FAINT_STYLE))
+        return found
+
+    def _has_details(self, card: TaskCard, state: CardState) -> bool:
+        if state.tone in ("running", "trouble"):
+            return self.size.height >= MIN_DETAILED_LANE_LINES
+        return self._shows_all_facts and card.id in self._view.facts
+
+    def _render_name_and_state(self, card: TaskCard, state: CardState, room: int) -> StyledParts:
+        name = self.cut(card.id, room)
         left = room - cell_len(name) - 1
         texts = () if state.tone == "running" else (state.text, state.short_text)
         text = next((text for text in texts if cell_len(text) <= left), "")
-        gap = " " * max(0, room - cell_len(name) - cell_len(text))
-        return [(name, ground + self._color + BOLD_STYLE), (gap, ground), (text, ground + TONE_STYLES[state.tone])]
+        style = self._color + BOLD_STYLE
+        return spread(name, text, room, left_style=style, right_style=TONE_STYLES[state.tone], ground=SURFACE_STYLE)
 
     def _style_of_state(self, state: CardState) -> Style:
         return self._color + BOLD_STYLE if state.tone == "running" else TONE_STYLES[state.tone]
 
-    def _wrap_status(self, state: CardState, room: int) -> list[str]:
-        text = state.text if state.tone == "running" else state.reason
-        return self._wrap_text(text, room) if text else []
-
-    def _wrap_text(self, text: str, room: int) -> list[str]:
-        if room < 1:
-            return [""]
-        lines = wrap_text(one_line(text, MAX_CARD_TEXT_CELLS, self._glyphs.ellipsis), room)
-        if len(lines) > MAX_WRAPPED_LINES:
-            lines[MAX_WRAPPED_LINES - 1] = one_line(
-                " ".join(lines[MAX_WRAPPED_LINES - 1 :]), room, self._glyphs.ellipsis
-            )
-        return lines[:MAX_WRAPPED_LINES]
-
-    def _set_cards(self) -> None:
-        room = max(0, self.scrollable_content_region.width - 2)
-        self.set_items([card.id for card in self._cards], [self._measure_card(card, room) for card in self._cards])
-
     def _measure_card(self, card: TaskCard, room: int) -> int:
+        """Of a card that only waits or is done without being looked at: there may be thousands."""
         fits = len(card.title) <= room and card.title.isascii()
-        above = 2 + (1 if fits else len(self._wrap_text(card.title, room)))
-        if card.status != "in_progress" and card.id not in self._view.reasons:
+        above = 2 + (1 if fits else len(self.wrap(card.title, room)))
+        is_resting = card.status != "in_progress" and card.id not in self._view.reasons
+        if is_resting and not (self._shows_all_facts and card.id in self._view.facts):
             return above
-        return above + len(self._wrap_status(describe_card_state(card, self._view, self._glyphs), room)) + 1
+        below = self._render_below(card, describe_card_state(card, self._view, self._glyphs), room)
+        return above + len(below) + (1 if below else 0)
 
     def _update_border_title(self) -> None:
         self.border_title = f"{LANE_TITLES[self.lane_name]} {len(self._cards)}"

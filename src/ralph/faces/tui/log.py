@@ -17,11 +17,14 @@ from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.log_words import LogLine
 from ralph.faces.tui.colors import FAINT_STYLE, PLAIN_STYLE, TONE_STYLES, get_lane_color
+from ralph.faces.tui.log_book import MAX_LOG_LINES
 from ralph.faces.tui.rows import fit_segments
+from ralph.model.spec import ROLES
 
-MAX_LOG_LINES = 1000  # lines
 MAX_LOG_NAME_CELLS = 20  # cells of who it is, at most
-NOTHING_RUNS_MESSAGE = "Nothing runs. `ralph execute` works on the tasks, `ralph run -p PROMPT` on a prompt."
+ALL_AGENTS_TITLE = "Log: all agents"
+NOTHING_RUNS_MESSAGE = "Nothing is running. Start with `ralph run -p PROMPT`, or `ralph execute` for the tasks."
+NO_LOG_MESSAGE = "Nothing logged yet."
 
 
 class LogPanel(ScrollView, can_focus=True):
@@ -42,6 +45,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._lines: deque[LogLine] = deque(maxlen=MAX_LOG_LINES)
         self._name_cells = 0  # cells of the longest name so far
         self.is_following = True
+        self._title = ALL_AGENTS_TITLE
         self._base_style = PLAIN_STYLE
         self._update_border_title()
 
@@ -51,14 +55,22 @@ class LogPanel(ScrollView, can_focus=True):
             return
         dropped = max(0, len(self._lines) + len(new) - MAX_LOG_LINES)
         self._lines.extend(new)
-        self._name_cells = min(
-            MAX_LOG_NAME_CELLS, max(self._name_cells, *(cell_len(_format_source(line)) for line in new))
-        )
+        self._name_cells = max(self._name_cells, *(cell_len(self._format_source(line)) for line in new))
         self.virtual_size = Size(1, len(self._lines))
         if self.is_following:
             self._scroll_to_row(self.max_scroll_y)
         elif dropped:
             self._scroll_to_row(self.scroll_offset.y - dropped)  # what is read stays where it is
+        self.refresh()
+
+    def show_log(self, title: str, lines: Iterable[LogLine]) -> None:
+        """Another log in the place of this one, from its end."""
+        self._title = title
+        self._lines.clear()
+        self._name_cells = 0
+        self.virtual_size = Size(1, 0)
+        self.add_lines(lines)
+        self.action_follow(True)
         self.refresh()
 
     def action_follow(self, follow: bool) -> None:
@@ -98,15 +110,17 @@ class LogPanel(ScrollView, can_focus=True):
         width, base = self.scrollable_content_region.width, self._base_style
         row = y + self.scroll_offset.y
         if not self._lines and y == 0:
-            text = one_line(NOTHING_RUNS_MESSAGE, max(0, width - 2), self._glyphs.ellipsis)
+            message = NOTHING_RUNS_MESSAGE if self._title == ALL_AGENTS_TITLE else NO_LOG_MESSAGE
+            text = one_line(message, max(0, width - 2), self._glyphs.ellipsis)
             return Strip(fit_segments([(" ", base), (text, base + FAINT_STYLE)], width), width)
         if row >= len(self._lines):
             return Strip.blank(width, base)
         line = self._lines[row]
-        name = one_line(_format_source(line), self._name_cells, self._glyphs.ellipsis)
+        cells = min(self._name_cells, MAX_LOG_NAME_CELLS, max(8, width // 5))
+        name = one_line(self._format_source(line), cells, self._glyphs.ellipsis)
         parts = [
             (f" {format_local_time('%H:%M:%S', line.at)} ", base + FAINT_STYLE),
-            (f"{name}{' ' * (self._name_cells - cell_len(name))}  ", base + Style(color=get_lane_color(line.role))),
+            (f"{name}{' ' * (cells - cell_len(name))}  ", base + Style(color=get_lane_color(line.role))),
         ]
         left = max(0, width - 1 - sum(cell_len(text) for text, _ in parts))
         text = one_line(line.text, left, self._glyphs.ellipsis)
@@ -117,9 +131,11 @@ class LogPanel(ScrollView, can_focus=True):
         self.scroll_to(y=max(0, y), animate=False, force=True, immediate=True)
 
     def _update_border_title(self) -> None:
-        self.border_title = "Live"
-        self.border_subtitle = "" if self.is_following else "f follows again"
+        self.border_title = self._title
+        self.border_subtitle = "" if self.is_following else "paused: f to follow"
 
-
-def _format_source(line: LogLine) -> str:
-    return line.who if line.who == line.role else f"{line.who} {line.role}"
+    def _format_source(self, line: LogLine) -> str:
+        """Whose line it is; in the log of one card only the stage."""
+        if self._title != ALL_AGENTS_TITLE:
+            return line.role
+        return f"{line.who} {line.role}" if line.role in ROLES else line.who

@@ -35,6 +35,9 @@ class ItemList(ScrollView, can_focus=True):
     class Chosen(Message):
         """An item was clicked twice."""
 
+    class Selected(Message):
+        """The user put the cursor on an item."""
+
     def __init__(self, id_: str) -> None:
         super().__init__(id=id_)
         self._keys: Sequence[str] = ()
@@ -98,29 +101,34 @@ class ItemList(ScrollView, can_focus=True):
             self.scroll_to_region(Region(0, start, 1, end - start), animate=False, force=True)
 
     def action_step(self, by: int) -> None:
-        self.select_item(self.cursor + by)
+        self._select_by_user(self.cursor + by)
 
     def action_page(self, by: int) -> None:
         """A screenful up or down, by one item at least."""
         line = self._row_starts[self.cursor // self.column_count] + by * max(1, self.size.height - 1)
         there = self._find_index_at(max(0, min(line, self._row_starts[-1] - 1)), 0)
-        self.select_item(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))
+        self._select_by_user(max(there, self.cursor + 1) if by > 0 else min(there, self.cursor - 1))
 
     def action_end(self, side: int) -> None:
-        self.select_item(len(self._keys) if side > 0 else 0)
+        self._select_by_user(len(self._keys) if side > 0 else 0)
 
     def on_click(self, event: events.Click) -> None:
         """Under the mouse; twice opens it."""
         offset = event.get_content_offset(self)
         row = -1 if offset is None else offset.y + self.scroll_offset.y
         if 0 <= row < self._row_starts[-1]:
-            self.select_item(self._find_index_at(row, 0 if offset is None else offset.x))
+            self._select_by_user(self._find_index_at(row, 0 if offset is None else offset.x))
             if event.chain == 2:
                 self.post_message(self.Chosen())
 
     def on_resize(self) -> None:
         """What was seen stays in sight."""
         self.scroll_to_cursor()
+
+    def _select_by_user(self, index: int) -> None:
+        self.select_item(index)
+        if self._keys:
+            self.post_message(self.Selected())
 
     def _render_item(self, index: int, part: int, width: int) -> list[Segment]:
         parts = self.render_item_line(index, part, width) if index < len(self._keys) else []

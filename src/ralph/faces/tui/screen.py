@@ -1,35 +1,44 @@
 """The board itself: lanes, agents and the log, drawn anew four times a second at most, and only what changed."""
 
-import threading
+import os
 import time
 from collections.abc import Callable
-from contextvars import copy_context
 from typing import ClassVar
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from ralph.app.board.active import cancel_task
-from ralph.app.board.live_log import LiveLog
-from ralph.app.board.view import LANES, BoardView, group_by_lane
+from ralph.app.board.changes import RunChanges, RunDetails, load_changes, load_run_details
+from ralph.app.board.view import LANES, BoardView, filter_runs, group_by_lane
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import Paths
 from ralph.app.runs import status
 from ralph.config.schema import Settings
 from ralph.core.text.plain import one_line
-from ralph.faces.board_words import NO_TASKS_MESSAGE, describe_card_state, format_cancelled_loop, format_cancelled_run
+from ralph.faces.board_words import (
+    EMPTY_BOARD_MESSAGE,
+    describe_card_state,
+    format_cancelled_loop,
+    format_cancelled_run,
+)
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.log_words import LogFormatter
-from ralph.faces.task_page import render_task_text
-from ralph.faces.tui.dialogs import ConfirmDialog, HelpDialog, TaskDialog, render_key_hints
+from ralph.faces.tui.board_lane import BoardLane
+from ralph.faces.tui.details import render_diff, render_run_details, render_task_details
+from ralph.faces.tui.dialogs import CardDialog, ConfirmDialog, HelpDialog, render_key_hints
+from ralph.faces.tui.filter_bar import FilterBar
+from ralph.faces.tui.jobs import JobEnded, start_job
 from ralph.faces.tui.lane import Lane
-from ralph.faces.tui.log import LogPanel
+from ralph.faces.tui.log import ALL_AGENTS_TITLE, LogPanel
+from ralph.faces.tui.log_book import LogBook
 from ralph.faces.tui.rows import ItemList
+from ralph.faces.tui.run_lane import RUN_LANE, RunLane
 from ralph.faces.tui.slots import SlotPanel
 from ralph.faces.tui.top import Headline, LaneTabs
 from ralph.model.errors import RalphError
@@ -39,7 +48,7 @@ MIN_WIDE_COLUMNS, MIN_SHORT_LINES, MIN_TALL_LINES = 110, 14, 32
 
 
 class BoardScreen(Screen[None]):
-    """Reads the database and the live logs. It only ever writes when the user cancels something."""
+    """Reads the database and the live logs. It only ever writes when the user asks for something."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (MIN_WIDE_COLUMNS, "-wide")]  # noqa: RUF012  # as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (MIN_SHORT_LINES, "-short"), (MIN_TALL_LINES, "-tall")]  # noqa: RUF012
@@ -52,6 +61,7 @@ class BoardScreen(Screen[None]):
         Binding("shift+tab", "panel(-1)", show=False),
         Binding("slash", "filter", show=False),
         Binding("f", "follow", show=False),
+        Binding("o", "own_log", show=False),
         Binding("c", "cancelled", show=False),
         Binding("x", "cancel", show=False),
         Binding("question_mark", "help", show=False),
@@ -59,32 +69,28 @@ class BoardScreen(Screen[None]):
         Binding("escape", "show_all", show=False),
     ]
 
-    class Told(Message):
-        """The result of a cancellation that ran in its own thread."""
-
-        def __init__(self, text: str, error: RalphError | None = None) -> None:
-            super().__init__()
-            self.text, self.error = text, error
-
     def __init__(self, paths: Paths, reader: BoardReader, settings: Settings, glyphs: Glyphs) -> None:
         super().__init__()
         self._paths, self._reader, self._settings, self._glyphs = paths, reader, settings, glyphs
-        self._live = LiveLog(paths)
-        self._log_formatter = LogFormatter(glyphs)
-        self._activities: dict[str, str] = {}
+        self._log_book = LogBook(paths, LogFormatter(glyphs))
         self._view = BoardView()
         self._last_shown: tuple[BoardView | None, tuple[str, bool]] = (None, ("", False))
         self._shows_cancelled = False
-        self._lanes = {name: Lane(name, glyphs) for name in LANES}
+        self._shows_own_log = False
+        self._log_run = ""  # the run whose log is shown; empty: all of them
+        self._changes: dict[str, RunChanges] = {}  # by run, of the dialog that is open
+        self._task_lanes = {name: Lane(name, glyphs) for name in LANES}
+        self._run_lane = RunLane(glyphs)
+        self._lanes: dict[str, BoardLane] = {**self._task_lanes, RUN_LANE: self._run_lane}
         self._slots, self._log = SlotPanel(glyphs), LogPanel(glyphs)
         self._headline, self._tabs = Headline(glyphs), LaneTabs()
-        self._filter = Input(placeholder="filter by id, title or spec", id="filter", compact=True)
+        self._filter = FilterBar()
         self.current_lane = LANES[0]
 
     def compose(self) -> ComposeResult:
         yield self._headline
         yield self._tabs
-        yield Static(NO_TASKS_MESSAGE, id="empty", markup=False)
+        yield Static(EMPTY_BOARD_MESSAGE, id="empty", markup=False)
         with Horizontal(id="lanes"):
             yield from self._lanes.values()
         with Horizontal(id="bottom"):
@@ -102,7 +108,7 @@ class BoardScreen(Screen[None]):
         self.set_interval(BOARD_REFRESH_SECONDS, self.update_board)
 
     def on_unmount(self) -> None:
-        self._live.close()
+        self._log_book.close()
         self._reader.close()
 
     def update_board(self) -> None:
@@ -114,16 +120,21 @@ class BoardScreen(Screen[None]):
             view, problem = self._view, error.message
         changed = view is not self._view
         self._view = view
-        self._read_live_events()
+        self._update_log()
         self._show_cards()
         self._headline.show_view(view, time.time(), problem)
-        self._slots.show_slots(view.slots, self._activities)
+        self._slots.show_slots(view.slots, self._log_book.activities)
+        for lane in self._lanes.values():
+            lane.show_activities(self._log_book.activities)
         if changed:
-            self._update_task_dialog()
+            self._update_card_dialog()
 
+    # -- moving about ---------------------------------------------------------------------------
     def action_lane(self, by: int) -> None:
         """To a neighbour; after the last comes the first."""
-        self._focus_lane(LANES[(LANES.index(self.current_lane) + by) % len(LANES)])
+        lanes = self._list_visible_lanes()
+        at = lanes.index(self.current_lane) if self.current_lane in lanes else 0
+        self._focus_lane(lanes[(at + by) % len(lanes)])
 
     def action_panel(self, by: int) -> None:
         panels: list[ItemList | LogPanel] = [self._lanes[self.current_lane], self._slots, self._log]
@@ -134,27 +145,24 @@ class BoardScreen(Screen[None]):
                 each.set_class(each is panel, "front")
         panel.focus()
 
-    def action_details(self) -> None:
-        """Of the task under the cursor."""
-        task = self._get_selected_task()
-        if task:
-            try:
-                self.app.push_screen(TaskDialog(task, self._render_task_page(task)))
-            except RalphError as error:
-                self._notify_error(error)
-
     def action_filter(self) -> None:
-        self._filter.add_class("shown")
-        self._filter.focus()
+        self._filter.open()
 
     def action_show_all(self) -> None:
-        self._filter.value = ""
-        self._filter.remove_class("shown")
+        """All cards, and the log of all agents."""
+        self._filter.clear()
+        self._shows_own_log = False
         self._focus_lane(self.current_lane)
+        self.update_board()
 
     def action_follow(self) -> None:
         """Switch between following the log's end and standing still."""
         self._log.action_follow(not self._log.is_following)
+
+    def action_own_log(self) -> None:
+        """Switch between the log of the selected card and that of all agents."""
+        self._shows_own_log = not self._shows_own_log
+        self.update_board()
 
     def action_cancelled(self) -> None:
         """Show cancelled tasks, or hide them again."""
@@ -164,37 +172,20 @@ class BoardScreen(Screen[None]):
     def action_help(self) -> None:
         self.app.push_screen(HelpDialog())
 
-    def action_cancel(self) -> None:
-        slot = self._slots.selected_slot if self._slots.has_focus else None
-        if slot and not slot.is_task_slot:
-            name = one_line(slot.name, 60, self._glyphs.ellipsis)
-            self._ask_to_cancel(
-                f"Cancel the {slot.role} {name}? What was done stays.", lambda: self._cancel_run(slot.run)
-            )
-            return
-        card = self._lanes[self.current_lane].selected_card if slot is None else None
-        task = slot.task if slot else card.id if card and card.status == "in_progress" else ""
-        if task:
-            self._ask_to_cancel(f"Cancel the work on {task}? What was done stays.", lambda: self._cancel_task(task))
-        elif card:
-            state = describe_card_state(card, self._view, self._glyphs)
-            self.notify(f"{card.id}: nobody works on it ({state.text})", markup=False)
-
-    def on_board_screen_told(self, event: Told) -> None:
-        """Tell the user how the cancellation ended."""
-        if event.error:
-            self._notify_error(event.error)
-        else:
-            self.notify(event.text, markup=False)
-
-    @on(Input.Changed)
+    @on(FilterBar.Changed)
     def _apply_filter(self) -> None:
         self._show_cards()
+        if self._filter.words and not self._lanes[self.current_lane].card_count:
+            found = self._find_first_match()
+            if found:
+                self._set_current_lane(found)
 
-    @on(Input.Submitted)
+    @on(FilterBar.Accepted)
     def _accept_filter(self) -> None:
-        self._filter.set_class(bool(self._filter.value), "shown")
-        self._focus_lane(self.current_lane)
+        lane = self._find_first_match() if self._filter.words else ""
+        self._focus_lane(lane or self.current_lane)
+        if lane:
+            self._lanes[lane].select_item(0)
 
     @on(LaneTabs.Chosen)
     def _focus_clicked_tab(self, event: LaneTabs.Chosen) -> None:
@@ -203,6 +194,11 @@ class BoardScreen(Screen[None]):
     @on(ItemList.Chosen)
     def _open_clicked_item(self) -> None:
         self.action_details()
+
+    @on(ItemList.Selected)
+    def _follow_selection(self) -> None:
+        """Who selects a card wants to see its log."""
+        self._shows_own_log = True
 
     def on_descendant_focus(self) -> None:
         """A lane that was clicked is the current one."""
@@ -217,68 +213,180 @@ class BoardScreen(Screen[None]):
         self.current_lane = lane
         for name, each in self._lanes.items():
             each.set_class(name == lane, "current")
-        self._tabs.show_counts({name: each.card_count for name, each in self._lanes.items()}, lane)
+        self._show_tabs()
+
+    def _list_visible_lanes(self) -> list[str]:
+        """Those of tasks while there are tasks; that of runs while there are runs without a task."""
+        runs = [RUN_LANE] if self._view.runs else []
+        return [*LANES, *runs] if self._view.cards or not runs else runs
 
     def _find_busiest_lane(self) -> str:
-        """The first stage with cards; without any, Todo if it has some, else Done."""
+        """The first stage with cards, else runs at work; without any, Todo if it has some, else runs or Done."""
         at_work = (name for name in LANES[1:-1] if self._lanes[name].card_count)
-        return next(at_work, LANES[0] if self._lanes[LANES[0]].card_count else LANES[-1])
+        if found := next(at_work, None):
+            return found
+        if self._run_lane.list_runs_at_work() or not self._view.cards:
+            return RUN_LANE if self._view.runs else LANES[-1]
+        return LANES[0] if self._lanes[LANES[0]].card_count else LANES[-1]
 
+    def _find_first_match(self) -> str:
+        return next((lane for lane in self._list_visible_lanes() if self._lanes[lane].card_count), "")
+
+    # -- drawing --------------------------------------------------------------------------------
     def _show_cards(self) -> None:
-        wanted = (self._filter.value, self._shows_cancelled)
+        wanted = (self._filter.words, self._shows_cancelled)
+        runs = filter_runs(self._view.runs, self._filter.words)
         if self._view is not self._last_shown[0] or wanted != self._last_shown[1]:
             self._last_shown = (self._view, wanted)
-            self.set_class(not self._view.cards, "-empty")
+            self.set_class(not self._view.cards and not self._view.runs, "-empty")
+            self.set_class(not self._view.cards and bool(self._view.runs), "-no-tasks")
+            self.set_class(not self._view.runs, "-no-runs")
             for name, cards in group_by_lane(self._view.cards, *wanted).items():
-                self._lanes[name].show_cards(cards, self._view)
-        self._tabs.show_counts({name: lane.card_count for name, lane in self._lanes.items()}, self.current_lane)
+                self._task_lanes[name].show_cards(cards, self._view)
+            shown = sum(lane.card_count for lane in self._task_lanes.values()) + len(runs)
+            self._filter.show_count(shown, len(self._view.cards) + len(self._view.runs))
+            if self.current_lane not in self._list_visible_lanes():
+                self._leave_hidden_lane()
+        self._run_lane.show_runs(runs, self._view.cut_off_runs)
+        self._show_tabs()
 
-    def _read_live_events(self) -> None:
-        events = self._live.read_events(self._view.running_slots)
-        for each in events:
-            doing = self._log_formatter.format_activity(each.event)
-            if doing is not None:
-                self._activities[each.run] = doing
-        self._log.add_lines(line for each in events if (line := self._log_formatter.format_line(each)))
-        if len(self._activities) > len(self._view.slots):
-            self._activities = {slot.run: self._activities.get(slot.run, "") for slot in self._view.running_slots}
+    def _leave_hidden_lane(self) -> None:
+        """The first run comes, or the last task goes."""
+        had_focus = self._lanes[self.current_lane].has_focus
+        self._set_current_lane(self._list_visible_lanes()[0])
+        if had_focus:
+            self.call_after_refresh(self._lanes[self.current_lane].focus)
+
+    def _show_tabs(self) -> None:
+        lanes = self._list_visible_lanes()
+        self._tabs.show_counts({name: self._lanes[name].card_count for name in lanes}, self.current_lane)
+
+    def _update_log(self) -> None:
+        lines = self._log_book.read_new_lines(self._view.running_slots)
+        run, label = self._find_log_of_selection() if self._shows_own_log else ("", "")
+        if run != self._log_run:
+            self._log_run = run
+            title = f"Log: {one_line(label, 40, self._glyphs.ellipsis)}" if run else ALL_AGENTS_TITLE
+            self._log.show_log(title, self._log_book.list_lines(run, label))
+        else:
+            self._log.add_lines(line for line in lines if not run or line.run == run)
+
+    def _find_log_of_selection(self) -> tuple[str, str]:
+        """The run whose log is the selected card's, and what it is called; empty where it has none."""
+        if self._slots.has_focus:
+            slot = self._slots.selected_slot
+            return (slot.run, slot.name) if slot else ("", "")
+        if self.current_lane == RUN_LANE:
+            run = self._run_lane.selected_card
+            return (run.id, run.title or run.id) if run else ("", "")
+        card = self._task_lanes[self.current_lane].selected_card
+        return (card.worker or self._reader.find_last_run(card.id), card.id) if card else ("", "")
+
+    # -- the page of a card ---------------------------------------------------------------------
+    def action_details(self) -> None:
+        """Of the card or slot under the cursor."""
+        task, run = self._get_selected_task(), self._get_selected_run()
+        try:
+            if task:
+                self._open_task_dialog(task)
+            elif run:
+                self._open_run_dialog(run)
+        except RalphError as error:
+            self._notify_error(error)
+
+    def _open_task_dialog(self, task: str) -> None:
+        run = self._reader.find_last_run(task)
+        self._changes = {} if run else {task: RunChanges(run="", problem="no run yet")}
+        dialog = CardDialog(task, self._render_task_page(task), is_task=True)
+        self.app.push_screen(dialog)
+
+        def show(changes: RunChanges) -> None:
+            self._changes = {task: changes}
+            dialog.diff = render_diff(changes) if changes.diff else None
+            self._update_card_dialog()
+
+        if run:
+            start_job(self, lambda: load_changes(self._paths, run, os.environ), show)
+
+    def _open_run_dialog(self, run: str) -> None:
+        card = next((card for card in self._view.runs if card.id == run), None)
+        title = (card.title if card else "") or run
+        waiting = Text(f"{title}\n  reading{self._glyphs.ellipsis}")
+        dialog = CardDialog(run, waiting, is_task=False)
+        self.app.push_screen(dialog)
+
+        def show(found: RunDetails) -> None:
+            dialog.diff = render_diff(found.changes) if found.changes.diff else None
+            if dialog.is_attached:
+                dialog.show_text(render_run_details(found, title, self._glyphs))
+
+        start_job(self, lambda: load_run_details(self._paths, run, os.environ, time.time()), show)
 
     def _get_selected_task(self) -> str:
         if self._slots.has_focus:
             slot = self._slots.selected_slot
             return slot.task if slot and slot.is_task_slot else ""
-        card = self._lanes[self.current_lane].selected_card
+        if self.current_lane == RUN_LANE:
+            return ""
+        card = self._task_lanes[self.current_lane].selected_card
         return card.id if card else ""
 
-    def _render_task_page(self, task: str) -> str:
-        return render_task_text(self._reader.load_task(task, self._settings))
+    def _get_selected_run(self) -> str:
+        """A run without a task."""
+        if self._slots.has_focus:
+            slot = self._slots.selected_slot
+            return slot.run if slot and not slot.is_task_slot else ""
+        card = self._run_lane.selected_card if self.current_lane == RUN_LANE else None
+        return card.id if card else ""
 
-    def _update_task_dialog(self) -> None:
+    def _render_task_page(self, task: str) -> Text:
+        shown = self._reader.load_task(task, self._settings)
+        return render_task_details(shown, self._changes.get(task), self._glyphs)
+
+    def _update_card_dialog(self) -> None:
         top = self.app.screen
-        if isinstance(top, TaskDialog):
+        if isinstance(top, CardDialog) and top.is_task:
             try:
-                top.show_text(self._render_task_page(top.task_id))
+                top.show_text(self._render_task_page(top.key))
             except RalphError:
                 top.dismiss(None)  # it was deleted
 
-    def _ask_to_cancel(self, question: str, end: Callable[[], str]) -> None:
+    # -- cancelling -----------------------------------------------------------------------------
+    def action_cancel(self) -> None:
+        task, run = self._get_selected_task(), self._get_selected_run()
+        if run:
+            self._ask_to_cancel_run(run)
+            return
+        card = next((card for card in self._view.cards if card.id == task), None)
+        if card and card.status == "in_progress":
+            question = f"Cancel the work on {task}? What was done is kept."
+            self._ask(question, lambda: format_cancelled_loop(cancel_task(self._paths, task)))
+        elif card:
+            state = describe_card_state(card, self._view, self._glyphs)
+            self.notify(f"{card.id}: nobody works on it ({state.text})", markup=False)
+
+    def _ask_to_cancel_run(self, run: str) -> None:
+        slot = next((slot for slot in self._view.running_slots if slot.run == run), None)
+        if slot is None:
+            self.notify(f"Run {run} is not running.", markup=False)
+            return
+        name = one_line(slot.name, 60, self._glyphs.ellipsis)
+        question = f"Cancel the {slot.role} {name}? What was done is kept."
+        self._ask(question, lambda: format_cancelled_run(status.cancel_run(self._paths, run)))
+
+    def _ask(self, question: str, end: Callable[[], str]) -> None:
         def answered(yes: bool | None) -> None:
-            if yes:  # it may take seconds until it has ended; who quits meanwhile need not wait
-                threading.Thread(target=copy_context().run, args=(self._run_cancel_action, end), daemon=True).start()
+            if yes:
+                start_job(self, end, lambda text: self.notify(text, markup=False))
 
         self.app.push_screen(ConfirmDialog(question, "Cancel it", "Let it run"), answered)
 
-    def _run_cancel_action(self, end: Callable[[], str]) -> None:
-        try:
-            self.post_message(self.Told(end()))
-        except RalphError as error:
-            self.post_message(self.Told("", error))
-
-    def _cancel_task(self, task: str) -> str:
-        return format_cancelled_loop(cancel_task(self._paths, task))
-
-    def _cancel_run(self, run: str) -> str:
-        return format_cancelled_run(status.cancel_run(self._paths, run))
+    def on_job_ended(self, event: JobEnded[object]) -> None:
+        """Tell the user how it ended."""
+        if event.error:
+            self._notify_error(event.error)
+        else:
+            event.then()
 
     def _notify_error(self, error: RalphError) -> None:
         self.notify(f"{error.message}\n{error.hint}".strip(), severity="error", timeout=10, markup=False)

@@ -7,7 +7,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from ralph.app.board.view import LANES, BoardView
+from ralph.app.board.view import BoardView
 from ralph.faces.board_words import LANE_TITLES, format_headline_parts
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.tui.colors import FAINT_STYLE, TONE_STYLES, get_lane_color
@@ -74,9 +74,10 @@ class LaneTabs(Static):
         if shown == self._last_drawn:
             return
         self._last_drawn = shown
-        labels = {lane: f" {LANE_TITLES[lane]} {counts[lane]} " for lane in LANES}
+        lanes = list(counts)
+        labels = {lane: f" {LANE_TITLES[lane]} {count} " for lane, count in counts.items()}
         if sum(map(len, labels.values())) > self.size.width:  # no room for all: the one that is seen
-            labels = {current: f" {LANE_TITLES[current]} {counts[current]} ({LANES.index(current) + 1}/{len(LANES)}) "}
+            labels = {current: f" {LANE_TITLES[current]} {counts[current]} ({lanes.index(current) + 1}/{len(lanes)}) "}
         text, self._tab_ends, end = Text(no_wrap=True, overflow="crop", end=""), [], 0
         for lane, label in labels.items():
             text.append(label, f"reverse bold {get_lane_color(lane)}" if lane == current else get_lane_color(lane))

@@ -60,7 +60,17 @@ def test_the_board_on_a_terminal_is_drawn_and_leaves_it_as_it_was(
 ) -> None:  # 000-19, 002-25
     make(workshop, "Login")
     terminal = terminals()
-    for text in ("Todo 1", "Coder 0", "Reviewer 0", "Tester 0", "QA 0", "Done 0", "TASK-001", "Agents", "Live"):
+    for text in (
+        "Todo 1",
+        "Coder 0",
+        "Reviewer 0",
+        "Tester 0",
+        "QA 0",
+        "Done 0",
+        "TASK-001",
+        "Agents",
+        "Log: all agents",
+    ):
         assert terminal.sees(text), text
     drawn = len(terminal.seen)
     terminal.resize(80, 24)
@@ -83,7 +93,7 @@ def test_it_ends_by_signal_with_the_terminal_restored(
     terminals: Callable[..., PseudoTerminal], end: Callable[[PseudoTerminal], None], code: int
 ) -> None:
     terminal = terminals()
-    assert terminal.sees("No tasks here yet")
+    assert terminal.sees("Nothing here yet")
     end(terminal)
     assert terminal.ended() == code
     assert terminal.is_restored()
@@ -91,7 +101,7 @@ def test_it_ends_by_signal_with_the_terminal_restored(
 
 def test_it_does_not_outlive_its_window(terminals: Callable[..., PseudoTerminal]) -> None:
     terminal = terminals()
-    assert terminal.sees("No tasks here yet")
+    assert terminal.sees("Nothing here yet")
     terminal.hang_up()
     assert terminal.ended() is not None
 
@@ -99,7 +109,7 @@ def test_it_does_not_outlive_its_window(terminals: Callable[..., PseudoTerminal]
 def test_no_color_is_heeded(terminals: Callable[..., PseudoTerminal]) -> None:
     def is_colored(*words: str, **variables: str) -> bool:
         terminal = terminals(*words, COLORTERM="truecolor", **variables)
-        assert terminal.sees("No tasks here yet")
+        assert terminal.sees("Nothing here yet")
         colors = re.findall(rb"[34]8;2;(\d+);(\d+);(\d+)", terminal.seen)
         return any(len(set(color)) > 1 for color in colors)  # greys have three equal parts
 
@@ -152,7 +162,7 @@ def test_on_a_terminal_it_can_be_printed_once(
     dumb = {"DUMB": variables["TERM"]} if variables else {}
     terminal = PseudoTerminal(script, workshop.repo, {**workshop.environment, **dumb})
     try:
-        assert terminal.sees("No tasks here yet. Make one with `ralph task create`")
+        assert terminal.sees("Nothing here yet. Start a run with `ralph run -p PROMPT`")
         assert terminal.ended() == 0
         assert b"\x1b" not in terminal.seen
     finally:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ralph.core.text.plain import count_cells, one_line
 from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
+from ralph.faces.activity_labels import ACTIVITY_LABELS
 from ralph.faces.cli.pages.proof_lines import ProofRenderer
 from ralph.faces.cli.pages.receipt_lines import ReceiptLineRenderer, TextLines
-from ralph.faces.cli.pages.runs import ACTIVITY_LABELS
 from ralph.faces.cli.terminal.columns import COLUMN_GAP, align_columns
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_local_time

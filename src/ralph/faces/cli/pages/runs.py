@@ -10,6 +10,7 @@ from ralph.app.paths import find_project_paths
 from ralph.app.runs.recovery import find_last_sign, find_run_liveness
 from ralph.app.runs.status import count_unrecorded_runs, describe_expectations, describe_place, list_recent_runs
 from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.faces.activity_labels import ACTIVITY_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
     from ralph.model.runs import RunRecord
 
 _OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
-ACTIVITY_LABELS = {
-    "run_agent": "agent at work",
-    "take_snapshot": "snapshot",
-    "check": "guardrails",
-    "save": "SCM tasks",
-    "wait": "waiting",
-}
 
 
 def render_status(as_json: bool, last: int = 5) -> str:
