@@ -40,6 +40,9 @@ class Keeper:
         self.saved.append(f"after {iteration}")
         return ""
 
+    def save_cut_off_tree(self, iteration: int) -> str:
+        return self.save_tree_after(iteration)
+
     def get_tree_sign(self) -> str:
         return " ".join(self.saved)
 

@@ -60,6 +60,9 @@ class MemoryKeeper:
         self.looks.append(iteration)
         return ""
 
+    def save_cut_off_tree(self, iteration: int) -> str:
+        return self.save_tree_after(iteration)
+
     def get_tree_sign(self) -> str:
         return repr(self.now)
 

@@ -165,8 +165,9 @@ def _check_board(scene: "Scene") -> Iterator[str]:
     if scene.query("SELECT passed FROM task") != [("coder reviewer tester qa",)]:
         yield f"the board has passed: {scene.query('SELECT passed FROM task')}"
     passed = scene.query("SELECT agent, iteration FROM verification WHERE verified AND promise_found ORDER BY id")
-    if passed != [("coder", 1), ("reviewer", 1), ("tester", 1), ("qa", 1)]:
+    roles, turns = [role for role, _ in passed], {turn for _, turn in passed}
+    if roles != ["coder", "reviewer", "tester", "qa"] or not (turns == {1} or scene.disk_failed):
         yield f"stages passed as {passed}"
-    ended = [fact for fact in facts if fact["type"] == "reported"]
-    if scene.query("SELECT count(*) FROM spend") != [(len(ended),)]:
-        yield f"{len(ended)} agents in the journal, {scene.query('SELECT stage, iteration FROM spend')}"
+    paid = [fact for fact in facts if fact.get("cost_usd") is not None]
+    if scene.query("SELECT count(*) FROM spend") != [(len(paid),)]:
+        yield f"{len(paid)} costs in the journal, {scene.query('SELECT stage, iteration, run FROM spend')}"

@@ -73,9 +73,10 @@ class Scene:
 
     # -- the four loops -------------------------------------------------------------------------
     def _set_up_run(self) -> None:
-        self.shop.settings(guardrails=[{"command": "test -f a.txt"}])
-        half, done = result("half done"), result("<response>DONE</response>")
-        self.shop.agent(f"if [ -f a.txt ]; then echo x > b.txt; {done}; else echo x > a.txt; {half}; fi")
+        self.shop.settings(guardrails=[{"command": "test -f a.txt"}], scm={"command": "git", "tasks": ["commit"]})
+        half, done, message = result("half done"), result("<response>DONE</response>"), result("Add the file")
+        work = f"if [ -f a.txt ]; then echo x > b.txt; {done}; else echo x > a.txt; {half}; fi"
+        self.shop.agent(f"if grep -q 'commit message' {self.shop.home}/prompt.$n; then {message}; else {work}; fi")
 
     def _set_up_story(self) -> None:
         story = StoryFixture(self.shop)
@@ -103,11 +104,15 @@ class Scene:
         }
         work = "echo done > T.txt; git add -A; git commit -qm Do || true"
         turns = "".join(f"{role}) {work if role == 'coder' else ':'}; {result(text)};; " for role, text in said.items())
-        self.shop.agent(f"case $RALPH_STAGE in {turns} esac")
+        judge = f"judge) {result('VERIFIED')};; "
+        self.shop.agent(f"case $RALPH_STAGE in {turns} {judge} esac")
         self.shop.call("spec", "create", "files")
         methods = [
-            word for role in said for word in (f"--{role}-verify", "external", f"--{role}-verify-cmd", "test -f T.txt")
-        ]
+            word
+            for role in said
+            for word in (f"--{role}-verify", "external", f"--{role}-verify-cmd", "test -f T.txt")
+            if role != "reviewer"
+        ]  # a judge is asked about that one
         words = ("--outcome", "T.txt is there", "--acceptance", "the file is there")
         self.shop.call("task", "create", "T-1", "files", "Make T", *words, *methods)
 
@@ -194,7 +199,8 @@ class Scene:
 
     def _check_money(self) -> list[str]:
         """Every result that reached a log is counted, once; where the log has no room, at most what was paid."""
-        logs = [*(self.repo / ".git/ralph/runs").rglob("agent_*.log"), *self.folder.rglob("agent-stdout.txt")]
+        runs = self.repo / ".git/ralph/runs"
+        logs = [*runs.rglob("agent_*.log"), *runs.rglob("judge_*.log"), *self.folder.rglob("agent-stdout.txt")]
         told = sum(log.read_bytes().count(b'"total_cost_usd"') for log in logs) * COST
         shown = json.loads(self.shop.ralph("cost", "--since", "all", "--json").stdout)
         counted = shown["total"]["cost_usd"] or 0.0

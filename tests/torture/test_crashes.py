@@ -14,8 +14,8 @@ from torture.crashes import Blow, find_faults
 AGENT, STORE = "engine.agent_run:AgentRunner", "stores.sqlite.runs:SqliteRunStore"
 RECORDED = "engine.loops.pipeline:PipelineEffects._record_end"
 QUICK = (
-    Blow(loop="run", kind="kill", where=f"{AGENT}.run", side="after"),  # it has reported, and nobody knows
-    Blow(loop="story", kind="kill", where=f"{AGENT}.take_snapshot", side="before", number=2),
+    Blow(loop="run", kind="kill", where=f"{AGENT}.run", side="after", number=2),  # of a commit message
+    Blow(loop="story", kind="kill", where=f"{AGENT}.run", side="after"),  # it has reported, and nobody knows
     Blow(loop="supervise", kind="ENOSPC", where=f"{STORE}.append", side="before", number=6),
     Blow(loop="execute", kind="kill", where=RECORDED, side="before", number=2),
 )

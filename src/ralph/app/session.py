@@ -23,7 +23,8 @@ from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
 from ralph.app.runs.earlier_life import find_work_time, list_unfinished
 from ralph.app.runs.heartbeat import Heartbeat
-from ralph.app.runs.living_runs import announce_run, withdraw_announcement
+from ralph.app.runs.living_runs import announce_run, list_living_runs, withdraw_announcement
+from ralph.app.runs.lost_reports import add_lost_answers
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
@@ -285,7 +286,7 @@ class Session(Struct, frozen=True, kw_only=True):
             before.state,
             fact=fact,
             look=Clock(self.inbox, before.elapsed, self._find_day_sum(fact)).observe,
-            perform=effects.perform,
+            perform=add_lost_answers(effects.perform, self.run_dir),
             wait=lambda seconds: wait_or_wake(
                 seconds, run=self.run, transitions=journal.written, runs=self.runs, inbox=self.inbox
             ),
@@ -401,6 +402,7 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
         with open_stores(paths) as stores:
             settle(stores, paths, variables)
             clean_up_lost_runs(stores, paths, partial(_sweep_lost_run, paths, variables))
+            list_living_runs(paths, variables)  # what the dead left goes with it
             yield stores
     finally:
         lock.release()

@@ -23,6 +23,7 @@ from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration
 from ralph.model.agent_chain import AgentChain
 from ralph.model.loop import (
+    AnswersLost,
     Awaited,
     Began,
     Brief,
@@ -59,6 +60,7 @@ from ralph.model.loop import (
 
 _StateT = TypeVar("_StateT")
 MAX_LACKING_CHARS = 200
+LOST_ANSWER_REASON = "ralph was killed before it could write the answer down"
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
 
 
@@ -92,7 +94,9 @@ def _advance(
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
     match fact:
         case Interrupted(by):
-            return state, Stop(Outcome.INTERRUPTED, by)
+            return replace(state, tally=_add_cost(state.tally, fact)), Stop(Outcome.INTERRUPTED, by)
+        case AnswersLost():  # what was wanted still is
+            return replace(state, tally=_add_cost(state.tally, fact)), Wait(0.0, LOST_ANSWER_REASON)
         case Resumed(limits):
             tally = replace(state.tally, troubles=0, empties=0, limit_seconds=0.0, refusals=RefusalStreak())
             tally = replace(tally, standstill=forgive_standstill(tally.standstill, state.limits.stuck))
@@ -317,7 +321,7 @@ def _count_refusal(tally: Tally, fact: Reported) -> Tally:
     return replace(tally, refusals=RefusalStreak(sign, times, fact.detail))
 
 
-def _add_cost(tally: Tally, fact: Reported | Saved | Verified) -> Tally:
+def _add_cost(tally: Tally, fact: Reported | Saved | Verified | Interrupted | AnswersLost) -> Tally:
     cost = tally.cost_usd if fact.cost_usd is None else (tally.cost_usd or 0.0) + fact.cost_usd
     estimated = (fact.estimated_usd or 0.0) if isinstance(fact, Reported) and fact.cost_usd is None else 0.0
     return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage, estimated_usd=tally.estimated_usd + estimated)

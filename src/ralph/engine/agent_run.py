@@ -14,9 +14,9 @@ from ralph.core.text.quantities import format_duration
 from ralph.core.text.secrets import redact_argv
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
-from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, Invocation
+from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, CommandExit, Invocation
 from ralph.model.errors import ConfigError, MachineError, RalphError
-from ralph.model.events import Usage, Warned
+from ralph.model.events import NO_USAGE, Usage, Warned
 from ralph.model.loop import Interrupted, Reported, SnapshotTaken
 from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
 from ralph.process.atomic_file import open_without_links
@@ -24,7 +24,7 @@ from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD_BYTES, STDERR_TAIL_BYTES = 1 << 14, 1 << 16
 MAX_LINGER_SECONDS = 600.0  # seconds of silence after its closing event: time for what it left running, not a night
-NOTE_NAME = "call.json"
+NOTE_NAME, QUESTION_NOTE_SUFFIX = "call.json", ".question.json"
 LINGERED_WARNING = "the agent said its last word and did not end"
 
 
@@ -35,17 +35,24 @@ class CallFiles(Struct, frozen=True, kw_only=True):
     stderr: str  # written only when there is any
     prompt: str  # written only for an agent that reads it from there
     answer: str  # read and deleted, where the agent writes one
+    is_question: bool = False  # beside the loop's own agents
 
     @property
     def note(self) -> str:
-        """Tells a later life of the run how to read the others."""
+        """Tells a later life of the run how to read the others. Of several questions, each has its own."""
+        if self.is_question:
+            return os.path.splitext(self.stdout)[0] + QUESTION_NOTE_SUFFIX
         return os.path.join(os.path.dirname(self.stdout), NOTE_NAME)
+
+    def as_question(self) -> Self:
+        return replace(self, is_question=True)
 
     @classmethod
     def in_dir(cls, folder: str, *, stdout: str, stderr: str, prompt: str, answer: str) -> Self:
         """By their names in that folder; a prompt that is elsewhere has a path of its own."""
         names = {"stdout": stdout, "stderr": stderr, "prompt": prompt, "answer": answer}
-        return cls(**{kind: os.path.join(folder, name) for kind, name in names.items()})
+        paths = {kind: os.path.join(folder, name) for kind, name in names.items()}
+        return cls(stdout=paths["stdout"], stderr=paths["stderr"], prompt=paths["prompt"], answer=paths["answer"])
 
     @classmethod
     def numbered(cls, folder: str, number: int, prompt_folder: str = "") -> Self:
@@ -182,7 +189,7 @@ class AgentRunner:
         if stderr := errors.text():
             _write_log(files.stderr, stderr)
         if exited.ending == "stopped":
-            return Interrupted(exited.stopped_by)
+            return self._describe_interruption(exited, parser.summarize_run())
         if exited.ending == "lingered":
             silence = format_duration(min(MAX_LINGER_SECONDS, self.idle_timeout or MAX_LINGER_SECONDS))
             emit(watchers, request.iteration, Warned(f"{LINGERED_WARNING}: stopped after {silence} of silence"))
@@ -205,6 +212,11 @@ class AgentRunner:
         tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""
         return replace(reported, tree=tree, head=tree.rpartition(" ")[0])
 
+    def _describe_interruption(self, exited: CommandExit, parsed: ParsedRun) -> Interrupted:
+        """With its cost, where it had said its last word and did not end."""
+        usage = parsed.usage if parsed.cost_usd is not None else NO_USAGE
+        return Interrupted(exited.stopped_by, cost_usd=parsed.cost_usd, usage=usage)
+
     def _write_note(self, request: AgentRequest) -> None:
         files = request.files
         if self._adapter:
@@ -222,6 +234,11 @@ class AgentRunner:
         _warn_unsaved(self._tree_keeper.save_tree_after(iteration), iteration, watchers)
         tree = self._tree_keeper.get_tree_sign()
         return SnapshotTaken(tree=tree, head=tree.rpartition(" ")[0])
+
+    def save_cut_off_work(self, iteration: int, watchers: Sequence[Watcher]) -> None:
+        """Keep what an agent left that was stopped at once."""
+        if self._tree_keeper is not None:
+            _warn_unsaved(self._tree_keeper.save_cut_off_tree(iteration), iteration, watchers)
 
 
 def _has_changed_nothing(parsed: ParsedRun) -> bool:

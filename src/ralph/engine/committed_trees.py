@@ -38,6 +38,9 @@ class CommittedTrees:
     def save_tree_after(self, iteration: int) -> str:
         return self._note_tree(self._keeper.save_tree_after(iteration))
 
+    def save_cut_off_tree(self, iteration: int) -> str:
+        return self._keeper.save_cut_off_tree(iteration)
+
     def get_tree_sign(self) -> str:
         return self._keeper.get_tree_sign()
 

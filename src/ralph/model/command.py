@@ -30,6 +30,7 @@ class Command(Struct, frozen=True, kw_only=True):
     timeout: float | None = None  # seconds from start to end
     idle_timeout: float | None = None  # seconds without a byte of output
     linger: float | None = None  # the same, after its last word
+    finishes: bool = False  # short, and what it saves would be lost: who wants us to stop waits for it
     # Run with the same environment once it is gone, however it ended and also when we die: ends what a client of a
     # container engine leaves behind, which is no process of ours.
     cleanup: tuple[str, ...] = ()

@@ -280,10 +280,20 @@ class Forbidden(Struct, frozen=True, tag="forbidden"):
     why: str
 
 
-class Interrupted(Struct, frozen=True, tag="interrupted"):
+class Interrupted(Struct, frozen=True, tag="interrupted", omit_defaults=True):
     """The step was cut short by a signal or by `ralph cancel`."""
 
     by: str
+    cost_usd: float | None = None  # what it had cost by then, as far as it was told
+    usage: Usage = NO_USAGE
+
+
+class AnswersLost(Struct, frozen=True, tag="answers_lost", omit_defaults=True, kw_only=True):
+    """What questions cost whose answers are on no record, because the run was killed: they are asked again."""
+
+    cost_usd: float
+    usage: Usage = NO_USAGE
+    agent: str = ""
 
 
 Fact = (
@@ -302,6 +312,7 @@ Fact = (
     | Waited
     | Forbidden
     | Interrupted
+    | AnswersLost
 )
 
 

@@ -243,6 +243,10 @@ class TreeKeeper(Protocol):
 
     def save_tree_after(self, iteration: int) -> str: ...
 
+    def save_cut_off_tree(self, iteration: int) -> str:
+        """The same when the run is to end at once: nobody's wish to stop stops this."""
+        ...
+
     def get_tree_sign(self) -> str:
         """Changes with the work tree, as it was when last looked at; empty before that."""
         ...

@@ -74,7 +74,7 @@ class Supervisor:
     def run(self, command: Command, on_output: OutputSink, on_error: OutputSink) -> CommandExit:
         """Start the command, hand on what it prints, return once it and all it started are gone."""
         began = time.monotonic()
-        if self._inbox.poll_stop_grace() is not None:  # what came before it was cut short: this need not begin
+        if not command.finishes and self._inbox.poll_stop_grace() is not None:  # what came before it was cut short
             by = self._inbox.poll_interruption()
             return CommandExit(code=-1, seconds=0.0, ending="stopped", stopped_by=by)
         out, err = self._spawn_surely(command)
@@ -163,7 +163,7 @@ class Supervisor:
 
     def _stop_if_due(self, watch: "_ChildState") -> None:
         """By the user's wish, by a time limit, or because the reader has enough."""
-        grace = self._inbox.poll_stop_grace()
+        grace = None if watch.command.finishes else self._inbox.poll_stop_grace()
         if grace is not None and watch.mark_stopping("stopped"):
             self._send([b"stop", str(grace).encode()])
         elif (ending := watch.find_passed_limit()) and watch.mark_stopping(ending):
@@ -241,7 +241,7 @@ class _ChildState:
     """What is known of one running child."""
 
     def __init__(self, command: Command, began: float, sinks: dict[int, OutputSink]) -> None:
-        self.sinks = sinks
+        self.command, self.sinks = command, sinks
         self.poll = select.poll()
         for fd in sinks:
             self.poll.register(fd, select.POLLIN)

@@ -13,6 +13,7 @@ from ralph.model.command import Command
 from ralph.model.ports import GitResult, Processes
 
 OWN_GIT_TIMEOUT_SECONDS = 300.0
+LAST_LOOK_TIMEOUT_SECONDS = 10.0  # for a person who wants us to stop
 MAX_OWN_OUTPUT_BYTES = 256 << 20
 _NO_SETTINGS = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -54,6 +55,7 @@ class OwnGit:
         self.folder, self.root = folder, root
         self.user_environment, self.processes = environment, processes
         self._program = program
+        self.finishes = False  # from now on, whoever wants us to stop
         kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
         # Old versions know no GIT_CONFIG_GLOBAL; there are no settings of a user in our directory.
         self._environment = {**kept, **_NO_SETTINGS, "HOME": folder, "XDG_CONFIG_HOME": folder, "GIT_DIR": folder}
@@ -71,7 +73,8 @@ class OwnGit:
             environment={**self._environment, **variables},
             cwd=root or self.root,
             stdin=stdin,
-            timeout=OWN_GIT_TIMEOUT_SECONDS,
+            timeout=LAST_LOOK_TIMEOUT_SECONDS if self.finishes else OWN_GIT_TIMEOUT_SECONDS,
+            finishes=self.finishes,
         )
         exited = self.processes.run(command, output.add, errors.add)
         if output.is_full:

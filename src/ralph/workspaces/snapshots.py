@@ -92,6 +92,11 @@ class Snapshots:
             return self.save_initial_tree()
         return self._save(f"after iteration {iteration}", self.get_tree_sign())
 
+    def save_cut_off_tree(self, iteration: int) -> str:
+        """The same for an agent that was stopped at once. It is the last look of this run."""
+        self._own.finishes = True
+        return self.save_tree_after(iteration)
+
     def describe_failure(self) -> str:
         """Why the last look told nothing."""
         return self._last.problem or "git was stopped"

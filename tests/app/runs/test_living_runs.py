@@ -16,15 +16,15 @@ def list_files(state: Path) -> list[str]:
     return sorted(path.name for path in state.rglob("living/*"))
 
 
-def test_a_run_that_starts_takes_away_what_the_dead_left(tmp_path: Path) -> None:
+def test_who_looks_for_living_runs_takes_away_what_the_dead_left(tmp_path: Path) -> None:
     paths, variables = find_paths(str(tmp_path)), {"XDG_STATE_HOME": str(tmp_path / "state")}
     with announce_run("killed", replace(HERE, ticks=1), paths, variables):
         (left,) = tmp_path.rglob("living/killed.json")
         text = left.read_bytes()
     left.write_bytes(text)
     with announce_run("living", HERE, paths, variables):
-        assert list_files(tmp_path) == ["living.json"]
         assert [living.run for living in list_living_runs(paths, variables)] == ["living"]
+        assert list_files(tmp_path) == ["living.json"]
     assert list_files(tmp_path) == []
 
 

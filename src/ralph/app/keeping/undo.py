@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from ralph.app.paths import Paths, find_paths
-from ralph.app.runs.snapshots import SnapshotCommit, SnapshotReader, open_snapshot_reader
+from ralph.app.runs.snapshots import SnapshotCommit, SnapshotReader, find_state_after, open_snapshot_reader
 from ralph.app.runs.status import find_run
 from ralph.app.session import lock_and_open, make_run_id
 from ralph.app.wiring import build_git, build_snapshots
@@ -135,10 +135,10 @@ def _plan(
 def _choose_target(kept: tuple[SnapshotCommit, ...], run: str, to: int | None) -> SnapshotCommit:
     """The state after that iteration: one that changed nothing has no snapshot of its own."""
     wanted = to or 0
-    known = [each for each in kept if each.iteration is not None and each.iteration <= wanted]
-    if wanted > max((each.iteration or 0 for each in kept), default=0) or not known:
+    found = find_state_after(kept, wanted)
+    if wanted > max((each.iteration or 0 for each in kept), default=0) or found is None:
         raise UsageError(f"run {run} has no iteration {wanted} to go back to", f"see `ralph show {run}`")
-    return known[-1]
+    return found
 
 
 def _list_known(reader: SnapshotReader, kept: tuple[SnapshotCommit, ...], now: str, paths: set[str]) -> set[str]:

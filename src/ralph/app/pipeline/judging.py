@@ -137,7 +137,7 @@ class StageJudge:
             answer=f"{head}.answer",
         )
         stage = {"RALPH_STAGE": JUDGE_STAGE}
-        return AgentRequest(prompt=prompt, mode="stream", files=files, iteration=0, environment=stage)
+        return AgentRequest(prompt=prompt, mode="stream", files=files.as_question(), iteration=0, environment=stage)
 
 
 def build_judges(

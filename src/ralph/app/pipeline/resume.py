@@ -1,6 +1,7 @@
 """Where a task goes on: with what its last run wanted and had not done; where that no longer fits, where the board
 stands."""
 
+import time
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,16 +14,20 @@ from ralph.core.tasks.task_rules import SEND_BACKS_KEY, list_send_backs, list_st
 from ralph.core.text.secrets import redact
 from ralph.engine.journal import replay_journal
 from ralph.engine.stage_setup import EndedAgentRun
-from ralph.model.board import Entry
+from ralph.model.board import Change, CostRecorded, Entry
 from ralph.model.errors import CorruptState
 from ralph.model.loop import (
+    AnswersLost,
     Decision,
+    Fact,
+    Interrupted,
     Land,
     Limits,
     LoopState,
     Observation,
     Outcome,
     Patience,
+    Reported,
     RunAgent,
     Stop,
     Tally,
@@ -30,7 +35,7 @@ from ralph.model.loop import (
     Verified,
     Verify,
 )
-from ralph.model.spec import CompletionCriteria, Role
+from ralph.model.spec import ROLES, CompletionCriteria, Role
 from ralph.model.standstill import Standstill
 from ralph.model.store_ports import RunStore, TaskHistory
 
@@ -44,6 +49,9 @@ RESUMABLE_OUTCOMES = (
     Outcome.COMPLETED,
     Outcome.TAMPERED,
 )
+
+
+SMALLEST_COST_USD = 1e-9  # less is the noise of sums
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -160,6 +168,28 @@ def find_ended_agent_run(plan: TaskPlan, log: Sequence[Mapping[str, object]]) ->
     told = tuple(last.get(name) for name in ("stage", "ralph_iteration", "outcome", "duration_ms"))
     is_on_board = told == (brief.role, brief.turn, reported.outcome, int(reported.seconds * 1000))
     return EndedAgentRun(brief=brief, reported=reported, is_on_board=is_on_board)
+
+
+def describe_lost_costs(kind: str, *, entry: Entry, runs: RunStore, history: TaskHistory) -> list[Change]:
+    """What questions of the task's last run cost that was cut off, as far as the board has not heard of it."""
+    last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
+    facts = _read_facts(runs.list_transitions(last)) if last else []
+    if not last or not facts or not isinstance(facts[-1], AnswersLost | Interrupted) or facts[-1].cost_usd is None:
+        return []
+    told = [fact.cost_usd for fact in facts if isinstance(fact, Reported | Verified | AnswersLost | Interrupted)]
+    unheard = sum(cost or 0.0 for cost in told) - (history.sum_for_run(last).cost_usd or 0.0)
+    if unheard <= SMALLEST_COST_USD:
+        return []
+    task = entry.task
+    stage, turn = task.stage or ROLES[0], task.iteration
+    return [CostRecorded(task=task.id, stage=stage, iteration=turn, at=time.time(), cost_usd=unheard, run=last)]
+
+
+def _read_facts(rows: Sequence[tuple[bytes, bytes]]) -> list[Fact]:
+    try:
+        return [msgspec.json.decode(seen, type=Observation).fact for seen, _ in rows]
+    except (msgspec.MsgspecError, ValueError):
+        return []  # of another version
 
 
 class _UnfinishedRun(Struct, frozen=True, kw_only=True):

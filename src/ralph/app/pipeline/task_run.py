@@ -25,6 +25,7 @@ from ralph.app.pipeline.resume import (
     TaskPlan,
     describe_changed_criteria,
     describe_edited_criteria,
+    describe_lost_costs,
     find_ended_agent_run,
     resume_plan,
 )
@@ -89,10 +90,13 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     session, plan = context.session, _build_plan(context)
     criteria = stages.list_criteria(context.task, context.request.stages, context.settings)
     changed = describe_changed_criteria(criteria, KIND, entry=context.entry, runs=session.runs)
+    lost = describe_lost_costs(KIND, entry=context.entry, runs=session.runs, history=context.tasks.history)
     session.record({"request": context.request, "criteria": criteria, **msgspec.structs.asdict(plan)})
     asked = context.pipeline.asked_criteria.get(context.task.id, criteria)
     changed += describe_edited_criteria(context.task.id, asked, criteria)
     emit(session.watchers, 0, *map(Warned, changed))
+    if lost:
+        context.board.record_once("lost costs", *lost)
     workspace = _open_workspace(context)
     report = plan.unseen.reported if plan.unseen else None
     limits = _build_limits(context, plan.policy.stages)

@@ -85,4 +85,4 @@ class ProofJudge:
             prompt=f"{head}.prompt",
             answer=f"{head}.answer",
         )
-        return AgentRequest(prompt=prompt, mode="stream", files=files, iteration=0)
+        return AgentRequest(prompt=prompt, mode="stream", files=files.as_question(), iteration=0)

@@ -11,6 +11,7 @@ from ralph.core.text.check_output import summarize_output
 from ralph.core.text.secrets import redact
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import (
+    AnswersLost,
     Await,
     Awaited,
     Began,
@@ -224,7 +225,7 @@ class JournalReader:
                 self._amend(outcome="not_started", detail=why)
             case Interrupted(by):
                 self._interrupt(by, took, seen.wall)
-            case Looked() | Restored() | SnapshotTaken():
+            case Looked() | Restored() | SnapshotTaken() | AnswersLost():
                 pass
             case _:
                 assert_never(seen.fact)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
-from ralph.app.runs.snapshots import SnapshotCommit, SnapshotReader, open_snapshot_reader
+from ralph.app.runs.snapshots import SnapshotCommit, SnapshotReader, find_state_after, open_snapshot_reader
 from ralph.app.runs.status import find_run
 from ralph.app.wiring import build_snapshots
 from ralph.model.errors import NoSuchRun, UsageError
@@ -67,10 +67,5 @@ def _choose_pair(
 ) -> tuple[SnapshotCommit, SnapshotCommit]:
     if between is None:
         return kept[0], kept[-1]
-    older, newer = (_find_state_after(kept, iteration) for iteration in between)
+    older, newer = (find_state_after(kept, iteration) or kept[0] for iteration in between)
     return older, newer
-
-
-def _find_state_after(kept: tuple[SnapshotCommit, ...], iteration: int) -> SnapshotCommit:
-    """An iteration that changed nothing has no snapshot of its own."""
-    return [each for each in kept if each.iteration is not None and each.iteration <= iteration][-1:][0]

@@ -51,7 +51,6 @@ def announce_run(
         guardian=owner.guardian,
         pid_namespace=read_pid_namespace(),
     )
-    list_living_runs(paths, variables)  # what the dead left goes with it
     with suppress(OSError):
         os.unlink(path)  # of an earlier life
     with suppress(OSError):

@@ -2,16 +2,33 @@
 ends with the agent's own closing event."""
 
 import os
+import time
+from collections.abc import Callable
 
 import msgspec
 
 from ralph.app import registry
 from ralph.app.paths import Paths
 from ralph.core.outcome import classify_run
-from ralph.engine.agent_run import NOTE_NAME, CallNote
+from ralph.core.step import LOST_ANSWER_REASON
+from ralph.engine.agent_run import NOTE_NAME, QUESTION_NOTE_SUFFIX, CallNote
 from ralph.model.command import CommandExit
 from ralph.model.errors import RalphError
-from ralph.model.loop import Decision, Observation, Reported, RunAgent, TakeSnapshot
+from ralph.model.events import NO_USAGE
+from ralph.model.loop import (
+    AnswersLost,
+    Check,
+    Decision,
+    Fact,
+    Interrupted,
+    Observation,
+    Reported,
+    RunAgent,
+    Save,
+    TakeSnapshot,
+    Verify,
+    Wait,
+)
 from ralph.model.ports import AgentOptions
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
@@ -23,24 +40,62 @@ CLOSED = ("success", "error")
 def recover_report(stores: Stores, paths: Paths, record: RunRecord) -> bool:
     """Put it on record, as the run would have; whether there was one. The run must be dead: nobody else writes."""
     rows = stores.runs.list_transitions(record.id)
-    brief = _find_open_call(rows)
-    note_path = _locate_note(stores, paths, record)
-    if brief is None or not note_path:
+    decision = _read_last_decision(rows)
+    fact: Reported | AnswersLost | None
+    if isinstance(decision, RunAgent):
+        note_path, iteration = _locate_note(stores, paths, record), decision.brief.iteration
+        fact = read_lost_report(note_path, record.changed_at) if note_path else None
+        following: Decision = TakeSnapshot(iteration)
+        seconds = fact.seconds if fact else 0.0
+    else:
+        asks, iteration, seconds = isinstance(decision, Check | Save | Verify), record.iteration, 0.0
+        fact = sum_lost_answers(paths.run_dir(record.id), record.changed_at) if asks else None
+        following = Wait(0.0, LOST_ANSWER_REASON)
+    if fact is None:
         return False
-    reported = read_lost_report(note_path, record.changed_at)
-    if reported is None:
-        return False
-    cost = record.cost_usd if reported.cost_usd is None else (record.cost_usd or 0.0) + reported.cost_usd
-    wall = record.changed_at + reported.seconds
-    seen = Observation(fact=reported, at=record.elapsed + reported.seconds, wall=wall)
-    iteration = brief.brief.iteration
+    cost = record.cost_usd if fact.cost_usd is None else (record.cost_usd or 0.0) + fact.cost_usd
+    # Later than the notes of its questions, so that nobody counts them again.
+    wall = record.changed_at + seconds if isinstance(fact, Reported) else time.time()
+    seen = Observation(fact=fact, at=record.elapsed + seconds, wall=wall)
     return stores.runs.append_missing(
         (
             *(record.id, len(rows) + 1, wall, seen.at),
-            *(iteration, record.limit, cost, "take_snapshot"),
-            *(msgspec.json.encode(seen), msgspec.json.encode(TakeSnapshot(iteration))),
+            *(iteration, record.limit, cost, str(following.__struct_config__.tag)),
+            *(msgspec.json.encode(seen), msgspec.json.encode(following)),
         )
     )
+
+
+def sum_lost_answers(run_dir: str, since: float) -> AnswersLost | None:
+    """What questions beside the loop's own agents cost, that were asked since then and answered: those for a commit
+    message, those to a judge."""
+    try:
+        names = sorted(name for name in os.listdir(run_dir) if name.endswith(QUESTION_NOTE_SUFFIX))
+    except OSError:
+        return None
+    found = [read_lost_report(os.path.join(run_dir, name), since) for name in names]
+    told = [reported for reported in found if reported is not None and reported.cost_usd is not None]
+    if not told:
+        return None
+    return AnswersLost(
+        cost_usd=sum(reported.cost_usd or 0.0 for reported in told),
+        usage=sum((reported.usage for reported in told), NO_USAGE),
+        agent=told[-1].agent,
+    )
+
+
+def add_lost_answers(perform: Callable[[Decision], Fact | None], run_dir: str) -> Callable[[Decision], Fact | None]:
+    """The same, so that a step which is cut short tells what its questions cost that were answered by then."""
+
+    def perform_and_count(decision: Decision) -> Fact | None:
+        began = time.time()
+        fact = perform(decision)
+        if not isinstance(fact, Interrupted) or isinstance(decision, RunAgent):
+            return fact
+        spent = sum_lost_answers(run_dir, began)
+        return msgspec.structs.replace(fact, cost_usd=spent.cost_usd, usage=spent.usage) if spent else fact
+
+    return perform_and_count
 
 
 def read_lost_report(note_path: str, since: float) -> Reported | None:
@@ -63,15 +118,14 @@ def read_lost_report(note_path: str, since: float) -> Reported | None:
         return None
     exited = CommandExit(code=0 if parsed.closing == "success" else 1, seconds=max(0.0, ended_at - note.started_at))
     reported = classify_run(parsed, exited, "", ended_at)
-    return msgspec.structs.replace(reported, unseen=True)
+    return msgspec.structs.replace(reported, unseen=True, agent=note.adapter)
 
 
-def _find_open_call(rows: list[tuple[bytes, bytes]]) -> RunAgent | None:
+def _read_last_decision(rows: list[tuple[bytes, bytes]]) -> Decision | None:
     try:
-        decision = msgspec.json.decode(rows[-1][1], type=Decision) if rows else None
+        return msgspec.json.decode(rows[-1][1], type=Decision) if rows else None
     except (msgspec.MsgspecError, ValueError):
         return None
-    return decision if isinstance(decision, RunAgent) else None
 
 
 def _locate_note(stores: Stores, paths: Paths, record: RunRecord) -> str:

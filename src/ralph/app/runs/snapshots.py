@@ -159,6 +159,13 @@ class SnapshotReader:
                     raise MachineError(f"cannot write the files of {tree}: {said.problem}", f"look at {folder}")
 
 
+def find_state_after(kept: Sequence[SnapshotCommit], iteration: int) -> SnapshotCommit | None:
+    """An iteration that changed nothing has no snapshot of its own. What a later life of the run found when it began is
+    what an iteration left that was cut off, not the start."""
+    known = [each for each in kept if each.iteration is not None and each.iteration <= iteration]
+    return next((each for each in reversed(known) if each.iteration or each is known[0]), None)
+
+
 @contextmanager
 def open_snapshot_reader(places: Paths, variables: Mapping[str, str]) -> Iterator[SnapshotReader]:
     with open_short_lived_processes() as processes:

@@ -14,7 +14,7 @@ from ralph.app.runs.recovery import recover_lost_reports
 from ralph.app.stores import open_existing_stores
 from ralph.model.errors import UsageError
 from ralph.model.events import NO_USAGE, Usage
-from ralph.model.loop import Observation, Reported, Saved, Verified
+from ralph.model.loop import AnswersLost, Interrupted, Observation, Reported, Saved, Verified
 from ralph.model.runs import CostlyTransition
 
 Grouping = Literal["day", "task", "agent", "model", "run", "repository"]
@@ -132,9 +132,11 @@ def _read_expense(row: CostlyTransition, repository: str) -> Expense | None:
         fact = msgspec.json.decode(row.seen, type=Observation).fact
     except (msgspec.DecodeError, ValueError):
         return None  # of another version; what it cost is not known
-    if not isinstance(fact, Reported | Saved | Verified) or (fact.cost_usd is None and fact.usage == NO_USAGE):
+    if not isinstance(fact, Reported | Saved | Verified | Interrupted | AnswersLost):
         return None
-    who = fact if isinstance(fact, Reported) else Reported(outcome="finished")
+    if fact.cost_usd is None and fact.usage == NO_USAGE:
+        return None
+    who = fact if isinstance(fact, Reported) else Reported(outcome="finished", agent=getattr(fact, "agent", ""))
     return Expense(
         at=row.wall,
         repository=repository,

@@ -128,6 +128,7 @@ class PipelineEffects:
             )
             reported = setup.runner.call(lambda: request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
+            setup.runner.save_cut_off_work(brief.iteration, self._watchers)
             return reported
         self._board.charge(reported.estimated_usd if reported.cost_usd is None else reported.cost_usd)
         self._ended = EndedAgentRun(brief=brief, reported=reported)

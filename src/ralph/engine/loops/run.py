@@ -113,6 +113,7 @@ class RunEffects:
 
         reported = self._runner.call(build_request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
+            self._runner.save_cut_off_work(brief.iteration, self._watchers)
             return reported
         self._emit_debug(f"Agent {reported.outcome} after {reported.seconds:.1f}s, exit code {reported.exit_code}")
         if reported.unseen:
@@ -176,6 +177,7 @@ class RunEffects:
         used where the user wants it."""
         emit(self._watchers, self._iteration, Doing("asking for a commit message"))
         request = self._build_request(question, self._choose_question_mode(budget), budget)
+        request = replace(request, files=request.files.as_question())
         reported = self._runner.call(lambda: request, ())
         if isinstance(reported, Interrupted):
             return AgentReply(text="", problem="interrupted")

@@ -86,7 +86,7 @@ class StoryEffects:
         if self._trees and not self._before:
             self._before = self._trees.tree()  # as seen before that agent; the baseline may be an earlier loop's
         if isinstance(reported, Interrupted):  # the next loop has to know whose work it is
-            self._runner.take_snapshot(brief.iteration, self._watchers)
+            self._runner.save_cut_off_work(brief.iteration, self._watchers)
         return reported
 
     def _build_request(self, brief: Brief) -> AgentRequest:

@@ -213,7 +213,7 @@ class AgentAttempts:
         self._log.begin(attempt)
         reported = self._runner.call(lambda: self._build_request(attempt, brief), self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
-            self.take_snapshot(brief.iteration)  # the next run has to know whose work it is
+            self._runner.save_cut_off_work(brief.iteration, self._watchers)  # the next run has to know whose it is
             self._record_end(replace(attempt, ended_at=time.time(), status="stopped", error=reported.by))
             return reported
         self._brief = brief

@@ -481,6 +481,7 @@ def test_a_second_signal_stops_at_once_and_leaves_nothing(workshop: ProjectFixtu
     assert run.returncode == 130
     assert time.monotonic() - began < 6
     assert not find_processes_with(token)
+    assert "+up" in workshop.call("diff")  # what it left is kept
 
 
 def test_resuming_after_kill_9_repeats_nothing_that_finished(workshop: ProjectFixture) -> None:
