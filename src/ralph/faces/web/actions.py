@@ -13,13 +13,14 @@ from ralph.app.control.notes import add_note, answer_question
 from ralph.app.control.pausing import lift_pause, pause
 from ralph.app.control.stopping import ExecuteEnd, stop_execute
 from ralph.app.control.tasks import is_execute_running, retry_task
+from ralph.app.keeping.launching import StartBody
 from ralph.app.pipeline.judging import refuse_unjudged_tasks
 from ralph.app.runs.status import cancel_run, find_run
 from ralph.config.sources import load_settings
 from ralph.faces.board_words import format_cancelled_loop, format_cancelled_run
 from ralph.faces.views.shapes import DoneAnswer, LinkAnswer
 from ralph.faces.web.answers import ApiCall
-from ralph.faces.web.launch import StartBody, launch_run
+from ralph.faces.web.launch import launch_run
 from ralph.model.errors import UsageError
 
 SteeredKind = Literal["task", "run"]

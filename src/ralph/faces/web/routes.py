@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from ralph.app.keeping.launching import StartBody
 from ralph.faces.views.encoding import encode_json
 from ralph.faces.views.shapes import (
     BoardAnswer,
@@ -176,7 +177,7 @@ WRITE_ENDPOINTS = (
         summary="Start a loop; it outlives this server",
         handle=launch.start_new_run,
         answer=StartAnswer,
-        body=launch.StartBody,
+        body=StartBody,
     ),
     Endpoint(
         method="POST",
