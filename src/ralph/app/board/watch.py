@@ -93,7 +93,7 @@ class BoardReader:
     def _refresh(self) -> None:
         before, self._stores = self._stores, None  # where this fails, what was open before is closed
         stores = self._stores = self._changes.find_stores()
-        if stores is not before:
+        if stores is None or stores is not before:  # after an error there was none before
             self._state, self._version, self._next_read_at = BoardState(), -1, 0.0
         if stores is None or time.monotonic() < self._next_read_at:
             return

@@ -6,7 +6,6 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
-MAX_REQUEST_HEAD_BYTES = 16 << 10
 KEEP_ALIVE_SECONDS = 5
 MAX_CONNECTIONS = 256
 

@@ -25,6 +25,7 @@ LOGIN_PATH = "/login"
 API_PREFIX = "/api/"
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 HTTP_PORT = 80
+MAX_REQUEST_HEAD_BYTES = 16 << 10
 _READING, _WRITING = ("GET", "HEAD"), ("POST", "PATCH")
 _SAME_SITES = ("same-origin", "none")
 CONTENT_POLICY = (
@@ -75,7 +76,7 @@ class WebGate:
         if scope["type"] != "http":
             return  # no other protocol is served
         head = _read_head(scope)
-        refusal = judge_place(head, self._names) or judge_path(head, scope.get("raw_path", b""))
+        refusal = judge_size(scope) or judge_place(head, self._names) or judge_path(head, scope.get("raw_path", b""))
         if refusal is None and head.path == LOGIN_PATH:
             await self._log_in(head, scope, send)
             return
@@ -100,6 +101,14 @@ class WebGate:
         headers = {**SECURITY_HEADERS, "location": where, "set-cookie": cookie, "content-length": "0"}
         await send({"type": "http.response.start", "status": 303, "headers": _encode_headers(headers)})
         await send({"type": "http.response.body", "body": b""})
+
+
+def judge_size(scope: Scope) -> Refusal | None:
+    """What comes in one piece is not bounded by who reads it."""
+    size = len(scope.get("raw_path", b"")) + len(scope["query_string"])
+    if size + sum(len(key) + len(value) for key, value in scope["headers"]) <= MAX_REQUEST_HEAD_BYTES:
+        return None
+    return Refusal(status=431, code="head_size", message="The head of that request is too long.")
 
 
 def judge_place(head: RequestHead, names: Sequence[str]) -> Refusal | None:

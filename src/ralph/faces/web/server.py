@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from ipaddress import ip_address
 from threading import Thread
@@ -15,9 +15,9 @@ import uvicorn
 from msgspec import Struct
 
 from ralph.app.paths import Paths
-from ralph.faces.web.connection import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, MAX_REQUEST_HEAD_BYTES, BoundedConnection
+from ralph.faces.web.connection import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, BoundedConnection
 from ralph.faces.web.context import WebContext
-from ralph.faces.web.gate import LOGIN_PATH, WebGate
+from ralph.faces.web.gate import LOGIN_PATH, MAX_REQUEST_HEAD_BYTES, WebGate
 from ralph.faces.web.keys import Keys, read_token_file
 from ralph.faces.web.repositories import Repositories
 from ralph.faces.web.routes import build_app
@@ -83,8 +83,15 @@ def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], w
         build_link=lambda token: f"{base}{LOGIN_PATH}?t={token}",
     )
     names = () if is_loopback(options.host) else (options.host.lower(), socket.gethostname().lower())
+    asyncio.run(_serve_until_stopped(build_server(context, names), context, listener, options, words=words))
+    words.say_goodbye()
+    return 0
+
+
+def build_server(context: WebContext, names: Sequence[str] = ()) -> QuietServer:
+    """`names`: what people may call this machine by, besides its address."""
     config = uvicorn.Config(
-        WebGate(build_app(context), keys, names),
+        WebGate(build_app(context), context.keys, names),
         http=BoundedConnection,
         ws="none",
         lifespan="off",
@@ -98,12 +105,16 @@ def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], w
         limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_REQUEST_HEAD_BYTES,
     )
-    asyncio.run(_serve(QuietServer(config), context, listener, options, words=words))
-    words.say_goodbye()
-    return 0
+    return QuietServer(config)
 
 
-async def _serve(
+async def serve_context(server: QuietServer, context: WebContext, listener: socket.socket) -> None:
+    """Until `should_exit` is set and the context is closed."""
+    context.feed.start(asyncio.get_running_loop())
+    await server.serve(sockets=[listener])
+
+
+async def _serve_until_stopped(
     server: QuietServer, context: WebContext, listener: socket.socket, options: WebOptions, *, words: Words
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -116,13 +127,12 @@ async def _serve(
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
-    context.feed.start(loop)
     link = context.issue_link()
     is_interactive = _listen_for_enter(loop, lambda: words.tell_link(context.issue_link()))
     words.greet(link, is_interactive)
     if options.opens_browser:
         Thread(target=webbrowser.open, args=(context.issue_link(),), daemon=True).start()
-    await server.serve(sockets=[listener])
+    await serve_context(server, context, listener)
 
 
 def is_loopback(host: str) -> bool:
