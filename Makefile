@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
-.PHONY: docs pictures lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox
+.PHONY: docs pictures lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox test-browser
 
 all: fmt lint test build
 
@@ -106,6 +106,15 @@ test-sandbox: $(READY)
 	  echo "NOT RUN: bubblewrap is missing (apt install bubblewrap)" >&2
 	$(BIN)/python tests/support/engines.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile -rs -m sandbox tests/sandboxes
+
+# The web page in Debian's Chromium. What cannot be had on this machine is said to be not run.
+$(VENV)/browser-ready: $(READY) requirements-browser.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-browser.lock
+	@touch $@
+
+test-browser: $(VENV)/browser-ready
+	PYTHONPATH=tests $(BIN)/python tests/browser/install.py
+	$(BIN)/python -m pytest -n 2 -rs -m browser tests/browser
 
 bench: $(READY)
 	$(BIN)/python bench/bench.py

@@ -15,8 +15,9 @@ export function runTarget(run) {
   return run.kind === "execute" && run.task ? taskTarget(run.task) : { path: `runs/${part(run.id)}`, id: run.id };
 }
 
+/** Whether the server offers it; tasks can always be edited. */
 export function can(action) {
-  return store.session?.actions?.includes(action) ?? false;
+  return action === "edit" || (store.session?.actions?.includes(action) ?? false);
 }
 
 async function attempt(request) {
@@ -76,10 +77,21 @@ export function askCancel(target) {
 export function askStopAll() {
   openConfirm({
     title: "Stop ralph execute?",
-    lead: "Running tasks finish their current step, then everything stops. Work is kept.",
-    fields: [{ name: "now", type: "check", label: "Stop agents now" }],
+    lead: "Work is kept. Start again to go on.",
+    fields: [
+      {
+        name: "how",
+        type: "select",
+        label: "When",
+        options: [
+          ["agents", "When the agents at work have finished"],
+          ["tasks", "When the tasks at work are finished"],
+          ["now", "Now: stop the agents"],
+        ],
+      },
+    ],
     button: "Stop",
-    submit: ({ now }) => done(post("executes/stop", { now })),
+    submit: ({ how }) => done(post("executes/stop", { how })),
   });
 }
 
@@ -148,6 +160,7 @@ export function askStart(kind = store.cards.size > 0 ? "execute" : "run", prompt
       { name: "jobs", type: "number", min: 1, max: 64, label: "Tasks at once", half: true, placeholder: "1" },
       { name: "max_iterations", type: "number", min: 1, label: "Maximum iterations", half: true, placeholder: "default" },
       { name: "budget_usd", type: "number", min: 0, step: "0.01", label: "Budget (USD)", half: true, placeholder: "no limit" },
+      { name: "no_sandbox", type: "check", label: "Run without a sandbox, directly on this machine" },
     ],
     button: "Start",
     submit: startRun,
@@ -155,13 +168,17 @@ export function askStart(kind = store.cards.size > 0 ? "execute" : "run", prompt
   showFieldsFor(dialog, kind);
 }
 
-const FIELDS_ONLY_FOR = { prompt: "run", tasks: "execute", jobs: "execute" };
+const FIELDS_ONLY_FOR = { prompt: ["run"], tasks: ["execute"], jobs: ["execute"], max_iterations: ["run", "story"] };
+
+function isFieldOf(name, kind) {
+  return FIELDS_ONLY_FOR[name]?.includes(kind) ?? true;
+}
 
 function showFieldsFor(dialog, kind) {
-  for (const [name, only] of Object.entries(FIELDS_ONLY_FOR)) {
+  for (const name of Object.keys(FIELDS_ONLY_FOR)) {
     const control = dialog.querySelector(`[name="${name}"]`);
-    control.closest("label").hidden = only !== kind;
-    if (name === "prompt") control.required = only === kind;
+    control.closest("label").hidden = !isFieldOf(name, kind);
+    if (name === "prompt") control.required = isFieldOf(name, kind);
   }
 }
 
@@ -169,11 +186,10 @@ async function startRun(values) {
   const { kind } = values;
   const body = { kind };
   for (const [name, value] of Object.entries(values)) {
-    const meant = (FIELDS_ONLY_FOR[name] ?? kind) === kind;
-    if (meant && value !== "" && value !== null) body[name] = name === "tasks" ? splitNames(value) : value;
+    if (isFieldOf(name, kind) && value !== "" && value !== null && value !== false) body[name] = name === "tasks" ? splitNames(value) : value;
   }
   const answer = await post("runs", body);
-  if (answer.exit_code) throw new Error(answer.output || `ralph ended with exit code ${answer.exit_code}`);
+  if (answer.exit_code === 0) return firstLine(answer.output, 400) || "Nothing to do";
   if (answer.run && kind !== "execute") go("run", answer.run);
   return answer.run ? `Started ${answer.run}` : "Started";
 }

@@ -1,15 +1,12 @@
 // The board: summary, what needs you and what runs, lanes, the latest of the log.
 import { h, emptyState, setAttribute, setShare, setText } from "./dom.js";
 import * as actions from "./actions.js";
-import { get } from "./api.js";
 import { Lanes } from "./lanes.js";
 import { LogList, buildLogFilter } from "./loglist.js";
 import { Now } from "./now.js";
 import { buildRunTable } from "./runs.js";
-import { serverNow, store } from "./store.js";
+import { activeRuns, serverNow, store } from "./store.js";
 import { clock, money } from "./words.js";
-
-const RECENT_RUNS = 12;
 
 export class BoardView {
   constructor() {
@@ -54,7 +51,7 @@ export class BoardView {
     } else {
       this.log.add(changes.lines);
     }
-    this.showTasksOrRuns(anew || changes.ended?.size > 0);
+    this.showTasksOrRuns(anew || changes.runs.size > changes.lines.length || changes.cards.size > 0);
   }
 
   tick() {
@@ -73,14 +70,14 @@ export class BoardView {
   }
 
   /** Without tasks there is nothing to put in lanes: the latest runs are shown, or what to type. */
-  async showTasksOrRuns(isNews) {
+  showTasksOrRuns(isNews) {
     const without = store.cards.size === 0;
     this.node.classList.toggle("no-tasks", without);
     setAttribute(this.lanes.node, "hidden", without ? "" : null);
     setAttribute(this.lanes.tabs, "hidden", without ? "" : null);
     setAttribute(this.noTasks, "hidden", without ? null : "");
     if (!without || (!isNews && this.noTasks.childElementCount > 0)) return;
-    const { runs } = await get("runs", { limit: RECENT_RUNS }).catch(() => ({ runs: [] }));
+    const runs = [...store.runs.values()].sort((one, other) => other.started_at - one.started_at);
     this.noTasks.replaceChildren(runs.length > 0 ? buildRecentRuns(runs) : buildFirstSteps());
   }
 }
@@ -137,7 +134,7 @@ class Summary {
     write(this.figures.trouble, failed ? String(failed) : "", failed === 1 ? "needs you" : "need you");
     write(this.figures.spent, head.spent_usd === null ? "" : money(head.spent_usd), "spent");
     setText(this.expectation, head.problem || head.expectation);
-    setAttribute(this.stop, "hidden", actions.can("stop") && [...store.runs.values()].some((run) => run.kind === "execute") ? null : "");
+    setAttribute(this.stop, "hidden", activeRuns().some((run) => run.kind === "execute") ? null : "");
     this.tick();
   }
 

@@ -1,7 +1,7 @@
 // The lanes and their cards: one node a card, made once, and only what changed is written.
 import { arrange, h, setAttribute, setShare, setText } from "./dom.js";
 import { store } from "./store.js";
-import { LANES, LANE_TITLES, money, plain } from "./words.js";
+import { LANES, LANE_TITLES, agentName, money, plain, plural } from "./words.js";
 import { address } from "./router.js";
 
 const EMPTY_WORDS = { todo: "No open tasks", done: "Nothing done yet" };
@@ -170,13 +170,18 @@ function writeCard(parts, card) {
   setText(parts.cost, card.cost_usd ? money(card.cost_usd) : "");
   setText(parts.title, plain(card.title, 300));
   setText(parts.state, describeState(card));
-  setText(parts.agent, card.status === "in_progress" && card.agent ? `· ${card.agent}` : "");
-  const reason = card.question || card.reason;
+  setText(parts.agent, describeWork(card));
+  const reason = card.question || card.reason || (card.status === "done" ? "" : card.failure);
   setText(parts.reason, reason ? plain(reason, 300) : "");
   setAttribute(parts.reason, "hidden", reason ? null : "");
   const share = card.max_iterations ? card.iteration / card.max_iterations : 0;
   setAttribute(parts.bar, "hidden", card.status === "in_progress" && card.max_iterations ? null : "");
   setShare(parts.fill, share);
+}
+
+function describeWork(card) {
+  if (card.status === "in_progress") return card.agent ? `· ${agentName(card.agent)}` : "";
+  return card.iterations > 0 ? `· ${plural(card.iterations, "iteration")}` : "";
 }
 
 function describeState(card) {

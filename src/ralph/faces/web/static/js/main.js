@@ -1,5 +1,5 @@
 // Puts the page together: which view is shown, the connection, the search, the keys.
-import { h, setText } from "./dom.js";
+import { h, setText, withCode } from "./dom.js";
 import * as actions from "./actions.js";
 import { chooseRepository, get, openSession, takeSecret } from "./api.js";
 import { BoardView } from "./board.js";
@@ -51,11 +51,23 @@ function searchWords() {
   return search.value.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
+const NOTICE_MS = 4000; // what comes back sooner needs no words
+let noticeTimer = 0;
+
 function showLink(state, words) {
-  const node = document.getElementById("link-state");
-  node.dataset.state = state;
+  const notice = document.getElementById("notice");
+  document.getElementById("link-state").dataset.state = state;
   setText(document.getElementById("link-words"), words);
-  node.title = words === "signed out" ? "Run ralph web again and open its link." : "";
+  clearTimeout(noticeTimer);
+  if (state !== "lost") notice.hidden = true;
+  else if (words === "signed out") showNotice("Signed out: the server was started again. Open the link that `ralph web` printed.");
+  else noticeTimer = setTimeout(showNotice, NOTICE_MS, "The server does not answer; runs go on without it. Trying again… To start it: `ralph web`");
+}
+
+function showNotice(text) {
+  const notice = document.getElementById("notice");
+  notice.replaceChildren(...withCode(text));
+  notice.hidden = false;
 }
 
 function showPlace() {

@@ -1,9 +1,9 @@
 // What needs a person and what runs, side by side in one row that never changes its height.
 import { arrange, h, iconButton, setAttribute, setShare, setText, withCode } from "./dom.js";
 import * as actions from "./actions.js";
-import { serverNow, store } from "./store.js";
+import { activeRuns, serverNow, store } from "./store.js";
 import { address } from "./router.js";
-import { LANE_TITLES, clock, describeDoing, firstLine, money, plain } from "./words.js";
+import { LANE_TITLES, agentName, clock, describeDoing, firstLine, money, plain } from "./words.js";
 
 const MOST_PROBLEMS = 12; // more are counted, and found in the lanes
 
@@ -20,12 +20,13 @@ export class Now {
     const asking = cards.filter((card) => card.question);
     const failed = cards.filter((card) => card.tone === "trouble" && !card.question);
     for (const card of asking) wanted.push(this.tile(`q:${card.id}`, () => new QuestionTile(actions.taskTarget(card.id), address("task", card.id))).write(card.title, card.question));
-    for (const run of store.runs.values()) {
-      if (run.question && !run.task) wanted.push(this.tile(`q:${run.id}`, () => new QuestionTile(actions.runTarget(run), address("run", run.id))).write(run.title, run.question));
+    const runs = [...store.runs.values()];
+    for (const run of runs) {
+      if (run.question && !store.cards.has(run.task)) wanted.push(this.tile(`q:${run.id}`, () => new QuestionTile(actions.runTarget(run), address("run", run.id))).write(run.title, run.question));
     }
-    for (const run of store.runs.values()) wanted.push(this.tile(`r:${run.id}`, () => new RunTile(run)).write(run));
+    for (const run of activeRuns()) wanted.push(this.tile(`r:${run.id}`, () => new RunTile(run)).write(run));
     for (const card of failed.slice(0, MOST_PROBLEMS)) wanted.push(this.tile(`f:${card.id}`, () => new FailedTile(card)).write(card));
-    if (store.runs.size === 0) wanted.push(this.idle.write(cards));
+    if (activeRuns().length === 0) wanted.push(this.idle.write(cards));
     this.keep(wanted);
   }
 
@@ -89,7 +90,7 @@ class RunTile {
     setShare(this.fill, limit ? iteration / limit : 0);
     const paused = run.paused_by || card?.paused_by;
     const last = store.activity.get(run.id);
-    setText(this.doing, paused ? `paused by ${paused}` : last ? plain(last.text, 200) : describeDoing(run.doing));
+    setText(this.doing, paused ? `paused by ${paused}` : plain(run.activity || last?.text, 200) || describeDoing(run.doing));
     this.pulse.classList.toggle("on", !paused);
     setAttribute(this.pause, "hidden", paused ? "" : null);
     setAttribute(this.resume, "hidden", paused ? null : "");
@@ -98,7 +99,8 @@ class RunTile {
   }
 
   tick() {
-    const parts = [clock(serverNow() - this.run.started_at), this.run.agent, this.run.cost_usd ? money(this.run.cost_usd) : ""];
+    const { run } = this;
+    const parts = [clock(run.seconds + (run.paused_by ? 0 : serverNow() - run.changed_at)), agentName(run.agent), run.cost_usd ? money(run.cost_usd) : ""];
     setText(this.facts, parts.filter(Boolean).join(" · "));
   }
 }

@@ -8,7 +8,7 @@ import { LogList, buildLogFilter } from "./loglist.js";
 import { buildStateChip } from "./runs.js";
 import { address } from "./router.js";
 import { serverNow, store } from "./store.js";
-import { date, duration, firstLine, humane, money, plain, plural, usage } from "./words.js";
+import { agentName, date, duration, firstLine, humane, money, plain, plural, usage } from "./words.js";
 
 const RELOAD_MS = 1000;
 
@@ -48,7 +48,7 @@ export class RunView {
 
   tick() {
     const run = this.shown?.run;
-    if (run?.active && this.elapsed) setText(this.elapsed, duration(Math.round(serverNow() - run.started_at)));
+    if (run?.active && this.elapsed) setText(this.elapsed, duration(Math.round(run.seconds + serverNow() - run.changed_at)));
   }
 
   onKey(key) {
@@ -80,10 +80,11 @@ export class RunView {
       const shown = await get(`runs/${part(id)}`);
       if (id !== this.id) return;
       this.shown = shown;
-      this.draw();
     } catch (error) {
       if (!this.shown) this.node.replaceChildren(emptyState(plain(error.message), [error.hint || "See `ralph status` for the runs of this repository."], h("a", { class: "button", href: "#/runs" }, "All runs")));
+      return;
     }
+    this.draw();
   }
 
   async loadLog() {
@@ -132,7 +133,7 @@ export class RunView {
       [buildStateChip(run)],
       [`ralph ${run.kind}`],
       run.task ? ["Task ", run.kind === "execute" ? h("a", { class: "link", href: address("task", run.task) }, run.task) : h("b", {}, run.task)] : null,
-      ["Agent ", h("b", {}, run.agent)],
+      ["Agent ", h("b", {}, agentName(run.agent))],
       ["Iterations ", h("b", {}, `${run.iteration}${limit}`)],
       ["Time ", this.elapsed],
       ["Cost ", ...cost],
@@ -166,17 +167,18 @@ export class RunView {
   }
 
   buildMark(each, index, current) {
-    const tone = iterationTone(each, this.shown.strip[index]);
+    const tone = iterationTone(each, this.shown.run.strip[index]);
     const words = each.outcome ? humane(each.outcome) : this.shown.run.active ? "running" : "no report";
     const attributes = {
       type: "button",
       "data-tone": tone,
       "data-iteration": each.iteration,
       "aria-pressed": each === current ? "true" : "false",
-      "aria-label": `Iteration ${each.iteration}${each.role ? `, ${each.role}` : ""}: ${words}, ${duration(each.seconds)}`,
+      title: words,
       onclick: () => this.choose(each.iteration),
     };
-    return h("button", attributes, h("b", {}, `${each.iteration}${each.role ? ` ${each.role}` : ""}`), h("span", {}, [duration(each.seconds), each.cost_usd ? money(each.cost_usd) : ""].filter(Boolean).join(" · ")));
+    const hidden = (text) => h("span", { class: "visually-hidden" }, text);
+    return h("button", attributes, hidden("Iteration "), h("b", {}, `${each.iteration}${each.role ? ` ${each.role}` : ""}`), h("span", {}, [duration(each.seconds), each.cost_usd ? money(each.cost_usd) : ""].filter(Boolean).join(" · ")), hidden(words));
   }
 
   drawIteration(current) {

@@ -3,7 +3,7 @@ import { h, emptyState } from "./dom.js";
 import * as actions from "./actions.js";
 import { get } from "./api.js";
 import { address } from "./router.js";
-import { ago, describeDoing, duration, firstLine, humane, money, outcomeTone } from "./words.js";
+import { agentName, ago, describeDoing, duration, firstLine, humane, money, outcomeTone } from "./words.js";
 
 const PAGE = 50;
 
@@ -74,6 +74,21 @@ export function buildStateChip(run) {
   return h("span", { class: "chip", "data-tone": outcomeTone(run.outcome) }, humane(run.outcome || "ended"));
 }
 
+function describeNow(run) {
+  if (run.active) return firstLine(run.activity, 200) || describeDoing(run.doing);
+  return firstLine(run.why, 200) || firstLine(run.failure, 200);
+}
+
+const MARK_WORDS = { passed: "passed", failed: "failed", open: "without a check", active: "running" };
+const MOST_MARKS = 40;
+
+/** A small square for each iteration. */
+function buildMiniStrip(strip) {
+  if (strip.length === 0) return null;
+  const words = strip.map((mark) => MARK_WORDS[mark] ?? mark).join(", ");
+  return h("div", { class: "mini-strip", role: "img", "aria-label": `Iterations: ${words}`, title: words }, strip.slice(-MOST_MARKS).map((mark) => h("i", { "data-mark": mark })));
+}
+
 export function buildRunTable(runs) {
   const head = ["Run", "State", "Loop", "Agent"].map((text) => h("th", { scope: "col", class: text === "Loop" || text === "Agent" ? "hide-small" : null }, text));
   const numbers = ["Iterations", "Time", "Cost", "Started"].map((text) => h("th", { scope: "col", class: `right${text === "Cost" || text === "Started" ? "" : " hide-small"}` }, text));
@@ -85,10 +100,10 @@ function buildRow(run) {
   return h(
     "tr",
     { "data-run": run.id },
-    h("td", {}, h("a", { class: "row-link", href: address("run", run.id) }, title), h("div", { class: "why" }, run.active ? describeDoing(run.doing) : firstLine(run.why, 200))),
+    h("td", {}, h("a", { class: "row-link", href: address("run", run.id) }, title), h("div", { class: "why" }, describeNow(run)), buildMiniStrip(run.strip)),
     h("td", { class: "tight" }, buildStateChip(run)),
     h("td", { class: "tight hide-small" }, run.task && run.kind === "execute" ? h("a", { class: "link", href: address("task", run.task) }, run.task) : `ralph ${run.kind}`),
-    h("td", { class: "hide-small" }, run.agent),
+    h("td", { class: "hide-small" }, agentName(run.agent)),
     h("td", { class: "right hide-small" }, run.limit ? `${run.iteration}/${run.limit}` : String(run.iteration)),
     h("td", { class: "right hide-small" }, duration(run.seconds)),
     h("td", { class: "right" }, money(run.cost_usd)),

@@ -7,7 +7,7 @@ export const store = {
   session: null,
   head: null,
   cards: new Map(), // by id, in the board's order
-  runs: new Map(), // active ones
+  runs: new Map(), // active ones, and the newest of those without a task
   lines: [],
   activity: new Map(), // by run: the last thing it did
   clockOffset: 0, // seconds the server's clock is ahead of ours
@@ -20,6 +20,10 @@ let timer = 0;
 export function subscribe(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+export function activeRuns() {
+  return [...store.runs.values()].filter((run) => run.active);
 }
 
 export function serverNow() {
@@ -49,6 +53,7 @@ export function applyChange(change) {
     pending.cards.add(card.id);
   }
   for (const run of change.runs ?? []) {
+    if (!run.active && store.runs.get(run.id)?.active) pending.ended.add(run.id);
     store.runs.set(run.id, run);
     pending.runs.add(run.id);
   }

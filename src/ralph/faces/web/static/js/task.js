@@ -5,7 +5,7 @@ import { get, part } from "./api.js";
 import { buildNotes, panel } from "./iteration.js";
 import { banner } from "./run.js";
 import { address } from "./router.js";
-import { LANE_TITLES, date, duration, firstLine, humane, money, plain } from "./words.js";
+import { LANE_TITLES, date, decisiveLine, duration, firstLine, humane, isoDate, money, plain } from "./words.js";
 
 const RELOAD_MS = 1000;
 
@@ -51,12 +51,13 @@ export class TaskView {
       const shown = await get(`tasks/${part(id)}`);
       if (id !== this.id) return;
       this.shown = shown;
-      const signature = JSON.stringify(shown);
-      if (signature !== this.drawn) this.draw();
-      this.drawn = signature;
     } catch (error) {
       if (!this.shown) this.node.replaceChildren(emptyState(plain(error.message), [error.hint || "See `ralph task list`."], h("a", { class: "button", href: "#/" }, "Board")));
+      return;
     }
+    const signature = JSON.stringify(this.shown);
+    if (signature !== this.drawn) this.draw();
+    this.drawn = signature;
   }
 
   draw() {
@@ -157,8 +158,9 @@ export class TaskView {
       h(
         "li",
         {},
-        h("div", { class: "line" }, h("span", { class: "mark", "data-ok": String(attempt.verified) }, attempt.verified ? "✓" : "✗"), h("b", {}, `${attempt.agent} ${attempt.iteration || "by hand"}`), h("span", { class: "soft" }, [humane(attempt.method), attempt.seconds ? duration(attempt.seconds) : "", attempt.timestamp].filter(Boolean).join(" · "))),
+        h("div", { class: "line" }, h("span", { class: "mark", "data-ok": String(attempt.verified) }, attempt.verified ? "✓" : "✗"), h("b", {}, `${attempt.agent} ${attempt.iteration || "by hand"}`), h("span", { class: "soft" }, [humane(attempt.method), attempt.seconds ? duration(attempt.seconds) : "", isoDate(attempt.timestamp)].filter(Boolean).join(" · "))),
         h("div", { class: "prose" }, plain(attempt.reason, 2000)),
+        !attempt.verified && attempt.detail && h("div", { class: "decisive" }, decisiveLine(attempt.detail)),
         attempt.detail && h("details", {}, h("summary", { class: "soft" }, "Output"), h("pre", { class: "output", tabindex: "0" }, plain(attempt.detail, 20000))),
       ),
     );
@@ -185,7 +187,7 @@ export class TaskView {
   buildSentBack() {
     const { sent_back: sentBack } = this.shown;
     if (sentBack.length === 0) return null;
-    return panel("Changes requested", h("ul", { class: "items" }, [...sentBack].reverse().map((back) => h("li", {}, h("div", { class: "soft" }, `${plain(back.stage, 40)} · ${plain(back.at, 40)}`), h("p", { class: "prose" }, plain(back.changes, 4000))))));
+    return panel("Changes requested", h("ul", { class: "items" }, [...sentBack].reverse().map((back) => h("li", {}, h("div", { class: "soft" }, `${plain(back.stage, 40)} · ${isoDate(back.at)}`), h("p", { class: "prose" }, plain(back.changes, 4000))))));
   }
 
   buildRuns() {

@@ -99,6 +99,24 @@ export function outcomeTone(outcome) {
   return OUTCOME_TONES[outcome] ?? "red";
 }
 
+/** An agent by its name, where its command is a whole path. */
+export function agentName(command) {
+  return plain(String(command ?? "").split("/").at(-1), 60);
+}
+
+const TELLING = /\b(fail(ed|ure)?|error|assert|expected|exception|traceback|not found|denied)\b/i;
+
+/** Of all that a check printed, the line that tells most: the last one that speaks of a failure, else the last. */
+export function decisiveLine(output) {
+  const lines = String(output ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
+  return plain(lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? "", 300);
+}
+
+export function isoDate(text) {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? plain(text, 40) : date(at / 1000);
+}
+
 export function humane(name) {
   return String(name ?? "").replaceAll("_", " ");
 }

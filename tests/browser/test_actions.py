@@ -1,0 +1,86 @@
+"""Everything a person can do on the page, to a real run of a scripted agent, on a desktop and on a phone."""
+
+import re
+from typing import Any
+
+import pytest
+
+from support.browser import OpenPage
+from support.browser_room import PageRoom, wait_until
+
+pytestmark = pytest.mark.browser
+
+
+def open_task(page: Any, name: str) -> None:
+    page.evaluate(f"location.hash = '#/task/{name}'")
+    page.wait_for_selector(f".page h1:has-text('{name}')")
+
+
+def press(page: Any, action: str) -> None:
+    page.locator(f".actions [data-action='{action}']").click()
+
+
+def send(page: Any, button: str, **values: str) -> None:
+    """Fills the dialog and sends it."""
+    for name, value in values.items():
+        field = page.locator(f"dialog [name='{name}']")
+        if field.evaluate("node => node.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    page.locator("dialog button[type=submit]", has_text=button).click()
+    page.wait_for_selector("dialog", state="detached")
+
+
+def test_tasks_are_added_and_changed(room: PageRoom, open_page: OpenPage) -> None:
+    room.add_tasks("T-1")
+    page = open_page(room.serve())
+
+    if open_page.is_phone:
+        page.keyboard.press("t")
+    else:
+        page.locator("#add-task").click()
+    send(page, "Add task", title="Speak up", acceptance="- one\n- two", command="true", id="T-9", spec_id="files")
+    page.wait_for_selector(".page h1:has-text('Speak up')")
+    assert room.read_task("T-9")["completion_spec"]["acceptance_criteria"] == ["one", "two"]
+
+    press(page, "edit")
+    send(page, "Save", title="Speak <i>up</i> now", priority="1", needs="T-1")
+    page.wait_for_selector(".page h1:has-text('Speak <i>up</i> now')")
+    assert (room.read_task("T-9")["priority"], room.read_task("T-9")["depends_on"]) == (1, ["T-1"])
+
+    page.keyboard.press("-")
+    wait_until(lambda: room.read_task("T-9")["priority"] == 2, "the key for a lower priority")
+
+
+def test_a_run_is_started_read_and_outlives_the_server(room: PageRoom, open_page: OpenPage) -> None:
+    room.hold("run")
+    page = open_page(room.serve())
+    page.wait_for_selector(".empty:has-text('ralph run -p')")  # what to type, where there is nothing yet
+    page.locator("#start").click()
+    send(page, "Start", kind="run", prompt="Make it work", max_iterations="3")
+
+    page.wait_for_selector(".page h1:has-text('Make it work')")
+    page.wait_for_selector(".strip button[data-iteration='1']")
+    page.locator("[data-tab=log]").click()
+    page.wait_for_selector(".log-line:has-text('Working on it.')")
+    press(page, "note")
+    send(page, "Send note", text="Quietly")
+
+    room.stop_server()
+    page.wait_for_selector("#link-state[data-state=lost]")
+    room.let_go("run")
+    wait_until(lambda: not room.list_active_runs(), "the run ends without its server")
+
+    page = open_page(room.serve())
+    page.evaluate("location.hash = '#/runs'")
+    row = page.locator("tr[data-run]")
+    row.wait_for()
+    assert "completed" in row.inner_text()
+    row.locator("a").first.click()
+    page.wait_for_selector(".diff-lines [data-kind=add]:has-text('+1 done')")
+    assert re.search(r"\$0\.\d\d", page.locator(".facts").inner_text())
+    page.locator("[data-tab=snapshots]").click()
+    page.wait_for_selector("[data-pane=snapshots] td:has-text('1')")
+    page.locator("[data-tab=prompt]").click()
+    page.wait_for_selector("[data-pane=prompt] pre:has-text('Make it work')")

@@ -1,0 +1,153 @@
+"""What the page shows: safe from what agents print, readable on both sizes, by keyboard and by screen reader."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support.browser import AXE, OpenPage, find_serious_problems
+from support.browser_room import PageRoom
+
+pytestmark = pytest.mark.browser
+
+HOSTILE_WORDS = (
+    "<script>document.title = 'taken'</script>",
+    "<img src=x onerror=\"document.title='taken'\">",
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b31m",
+    "\u202egnp.exe\u2066 \u200f",
+    "x" * 100_000,
+    "</div></body><a href='javascript:document.title=1'>click</a>",
+    "${document.title='taken'} {{7*7}} &lt;b&gt;",
+)
+VIEWS = ("", "runs", "stories", "costs", "log", "task/T-1", "task/T-2")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageRoom]:
+    """A task that is done, one that failed, one that is open, and a run, all by an agent of ill will."""
+    room = PageRoom(tmp_path_factory.mktemp("told"))
+    room.say(*HOSTILE_WORDS)
+    room.add_tasks("T-1")
+    room.add_tasks("T-2", title="<img src=x onerror=alert(1)>", description="<script>alert(2)</script>")
+    room.work_badly("T-2")
+    assert room.workshop.ralph("execute", "-j", "2").returncode == 1
+    room.add_tasks("T-3")
+    assert room.workshop.ralph("run", "-p", "<b>Make it</b>\nwork", "-m", "1").returncode == 0
+    yield room
+    room.close()
+
+
+@pytest.fixture(scope="module")
+def link(told: PageRoom) -> str:
+    return told.serve()
+
+
+@pytest.fixture
+def page(link: str, open_page: OpenPage) -> Any:
+    return open_page(link)
+
+
+def show(page: Any, address: str) -> None:
+    page.evaluate(f"location.hash = '#/{address}'")
+    page.wait_for_selector(".panel, .board")
+    page.wait_for_load_state("networkidle") if address not in ("", "log") else None
+
+
+def find_run(page: Any) -> str:
+    show(page, "runs")
+    return str(page.locator("tr[data-run]").first.get_attribute("data-run"))
+
+
+def test_nothing_an_agent_prints_becomes_markup(page: Any) -> None:
+    before = set(page.evaluate("[...document.querySelectorAll('img, script, iframe, object')].map(n => n.src || '')"))
+    run = find_run(page)
+
+    for address in (*VIEWS, f"run/{run}"):
+        show(page, address)
+        if address.startswith("run/"):
+            page.locator("[data-tab=log]").click()
+            page.wait_for_selector(".log-line:has-text('<script>document.title')")
+            shown = page.locator("[data-pane=log]").inner_text()
+            assert "\x1b" not in shown
+            assert "\u202e" not in shown
+        found = page.evaluate("[...document.querySelectorAll('img, script, iframe, object')].map(n => n.src || '')")
+        assert {source for source in found if "/static/" not in source} <= before
+        assert page.evaluate("document.querySelectorAll('[onerror], a[href^=javascript]').length") == 0
+        assert "taken" not in page.title()
+
+
+def test_every_view_fits_its_window(page: Any, open_page: OpenPage) -> None:
+    for address in (*VIEWS, f"run/{find_run(page)}"):
+        show(page, address)
+        width = page.evaluate(
+            "Math.max(document.documentElement.scrollWidth, document.getElementById('main').scrollWidth)"
+        )
+        assert width <= open_page.size[0], address
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(link: str, open_page: OpenPage, scheme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("NOT RUN: axe-core is missing (npm)")
+    page = open_page(link, bypass_csp=True, color_scheme=scheme, reduced_motion="reduce")
+    problems = {}
+    for address in (*VIEWS, f"run/{find_run(page)}"):
+        show(page, address)
+        problems[address] = find_serious_problems(page)
+    for key in ("s", "t", "?"):
+        show(page, "")
+        page.keyboard.press(key)
+        page.wait_for_selector("dialog[open]")
+        problems[key] = find_serious_problems(page)
+        page.keyboard.press("Escape")
+    assert {address: found for address, found in problems.items() if found} == {}
+
+
+def test_the_task_page_tells_the_last_failure_first(page: Any) -> None:
+    show(page, "task/T-2")
+    page.wait_for_selector(".banner[data-tone=red]")
+
+    assert "Last failure: coder after 2 iterations" in page.locator(".banner").first.inner_text()
+    assert page.locator("h1").inner_text() == "T-2 <img src=x onerror=alert(1)>"
+    show(page, "task/T-1")
+    page.wait_for_selector(".criteria .box[data-ok=true]")
+    assert page.locator(".stage[data-state=passed]").count() == 4
+
+
+def test_everything_is_reached_by_keys(page: Any, open_page: OpenPage) -> None:
+    for key, view in (("r", "runs"), ("c", "costs"), ("l", "log"), ("s", "stories"), ("b", "")):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_selector(f".nav a[data-view={view or 'board'}][aria-current=page]")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.task") in ("T-2", "T-3")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".page h1:has-text('T-')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".board")
+    page.keyboard.press("/")
+    page.keyboard.type("T-3")
+    visible = page.locator(".card:not([hidden])").evaluate_all("nodes => nodes.map(node => node.dataset.task)")
+    assert visible == ["T-3"]
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".page h1:has-text('T-3')")
+
+
+def test_costs_are_drawn_by_day_agent_and_task(page: Any) -> None:
+    show(page, "costs")
+    page.wait_for_selector(".plot canvas")
+    assert "$1" in page.locator(".figure b").first.inner_text()
+    page.get_by_label("Group by").select_option("task")
+    page.wait_for_selector(".bars a:has-text('T-1')")
+
+
+def test_nothing_moves_while_the_board_is_loaded(page: Any) -> None:
+    page.reload()
+    page.wait_for_selector("#link-state[data-state=live]")
+    page.wait_for_selector(".card", state="attached")
+    moved = page.evaluate(
+        """() => new Promise(resolve => new PerformanceObserver(list => resolve(
+            list.getEntries().reduce((sum, entry) => sum + entry.value, 0)
+        )).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => resolve(0), 500))"""
+    )
+    assert moved < 0.05
