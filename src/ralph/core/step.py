@@ -127,7 +127,9 @@ def _advance(
                 state = replace(state, tally=replace(state.tally, scm_problems=fact.problems))
             if isinstance(fact, Verified) and fact.verified:  # whatever was refused, the work got on
                 state = replace(state, tally=replace(state.tally, refusals=RefusalStreak()))
-        case Checked() | Looked() | Awaited() | Surveyed() | Restored() | Landed():
+        case Landed():
+            state = replace(state, tally=_add_known_cost(state.tally, fact.cost_usd))
+        case Checked() | Looked() | Awaited() | Surveyed() | Restored():
             pass
         case Waited() | Forbidden():
             pass
@@ -322,9 +324,13 @@ def _count_refusal(tally: Tally, fact: Reported) -> Tally:
 
 
 def _add_cost(tally: Tally, fact: Reported | Saved | Verified | Interrupted | AnswersLost) -> Tally:
-    cost = tally.cost_usd if fact.cost_usd is None else (tally.cost_usd or 0.0) + fact.cost_usd
+    tally = _add_known_cost(tally, fact.cost_usd)
     estimated = (fact.estimated_usd or 0.0) if isinstance(fact, Reported) and fact.cost_usd is None else 0.0
-    return replace(tally, cost_usd=cost, usage=tally.usage + fact.usage, estimated_usd=tally.estimated_usd + estimated)
+    return replace(tally, usage=tally.usage + fact.usage, estimated_usd=tally.estimated_usd + estimated)
+
+
+def _add_known_cost(tally: Tally, usd: float | None) -> Tally:
+    return tally if usd is None else replace(tally, cost_usd=(tally.cost_usd or 0.0) + usd)
 
 
 def _handle_trouble(

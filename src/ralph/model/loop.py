@@ -268,6 +268,7 @@ class Landed(Struct, frozen=True, tag="landed", omit_defaults=True, kw_only=True
     moved: str = ""  # that somebody else moved the target meanwhile, in words
     evidence: tuple[CheckEvidence, ...] = ()  # of checks on the merged tree
     digest: str = ""  # of the evidence that the message of a commit of ours names
+    cost_usd: float | None = None  # of a judge who looked at the merged tree
 
 
 class Waited(Struct, frozen=True, tag="waited"):

@@ -20,19 +20,24 @@ NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 def open_exported_tree(git: Git, name: str, write_files: Callable[[str], None] | None = None) -> Iterator[str]:
     """The folder with the files of that commit or tree, and with what is installed in the work tree: of the folders
     git ignores, dependencies are linked, small ones copied, caches left out. `write_files` writes others than the
-    commit's: those only ralph's own git has. MachineError: git does not know the name."""
+    commit's: those only ralph's own git has; then no name is a folder apart from git. MachineError: git does not know
+    the name."""
     git = git.with_options(*NO_HOOKS)
     home = tempfile.mkdtemp(prefix=f"ralph-{os.getpid()}-")
     folder = os.path.join(home, os.path.basename(git.folder) or "tree")  # tools name things after their folder
     try:
         empty = ("--no-checkout",) if write_files else ()
-        git.add_worktree(folder, "--detach", *empty, folder, _find_commit(git, name))
+        if name:
+            git.add_worktree(folder, "--detach", *empty, folder, _find_commit(git, name))
+        else:
+            os.mkdir(folder)
         if write_files:
             write_files(folder)
         _add_ignored_folders(git, folder)
         yield folder
     finally:
-        git.drop_worktree(folder)
+        if name:
+            git.drop_worktree(folder)
         shutil.rmtree(home, ignore_errors=True)
 
 

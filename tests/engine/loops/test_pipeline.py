@@ -598,6 +598,14 @@ def test_the_merged_tree_is_looked_at_with_the_words_that_were_verified(task: Ta
     ]
 
 
+def test_what_a_judge_of_the_merged_tree_cost_is_on_record(task: TaskFixture) -> None:
+    task.workspace = ScriptedWorkspace(str(task.tree), LANDED, merged="merged/tree")
+    landed = task.build_effects().perform(Land())
+    assert isinstance(landed, Landed)
+    assert landed.cost_usd == 0.125
+    assert [each.cost_usd for row in task.board.records for each in row if isinstance(each, CostRecorded)] == [0.125]
+
+
 def test_the_last_stage_about_files_looks_at_the_merged_tree(task: TaskFixture) -> None:
     task.workspace = ScriptedWorkspace(str(task.tree), LANDED, merged="merged/tree")
     task.reviewer_looks_at = replace(REVIEWED, verification_method=VerificationMethod.EXTERNAL)

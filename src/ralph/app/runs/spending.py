@@ -14,7 +14,7 @@ from ralph.app.runs.recovery import recover_lost_reports
 from ralph.app.stores import open_existing_stores
 from ralph.model.errors import UsageError
 from ralph.model.events import NO_USAGE, Usage
-from ralph.model.loop import AnswersLost, Interrupted, Observation, Reported, Saved, Verified
+from ralph.model.loop import AnswersLost, Interrupted, Landed, Observation, Reported, Saved, Verified
 from ralph.model.runs import CostlyTransition
 
 Grouping = Literal["day", "task", "agent", "model", "run", "repository"]
@@ -132,9 +132,10 @@ def _read_expense(row: CostlyTransition, repository: str) -> Expense | None:
         fact = msgspec.json.decode(row.seen, type=Observation).fact
     except (msgspec.DecodeError, ValueError):
         return None  # of another version; what it cost is not known
-    if not isinstance(fact, Reported | Saved | Verified | Interrupted | AnswersLost):
+    if not isinstance(fact, Reported | Saved | Verified | Landed | Interrupted | AnswersLost):
         return None
-    if fact.cost_usd is None and fact.usage == NO_USAGE:
+    usage = NO_USAGE if isinstance(fact, Landed) else fact.usage
+    if fact.cost_usd is None and usage == NO_USAGE:
         return None
     who = fact if isinstance(fact, Reported) else Reported(outcome="finished", agent=getattr(fact, "agent", ""))
     return Expense(
@@ -148,7 +149,7 @@ def _read_expense(row: CostlyTransition, repository: str) -> Expense | None:
         iteration=row.iteration,
         cost_usd=fact.cost_usd,
         estimated_usd=who.estimated_usd if fact.cost_usd is None else None,
-        usage=fact.usage,
+        usage=usage,
     )
 
 

@@ -181,7 +181,7 @@ def _choose_source(found: FoundReceipt, tools: _Tools) -> _Source:
         if tools.snapshots.has_tree(receipt.tree):
             base = tools.git.find_commit(commit) if commit else ""
             write = partial(tools.snapshots.write_tree_files, receipt.tree)
-            return _Source(name=base or "HEAD", write_files=write)
+            return _Source(name=base or tools.git.find_commit("HEAD"), write_files=write)
     if not commit:
         raise MachineError(
             f"the files of run {receipt.run} are not in this repository", "they were not committed; see `ralph show`"

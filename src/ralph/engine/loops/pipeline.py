@@ -25,7 +25,7 @@ from ralph.engine.gate_run import SEALED_REMARK
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
-from ralph.model.board import Change, IterationEnded
+from ralph.model.board import Change, CostRecorded, IterationEnded
 from ralph.model.events import Doing, GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
     Brief,
@@ -85,6 +85,7 @@ class PipelineEffects:
         self._checks: dict[str, CheckOutput] = {}  # by command: its latest look at the work
         self._verified_tree = ""  # of the last promise that was found to hold in this life
         self._verified_trees: dict[Role, str] = {}
+        self._landing_usd: float | None = None  # of judges who looked at the merged tree
         self._target_move = ""
         self.last_text = ""
         self.landed_commit = ""
@@ -387,6 +388,7 @@ class PipelineEffects:
         digest = digest_checks(self._evidence.list_checks())
         trailer = format_trailer(self._config.run, digest)
         emit(self._watchers, self._iteration, Doing("merging"))
+        self._landing_usd = None
         landed = self._workspace.land(self._check_merged_tree, trailer, self._record_landing)
         self._name_target_move()
         landed = replace(
@@ -394,6 +396,7 @@ class PipelineEffects:
             evidence=self._merged_tree_evidence,
             digest=digest if landed.done else "",
             moved=self._target_move if landed.done else "",
+            cost_usd=self._landing_usd,
         )
         self.landed_commit = "" if landed.empty else landed.commit
         if not landed.done and self._inbox.poll_stop_grace() is not None:
@@ -430,9 +433,26 @@ class PipelineEffects:
                 title, role, criteria=criteria, text=self._build_promise(role), folder=folder, is_confirmed=True
             )
             self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
+            self._record_landing_cost(role, verdict.cost_usd)
             if not verdict.verified:
                 return f"{verdict.reason}\n{verdict.detail}".strip()
         return self._neighbours.find_broken(folder, criteria) if self._neighbours else ""
+
+    def _record_landing_cost(self, role: Role, usd: float | None) -> None:
+        """Landing may be tried more than once."""
+        if usd is None:
+            return
+        self._landing_usd = (self._landing_usd or 0.0) + usd
+        self._board.record(
+            CostRecorded(
+                task=self._board.entry().task.id,
+                stage=role,
+                iteration=self._iteration,
+                at=time.time(),
+                cost_usd=usd,
+                run=self._config.run,
+            )
+        )
 
     def _choose_last_look(self, folder: str) -> tuple[Role, CompletionCriteria | None]:
         """The last criteria about files; where there are none, the last stage's own, if others' work was merged."""

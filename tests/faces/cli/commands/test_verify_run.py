@@ -121,6 +121,13 @@ def test_a_run_that_did_not_complete_is_not_verified(project: ProjectFixture) ->
     assert "did not complete" in done.stdout
 
 
+def test_a_run_in_a_repository_without_a_commit_is_verified(workshop: ProjectFixture) -> None:
+    workshop.settings(guardrails=["grep -q fine lib/state"])
+    run = complete(workshop)
+    done = workshop.ralph("verify", run)
+    assert (done.returncode, "1 check passed again" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
 def test_a_run_without_checks_cannot_be_verified(workshop: ProjectFixture) -> None:
     workshop.git("commit", "-q", "--allow-empty", "-m", "Start")
     assert workshop.ralph("run", "-p", "x").returncode == 0
