@@ -9,7 +9,7 @@ import pytest
 from ralph.engine.proof_watch import ProofWatch
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree
-from ralph.model.proofs import GONE_BLOB, WorkTime
+from ralph.model.proofs import GONE_BLOB, ClosedSettings, WorkTime
 from support.tree_keeper import MemoryKeeper
 
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n"
@@ -28,6 +28,7 @@ class Project:
         self.keeper = MemoryKeeper(root, FILES)
         self.root = root
         self.accepted: dict[str, str] = {}
+        self.closed = ClosedSettings()
 
     def watch(
         self, *commands: str, protected: tuple[str, ...] = (), since: float | None = None, **environment: str
@@ -40,6 +41,7 @@ class Project:
             environment={"PATH": "/nowhere", **environment},
             worked=WorkTime(since=time.time() + 60 if since is None else since),
             list_accepted=lambda: self.accepted,
+            closed=self.closed,
         )
 
 
@@ -189,3 +191,30 @@ def test_compiled_python_of_the_run_is_removed_before_checks(project: Project) -
     watch.compare()
     watch.clear_caches()
     assert os.listdir(cache) == ["keep.txt"]
+
+
+@pytest.mark.parametrize("way", ["file", "link", "ignored"])
+def test_settings_that_an_agent_made_in_a_sandbox_are_found_however_it_made_them(project: Project, way: str) -> None:
+    project.closed = ClosedSettings(
+        paths=(".mcp.json", ".codex/config.toml"), absent=(".mcp.json", ".codex/config.toml")
+    )
+    watch = project.watch()
+    assert watch.compare() == ()
+    if way == "file":
+        project.keeper.write({".codex/config.toml": "notify = ['x']"})
+    else:
+        (project.root / "made").mkdir()
+        (project.root / "made/config.toml").write_text("notify = ['x']")
+        os.rename(project.root / "made", project.root / ".codex") if way == "ignored" else os.symlink(
+            project.root / "made", project.root / ".codex"
+        )
+    [found] = watch.compare()
+    assert (found.path, found.protected) == (".codex/config.toml", True)
+
+
+def test_a_protected_file_that_git_ignores_is_compared_by_its_time(project: Project) -> None:
+    (project.root / "deep").mkdir()
+    (project.root / "deep/local.env").write_text("x")
+    for since, found in ((0.0, {"deep/local.env": "changed"}), (time.time() + 60, {})):
+        assert kinds(project.watch(protected=("*.env",), since=since)) == found
+    assert kinds(project.watch(protected=("calc.py",), since=0.0)) == {}, "its tree knows it"

@@ -165,3 +165,16 @@ def sleepers(word: str = "86399") -> list[int]:
         except OSError:
             continue
     return found
+
+
+def test_settings_that_an_agent_makes_for_the_host_are_refused(workshop: ProjectFixture) -> None:
+    (workshop.repo / "a").write_text("a")
+    workshop.git("add", "-A")
+    workshop.git("commit", "-qm", "Begin")
+    agent = workshop.repo / "agent.sh"
+    agent.write_text("#!/bin/sh\necho '{}' > .mcp.json; echo /tmp > .git/commondir\necho '<response>DONE</response>'\n")
+    agent.chmod(0o755)
+    done = workshop.ralph("run", "-p", "x", "--agent", "./agent.sh", "--sandbox", "bubblewrap", "-m", "1")
+    assert done.returncode == 1, done.stdout
+    assert ".mcp.json was added, and is protected" in done.stdout
+    assert not (workshop.repo / ".git/commondir").exists()

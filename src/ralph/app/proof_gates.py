@@ -39,8 +39,9 @@ def build_proof_gates(
     def open_committed(copy: SealedTree) -> GateRunner:
         return session.prepare_sealed_gates(copy, build, folder, tree="committed")
 
+    protected = session.protect(protected)
     commands = list_guardrail_commands(guardrails) if mode != "off" else []
-    is_watched = bool(commands or protected)
+    is_watched = bool(commands or protected or session.containment)
     trees = CommittedTrees(keep, committed_apart_from) if keep and committed_apart_from else None
     watch = session.watch_proofs(keep, commands, folder=folder, protected=protected, trees=trees, earlier=earlier)
     return ProofGates(

@@ -51,6 +51,7 @@ from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Decision, Fact, LoopState, Resumed, Stop
 from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
+from ralph.model.proofs import ClosedSettings
 from ralph.model.runs import NewRun, RunOwner, RunRecord
 from ralph.model.store_ports import AttemptStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
@@ -215,6 +216,14 @@ class Session(Struct, frozen=True, kw_only=True):
             ours=ours,
         )
 
+    def protect(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """These, and those of the sandbox: what is not there yet no mount can close."""
+        return (*patterns, *(self.containment.protected if self.containment else ()))
+
+    @property
+    def closed_settings(self) -> ClosedSettings:
+        return self.containment.closed if self.containment else ClosedSettings()
+
     def watch_proofs(
         self,
         keep: Snapshots | None,
@@ -238,6 +247,7 @@ class Session(Struct, frozen=True, kw_only=True):
             folder=folder,
             environment=self.gate_environment,
             worked=find_work_time(record, earlier),
+            closed=self.closed_settings,
             list_accepted=keep.accepted.read,
         )
 

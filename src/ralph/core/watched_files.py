@@ -5,6 +5,11 @@ from collections.abc import Mapping
 GIT_CONFIG = ".git/config"
 HOOKS_FOLDER = ".git/hooks/"
 CLAUDE_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+# Of the work tree: programs on the host read them, and run what they say.
+HOST_SETTINGS = (
+    *(".ralph/settings.json", ".ralph/settings.local.json", ".specflow/config.yaml", ".mcp.json"),
+    *(*CLAUDE_SETTINGS, ".codex/config.toml", ".codex/hooks.json"),
+)
 _HARMLESS_SECTIONS = ("branch", "remote", "submodule", "user", "color", "advice")  # they run nothing
 
 Texts = Mapping[str, str]  # by name, as people know the file; what is not there has none

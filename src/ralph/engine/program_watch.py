@@ -3,6 +3,7 @@
 A file's change time cannot be set back, so what is older than the run needs no second look. What is newer was installed
 (and then looks like what installers leave), or somebody wrote it."""
 
+import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ralph.core.proofs.check_rules import CheckRules
 
 MAX_LAUNCHER_BYTES = 1 << 16
+MAX_VISITED_FOLDERS = 20_000
 _INSTALLED_FOLDERS = ("node_modules", ".venv", "venv", "env", ".tox", ".nox", "vendor", ".direnv")
 _ENVIRONMENT_RUNNERS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
 _CONSOLE_SCRIPT_LINES = re.compile(  # as pip, uv and distlib write them
@@ -86,6 +88,31 @@ def find_changed_home_files(
             if _is_newer(os.path.join(home, name), since):
                 reason = "steers the check from your home folder"
                 yield ProofChange(path=f"~/{name}", kind="changed", reason=reason, check=rule.command)
+
+
+def find_ignored_protected(protected: Sequence[str], *, root: str, since: WorkTime) -> Iterator[ProofChange]:
+    """Protected files that came or changed while agents worked, also those git does not look at."""
+    if not protected:
+        return
+    from ralph.core.proofs.changes import matches_any
+
+    anchored = [pattern for pattern in protected if "/" in pattern.rstrip("/") and "**" not in pattern]
+    places = [os.path.join(glob.escape(root), pattern.lstrip("/")) for pattern in anchored]
+    found = [path for place in places for path in glob.iglob(place, include_hidden=True)]
+    if len(anchored) < len(protected):
+        found += _walk(root)
+    for path in found:
+        name = os.path.relpath(path, root)
+        if _is_newer(path, since) and not os.path.isdir(path) and matches_any(name, protected):
+            yield ProofChange(path=name, kind="changed", reason="git ignores it", protected=True)
+
+
+def _walk(root: str) -> Iterator[str]:
+    for visited, (folder, folders, files) in enumerate(os.walk(root)):
+        if visited > MAX_VISITED_FOLDERS:
+            return
+        folders[:] = [name for name in folders if name not in (".git", ".ralph", *_INSTALLED_FOLDERS)]
+        yield from (os.path.join(folder, name) for name in files)
 
 
 def _list_programs(rule: "CheckRules", root: str, environment: Mapping[str, str]) -> Iterator[str]:

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ralph.core.proofs.wording import MAX_DIFF_CHARS
-from ralph.engine.program_watch import find_changed_home_files, find_changed_programs, find_ignored_shadows
+from ralph.engine.program_watch import (
+    find_changed_home_files,
+    find_changed_programs,
+    find_ignored_protected,
+    find_ignored_shadows,
+)
 from ralph.engine.stale_caches import remove_new_bytecode
 from ralph.model.errors import MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper
-from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ProofApproval, ProofChange, TreeChange, WorkTime
+from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ClosedSettings, ProofApproval, ProofChange, TreeChange, WorkTime
 from ralph.process.atomic_file import read_regular_file
 
 if TYPE_CHECKING:  # loaded after the first agent: nobody waits for it to start
@@ -39,13 +44,15 @@ class ProofWatch:
         environment: Mapping[str, str],
         worked: WorkTime,
         list_accepted: Callable[[], Mapping[str, str]],
+        closed: ClosedSettings | None = None,
     ) -> None:
-        """`folder`: where the checks run; `list_accepted`: path → blob."""
+        """`folder`: where the checks run; `closed`: of a sandbox; `list_accepted`: path → blob."""
         self._keeper = keeper
         self._commands, self._protected = commands, protected
         self._root, self._folder = keeper.root, folder
         self._environment, self._worked = environment, worked
         self._list_accepted = list_accepted
+        self._closed = closed or ClosedSettings()
         self._rules: Sequence[CheckRules] | None = None
 
     def look(self, iteration: int) -> None:
@@ -64,7 +71,7 @@ class ProofWatch:
         if not self._keeper.tree():  # a resumed run has not looked yet
             self._keeper.save_initial_tree()
         before, after = self._keeper.baseline(), self._keeper.tree()
-        if not before or not (self._commands or self._protected):
+        if not before or not (self._commands or self._protected or self._closed.paths):
             return ()
         if not after:
             raise MachineError("nobody can tell what the files are now: ralph's record of them is gone or broken")
@@ -76,7 +83,7 @@ class ProofWatch:
         accepted = self._list_accepted()
         shadows = find_ignored_shadows(rules, root=self._root, since=self._worked)
         home = find_changed_home_files(rules, environment=self._environment, since=self._worked)
-        for change in (*shadows, *self._find_changed_programs(rules), *home):
+        for change in (*shadows, *self._find_changed_programs(rules), *home, *self._find_ignored_protected(after)):
             if accepted.get(change.path) != ANY_BLOB:
                 found.setdefault(change.path, change)
         return tuple(found.values())
@@ -192,7 +199,8 @@ class ProofWatch:
         reader = TreeReader(
             read_blob=self._keeper.read_blob, list_old_paths=self._list_old_paths, read_old_tests=self._read_old_tests
         )
-        return find_proof_changes(rules, changes, reader, self._protected)
+        closed = (f"/{path}" for path in self._closed.paths)
+        return find_proof_changes(rules, changes, reader, (*self._protected, *closed))
 
     def _find_changed_programs(self, rules: "Sequence[CheckRules]") -> tuple[ProofChange, ...]:
         return find_changed_programs(rules, root=self._root, environment=self._environment, since=self._worked)
@@ -203,6 +211,15 @@ class ProofWatch:
         found = self._keeper.list_changes("", self._keeper.baseline())
         for change in [each for each in found if detect_test(each.path) == "python"][:MAX_READ_TESTS]:
             yield self._keeper.read_blob(change.new_blob)[:MAX_PROOF_CHARS].decode("utf-8", "replace")
+
+    def _find_ignored_protected(self, tree: str) -> list[ProofChange]:
+        found = [*find_ignored_protected(self._protected, root=self._root, since=self._worked)]
+        known = {change.path for change in self._keeper.list_changes("", tree)} if found else set()
+        made = [path for path in self._closed.absent if os.path.lexists(os.path.join(self._root, path))]
+        return [
+            *(change for change in found if change.path not in known),
+            *(ProofChange(path=path, kind="added", reason="made in the sandbox", protected=True) for path in made),
+        ]
 
     def _list_old_paths(self) -> list[str]:
         return [change.path for change in self._keeper.list_changes("", self._keeper.baseline())]

@@ -38,6 +38,14 @@ class ProofChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.protected or (self.kind != "added" and not self.noted)
 
 
+class ClosedSettings(Struct, frozen=True, kw_only=True):
+    """What no agent in a sandbox may make or change, from the root of the work tree: programs on the host run what it
+    says."""
+
+    paths: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # those that were not there: whoever finds one knows that it was made
+
+
 class WorkTime(Struct, frozen=True, kw_only=True):
     """When agents were at this work, in unix time: since then, and while runs before came to no lawful end."""
 

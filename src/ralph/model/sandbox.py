@@ -36,6 +36,7 @@ class SandboxPlan(Struct, frozen=True, kw_only=True):
     readable: tuple[str, ...] = ()  # besides the system: programs in unusual places, plugins
     protected: tuple[str, ...] = ()  # below a writable one, and read-only all the same
     hidden: tuple[str, ...] = ()  # below a writable or readable one, and not there
+    absent: tuple[str, ...] = ()  # not there, and not to be made: removed after the command that made it
     network: NetworkPolicy | None = None  # None: the backend's own
     image: str = ""  # for containers; empty: the backend's own
     adapters: tuple[str, ...] = ()  # the agents that will run in it, by the names of their adapters

@@ -86,7 +86,7 @@ def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
 def _list_write_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
     opened = (plan.folder, plan.scratch, *plan.writable, *plan.home.logins, *extra)
     yield _rule("allow", "file-write*", (*map(_below, opened), *(f"(literal {quote(path)})" for path in _DEVICES)))
-    closed = (*plan.protected, *plan.home.folders, *plan.hidden)
+    closed = (*plan.protected, *plan.absent, *plan.home.folders, *plan.hidden)
     if closed:
         yield _rule("deny", "file-write*", map(_below, closed))
     # A folder on the way to a closed path could be renamed, and another put in its place.

@@ -29,17 +29,19 @@ def build_task_proofs(
     """None where no check rests on files and none is protected."""
     settings, keeper = context.settings, workspace.keeper
     commands = stages.list_check_commands(context.task, settings) if settings.proofs != "off" else []
-    if not commands and not settings.protected:
+    protected = context.session.protect(settings.protected)
+    if not commands and not protected and context.session.containment is None:
         return None
     # What is installed or compiled since the work began is an agent's; a checkout of now is not.
     since = time.time() if workspace.is_fresh else keeper.began_at or time.time()
     watch = ProofWatch(
         keeper,
         commands=commands,
-        protected=settings.protected,
+        protected=protected,
         folder=keeper.root,
         environment=context.session.gate_environment,
         worked=WorkTime(since=since),
+        closed=context.session.closed_settings,
         list_accepted=lambda: {**workspace.list_landed_files(), **keeper.accepted.read(), **keeper.approved.read()},
     )
 

@@ -296,9 +296,10 @@ def _build_proof_judge(session: Session, settings: Settings) -> Callable[[str], 
 def _watch_proofs(session: Session, settings: Settings, keep: Snapshots | None) -> ProofWatch | None:
     """What the guardrails rest on; only what is protected, where that was switched off."""
     commands = list_guardrail_commands(settings.guardrails) if settings.proofs != "off" else []
-    if not commands and not settings.protected:
+    protected = session.protect(settings.protected)
+    if not commands and not protected and session.containment is None:
         return None
-    return session.watch_proofs(keep, commands, folder=session.paths.folder, protected=settings.protected)
+    return session.watch_proofs(keep, commands, folder=session.paths.folder, protected=protected)
 
 
 def read_prompt(request: RunRequest) -> str:

@@ -14,9 +14,9 @@ from ralph.app.paths import Paths
 from ralph.app.repositories import find_machine_state
 from ralph.config.location import LOCAL_SETTINGS_FILE, SETTINGS_FILE, SPECFLOW_FILE, locate_user_settings, shorten_home
 from ralph.core.watched_files import (
-    CLAUDE_SETTINGS,
     GIT_CONFIG,
     HOOKS_FOLDER,
+    HOST_SETTINGS,
     Texts,
     extract_git_program_settings,
     find_hooks_path,
@@ -127,8 +127,9 @@ def _list_watched(paths: Paths, variables: Mapping[str, str], prompt_file: str) 
         yield shorten_home(own, variables), own
     if prompt_file:
         yield prompt_file, os.path.join(paths.started_in, prompt_file)
-    for name in CLAUDE_SETTINGS:
-        yield name, os.path.join(paths.root, name)
+    for name in HOST_SETTINGS:
+        if not name.startswith((".ralph/", ".specflow/")):
+            yield name, os.path.join(paths.root, name)
     if paths.in_git:
         common = os.path.dirname(paths.state)
         yield GIT_CONFIG, os.path.join(common, "config")

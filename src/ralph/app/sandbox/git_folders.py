@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -12,12 +13,13 @@ _OTHERS = ("ralph", "worktrees")  # what ralph remembers, and what belongs to ot
 
 
 class GitFolders(Struct, frozen=True, kw_only=True):
-    """Absolute paths; all are there."""
+    """Absolute paths; all are there, but for the last."""
 
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # these are not, and must not be made
 
 
 def list_git_folders(root: str) -> GitFolders:
@@ -29,13 +31,30 @@ def list_git_folders(root: str) -> GitFolders:
     hidden = _list_there(common, _OTHERS)
     if own != common:
         return _list_of_linked_tree(root, project, common=common, own=own)
-    os.makedirs(os.path.join(common, "hooks"), exist_ok=True)  # what is not there could be made
+    _make_closable(common)
     protected = (*_list_there(common, _CLOSED), *_list_submodule_settings(common), *_list_git_file(root))
-    return GitFolders(writable=(common,), protected=protected, hidden=hidden)
+    # git would read the configuration and hooks of the folder that this file names
+    absent = tuple(path for name in ("commondir", "gitdir") if not os.path.lexists(path := os.path.join(common, name)))
+    return GitFolders(writable=(common,), protected=protected, hidden=hidden, absent=absent)
+
+
+def _make_closable(folder: str) -> None:
+    """What is not there could be made: so it is made, empty, which git takes for nothing."""
+    for name in ("hooks", "info"):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+    _make_own_settings(folder, folder)
+
+
+def _make_own_settings(common: str, own: str) -> None:
+    """Of one work tree: where git is told to read them."""
+    with suppress(OSError), open(os.path.join(common, "config"), encoding="utf-8", errors="replace") as file:
+        if "worktreeconfig" in file.read().lower():
+            open(os.path.join(own, "config.worktree"), "a").close()
 
 
 def _list_of_linked_tree(root: str, project: ProjectDir, *, common: str, own: str) -> GitFolders:
     """It commits on its own branch: of the refs, those beside it are all it can write to."""
+    _make_own_settings(common, own)
     branch = _find_branch_folder(own)
     shared = [
         os.path.join(common, name) for name in ("objects", "reftable") if os.path.isdir(os.path.join(common, name))

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from ralph.app.paths import find_paths
 from ralph.app.sandbox.choice import load_backend
+from ralph.app.sandbox.git_folders import list_git_folders
 from ralph.app.sandbox.identity import write_git_identity
 from ralph.app.sandbox.leftovers import remember_sandbox
-from ralph.app.sandbox.plan import SandboxRequest, build_plan
+from ralph.app.sandbox.plan import SandboxRequest, build_plan, list_closed_settings
 from ralph.core.text.write_error import explain_write_error
 from ralph.model.command import Command, CommandExit
 from ralph.model.ports import Processes, Sandbox
@@ -29,6 +30,14 @@ class Containment:
     def __init__(self, kind: SandboxKind, request: SandboxRequest, sandbox: Sandbox) -> None:
         self._kind, self._request, self.sandbox = kind, request, sandbox
         self._root = os.path.realpath(request.paths.root)
+        self._absent = list_git_folders(self._root).absent
+        self.closed, self.protected = list_closed_settings(request), request.settings.protected
+
+    def remove_made(self) -> None:
+        """What is not there in the sandbox's plan and was made inside: everything in there has ended."""
+        for path in self._absent:
+            if os.path.lexists(path):
+                remove_folder(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
     def through(self, processes: Processes) -> "ContainedProcesses":
         return ContainedProcesses(self, processes)
@@ -53,7 +62,10 @@ class ContainedProcesses:
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> CommandExit:
         with self._containment.open_for(os.path.realpath(command.cwd), self._processes) as sandbox:
-            return self._processes.run(sandbox.wrap(command), on_output, on_error)
+            try:
+                return self._processes.run(sandbox.wrap(command), on_output, on_error)
+            finally:
+                self._containment.remove_made()
 
 
 @contextmanager

@@ -13,11 +13,12 @@ from ralph.app.sandbox.choice import CONTAINED_VARIABLE
 from ralph.app.sandbox.git_folders import list_git_folders
 from ralph.app.sandbox.home import read_home
 from ralph.config.schema import SandboxSettings
-from ralph.core.watched_files import CLAUDE_SETTINGS
+from ralph.core.watched_files import HOST_SETTINGS
 from ralph.model.errors import ConfigError, MachineError
+from ralph.model.proofs import ClosedSettings
 from ralph.model.sandbox import SandboxPlan
 
-_OWN_SETTINGS = (".ralph", ".specflow/config.yaml", ".mcp.json", *CLAUDE_SETTINGS)
+_OWN_SETTINGS = (".ralph", *HOST_SETTINGS)
 _OWN_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # hooks run our Python
 _OWN_HIDDEN = (".ralph/worktrees", ".ralph/state")
 _BESIDE_PROGRAMS = ("lib", "lib64", "libexec", "share", "pyvenv.cfg")
@@ -68,6 +69,7 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
         ),
         protected=_unique((*git.protected, *_list_protected(request, root))),
         hidden=_unique((*git.hidden, *filter(os.path.exists, closed))),
+        absent=(*git.absent, *(os.path.join(root, name) for name in list_closed_settings(request).absent)),
         network=request.settings.network,
         image=request.settings.image,
         adapters=tuple(request.adapters),
@@ -83,6 +85,16 @@ def _refuse_home_as_tree(root: str, home: str) -> None:
             f"the work tree {root} is your home folder: a sandbox would hold all of it",
             "work in a folder of its own, or use --no-sandbox",
         )
+
+
+def list_closed_settings(request: SandboxRequest) -> ClosedSettings:
+    """What the host's programs read in the work tree and run: mounts close only what is there."""
+    root, folder = os.path.realpath(request.paths.root), os.path.realpath(request.paths.folder)
+    places = _unique([os.path.join(base, name) for base in (root, folder) for name in HOST_SETTINGS])
+    return ClosedSettings(
+        paths=tuple(os.path.relpath(path, root) for path in places),
+        absent=tuple(os.path.relpath(path, root) for path in places if not os.path.lexists(path)),
+    )
 
 
 def _list_protected(request: SandboxRequest, root: str) -> Iterator[str]:

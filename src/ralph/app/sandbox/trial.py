@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import socket
 import sys
 import tempfile
@@ -14,9 +15,10 @@ from msgspec import Struct
 from ralph.app.paths import find_paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.sandbox.escapes import CALLS_OF, CLOSED_NETWORK_ESCAPES, ESCAPES, Escape
-from ralph.app.sandbox.opening import open_sandbox
+from ralph.app.sandbox.opening import open_containment, open_sandbox
 from ralph.app.sandbox.plan import SandboxRequest
 from ralph.config.schema import SandboxSettings
+from ralph.core.proofs.changes import matches_any
 from ralph.model.command import Command
 from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxKind
@@ -30,6 +32,7 @@ _HOME_FILES = (
     ".local/state/ralph/trees/repository/config",
 )
 _TREE_FILES = (".ralph/settings.json", ".claude/settings.json", "checks/acceptance/test_it.py", "code.py")
+_MADE_FILES = (".mcp.json", ".codex/config.toml", ".claude/settings.local.json", ".git/commondir", "deep/conftest.py")
 _STATE_FILES = (".git/ralph/ralph.db",)
 _VICTIM = "import time; time.sleep(600)  # victim-of-ralph"
 _SURVIVOR = "(setsid sh -c 'sleep 97531 & sleep 97531' >/dev/null 2>&1 &) ; nohup sleep 97531 >/dev/null 2>&1 &"
@@ -56,11 +59,14 @@ def try_escapes(
     with open_short_lived_processes() as processes, _open_outside(variables, processes) as outside:
         for escapes in (ESCAPES, CLOSED_NETWORK_ESCAPES):
             policy: Literal["full", "none"] = "full" if escapes is ESCAPES else "none"
-            settings = SandboxSettings(network=policy, protected=("checks/acceptance/**",))
+            settings = SandboxSettings(network=policy, protected=("checks/acceptance/**", "conftest.py"))
             with outside.open(kind, settings, processes) as sandbox:
                 for escape in filter(_is_meant_for_here, escapes):
                     note(escape.group, escape.name, outside.attempt(sandbox, escape, processes))
                 if policy == "full":
+                    for name in _MADE_FILES:
+                        made = outside.makes_unnoticed(kind, settings, name, processes)
+                        note("change the rules", f"create {name}, unnoticed", made)
                     note("outlive the run", "a process in the background", outside.leaves_processes(sandbox, processes))
                     note("touch processes", "end every process there is", outside.ends_others(sandbox, processes))
         for name, path in outside.list_changed():
@@ -82,15 +88,36 @@ class _Outside(Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def open(self, kind: SandboxKind, settings: SandboxSettings, processes: Processes) -> Iterator[Sandbox]:
-        request = SandboxRequest(
+        with open_sandbox(kind, self._build_request(settings), processes) as sandbox:
+            yield sandbox
+
+    def _build_request(self, settings: SandboxSettings) -> SandboxRequest:
+        return SandboxRequest(
             run="sandbox-test",
             paths=find_paths(os.path.join(self.folder, "repository")),
             settings=settings,
             adapters=("claude",),
             variables=self.variables,
         )
-        with open_sandbox(kind, request, processes) as sandbox:
-            yield sandbox
+
+    def makes_unnoticed(self, kind: SandboxKind, settings: SandboxSettings, name: str, processes: Processes) -> bool:
+        """Whether a file that is not there yet, and so is behind no mount, can be made and nobody hears of it: by its
+        name, or by a link or a folder that is renamed to where it would be."""
+        tree = os.path.join(self.folder, "repository")
+        folder, _, last = name.rpartition("/")
+        ways = [f"mkdir -p ./{folder} && echo x > {name}"]
+        ways += [f"mkdir -p b && echo x > b/{last} && {way} b {folder}" for way in ("mv", "ln -s") if folder]
+        request = self._build_request(settings)
+        for way in ways:
+            with open_containment(kind, request, processes) as containment:
+                command = Command(argv=("/bin/sh", "-c", way), environment=self.variables, cwd=tree, timeout=10)
+                containment.through(processes).run(command, len, len)
+                is_noticed = name in containment.closed.absent or matches_any(name, containment.protected)
+                if os.path.lexists(os.path.join(tree, name)) and not is_noticed:
+                    return True
+            for path in (name, folder if folder not in (".git", ".claude") else "", "b"):
+                _remove(os.path.join(tree, path) if path else "")
+        return False
 
     def attempt(self, sandbox: Sandbox, escape: Escape, processes: Processes) -> bool:
         python = os.path.realpath(sys.executable)
@@ -201,6 +228,13 @@ def _listen(stack: ExitStack, folder: str) -> tuple[int, str]:
         stack.callback(server.close)
     number: int = port.getsockname()[1]
     return number, abstract
+
+
+def _remove(path: str) -> None:
+    if os.path.islink(path) or os.path.isfile(path):
+        os.unlink(path)
+    elif path:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _read_words(pid: int) -> bytes:

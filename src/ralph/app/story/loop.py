@@ -121,7 +121,7 @@ def run_stories(
             branch=branch,
             max_idle=0,
             proofs=request.proofs,
-            has_protected=bool(request.protected),
+            has_protected=bool(request.protected or session.containment),
         )
         marker = MarkerFile(place, replace(rules, run_mode="sandbox") if request.isolation.kind else rules)
         limits = Limits(

@@ -199,7 +199,7 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         max_wait=request.max_wait,
         gates=name_gates(checks),
         proofs=request.proofs,
-        has_protected=bool(request.protected),
+        has_protected=bool(request.protected or session.containment),
         has_judge=judge is not None,
     )
     rules = Rules(policy, None)

@@ -44,6 +44,8 @@ def describe_altered(changes: Sequence[ProofChange]) -> str:
     kinds = {change.kind for change in changes}
     if kinds == {"deleted"}:
         verb = "were deleted" if many else "was deleted"
+    elif kinds == {"added"}:
+        verb = "were added" if many else "was added"
     elif kinds == {"shadowed"}:
         verb = "are new and in the way of a check" if many else "is new and in the way of a check"
     else:
