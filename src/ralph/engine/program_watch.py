@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ralph.core.proofs.check_rules import CheckRules
 
 MAX_LAUNCHER_BYTES = 1 << 16
-MAX_VISITED_FOLDERS = 20_000
+_MAX_WALKED_FOLDERS = 20_000
 _INSTALLED_FOLDERS = ("node_modules", ".venv", "venv", "env", ".tox", ".nox", "vendor", ".direnv")
 _ENVIRONMENT_RUNNERS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
 _CONSOLE_SCRIPT_LINES = re.compile(  # as pip, uv and distlib write them
@@ -109,7 +109,7 @@ def find_ignored_protected(protected: Sequence[str], *, root: str, since: WorkTi
 
 def _walk(root: str) -> Iterator[str]:
     for visited, (folder, folders, files) in enumerate(os.walk(root)):
-        if visited > MAX_VISITED_FOLDERS:
+        if visited > _MAX_WALKED_FOLDERS:
             return
         folders[:] = [name for name in folders if name not in (".git", ".ralph", *_INSTALLED_FOLDERS)]
         yield from (os.path.join(folder, name) for name in files)

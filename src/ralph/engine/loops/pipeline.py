@@ -25,8 +25,9 @@ from ralph.engine.gate_run import SEALED_REMARK
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
-from ralph.model.board import Change, CostRecorded, IterationEnded
-from ralph.model.events import Doing, GateEnded, GateStarted, Noted, Warned
+from ralph.engine.verification_events import describe_verification_end, list_log_names
+from ralph.model.board import Change, IterationEnded
+from ralph.model.events import Doing, GateStarted, Noted, Warned
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -351,18 +352,7 @@ class PipelineEffects:
         self._checks |= {} if sealed else {check.command: check for check in verdict.list_checks()}
         self._board.charge(verdict.cost_usd)
         notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
-        ended = GateEnded(
-            gate=title,
-            passed=verdict.verified,
-            exit_code=None,
-            seconds=verdict.seconds,
-            detail=verdict.reason,
-            log=next(iter(verdict.list_logs()), ""),
-            run_log=next(iter(list_log_names(verdict)), ""),
-            tail="" if verdict.verified else take_last_lines(redact(verdict.detail)),
-            is_verification=True,
-        )
-        emit(self._watchers, self._iteration, *notes, ended)
+        emit(self._watchers, self._iteration, *notes, describe_verification_end(title, verdict))
         return verdict
 
     def _build_log_prefix(self, role: Role, folder: str, mark: str = "") -> str:
@@ -440,19 +430,10 @@ class PipelineEffects:
 
     def _record_landing_cost(self, role: Role, usd: float | None) -> None:
         """Landing may be tried more than once."""
-        if usd is None:
-            return
-        self._landing_usd = (self._landing_usd or 0.0) + usd
-        self._board.record(
-            CostRecorded(
-                task=self._board.entry().task.id,
-                stage=role,
-                iteration=self._iteration,
-                at=time.time(),
-                cost_usd=usd,
-                run=self._config.run,
-            )
-        )
+        if usd is not None:
+            self._landing_usd = (self._landing_usd or 0.0) + usd
+            task, run = self._board.entry().task.id, self._config.run
+            self._board.record(stage_records.describe_landing_cost(task, usd, role=role, run=run, at=time.time()))
 
     def _choose_last_look(self, folder: str) -> tuple[Role, CompletionCriteria | None]:
         """The last criteria about files; where there are none, the last stage's own, if others' work was merged."""
@@ -461,8 +442,3 @@ class PipelineEffects:
                 return role, setup.merged_tree_criteria
         last = [*self._stages][-1]
         return last, self._stages[last].criteria if self._workspace.diff_landing(folder) else None
-
-
-def list_log_names(verdict: Verdict) -> tuple[str, ...]:
-    """In the run's own folder."""
-    return tuple(map(os.path.basename, verdict.list_logs()))
