@@ -54,7 +54,7 @@ def build_card_view(card: TaskCard, view: BoardView, slot: WorkerSlot | None = N
         iteration=card.iteration,
         max_iterations=card.max_iterations,
         run=card.worker,
-        agent=slot.agent if slot else "",
+        agent=shorten_agent(slot.agent) if slot else "",
         started_at=slot.started_at if slot else None,
         cost_usd=facts.cost_usd if facts else None,
         seconds=facts.seconds if facts else 0.0,
@@ -63,6 +63,12 @@ def build_card_view(card: TaskCard, view: BoardView, slot: WorkerSlot | None = N
         waits_for=view.waits_for.get(card.id, ()),
         by_words=card.by_words,
     )
+
+
+def shorten_agent(agent: str) -> str:
+    """Its program without the folder: "claude --model opus"."""
+    program, _, words = agent.partition(" ")
+    return f"{program.rpartition('/')[2]} {words}".strip()
 
 
 def build_head(view: BoardView, root: str, problem: str = "") -> BoardHead:
@@ -96,7 +102,7 @@ def build_run_row(card: RunCard, view: BoardView, activity: str = "", slot: int 
     return RunView(
         id=card.id,
         kind=card.kind,
-        agent=card.agent,
+        agent=shorten_agent(card.agent),
         task=card.task,
         title=card.title,
         active=card.is_active,
@@ -145,7 +151,7 @@ def _build_working_run(slot: WorkerSlot, card: RunCard | None, activities: Mappi
     return RunView(
         id=slot.run,
         kind="execute",
-        agent=slot.agent,
+        agent=shorten_agent(slot.agent),
         task=slot.task,
         title=slot.task,
         active=True,

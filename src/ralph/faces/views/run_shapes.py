@@ -17,6 +17,7 @@ from ralph.app.runs.recovery import find_run_liveness
 from ralph.app.runs.status import find_run
 from ralph.core.text.plain import sanitize
 from ralph.core.text.secrets import redact
+from ralph.faces.views.board_shapes import shorten_agent
 from ralph.faces.views.shapes import (
     ChangedFile,
     DiffAnswer,
@@ -45,7 +46,7 @@ def build_run_view(each: TitledRun) -> RunView:
     return RunView(
         id=run.id,
         kind=run.kind,
-        agent=run.agent,
+        agent=shorten_agent(run.agent),
         task=run.task,
         title=each.title,
         active=active,
