@@ -90,6 +90,12 @@ def list_tasks_with_text(places: Paths) -> list[Task]:
         return [] if stores is None else [stores.tasks.get(card.id).task for card in stores.tasks.list_cards()]
 
 
+def list_cards_with_reasons(places: Paths) -> tuple[list[TaskCard], dict[str, str]]:
+    """The same, and why tasks are blocked or how they failed."""
+    with open_existing_stores(places) as stores:
+        return ([], {}) if stores is None else (stores.tasks.list_cards(), stores.tasks.list_reasons())
+
+
 def load_task_details(places: Paths, id_: str, settings: Settings = DEFAULT_SETTINGS) -> TaskDetails:
     """One task with everything; criteria and limits are those that will hold."""
     with open_stores_with_task(places, id_) as stores:

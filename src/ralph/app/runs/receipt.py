@@ -54,6 +54,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     snapshots: tuple[SnapshotCommit, ...]
     unread: int  # rows of the journal that nobody can read
     proof: ProofReceipt | None = None  # once it has ended
+    title: str = ""  # the first line of its prompt, where somebody asked for it
 
 
 def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: float) -> Receipt:

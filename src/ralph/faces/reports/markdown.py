@@ -48,7 +48,7 @@ def render_report_markdown(report: Report) -> str:
 
 def render_receipt_markdown(receipt: Receipt) -> str:
     """One run, fit for a pull request."""
-    return _render_run(receipt, ReportedRun(goal="", receipt=receipt)) + "\n"
+    return _render_run(receipt, ReportedRun(goal=receipt.title, receipt=receipt)) + "\n"
 
 
 def quote_words(text: str, *, in_table: bool = False) -> str:

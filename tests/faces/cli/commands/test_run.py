@@ -560,7 +560,7 @@ def test_status_shows_and_cancel_ends_a_run_within_two_seconds(workshop: Project
         assert (status["active"], status["iteration"], status["limit"]) == (True, 2, 10)
         assert status["costUsd"] == pytest.approx(0.01)
         began = time.monotonic()
-        assert "running  claude · iteration 2/10" in workshop.ralph("status").stdout
+        assert "claude · iteration 2/10 · " in workshop.ralph("status").stdout
         start, began = time.monotonic() - began, time.monotonic()
         cancelled = workshop.ralph("cancel", status["id"])
         took = time.monotonic() - began

@@ -85,10 +85,16 @@ def test_a_night_at_a_glance(night: ProjectFixture) -> None:
     run = night.status()
     head = page.splitlines()
     assert head[0] == f"run {run['id']} · claude · up to 10 iterations, 8h"
-    assert head[1] == f"  folder {night.repo}"
-    assert re.fullmatch(r"  began  \d{4}-\d\d-\d\d \d\d:\d\d, took \d+s", head[2])
-    assert head[3] == "  cost   $0.75, tokens 6 in / 18 out"
-    assert head[4] == "✓ Completed: agent claimed <response>DONE</response>, 1 guardrail passed"
+    assert head[1] == "  prompt x"
+    assert head[2] == f"  folder {night.repo}"
+    assert re.fullmatch(r"  began  \d{4}-\d\d-\d\d \d\d:\d\d, took \d+s", head[3])
+    assert head[4] == "  cost   $0.75, tokens 6 in / 18 out"
+    assert shown(night, "--markdown").startswith("## ")
+    assert (record(night)["title"], night.status()["title"]) == ("x", "x")
+    everywhere = night.ralph("status", "--all").stdout.splitlines()
+    assert everywhere[0].endswith("repo")
+    assert everywhere[1] == f"  ✓ {run['id']}  completed  x"
+    assert head[5].startswith("✓ Completed: agent claimed <response>DONE</response>, 1 guardrail passed")
     assert [(row[0], row[2], row[4]) for row in rows(page)] == [
         ("1", "finished", "$0.50"),
         ("2", "crashed", "—"),
@@ -259,7 +265,7 @@ def test_the_stages_of_a_task_and_how_it_landed(pipeline: PipelineFixture) -> No
     pipeline.task("TASK-001")
     assert pipeline.execute().returncode == 0
     page = shown(pipeline.workshop)
-    assert "\n  task   TASK-001\n" in page
+    assert "\n  task   TASK-001  Make TASK-001\n" in page
     assert [" ".join(row[2:4]) for row in rows(page)] == [
         *("coder 1/15", "coder 2/15"),
         *(f"{role} 1/{most}" for role, most in _limits(pipeline).items()),

@@ -2,11 +2,12 @@
 
 import importlib
 import os
+from collections.abc import Mapping, Sequence
 
 import click
 
 from ralph.app.board.active import cancel_task, find_orphaned_tasks, list_active_tasks
-from ralph.app.board.tasks import list_cards, load_task_details
+from ralph.app.board.tasks import list_cards, list_cards_with_reasons, load_task_details
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.inside_agent import OTHER_TASKS_REASON, refuse_inside_agent
 from ralph.config.sources import load_settings
@@ -15,10 +16,12 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
 from ralph.faces.cli.pages.task_graph import TaskGraph
-from ralph.faces.cli.pages.task_list import TaskListing
+from ralph.faces.cli.pages.task_list import TaskListing, is_failed
 from ralph.faces.task_page import render_task_json, render_task_text
+from ralph.model.board import TaskCard
 from ralph.model.spec import TASK_STATUSES
 
+LISTED_STATES = (*TASK_STATUSES, "failed")
 DEFAULT_LIST_LIMIT = 50  # lines, unless told otherwise: nobody reads ten thousand
 _CHANGE_COMMANDS = (
     "create",
@@ -49,7 +52,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--status", multiple=True, type=click.Choice(TASK_STATUSES), help="Only those; repeat it for more.")
+@click.option("--status", multiple=True, type=click.Choice(LISTED_STATES), help="Only those; repeat it for more.")
 @click.option("--spec", metavar="NAME", help="Only those of this spec.")
 @click.option("--ready", is_flag=True, help="Only what could be started now.")
 @click.option("-n", "--limit", type=CountParam(), help=f"Most lines.  [default: {DEFAULT_LIST_LIMIT}; JSON: all]")
@@ -60,9 +63,12 @@ def list_tasks_command(
 ) -> None:
     """Show tasks: those at work first, then what is ready, what waits, and what is over."""
     paths = find_project_paths(os.getcwd())
-    cards = list_cards(paths)
-    chosen = [c for c in cards if (not status or c.status in status) and (spec is None or c.spec_id == spec)]
-    listing = TaskListing(cards, chosen, find_orphaned_tasks(paths, chosen))
+    cards, reasons = list_cards_with_reasons(paths)
+    wanted = [
+        card for card in cards if not status or card.status in status or _is_wanted_failure(card, reasons, status)
+    ]
+    chosen = [card for card in wanted if spec is None or card.spec_id == spec]
+    listing = TaskListing(cards, chosen, find_orphaned_tasks(paths, chosen), reasons)
     listing = listing.keep_ready() if ready else listing
     if as_json:
         click.echo(listing.render_json(limit))
@@ -70,6 +76,10 @@ def list_tasks_command(
         click.echo(NO_TASKS_MESSAGE)
     else:
         click.echo(listing.render_text(None if everything else limit or DEFAULT_LIST_LIMIT))
+
+
+def _is_wanted_failure(card: TaskCard, reasons: Mapping[str, str], status: Sequence[str]) -> bool:
+    return "failed" in status and is_failed(card, reasons)
 
 
 @command.command("show")

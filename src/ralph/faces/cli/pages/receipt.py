@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ralph.app.runs.snapshots import SnapshotCommit
 
 LABEL_CELLS = 8  # cells of a field's name and its indentation
+MAX_PROMPT_CELLS = 90
 MAX_PART_CELLS = 18  # cells of a role and its story
 EXECUTE_KIND = "execute"
 RECEIPT_HEADINGS = ("#", "began", "part", "agent", "time", "cost", "tools", "kept")
@@ -49,8 +50,11 @@ class ReceiptPage:
         paint, words = self._palette, self._line_renderer.clean_text
         name = f"{paint.bold}{words(f'{receipt.kind} {receipt.id}')}{paint.off}"
         yield f" {self._glyphs.dot} ".join([name, words(receipt.agent), *_format_limits(receipt)])
+        if receipt.title and receipt.kind != EXECUTE_KIND:
+            yield self._render_field("prompt", one_line(receipt.title, MAX_PROMPT_CELLS, self._glyphs.ellipsis))
         if receipt.task:
-            yield self._render_field("task", receipt.task)
+            title = f"  {receipt.title}" if receipt.kind == EXECUTE_KIND else ""
+            yield self._render_field("task", f"{receipt.task}{title}".rstrip())
         yield self._render_field("folder", receipt.folder)
         began, took = format_local_time("%Y-%m-%d %H:%M", receipt.started_at), format_duration(receipt.seconds)
         yield self._render_field("began", f"{began}, {took} so far" if receipt.active else f"{began}, took {took}")

@@ -6,64 +6,131 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ralph.app.board.run_overview import list_latest_titled, list_runs_everywhere
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.recovery import find_last_sign, find_run_liveness
-from ralph.app.runs.status import count_unrecorded_runs, describe_expectations, describe_place, list_recent_runs
+from ralph.app.runs.status import count_unrecorded_runs, describe_expectations, describe_place
+from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration, format_money, pluralize
 from ralph.faces.activity_labels import ACTIVITY_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ralph.app.board.run_lists import TitledRun
+    from ralph.app.board.run_overview import RepositoryRuns
     from ralph.model.runs import RunRecord
 
 _OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
+MAX_SUBJECT_CELLS = 100
+MAX_QUESTION_CELLS = 200
 
 
 def render_status(as_json: bool, last: int = 5) -> str:
     """The newest `last` runs of this repository, active ones first; text or JSON."""
     paths = find_project_paths(os.getcwd())
-    runs = list_recent_runs(paths, last)
+    found = list_latest_titled(paths, last)
     if as_json:
-        return render_runs_json(runs)
-    if not runs and (lost := count_unrecorded_runs(paths)):
+        return msgspec.json.encode({"runs": [run_to_dict(each.record, each.title) for each in found]}).decode()
+    if not found and (lost := count_unrecorded_runs(paths)):
         return (
             f"No runs on record, but {pluralize(lost, 'run')} on disk: {paths.database} was deleted or emptied.\n"
             f"Their logs are in {os.path.dirname(paths.run_dir('x'))}; they cannot be resumed. Start a new run with"
             " `ralph run -p PROMPT`."
         )
-    if not runs:
+    if not found:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
-    lines = [*map(format_run, sorted(runs, key=lambda r: r.ended_at is not None))]
-    active = {run.kind for run in runs if run.ended_at is None}
+    active = {each.record.kind for each in found if each.record.ended_at is None}
     expected = describe_expectations(paths, active) if active else {}
-    return "\n".join([*lines, *(f"  {text}" for text in expected.values())])
+    return "\n".join([*_render_runs(found), *(f"  {text}" for text in expected.values())])
 
 
-def format_run(run: "RunRecord") -> str:
-    mark = _OUTCOME_MARKS.get(run.outcome, "✗")
-    who = f"{run.task} · {run.agent}" if run.task else run.agent
-    if run.ended_at is None:
-        elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
-        doing = ACTIVITY_LABELS.get(run.doing, run.doing)
-        spent = f"{format_duration(elapsed)} · {format_money(run.cost_usd)}"
-        facts = f"iteration {run.iteration}/{run.limit} · {spent} · {doing}"
-        if find_run_liveness(run) == "unknown":
-            silence = format_duration(max(0.0, time.time() - find_last_sign(run)))
-            return f"? {run.id}  unknown  {who} · {facts} · last sign of life {silence} ago, {describe_place(run)}"
-        return f"{mark} {run.id}  running  {who} · {facts} · pid {run.pid}"
-    used = f"{run.iteration}/{run.limit} iterations · {format_duration(run.elapsed)} · {format_money(run.cost_usd)}"
-    return f"{mark} {run.id}  {run.outcome}  {who} · {used} · {run.why}"
+def render_status_everywhere(as_json: bool, last: int) -> str:
+    """The same of every repository ralph ran in on this machine, under the folder of each."""
+    found = list_runs_everywhere(os.environ, find_project_paths(os.getcwd()), last)
+    if as_json:
+        runs = [
+            {**run_to_dict(each.record, each.title), "repository": place.root} for place in found for each in place.runs
+        ]
+        problems = [{"repository": place.root, "problem": place.problem} for place in found if place.problem]
+        return msgspec.json.encode({"runs": runs, "problems": problems}).decode()
+    if not found:
+        return "No runs on this machine yet. Start one with `ralph run -p PROMPT`."
+    return "\n\n".join("\n".join([_shorten_home(place.root), *_render_place(place)]) for place in found)
+
+
+def _render_place(place: "RepositoryRuns") -> list[str]:
+    if place.problem:
+        return [f"  ! cannot be read: {place.problem}"]
+    return [f"  {line}" for line in _render_runs(place.runs)]
+
+
+def _shorten_home(path: str) -> str:
+    home = os.environ.get("HOME", "")
+    return f"~{path[len(home) :]}" if len(home) > 1 and path.startswith(f"{home}/") else path
+
+
+def _render_runs(runs: "Sequence[TitledRun]") -> list[str]:
+    ordered = sorted(runs, key=lambda each: each.record.ended_at is not None)
+    return [line for each in ordered for line in format_run(each.record, each.title)]
+
+
+def format_run(run: "RunRecord", title: str) -> list[str]:
+    """What it is about, below that what it came to, and the question of its agent, where it has one."""
+    lines = [f"{_choose_mark(run)} {run.id}  {_describe_state(run)}  {_describe_subject(run, title)}"]
+    lines.append(f"    {' · '.join(_list_facts(run))}")
+    if run.question:
+        answer = f"ralph task answer {run.task}" if run.task else f"ralph resume {run.id}"
+        lines.append(f"    asks: {one_line(run.question, MAX_QUESTION_CELLS)}  → {answer}")
+    return lines
+
+
+def _choose_mark(run: "RunRecord") -> str:
+    if run.ended_at is None and find_run_liveness(run) == "unknown":
+        return "?"
+    return _OUTCOME_MARKS.get(run.outcome, "✗")
+
+
+def _describe_state(run: "RunRecord") -> str:
+    if run.ended_at is not None:
+        return (run.outcome or "ended").replace("_", " ")
+    return "unknown" if find_run_liveness(run) == "unknown" else "paused" if run.paused_by else "running"
+
+
+def _describe_subject(run: "RunRecord", title: str) -> str:
+    words = " ".join(filter(None, (run.task, title)))
+    return one_line(words, MAX_SUBJECT_CELLS) or run.kind
+
+
+def _list_facts(run: "RunRecord") -> list[str]:
+    began = f"began {_format_start(run.started_at)}"
+    if run.ended_at is not None:
+        used = f"{run.iteration}/{run.limit} iterations"
+        return [run.agent, used, format_duration(run.elapsed), format_money(run.cost_usd), began, run.why or ""]
+    elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
+    facts = [run.agent, f"iteration {run.iteration}/{run.limit}", format_duration(elapsed), format_money(run.cost_usd)]
+    doing = f"paused by {run.paused_by}" if run.paused_by else ACTIVITY_LABELS.get(run.doing, run.doing)
+    if find_run_liveness(run) == "unknown":
+        silence = format_duration(max(0.0, time.time() - find_last_sign(run)))
+        return [*facts, began, doing, f"last sign of life {silence} ago, {describe_place(run)}"]
+    return [*facts, began, doing, f"pid {run.pid}"]
+
+
+def _format_start(at: float) -> str:
+    """The hour, with its day where that is another one than today."""
+    then, today = time.localtime(at), time.localtime()
+    return time.strftime("%H:%M" if then[:3] == today[:3] else "%Y-%m-%d %H:%M", then)
 
 
 def render_runs_json(runs: "Sequence[RunRecord]") -> str:
     return msgspec.json.encode({"runs": [run_to_dict(run) for run in runs]}).decode()
 
 
-def run_to_dict(run: "RunRecord") -> dict[str, object]:
+def run_to_dict(run: "RunRecord", title: str = "") -> dict[str, object]:
     active = run.ended_at is None
     return {
         "id": run.id,
+        "title": title,
         "kind": run.kind,
         "active": active,
         "agent": run.agent,
