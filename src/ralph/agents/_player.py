@@ -160,6 +160,10 @@ class Player:
         message = {"role": "user", "content": [{**block, "is_error": is_error}]}
         self.emit({"type": "user", "message": message, "parent_tool_use_id": None})
 
+    def call_missing_tool(self, given: Step) -> None:
+        """It has no tools but its own: a script for a model may name others."""
+        raise ScriptError(f"the scripted agent has no tool {given.get('name')!r}; only the scripted model knows `tool`")
+
     def emit_result(self, **told: object) -> None:
         usage = {name: count * self.turns for name, count in self.tokens.items()}
         result = {"type": "result", "subtype": "success", "is_error": False, "api_error_status": None, **told}
@@ -176,6 +180,7 @@ STEP_METHODS: dict[str, Callable[[Player, Any], object]] = {
     "edit": Player.edit,
     "bash": Player.run_command,
     "todo": Player.write_todos,
+    "tool": Player.call_missing_tool,
     "sleep": Player.sleep,
     "hang": Player.hang,
     "raw": Player.put_raw,

@@ -6,6 +6,7 @@ message, and `judge: "..."` with the answer of a judge. A step is one of
 
     say: text                       think: text                   todo: [plan the work, "[x] done", "[>] active"]
     write: {path, content}          edit: {path, old, new}        bash: command, really run, in the current folder
+    tool: {name, input}             any tool of the client, by its name
     sleep: seconds                  hang: true                    raw: text, sent as it is
     cost: US dollars                usage: {input_tokens, …}      result: text, instead of the last `say`
     error: {status, message}        the service's error           overload: true, which is error 529
@@ -20,7 +21,9 @@ from collections.abc import Sequence
 from typing import Any
 
 Step = dict[str, Any]
-STEP_NAMES = "say think write edit bash todo sleep hang raw cost usage result error overload empty cut exit".split()
+STEP_NAMES = (
+    "say think write edit bash todo tool sleep hang raw cost usage result error overload empty cut exit".split()
+)
 DEFAULT_TOKENS = {
     "input_tokens": 100,
     "output_tokens": 20,

@@ -17,6 +17,7 @@ from ralph.devtools.conversation import (
     ReplyText,
     ReplyTokens,
     ServiceError,
+    ToolCall,
 )
 from ralph.devtools.tool_names import CallBatch, Toolbox
 from ralph.model.judge import JUDGE_QUESTION
@@ -81,6 +82,8 @@ class RunPlayback:
                 self._batches += toolbox.write_file(given)
             case "edit", given:
                 self._batches += toolbox.edit_file(given)
+            case "tool", given:
+                self._batches.append((ToolCall(given["name"], given.get("input", {})),))
             case "todo", items:
                 self._batches += toolbox.write_plan(items, self._tasks)
             case _:

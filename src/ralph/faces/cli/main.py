@@ -57,6 +57,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "sandbox": "Test the sandbox agents run in; open a shell in it",
         "agents": "List coding agents; check one",
         "plugin": "Install the Claude Code plugin",
+        "mcp": "Serve the board and runs to an agent as MCP tools",
         "completion": "Print the completion script for your shell",
         "dev": "Tools for writing agent adapters",
     },
@@ -75,6 +76,7 @@ MODULE_FOLDERS: Mapping[str, str] = {
     "recover": "trees",
     "clean": "trees",
     "sandbox": "setup",
+    "mcp": "setup",
 }
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
