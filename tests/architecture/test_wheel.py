@@ -10,6 +10,8 @@ CARRIED = (
     "ralph/py.typed",
     "ralph/stores/sqlite/migrations/0001_runs.sql",
     "ralph/app/setup/demo_files/script.yaml",
+    "ralph/faces/web/static/index.html",
+    "ralph/faces/web/static/js/main.js",
     "ralph/plugin/.claude-plugin/plugin.json",
     "ralph/plugin/.claude-plugin/marketplace.json",
     "ralph/plugin/hooks/hooks.json",

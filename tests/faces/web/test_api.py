@@ -220,6 +220,11 @@ def test_the_description_names_every_route_and_every_type_it_speaks_of(web: WebF
     assert {"BoardAnswer", "RunAnswer", "CardView", "ErrorAnswer"} <= names
 
 
+def test_the_page_about_the_api_names_every_route() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
+    assert [each.path for each in ENDPOINTS if f"`{each.path}`" not in page] == []
+
+
 def test_the_metrics_are_of_prometheus_form(web: WebFixture) -> None:
     answer = web.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
