@@ -368,6 +368,9 @@ class TaskHistoryContract:
                 cost_usd=0.1,
                 notes=("x",),
                 detail="out",
+                command="make test",
+                log="verification_001.log",
+                run="run-1",
             )
             for n, agent in ((1, "coder"), (2, "coder"), (3, "coder"), (1, "qa"))
         ]

@@ -19,6 +19,7 @@ def describe_verification_end(title: str, verdict: Verdict) -> GateEnded:
         run_log=next(iter(list_log_names(verdict)), ""),
         tail="" if verdict.verified else take_last_lines(redact(verdict.detail)),
         is_verification=True,
+        command=redact(verdict.name_command()),
     )
 
 

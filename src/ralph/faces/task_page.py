@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ralph.core.tasks.task_rules import FAILURE_KEY, SEND_BACKS_KEY
+from ralph.core.text.check_output import take_last_lines
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.faces.check_words import describe_check_failure, shorten_path
+from ralph.faces.glyphs import UNICODE_GLYPHS, Glyphs
 from ralph.model.board import Entry
 from ralph.model.spec import ROLES, CompletionCriteria, Task, VerificationAttempt
 
 if TYPE_CHECKING:
     from ralph.app.board.tasks import TaskDetails
     from ralph.app.pipeline.stages import IterationLimit
+
+ROLE_CELLS = 10
 
 
 def task_to_dict(entry: Entry) -> dict[str, object]:
@@ -44,12 +49,15 @@ def render_task_json(shown: "TaskDetails") -> str:
     ).decode()
 
 
-def render_task_text(shown: "TaskDetails") -> str:
+def render_task_text(
+    shown: "TaskDetails", *, glyphs: Glyphs = UNICODE_GLYPHS, folder: str = "", max_check_lines: int = 5
+) -> str:
+    """`folder`: where the reader is; paths below it are relative."""
     task = shown.entry.task
     lines = [f"{task.id}  {task.title}", f"  {_format_facts(shown.entry)}"]
     if task.description:
         lines += ["", *_indent_lines(task.description)]
-    lines += ["", *_render_completion(task)]
+    lines += ["", *_render_completion(task), *_render_proof(shown)]
     for role in ROLES:
         own = task.completion_spec is not None and task.completion_spec.get_criteria_for_agent(role) is not None
         lines += ["", *_render_criteria(role, shown.criteria[role].criteria, shown.limits[role], own)]
@@ -58,7 +66,14 @@ def render_task_text(shown: "TaskDetails") -> str:
         lines += [
             "",
             "Verification attempts",
-            *(line for attempt in shown.attempts for line in _render_attempt(attempt)),
+            *(
+                line
+                for attempt in shown.attempts
+                for line in (
+                    *_render_attempt(attempt, glyphs),
+                    *_render_output(attempt, glyphs, folder, max_check_lines),
+                )
+            ),
         ]
     if shown.log:
         lines += ["", "Iterations", *map(_format_iteration, shown.log)]
@@ -91,8 +106,34 @@ def _render_completion(task: Task) -> list[str]:
         *_indent_lines(spec.outcome),
         "",
         "Acceptance criteria",
-        *(f"  - [ ] {c}" for c in spec.acceptance_criteria),
+        *(f"  - [{'x' if task.status == 'done' else ' '}] {c}" for c in spec.acceptance_criteria),
     ]
+
+
+def _render_proof(shown: "TaskDetails") -> list[str]:
+    """Of a task that is done: by what each stage was verified, and the commit."""
+    task = shown.entry.task
+    if task.status != "done":
+        return []
+    last = {attempt.agent: attempt for attempt in shown.attempts if attempt.verified}
+    rows = [(role, _describe_proof(last[role])) for role in ROLES if role in last]
+    lines = ["", "Verified by", *(f"  {role:<{ROLE_CELLS}}{text}" for role, text in rows)] if rows else []
+    landed = task.metadata.get("landed")
+    if isinstance(landed, dict) and landed.get("commit"):
+        lines += ["", f"Merged into {landed.get('target') or 'the target'} as commit {landed['commit']}"]
+    return lines
+
+
+def _describe_proof(attempt: VerificationAttempt) -> str:
+    """`make test` passed, failed before the work"""
+    if attempt.by_words:
+        return "the agent's words only"
+    by = f"`{attempt.command}` passed" if attempt.command else attempt.reason
+    facts = {True: ["failed before the work"], False: ["passed before the work: regression only"], None: []}[
+        attempt.red_before
+    ]
+    facts += [f"judged by {attempt.judge}"] if attempt.judge else []
+    return ", ".join([by, *facts])
 
 
 def _render_criteria(role: str, criteria: CompletionCriteria, limit: "IterationLimit", own: bool) -> list[str]:
@@ -134,15 +175,28 @@ def _render_history(metadata: Mapping[str, object]) -> list[str]:
     return lines
 
 
-def _render_attempt(attempt: VerificationAttempt) -> list[str]:
-    mark = "✓" if attempt.verified else "✗" if attempt.promise_found else "·"
+def _render_attempt(attempt: VerificationAttempt, glyphs: Glyphs) -> list[str]:
+    mark = glyphs.ok if attempt.verified else glyphs.bad if attempt.promise_found else glyphs.dot
     who = f"{attempt.agent} {attempt.iteration or 'by hand'}"
-    line = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or '—'}: {attempt.reason}"
-    facts = [f"output {attempt.digest[:12]}"] if attempt.digest else []
-    facts += {True: ["red before"], False: ["regression only"], None: []}[attempt.red_before]
+    told = describe_check_failure(attempt.command, attempt.reason)
+    line = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or glyphs.unknown}: {told}"
+    facts = {True: ["failed before the work"], False: ["passed before the work: regression only"], None: []}[
+        attempt.red_before
+    ]
     facts += [f"judged by {attempt.judge}"] if attempt.judge else []
     facts += ["by words only"] if attempt.by_words else []
     return [line + (f"  ({', '.join(facts)})" if facts else ""), *(f"      {note}" for note in attempt.notes)]
+
+
+def _render_output(attempt: VerificationAttempt, glyphs: Glyphs, folder: str, most: int) -> list[str]:
+    """Of a failure the last lines it printed, and where all of them are."""
+    if attempt.verified:
+        return []
+    tail = take_last_lines(attempt.detail, most).splitlines() if most else []
+    log = shorten_path(attempt.log, folder)
+    below = [*tail, *([f"all of it: {log}" if tail else log] if log else [])]
+    blank = " " * len(glyphs.branch)
+    return [f"    {glyphs.branch if at == 0 else blank}{line}" for at, line in enumerate(below)]
 
 
 def _format_iteration(record: Mapping[str, object]) -> str:

@@ -158,7 +158,11 @@ class AgentEnded(Struct, frozen=True, tag="agent_ended", omit_defaults=True, kw_
     estimated_usd: float | None = None  # where it tells no cost and somebody gave a price
 
 
-class GateStarted(Struct, frozen=True, tag="gate_started", omit_defaults=True):
+class _CheckCommand(Struct, frozen=True, kw_only=True):
+    command: str = ""  # what it runs, where its name does not tell
+
+
+class GateStarted(_CheckCommand, frozen=True, tag="gate_started", omit_defaults=True):
     """A check began."""
 
     gate: str
@@ -179,6 +183,7 @@ class GateEnded(Struct, frozen=True, tag="gate_ended", omit_defaults=True, kw_on
     tail: str = ""  # the last lines it printed, when it failed
     is_verification: bool = False  # of a task's promise, not a guardrail
     run_log: str = ""  # its output, as a file of the run's own folder, where no later run writes
+    command: str = ""  # what it ran and what decided, where its name does not tell
 
 
 class Committed(Struct, frozen=True, tag="committed", omit_defaults=True):

@@ -231,3 +231,6 @@ class VerificationAttempt(Struct, frozen=True, omit_defaults=True, kw_only=True)
     red_before: bool | None = None  # whether its checks failed before the work began; None: nobody looked
     by_words: bool = False  # nothing but the agent's own words spoke for it
     judge: str = ""  # who judged; empty: nobody was asked
+    command: str = ""  # the one that decided; empty: none was run
+    log: str = ""  # the file of the run's folder that keeps all it printed
+    run: str = ""  # which run that is

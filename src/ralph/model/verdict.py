@@ -94,7 +94,15 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
             red_before=self.red_before,
             by_words=self.by_words,
             judge=self.judge,
+            command=self.name_command(),
+            log=next((log.rpartition("/")[2] for log in self.list_logs()), ""),
         )
+
+    def name_command(self) -> str:
+        """The first that failed, else all that were run; empty where none was."""
+        checks = self.list_checks()
+        failed = [check.command for check in checks if not check.passed]
+        return failed[0] if failed else "; ".join(check.command for check in checks)
 
     def list_logs(self) -> tuple[str, ...]:
         """What its commands printed, of those that failed first."""

@@ -220,9 +220,11 @@ def test_the_part_of_a_task_its_promise_what_was_sent_back_and_how_it_landed() -
     first, second, third, fourth, fifth = book.iterations[1:]
     assert (first.role, first.story, first.turn, first.turns) == ("coder", "TASK-001", 1, 15)
     assert first.checks == (
-        CheckLine(name="promise", passed=False, exit_code=None, seconds=10.0, reason="exit code 1", cost_usd=0.5),
+        CheckLine(name="verification", passed=False, exit_code=None, seconds=10.0, reason="exit code 1", cost_usd=0.5),
     )
-    assert second.checks == (CheckLine(name="promise", passed=True, exit_code=None, seconds=10.0, reason="it holds"),)
+    assert second.checks == (
+        CheckLine(name="verification", passed=True, exit_code=None, seconds=10.0, reason="it holds"),
+    )
     assert [(remark.kind, remark.text) for remark in third.remarks] == [("sent_back", "Say it louder.")]
     assert fourth.remarks == ()
     assert fifth.landed == LandedLine(done=True, commit="abc", conflict="", red="", problem="", stale=False)

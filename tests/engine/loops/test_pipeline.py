@@ -468,7 +468,7 @@ def test_who_watches_hears_of_a_verification(task: TaskFixture) -> None:
     task.build_effects().perform(VERIFY)
     title = "coder: external"
     assert [event for _, event in task.listener.told] == [
-        GateStarted(title, is_verification=True),
+        GateStarted(title, is_verification=True, command="make test"),
         Noted("coder: no judge: words were compared"),
         GateEnded(gate=title, passed=True, exit_code=None, seconds=1.5, detail="all green", is_verification=True),
     ]
@@ -593,7 +593,7 @@ def test_the_merged_tree_is_looked_at_with_the_words_that_were_verified(task: Ta
     assert criteria == CODED  # a reviewer looks at words only
     assert (claim.folder, claim.tree, claim.output, claim.agent) == ("merged/tree", "", PROMISE, "coder")
     assert task.workspace.found_wrong == ""
-    assert GateStarted("coder: external on the merged tree", is_verification=True) in [
+    assert GateStarted("coder: external on the merged tree", is_verification=True, command="make test") in [
         event for _, event in task.listener.told
     ]
 

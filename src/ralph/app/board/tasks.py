@@ -1,5 +1,6 @@
 """Use cases of tasks: make, change, look at and delete them."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -99,10 +100,10 @@ def list_cards_with_reasons(places: Paths) -> tuple[list[TaskCard], dict[str, st
 def load_task_details(places: Paths, id_: str, settings: Settings = DEFAULT_SETTINGS) -> TaskDetails:
     """One task with everything; criteria and limits are those that will hold."""
     with open_stores_with_task(places, id_) as stores:
-        return collect_task_details(stores.tasks, id_, settings)
+        return collect_task_details(stores.tasks, id_, settings, places)
 
 
-def collect_task_details(tasks: TaskStore, id_: str, settings: Settings) -> TaskDetails:
+def collect_task_details(tasks: TaskStore, id_: str, settings: Settings, places: Paths) -> TaskDetails:
     """The same, of tasks that are open already."""
     from ralph.app.pipeline import stages
 
@@ -113,10 +114,16 @@ def collect_task_details(tasks: TaskStore, id_: str, settings: Settings) -> Task
         entry=entry,
         criteria=criteria,
         limits=limits,
-        attempts=history.list_attempts(id_),
+        attempts=[_locate_log(attempt, places) for attempt in history.list_attempts(id_)],
         log=history.list_iterations(id_),
         spent=history.sum_for_task(id_),
     )
+
+
+def _locate_log(attempt: VerificationAttempt, places: Paths) -> VerificationAttempt:
+    """With the path of what it printed, as long as somebody keeps that."""
+    path = os.path.join(places.run_dir(attempt.run), attempt.log) if attempt.log and attempt.run else ""
+    return replace(attempt, log=path if path and os.path.exists(path) else "")
 
 
 def create_task(

@@ -72,7 +72,7 @@ class BoardReader:
         with friendly_errors(self._paths):
             if self._stores is None:
                 raise NoSuchTask(f"no task {id_!r}: there are none here", "make one with `ralph task create`")
-            return collect_task_details(self._stores.tasks, id_, settings)
+            return collect_task_details(self._stores.tasks, id_, settings, self._paths)
 
     def find_last_run(self, task: str) -> str:
         """The newest run that worked on it; empty without one."""

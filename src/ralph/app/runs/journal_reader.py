@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.text.check_output import summarize_output
+from ralph.core.text.check_output import summarize_output, take_last_lines
 from ralph.core.text.secrets import redact
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.loop import (
@@ -42,7 +42,7 @@ from ralph.model.loop import (
 
 MIN_REPORTED_WAIT_SECONDS = 1.0  # for others; less than that is a look
 DONE_CHECK_NAME = "DONE"
-PROMISE_CHECK_NAME = "promise"
+VERIFICATION_CHECK_NAME = "verification"
 
 RemarkKind = Literal["waited", "interrupted", "resumed", "sent_back", "put_back"]
 
@@ -59,6 +59,8 @@ class CheckLine(Struct, frozen=True, kw_only=True):
     log: str = ""
     run_log: str = ""  # the same, as a file of the run's own folder
     cost_usd: float | None = None  # of a judge
+    command: str = ""  # what was run, where the name does not tell
+    tail: str = ""  # the last lines it printed, when it did not pass
 
 
 class SavedLine(Struct, frozen=True, kw_only=True):
@@ -189,9 +191,10 @@ class JournalReader:
                 self._save(fact)
             case Verified(verified=passed, reason=reason, cost_usd=cost, usage=usage, logs=logs, detail=detail):
                 self.usage += usage
+                checks = [check.name for check in seen.fact.evidence if check.argv and check.passed == passed]
                 self._check(
                     CheckLine(
-                        name=PROMISE_CHECK_NAME,
+                        name=VERIFICATION_CHECK_NAME,
                         passed=passed,
                         exit_code=None,
                         seconds=took,
@@ -199,6 +202,8 @@ class JournalReader:
                         summary="" if passed else redact(summarize_output(detail)),
                         cost_usd=cost,
                         run_log=next(iter(logs), ""),
+                        command=redact("; ".join(checks) if passed else "".join(checks[:1])),
+                        tail="" if passed else redact(take_last_lines(detail)),
                     )
                 )
             case Landed(done=done, commit=commit, conflict=conflict, red=red, problem=problem, stale=stale):
@@ -335,6 +340,7 @@ def _check_line(result: GateResult) -> CheckLine:
         seconds=result.seconds,
         reason=result.reason,
         summary=redact(result.summary),
+        tail=redact(result.tail),
         log=result.log,
         run_log=result.run_log,
     )

@@ -347,7 +347,9 @@ class PipelineEffects:
             has_done_nothing=is_coder and not is_changed and not self._may_change_nothing() and not is_confirmed,
             is_merged=is_confirmed,
         )
-        emit(self._watchers, self._iteration, GateStarted(title, is_verification=True))
+        command = criteria.verification_config.get("command")
+        told = redact(command) if isinstance(command, str) else ""
+        emit(self._watchers, self._iteration, GateStarted(title, is_verification=True, command=told))
         verdict = (sealed or self._verifier).verify(claim, criteria)
         self._checks |= {} if sealed else {check.command: check for check in verdict.list_checks()}
         self._board.charge(verdict.cost_usd)

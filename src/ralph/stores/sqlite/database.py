@@ -17,7 +17,7 @@ LOOP_BUSY_TIMEOUT_MS = (
 )
 WATCH_BUSY_TIMEOUT_MS = 50  # who watches looks again soon
 _MIGRATIONS_DIR = os.path.join(os.path.dirname(__file__), "migrations")
-LATEST_SCHEMA_VERSION = 7  # the highest number in migrations/
+LATEST_SCHEMA_VERSION = 8  # the highest number in migrations/
 
 
 class DatabaseFile(Struct, frozen=True):

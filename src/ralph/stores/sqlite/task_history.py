@@ -18,7 +18,7 @@ class SqliteTaskHistory:
         """Every look at a promise, oldest first; of one agent, or only the `last` so many."""
         rows = self._database.execute(
             "SELECT iteration, promise_found, verified, reason, timestamp, agent, method, output_digest, seconds,"
-            " cost_usd, detail, red_before, by_words, judge, notes FROM verification"
+            " cost_usd, detail, red_before, by_words, judge, command, log, run, notes FROM verification"
             " WHERE task=? AND ifnull(agent=?, 1) ORDER BY id DESC LIMIT ?",
             (task, agent, -1 if last is None else last),
         ).fetchall()
@@ -97,13 +97,13 @@ def _encode_attempt(task: str, attempt: VerificationAttempt, run: str) -> tuple[
         *(task, run, attempt.agent, attempt.iteration, attempt.promise_found, attempt.verified, attempt.reason),
         *(attempt.method, attempt.digest, attempt.timestamp, attempt.seconds, attempt.cost_usd),
         *(msgspec.json.encode(attempt.notes).decode(), attempt.detail),
-        *(attempt.red_before, attempt.by_words, attempt.judge),
+        *(attempt.red_before, attempt.by_words, attempt.judge, attempt.command, attempt.log),
     )
 
 
 def _decode_attempt(row: tuple[object, ...]) -> VerificationAttempt:
     names = ("iteration", "promise_found", "verified", "reason", "timestamp", "agent", "method", "digest", "seconds")
-    proof = ("red_before", "by_words", "judge")
+    proof = ("red_before", "by_words", "judge", "command", "log", "run")
     fields = dict(zip((*names, "cost_usd", "detail", *proof, "notes"), row, strict=True))
     return msgspec.convert({**fields, "notes": msgspec.json.decode(str(row[-1]))}, VerificationAttempt, strict=False)
 

@@ -105,7 +105,7 @@ def test_on_a_terminal_each_task_at_work_has_a_line(pipeline: PipelineFixture) -
     )
     try:
         for task in ("TASK-001", "TASK-002"):
-            assert terminal.sees(f"{task}  coder  Iteration 1/")
+            assert terminal.sees(f"{task}  coder 1/15")
         assert terminal.sees("\r\x1b[K\x1b[A\x1b[K")  # both are drawn anew
         assert terminal.ended(60) == 0
         assert b"completed  TASK-002 passed every stage" in terminal.seen

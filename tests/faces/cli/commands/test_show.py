@@ -270,8 +270,8 @@ def test_the_stages_of_a_task_and_how_it_landed(pipeline: PipelineFixture) -> No
         *("coder 1/15", "coder 2/15"),
         *(f"{role} 1/{most}" for role, most in _limits(pipeline).items()),
     ]
-    assert re.search(r"\n   ✗ promise: Command exited with 1, expected 0 \(\d\.\ds\)\n", page)
-    assert re.search(r"\n   ✓ promise: .* \(\d\.\ds\)\n", page)
+    assert re.search(r"\n   ✗ verification: `.*`: Command exited with 1, expected 0 \(\d\.\ds\)\n", page)
+    assert re.search(r"\n   ✓ verification: .* \(\d\.\ds\)\n", page)
     landed = re.search(r"\n   ✓ Landed as (\w+)\n", page)
     assert landed
     assert pipeline.workshop.git("rev-parse", "main").startswith(landed[1])

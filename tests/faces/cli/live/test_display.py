@@ -108,6 +108,8 @@ VERIFICATION = GateEnded(
     detail="Command exited with 2, expected 0",
     tail="1 failed",
     is_verification=True,
+    command="make test",
+    log="/repo/.git/ralph/runs/r1/verification_001.log",
 )
 GATE = GateEnded(
     gate="make test",
@@ -172,6 +174,7 @@ LINES: dict[str, tuple[tuple[Event, ...], list[str]]] = {  # {g.…}: a glyph of
             GateStarted("make lint"),
             GateEnded(gate="make lint", passed=True, exit_code=0, seconds=0.3),
             GATE,
+            GateStarted("coder: external", is_verification=True, command="make test"),
             VERIFICATION,
         ),
         [
@@ -181,9 +184,11 @@ LINES: dict[str, tuple[tuple[Event, ...], list[str]]] = {  # {g.…}: a glyph of
             "{g.branch}2 failed",
             *(f"{{blank}}line {number}" for number in range(3, 8)),
             "{blank}all of it: .ralph/guardrail_001_make_test.log",
-            '{g.bad} Verification "coder: external" failed (0.1s)',
-            "{g.branch}Command exited with 2, expected 0",
+            '{g.check} Verification "coder: external" started: make test',
+            '{g.bad} Verification "coder: external" failed (0.1s), told to the agent',
+            "{g.branch}`make test`: Command exited with 2, expected 0",
             "{blank}1 failed",
+            "{blank}all of it: .git/ralph/runs/r1/verification_001.log",
         ],
     ),
     "a run's beginning and an iteration's": (
@@ -217,7 +222,7 @@ def test_every_event_has_its_lines(what: str, glyphs: Glyphs) -> None:  # 001-28
     events, lines = LINES[what]
     blank = " " * count_cells(glyphs.branch)
     expected = [line.format(g=glyphs, blank=blank, rest_of_rule=glyphs.rule * 42) for line in lines]
-    assert shown(TerminalStyle(glyphs=glyphs), *events) == expected
+    assert shown(TerminalStyle(glyphs=glyphs, folder="/repo"), *events) == expected
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,11 @@ from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option,
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
+from ralph.faces.cli.pages.execute_report import ExecuteTotals, render_execute_report
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
 from ralph.faces.clock import format_local_time
+from ralph.faces.glyphs import resolve_glyphs
 from ralph.model.errors import UsageError
 from ralph.model.events import AgentEnded, Event, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
 from ralph.model.ports import Watcher
@@ -115,7 +117,7 @@ def command(
         isolation=isolation,
     )
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
-    display = ExecuteDisplay(settings, jobs, as_json, verbose)
+    display, totals = ExecuteDisplay(settings, jobs, as_json, verbose), ExecuteTotals()
     display.show_warnings((*changed, *describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
         with (
@@ -127,21 +129,14 @@ def command(
                 paths,
                 variables=os.environ,
                 callbacks=Callbacks(watchers=(display.watch_start,), on_signal=display.handle_signal),
-                watchers_of=lambda task: (*display.make_watchers(task), *others, *trace(task)),
+                watchers_of=lambda task: (*display.make_watchers(task), totals, *others, *trace(task)),
             )
     finally:
         display.close()
-    Output.for_stream(sys.stdout)(
-        f"{_render_report_json(report) if as_json else _render_report_text(report)}\n"
-    )  # its loss changes nothing of the work
+    glyphs = resolve_glyphs(settings.display.glyphs, os.environ, getattr(sys.stdout, "encoding", None))
+    text = _render_report_json(report) if as_json else render_execute_report(report, totals, glyphs)
+    Output.for_stream(sys.stdout)(f"{text}\n")  # its loss changes nothing of the work
     return report.exit_code
-
-
-def _render_report_text(report: ExecuteReport) -> str:
-    lines = [f"{e.task}  {e.outcome.value}  {e.why}" for e in sorted(report.endings, key=lambda e: e.task)]
-    lines += [f"{left.task}  {left.why}" for left in report.left]
-    lines += [f"{broken.task}  broken  {broken.why}" for broken in report.broken]
-    return sanitize("\n".join(lines)) or "Nothing to do: every task is done."
 
 
 def _render_report_json(report: ExecuteReport) -> str:

@@ -12,11 +12,11 @@ from ralph.app.paths import find_project_paths
 from ralph.app.runs.logs import follow_log, read_log
 from ralph.app.runs.status import find_run
 from ralph.config.sources import load_settings
+from ralph.faces.check_words import shorten_path
 from ralph.faces.cli.live.json_lines import replay_events
 from ralph.faces.cli.live.watching import build_display
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_any_run
-from ralph.faces.cli.pages.receipt_lines import shorten_path
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import MachineError
 from ralph.model.events import Event, GateEnded

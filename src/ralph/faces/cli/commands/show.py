@@ -37,5 +37,7 @@ def command(run: str, color: str | None, glyphs: str | None, as_markdown: bool, 
         return
     given = {"display.color": color, "display.glyphs": glyphs}
     display = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in).settings.display
-    style = resolve_style(sys.stdout, os.environ, glyphs=display.glyphs, color=display.color)
+    style = resolve_style(
+        sys.stdout, os.environ, glyphs=display.glyphs, color=display.color, max_check_lines=display.max_check_lines
+    )
     click.echo(ReceiptPage(style, paths.started_in).render_receipt(receipt), color=style.color)

@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import click
 
@@ -17,6 +19,7 @@ from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
 from ralph.faces.cli.pages.task_graph import TaskGraph
 from ralph.faces.cli.pages.task_list import TaskListing, is_failed
+from ralph.faces.glyphs import resolve_glyphs
 from ralph.faces.task_page import render_task_json, render_task_text
 from ralph.model.board import TaskCard
 from ralph.model.spec import TASK_STATUSES
@@ -90,7 +93,10 @@ def show_task_command(task_id: str, as_json: bool) -> None:
     paths = find_project_paths(os.getcwd())
     settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
     details = load_task_details(paths, task_id, settings)
-    click.echo(render_task_json(details) if as_json else render_task_text(details))
+    display = settings.display
+    glyphs = resolve_glyphs(display.glyphs, os.environ, getattr(sys.stdout, "encoding", None))
+    page = partial(render_task_text, glyphs=glyphs, folder=paths.started_in, max_check_lines=display.max_check_lines)
+    click.echo(render_task_json(details) if as_json else page(details))
 
 
 @command.command("graph")

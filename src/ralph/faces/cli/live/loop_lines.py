@@ -2,6 +2,8 @@
 
 from ralph.core.text.plain import count_cells, one_line
 from ralph.core.text.quantities import format_cost, format_duration, format_usage, pluralize
+from ralph.faces.check_words import describe_check_failure
+from ralph.faces.cli.live.agent_lines import shorten_paths
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_end_time
 from ralph.model.events import (
@@ -64,7 +66,8 @@ class LoopEventRenderer:
     def render_gate_started(self, event: GateStarted) -> str:
         """▸ Guardrail "make test" started"""
         paint, what = self._palette, "Verification" if event.is_verification else "Guardrail"
-        return f'{paint.dim}{self._glyphs.check} {what} "{self._clean_text(event.gate)}" started{paint.off}'
+        command = f": {self._clean_text(event.command)}" if event.command else ""
+        return f'{paint.dim}{self._glyphs.check} {what} "{self._clean_text(event.gate)}" started{command}{paint.off}'
 
     def render_gate_ended(self, event: GateEnded) -> str:
         """✗ Guardrail "make test" failed with exit code 2 (1.2s), told to the agent; the last lines of its output, and
@@ -75,12 +78,15 @@ class LoopEventRenderer:
         line = f'{what} "{name}" {verdict}{code} ({format_duration(event.seconds, tenths=True)})'
         if event.passed:
             return self._mark_ok(line)
-        if event.action:
+        if event.action or event.is_verification:
             line += ", told to the agent"
         shown = self._style.max_check_lines
         tail = event.tail.splitlines()[-shown:] if shown else []
-        log = f"all of it: {event.log}" if event.log and tail else event.log
-        return self._mark_bad(line) + self._render_below(event.detail, *tail, log)
+        path = shorten_paths(event.log, self._style.folder)
+        log = f"all of it: {path}" if path and tail else path
+        return self._mark_bad(line) + self._render_below(
+            describe_check_failure(event.command, event.detail), *tail, log
+        )
 
     def render_committed(self, event: Committed) -> str:
         """✓ Committed: the message (commit, push), and what did not work."""

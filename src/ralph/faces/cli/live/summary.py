@@ -15,7 +15,8 @@ MAX_SUMMARY_ROWS = 20
 MAX_OUTCOME_CELLS = 15  # cells of it
 MAX_COMMIT_CELLS = 40  # cells of a message
 SUMMARY_HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
-_NUMBER_COLUMNS = (0, 4, 5)
+TASK_SUMMARY_HEADINGS = ("#", "agent", "verified", "time", "cost")  # a task's commits are its agents' own
+_COMMIT_COLUMN = 3
 
 
 class IterationRow(Struct, frozen=True, kw_only=True):
@@ -31,6 +32,7 @@ class IterationRow(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     cost_usd: float | None = None
     estimated_usd: float = 0.0
+    is_task: bool = False  # its promises are verified; a run has guardrails
 
 
 class IterationRows:
@@ -73,10 +75,9 @@ def _apply_event(row: IterationRow, event: Event) -> IterationRow:
             )
         case GateStarted(of=count):
             return replace(row, checks=count)
-        case GateEnded(passed=True, seconds=seconds):
-            return replace(row, passed=row.passed + 1, seconds=row.seconds + seconds)
-        case GateEnded(seconds=seconds):
-            return replace(row, failed=row.failed + 1, seconds=row.seconds + seconds)
+        case GateEnded(passed=passed, seconds=seconds, is_verification=is_task):
+            passes, failures = row.passed + passed, row.failed + (not passed)
+            return replace(row, passed=passes, failed=failures, seconds=row.seconds + seconds, is_task=is_task)
         case Committed(message=message, done=done) if done:
             return replace(row, commit=message or ", ".join(done))
         case _:
@@ -87,8 +88,12 @@ def render_summary_table(rows: Sequence[IterationRow], style: TerminalStyle) -> 
     """The last MAX_SUMMARY_ROWS rows with headings, numbers right-aligned; empty without rows."""
     if not rows:
         return ""
-    shown = [_format_row(row, style) for row in rows[-MAX_SUMMARY_ROWS:]]
-    lines = align_columns([SUMMARY_HEADINGS, *shown], right=_NUMBER_COLUMNS)
+    headings: Sequence[str] = SUMMARY_HEADINGS
+    shown: list[tuple[str, ...]] = [_format_row(row, style) for row in rows[-MAX_SUMMARY_ROWS:]]
+    if any(row.is_task for row in rows) and not any(row.commit for row in rows):
+        headings = TASK_SUMMARY_HEADINGS
+        shown = [row[:_COMMIT_COLUMN] + row[_COMMIT_COLUMN + 1 :] for row in shown]
+    lines = align_columns([headings, *shown], right=(0, len(headings) - 2, len(headings) - 1))
     lines[0] = f"{style.palette.dim}{lines[0]}{style.palette.off}"
     if len(rows) > MAX_SUMMARY_ROWS:
         lines.insert(1, f"{style.glyphs.ellipsis} {pluralize(len(rows) - MAX_SUMMARY_ROWS, 'earlier iteration')}")

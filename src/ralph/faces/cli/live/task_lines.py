@@ -7,7 +7,7 @@ from ralph.core.text.plain import truncate_cells
 from ralph.faces.cli.live.status_line import STATUS_LINE_SECONDS, StatusLine
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.cli.terminal.output import Output
-from ralph.model.events import Event, IterationStarted, RunEnded
+from ralph.model.events import Event, RunEnded
 
 MAX_TASK_LINE_CELLS = 500  # cells, before it is cut to the terminal
 
@@ -19,7 +19,6 @@ class TaskStatusLines:
     def __init__(self, style: TerminalStyle, out: Output, lock: threading.Lock, clock: Callable[[], float]) -> None:
         self._style, self._out, self._lock, self._clock = style, out, lock, clock
         self._status_lines: dict[str, StatusLine] = {}
-        self._roles: dict[str, str] = {}
         self._drawn_count = 0  # lines
         self._closed = threading.Event()
         self._ticker = threading.Thread(target=self._redraw_periodically, name="task-lines", daemon=True)
@@ -28,11 +27,8 @@ class TaskStatusLines:
     def handle_events(self, task: str, at: float, events: Sequence[Event]) -> None:
         """Updates one task's line; the line goes when its run ends."""
         self._status_lines.setdefault(task, StatusLine(self._style)).handle_events(at, events)
-        for event in events:
-            if isinstance(event, IterationStarted):
-                self._roles[task] = event.about.removesuffix(task).strip()
-            elif isinstance(event, RunEnded):
-                self._status_lines.pop(task, None)
+        if any(isinstance(event, RunEnded) for event in events):
+            self._status_lines.pop(task, None)
 
     def write_above(self, text: str) -> None:
         """Write text, and the status lines below it."""
@@ -71,4 +67,4 @@ class TaskStatusLines:
     def _render_task_line(self, task: str) -> str:
         progress = self._status_lines[task]
         progress.compose_line(self._clock(), MAX_TASK_LINE_CELLS)
-        return f"{task}  {self._roles.get(task, '')}  {progress.line}"
+        return f"{task}  {progress.line}"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ralph.core.text.plain import count_cells, one_line, wrap_text
 from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.faces.check_words import describe_check_failure, shorten_path
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_local_time
 from ralph.faces.proof_words import COMMIT_HASH_CHARS
@@ -19,17 +20,13 @@ ReceiptMark = Literal["ok", "bad", "warn", "note", "active"]
 TextLines = Iterator[str]
 
 
-def shorten_path(path: str, folder: str) -> str:
-    """As somebody in that folder would type it, where that is shorter."""
-    return path if folder == "/" else path.removeprefix(f"{folder}/")
-
-
 class ReceiptLineRenderer:
     """Each method gives whole lines, wrapped between words to the terminal's width. `folder` is where the user is."""
 
     def __init__(self, style: TerminalStyle, folder: str = "/") -> None:
         self._folder = folder
         self._width = style.width or RECEIPT_LOG_WIDTH
+        self._max_check_lines = style.max_check_lines
         self._glyphs = glyphs = style.glyphs
         self._palette = paint = style.palette
         self._marks = {
@@ -72,15 +69,25 @@ class ReceiptLineRenderer:
             yield from self._render_remark(remark, "" if remark.text == each.detail else remark.text, indent)
 
     def _render_check(self, check: "CheckLine", indent: int) -> TextLines:
-        """✗ make test, exit code 2 (1.2s), and where its output is"""
+        """✗ make test, exit code 2 (1.2s), the last lines it printed, and where all of its output is"""
         code = "" if check.exit_code is None else f", exit code {check.exit_code}"
-        reason = f": {check.reason}" if check.reason else ""
+        told = describe_check_failure(check.command, check.reason)
+        reason = f": {told}" if told else ""
         amounts = f" ({format_duration(check.seconds, tenths=True)}{_format_price(check.cost_usd)})"
         yield from self.render_item("ok" if check.passed else "bad", check.name + code + reason + amounts, indent)
-        if check.log and not check.passed:
-            paint = self._palette
-            log = self.clean_text(shorten_path(check.log, self._folder))
-            yield f"{'':{indent}}{paint.dim}{self._glyphs.branch}{log}{paint.off}"
+        if not check.passed:
+            yield from self._render_output(check, indent)
+
+    def _render_output(self, check: "CheckLine", indent: int) -> TextLines:
+        paint, branch = self._palette, self._glyphs.branch
+        tail = check.tail.splitlines()[-self._max_check_lines :] if self._max_check_lines else []
+        log = shorten_path(check.log, self._folder)
+        texts = [*tail, *([f"all of it: {log}" if tail else log] if log else [])]
+        hang = indent + count_cells(branch)
+        lines = [part for text in texts for part in wrap_text(self.clean_text(text), max(1, self._width - hang))]
+        for at, line in enumerate(lines):
+            lead = f"{'':{indent}}{branch}" if at == 0 else f"{'':{hang}}"
+            yield f"{paint.dim}{lead}{line}{paint.off}"
 
     def _render_review(self, story: str, review: "ReviewLine", indent: int) -> TextLines:
         """▸ US-001 changes requested, 1 review: what the reviewer wants"""
