@@ -220,6 +220,26 @@ def test_snapshots_are_forgotten_after_a_month(repo: RepositoryFixture) -> None:
     assert files(repo, "refs/ralph/29990101-000000-cccc") == ["README", "b"]
 
 
+def test_snapshots_are_packed_once_a_day(repo: RepositoryFixture) -> None:
+    run = "29990101-000000-aaaa"
+    keep = repo.keeper(run)
+    keep.save_initial_tree()
+    for number in range(1, 6):
+        (repo.root / "a").write_text(f"{number}\n")
+        keep.save_tree_after(number)
+
+    def count_loose() -> int:
+        return len([*(repo.own_dir / "store").glob("[0-9a-f][0-9a-f]/*")])
+
+    assert count_loose() >= 10
+    os.utime(repo.own_dir / "cleaned", (0, 0))
+    repo.keeper("29990101-000000-cccc").save_initial_tree()
+    assert count_loose() <= 5  # what only this new run holds
+    assert len([*(repo.own_dir / "store/pack").glob("*.pack")]) == 1
+    assert len(titles(repo, f"refs/ralph/{run}")) == 6
+    assert repo.run_own("show", f"refs/ralph/{run}:a") == "5"
+
+
 def test_all_work_trees_of_a_repository_share_one_directory(repo: RepositoryFixture) -> None:
     tree = repo.open()
     (Path(tree.folder) / "new").write_text("x")

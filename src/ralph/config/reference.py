@@ -29,6 +29,7 @@ SETTING_DESCRIPTIONS = {
         "budgetReserve": "Which part of the budget of a task or a story loop is kept for reviews: 0.1 is a tenth.",
         "prices": "What tokens cost, by model or agent, where the agent reports no cost; estimates are marked ≈.",
         "snapshots": "Keep the work tree around every agent run for 30 days; `ralph restore` has it back.",
+        "keepDays": "Later runs remove logs and records of runs that ended this many days ago; 0: keep everything.",
         "proofs": "What happens when the checks pass only because tests or their configuration were changed: warn"
         " (the agent puts it back or explains it, and the last line says so), strict (the run fails), off.",
         "protected": 'Files no agent may change, whatever it says: "tests/acceptance/**", "*.lock".',

@@ -251,6 +251,7 @@ class Settings(Struct, frozen=True, rename="camel", kw_only=True):
     budget_reserve: Annotated[float, Meta(ge=0, lt=1)] = 0.1  # of a task's or story loop's budget, for reviews
     prices: dict[str, TokenPrice] = {}  # by model or agent
     snapshots: bool = True
+    keep_days: Amount = 90  # after which later runs remove what a run left; 0: never
     proofs: ProofMode = "warn"  # what becomes of a claim whose checks pass only with changed tests
     protected: tuple[NonBlankText, ...] = ()  # patterns of files no agent may change
     sandbox: SandboxSettings = SandboxSettings()

@@ -61,13 +61,22 @@ class OwnGit:
         self._environment = {**kept, **_NO_SETTINGS, "HOME": folder, "XDG_CONFIG_HOME": folder, "GIT_DIR": folder}
 
     def run(
-        self, *words: str, stdin: bytes = b"", index: str = "", own_objects: bool = False, root: str = ""
+        self,
+        *words: str,
+        stdin: bytes = b"",
+        index: str = "",
+        own_objects: bool = False,
+        borrows: bool = False,
+        root: str = "",
     ) -> OwnAnswer:
-        """Run it; failing is an answer too. `own_objects`: what is written is kept even if the project has it."""
+        """Run it; failing is an answer too. `own_objects`: what is written is kept even if the project has it;
+        `borrows`: all the same, what only the project has is read."""
         output, errors = _Collector(MAX_OWN_OUTPUT_BYTES), _Collector(1 << 16)
         variables = {"GIT_WORK_TREE": root or self.root, "GIT_INDEX_FILE": index or self.path("index")}
         if own_objects:
             variables["GIT_OBJECT_DIRECTORY"] = self.path("store")
+        if borrows:
+            variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = self.path("objects")
         command = Command(
             argv=(self._program, *words),
             environment={**self._environment, **variables},

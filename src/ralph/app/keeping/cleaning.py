@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping
 
+import msgspec
 from msgspec import Struct
 
 from ralph.app.paths import Paths
@@ -19,7 +20,9 @@ from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
 from ralph.process.shell import find_program
 from ralph.workspaces.kept.old_snapshots import forget_runs, list_run_names, pack_snapshots
+from ralph.workspaces.kept.old_worktrees import OldWorktree, list_old_worktrees, remove_worktree
 from ralph.workspaces.own_git import OwnGit
+from ralph.workspaces.worktree import WORKTREES_FOLDER
 
 KEPT_DAYS = 30
 _FINISHED = ("done", "cancelled")
@@ -35,12 +38,18 @@ class CleaningPlan(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()  # of runs that nobody has a record of
     logs: tuple[str, ...] = ()  # in .ralph/
     snapshots: tuple[str, ...] = ()  # the runs they are of
+    worktrees: tuple[OldWorktree, ...] = ()  # of tasks and runs that are gone; those with a problem stay
     size: int = 0  # bytes of folders and logs
     everything: tuple[str, ...] = ()  # whole folders, where nothing is to be left
 
     @property
     def is_empty(self) -> bool:
-        return not (self.runs or self.folders or self.logs or self.snapshots or self.everything)
+        parts = (self.runs, self.folders, self.logs, self.snapshots, self.removable_worktrees, self.everything)
+        return not any(parts)
+
+    @property
+    def removable_worktrees(self) -> tuple[OldWorktree, ...]:
+        return tuple(tree for tree in self.worktrees if not tree.problem)
 
 
 def plan_cleaning(paths: Paths, older_than: float, variables: Mapping[str, str]) -> CleaningPlan:
@@ -62,6 +71,23 @@ def plan_cleaning(paths: Paths, older_than: float, variables: Mapping[str, str])
     )
 
 
+def add_worktrees(plan: CleaningPlan, paths: Paths, older_than: float, variables: Mapping[str, str]) -> CleaningPlan:
+    """The same with work trees of tasks that are gone or over, and of `ralph run --worktree` without a run. They hold
+    work: no run removes them by itself."""
+    with open_existing_stores(paths) as stores:
+        cards = stores.tasks.list_cards() if stores else []
+        records = stores.runs.list_latest(_MOST_RUNS) if stores else []
+    below = os.path.join(paths.main_root, WORKTREES_FOLDER) + os.sep
+    runs = (record.folder.removeprefix(below) for record in records if record.folder.startswith(below))
+    needed = {card.id for card in cards if card.status not in _FINISHED}
+    needed |= {name.partition(os.sep)[0] for name in runs} - {card.id for card in cards}
+    with open_short_lived_processes() as processes:
+        git = build_git(paths.main_root, variables, processes)
+        found = list_old_worktrees(git, paths.main_root, needed, time.time() - older_than) if git else []
+    size = plan.size + sum(_measure(tree.folder) for tree in found if not tree.problem)
+    return msgspec.structs.replace(plan, worktrees=tuple(found), size=size)
+
+
 def clean_up(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> None:
     """A record goes first: a folder without one is found again, a record without a folder tells nothing."""
     with open_existing_stores(paths) as stores:
@@ -72,6 +98,12 @@ def clean_up(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> 
         shutil.rmtree(paths.run_dir(run), ignore_errors=True)
     for log in plan.logs:
         _remove(log)
+    if plan.removable_worktrees:
+        with open_short_lived_processes() as processes:
+            project = build_git(paths.main_root, variables, processes)
+            for tree in plan.removable_worktrees:
+                if project is not None:
+                    remove_worktree(project, tree)
     own = find_snapshot_folder(paths, variables)
     if own:
         with open_short_lived_processes() as processes:

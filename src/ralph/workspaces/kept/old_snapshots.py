@@ -56,7 +56,7 @@ def forget_runs(own: OwnGit, names: Iterable[str]) -> None:
 
 def pack_snapshots(own: OwnGit) -> None:
     """Thousands of small files become one. What no snapshot holds stays as it is: a run may be about to use it."""
-    own.run("repack", "-d", "-l", "--quiet", own_objects=True)
+    own.run("repack", "-d", "-l", "--quiet", own_objects=True, borrows=True)
 
 
 def _list_runs(own: OwnGit) -> set[str]:

@@ -23,7 +23,14 @@ from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.loop_lines import LoopEventRenderer
 from ralph.faces.cli.live.task_lines import TaskStatusLines
-from ralph.faces.cli.live.watching import announce_shutdown, build_display, keep_fresh, notify_people, trace_runs
+from ralph.faces.cli.live.watching import (
+    announce_shutdown,
+    build_display,
+    clean_up_afterwards,
+    keep_fresh,
+    notify_people,
+    trace_runs,
+)
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
@@ -121,6 +128,7 @@ def command(
     display.show_warnings((*changed, *describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
         with (
+            clean_up_afterwards(settings),
             notify_people(settings, display.watch_start) as others,
             trace_runs(settings, display.watch_start, "execute") as trace,
         ):

@@ -4,9 +4,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from ralph.app.keeping.policy import clean_up_once_a_day
+from ralph.app.paths import find_project_paths
 from ralph.app.session import Callbacks
 from ralph.core.reporting.trace_context import is_tracing_wanted
 from ralph.faces.cli.live.display import TextDisplay
@@ -43,11 +45,20 @@ def watch_run(
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
     with (
+        clean_up_afterwards(settings),
         keep_fresh(watcher),
         notify_people(settings, watcher) as others,
         trace_runs(settings, watcher, kind) as trace,
     ):
         yield Callbacks(watchers=(watcher, *others, *trace("")), on_signal=announce_shutdown)
+
+
+@contextmanager
+def clean_up_afterwards(settings: "Settings") -> Iterator[None]:
+    """Once the run is over, what runs of long ago left goes (`keepDays`)."""
+    yield
+    with suppress(OSError):  # the folder may be gone by now
+        clean_up_once_a_day(find_project_paths(os.getcwd()), settings.keep_days, os.environ)
 
 
 @contextmanager

@@ -4,6 +4,9 @@ import os
 import sqlite3
 import time
 
+from ralph.app.keeping.policy import clean_up_once_a_day
+from ralph.app.paths import find_project_paths
+from support.pipeline import PipelineFixture
 from support.workshop import ProjectFixture
 
 
@@ -24,8 +27,11 @@ def test_old_runs_go_and_the_rest_stays(workshop: ProjectFixture) -> None:
     workshop.settings(maximumIterations=3)
     assert workshop.ralph("run", "-p", "x").returncode == 0
     (old,) = list_runs(workshop)
-    assert workshop.ralph("run", "-p", "x").returncode == 0
+    stamp = workshop.repo / ".git" / "ralph" / "cleaned"
+    os.utime(stamp, (1, 1))
     age(workshop, old, 40)
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    assert old in list_runs(workshop)  # by itself, a later run removes what is older than keepDays, 90
     log = workshop.repo / ".ralph" / "guardrail_001_make.log"
     log.write_text("x")
     os.utime(log, (1, 1))
@@ -52,3 +58,37 @@ def test_old_runs_go_and_the_rest_stays(workshop: ProjectFixture) -> None:
     assert "refs/ralph" not in workshop.git("for-each-ref")
     assert (workshop.repo / ".ralph" / "settings.json").read_text() == settings
     assert workshop.git("log", "--oneline").count("Start") == 1
+
+
+def test_a_later_run_removes_what_is_older_than_keep_days(workshop: ProjectFixture) -> None:
+    workshop.settings(maximumIterations=3, keepDays=7)
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    (old,) = list_runs(workshop)
+    age(workshop, old, 8)
+    paths = find_project_paths(str(workshop.repo))
+    clean_up_once_a_day(paths, 7, workshop.environment)
+    assert list_runs(workshop) == [old]  # the run itself was today's turn
+    os.utime(workshop.repo / ".git" / "ralph" / "cleaned", (1, 1))
+    clean_up_once_a_day(paths, 0, workshop.environment)
+    assert list_runs(workshop) == [old]  # 0: never
+    assert workshop.ralph("run", "-p", "x").returncode == 0
+    assert old not in list_runs(workshop)
+
+
+def test_work_trees_of_tasks_that_are_gone_go_once_their_work_is_committed(pipeline: PipelineFixture) -> None:
+    workshop = pipeline.workshop
+    pipeline.task("T-1")
+    for name in ("T-1", "merged", "ahead", "dirty"):
+        workshop.git("worktree", "add", "-q", f".ralph/worktrees/{name}", "-b", f"ralph/{name}")
+    ahead = workshop.repo / ".ralph/worktrees/ahead"
+    workshop.git("-C", str(ahead), "commit", "-q", "--allow-empty", "-m", "Its own")
+    (workshop.repo / ".ralph/worktrees/dirty/new").write_text("x")
+    assert "work tree" not in workshop.call("clean", "--dry-run")  # somebody was there this month
+    for path in (*(workshop.repo / ".ralph/worktrees").iterdir(), *(workshop.repo / ".git/worktrees").rglob("*")):
+        os.utime(path, (1, 1))
+    done = workshop.ralph("clean", "--yes")
+    assert "2 work trees" in done.stdout
+    assert "dirty, because it has changes that are not committed" in done.stdout
+    assert sorted(os.listdir(workshop.repo / ".ralph/worktrees")) == ["T-1", "dirty"]
+    branches = workshop.git("branch", "--list", "--format=%(refname:short)", "ralph/*").split()
+    assert branches == ["ralph/T-1", "ralph/ahead", "ralph/dirty"]

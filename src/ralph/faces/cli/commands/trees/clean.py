@@ -7,6 +7,7 @@ import click
 from ralph.app.keeping.cleaning import (
     KEPT_DAYS,
     CleaningPlan,
+    add_worktrees,
     clean_up,
     plan_cleaning,
     plan_removal_of_all,
@@ -24,12 +25,15 @@ from ralph.faces.cli.options.durations import DurationParam
 @click.option("--dry-run", is_flag=True, help="Show what would be removed.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(older: float, everything: bool, dry_run: bool, yes: bool) -> None:
-    """Remove runs that ended long ago: their folders, records, check logs and snapshots.
+    """Remove runs that ended long ago: their folders, records, check logs and snapshots; and work trees of tasks that
+    are gone.
 
-    Runs that are active, runs without an end and those of unfinished tasks stay; so do settings, and what agents
-    committed. --all forgets the repository: tasks, history and snapshots."""
+    Runs that are active, runs without an end and those of unfinished tasks stay; so do settings, what agents
+    committed, and work trees with changes that are not. --all forgets the repository: tasks, history and
+    snapshots."""
     paths = find_project_paths(os.getcwd())
     plan = plan_removal_of_all(paths, os.environ) if everything else plan_cleaning(paths, older, os.environ)
+    plan = add_worktrees(plan, paths, 0.0 if everything else older, os.environ)
     click.echo(_describe(plan), nl=False)
     if plan.is_empty or dry_run or not require_consent("Remove this for good?", yes):
         return
@@ -41,17 +45,19 @@ def command(older: float, everything: bool, dry_run: bool, yes: bool) -> None:
 
 
 def _describe(plan: CleaningPlan) -> str:
+    kept = "".join(f"Kept: {tree.folder}, because {tree.problem}.\n" for tree in plan.worktrees if tree.problem)
     if plan.is_empty:
-        return "Nothing to clean up.\n"
+        return f"{kept}Nothing to clean up.\n"
     parts = (
         (plan.runs, "run", "folder and record"),
         (plan.folders, "run folder", "without a record"),
         (plan.logs, "log", "in .ralph/"),
         (plan.snapshots, "run", "snapshots"),
+        (plan.removable_worktrees, "work tree", "of tasks and runs that are gone"),
     )
     lines = [f"  {pluralize(len(found), what)} ({note})\n" for found, what, note in parts if found]
     lines += [f"  {folder}\n" for folder in plan.everything]
-    return f"To remove, {_format_size(plan.size)}:\n{''.join(lines)}"
+    return f"{kept}To remove, {_format_size(plan.size)}:\n{''.join(lines)}"
 
 
 def _format_size(size: int) -> str:
