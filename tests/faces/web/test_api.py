@@ -1,5 +1,6 @@
 """What the API answers, over a board of real tasks and runs."""
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from ralph.faces.web.routes import ENDPOINTS
 from ralph.model.events import IterationStarted, RunStarted, Said, ToolStarted
 from ralph.model.spec import ROLES
 from support.board_room import BoardFixture
-from support.web_room import WebFixture
+from support.web_room import BEARER, WebFixture
 
 API = "/api/v1"
 
@@ -146,6 +147,18 @@ def test_who_waits_for_what_is_over_is_answered_at_once_and_others_when_their_ti
     version = web.get(f"{API}/board").json["version"]
     assert web.get(f"{API}/board?wait=0.3&after={version}").json["version"] == version
     assert time.monotonic() - began < 10
+
+
+def test_many_who_wait_hold_nobody_up(web: WebFixture) -> None:
+    head = f"GET {RUN}?wait=20 HTTP/1.1\r\nHost: {web.host}\r\nAuthorization: Bearer {BEARER}\r\n\r\n"
+    waiting = [socket.create_connection(("127.0.0.1", web.port)) for _ in range(40)]
+    for each in waiting:
+        each.sendall(head.encode())
+    began = time.monotonic()
+    assert web.get(f"{API}/runs").status == 200
+    assert time.monotonic() - began < 10
+    for each in waiting:
+        each.close()
 
 
 def test_tasks_are_made_and_changed_and_tried_again(web: WebFixture, room: BoardFixture) -> None:

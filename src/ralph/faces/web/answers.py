@@ -137,8 +137,8 @@ async def answer_call(endpoint: Endpoint, request: Request, context: "WebContext
     """The route's answer, or what went wrong."""
     try:
         call = await _read_call(endpoint, request, context)
+        await _wait_while_pending(endpoint, call, request)
         async with context.workers:
-            await _wait_while_pending(endpoint, call)
             answer = await run_in_thread(lambda: endpoint.handle(call))
         return Response(encode_json(answer), media_type="application/json")
     except ClientDisconnect:
@@ -180,15 +180,18 @@ async def _read_body(request: Request) -> bytes:
     return b"".join(parts)
 
 
-async def _wait_while_pending(endpoint: Endpoint, call: ApiCall) -> None:
+async def _wait_while_pending(endpoint: Endpoint, call: ApiCall, request: Request) -> None:
     pending = endpoint.is_pending
     wait = call.read_number("wait", 0.0, MAX_WAIT_SECONDS)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait
-    while pending is not None and wait and await run_in_thread(lambda: pending(call)):
-        if loop.time() + POLL_SECONDS > deadline or call.context.is_closing:
-            return
-        await asyncio.sleep(POLL_SECONDS)
+    while pending is not None and loop.time() < deadline and not call.context.is_closing:
+        async with call.context.workers:  # only while it looks: many may wait for long
+            if not await run_in_thread(lambda: pending(call)):
+                return
+        await asyncio.sleep(min(POLL_SECONDS, max(0.0, deadline - loop.time())))
+        if await request.is_disconnected():
+            raise ClientDisconnect
 
 
 def _wrap_bug(error: Exception) -> RalphError:
