@@ -420,6 +420,9 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
 
 def _sweep_lost_run(paths: Paths, variables: Mapping[str, str], run: str) -> None:
     sweep_sandboxes(paths.run_dir(run), run, variables)
+    from ralph.app.runs.lost_reports import mask_lost_logs
+
+    mask_lost_logs(paths.run_dir(run), variables)
     withdraw_announcement(run, paths, variables)
 
 

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Self
 
 import msgspec
@@ -11,7 +12,8 @@ from msgspec.structs import replace
 
 from ralph.core.outcome import classify_run
 from ralph.core.text.quantities import format_duration
-from ralph.core.text.secrets import redact_argv
+from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
+from ralph.core.text.secrets import redact, redact_argv
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, CommandExit, Invocation
@@ -183,11 +185,11 @@ class AgentRunner:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
         self._write_note(request)
         exited = self._processes.run(command, output.feed, errors.write)
-        output.finish()
+        output.finish(partial(find_secret_spans, values=list_raw_secrets(command.environment)))
         if self._watch is not None:
             emit(watchers, request.iteration, *map(Warned, self._watch.find_changes()))
         if stderr := errors.text():
-            _write_log(files.stderr, stderr)
+            _write_log(files.stderr, redact(stderr))
         if exited.ending == "stopped":
             return self._describe_interruption(exited, parser.summarize_run())
         if exited.ending == "lingered":

@@ -10,7 +10,7 @@ from ralph.core.outcome import REJECTED_STATUSES
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
 from ralph.model.events import AgentEvent, Finished, Noted, Spent, ToolEnded, Unparsed, Usage
 from ralph.model.ports import LineParser, Watcher
-from ralph.process.output import BoundedLog, LineSplitter
+from ralph.process.output import BoundedLog, FindSecrets, LineSplitter
 
 MAX_REJECTIONS = 2  # times in a row that a key is not accepted; some agents go on trying for minutes
 MAX_TOOL_ERRORS, MAX_TOOL_ERROR_CHARS = 200, 300  # that are remembered of one run
@@ -58,12 +58,12 @@ class OutputStream:
             return ENOUGH_OUTPUT
         return FINAL_OUTPUT if self._closed else None
 
-    def finish(self) -> None:
-        """The rest, even without its newline."""
+    def finish(self, find_secrets: FindSecrets | None = None) -> None:
+        """The rest, even without its newline. `find_secrets`: what the log does not keep."""
         if block := self._lines.finish():
             self._emit(self._parser.feed(block))
         self._emit([Unparsed(size=size) for size in self._lines.oversize_sizes])
-        self._log.close()
+        self._log.close(find_secrets)
 
     def find_repeated_error(self) -> str:
         """What most of its tool calls ended with, where most of them failed; else empty."""

@@ -1,10 +1,12 @@
 """A shell command that must succeed: ralph's guardrail."""
 
 import os
+from functools import partial
 
 from msgspec.structs import replace
 
 from ralph.core.guardrail import format_log_name, render_failure
+from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
 from ralph.model.command import Command, CommandExit
 from ralph.model.loop import Feedback, GateResult
 from ralph.model.ports import Evidence, Gate, GateOptions, Processes
@@ -52,9 +54,10 @@ class ShellGate:
             argv=argv, environment=evidence.environment, cwd=evidence.folder, merged=True, timeout=options.timeout
         )
         exited = self._processes.run(command, keep, keep)
-        log.close()
+        hide = partial(find_secret_spans, values=list_raw_secrets(evidence.environment))
+        log.close(hide)
         if run_log:
-            run_log.close()
+            run_log.close(hide)
         kept, trouble = (name if log.is_there else ""), _describe_log_trouble(name, log)
         passed = GateResult(
             gate=options.command,

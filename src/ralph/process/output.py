@@ -1,6 +1,7 @@
 """What a child prints: raw bytes into a bounded log, whole lines onward, never more than a line in memory."""
 
 import os
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,10 @@ MAX_LINE_BYTES = 16 << 20
 LOG_HEAD_BYTES = 8 << 20
 LOG_TAIL_BYTES = 8 << 20
 _COPY_BLOCK_BYTES = 1 << 20
+_MAX_SECRET_BYTES = 1 << 15
+
+
+FindSecrets = Callable[[bytes], Iterable[tuple[int, int]]]  # begin and end of each
 
 
 class BoundedLog:
@@ -41,11 +46,13 @@ class BoundedLog:
         except OSError as error:
             self.failure = error.strerror or str(error)
 
-    def close(self) -> None:
-        """Put the tail behind the head."""
+    def close(self, find_secrets: FindSecrets | None = None) -> None:
+        """Put the tail behind the head. Stars in the place of what is found: the log keeps its length and its lines."""
         try:
             if self._ring is not None:
                 self._append_tail(self._ring)
+            if find_secrets is not None:
+                mask_secrets(self._fd, find_secrets)  # by the file that was written, whatever is at its path by now
         except OSError as error:
             self.failure = error.strerror or str(error)
         finally:
@@ -95,6 +102,14 @@ class BoundedLog:
             os.unlink(path)
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         return os.open(path, flags, 0o644)
+
+
+def mask_secrets(fd: int, find_secrets: FindSecrets) -> None:
+    """Block by block: a log is larger than what one wants to have in memory."""
+    for at in range(0, os.fstat(fd).st_size, _COPY_BLOCK_BYTES):
+        data = os.pread(fd, _COPY_BLOCK_BYTES + _MAX_SECRET_BYTES, at)
+        for begin, end in find_secrets(data):
+            os.pwrite(fd, b"*" * (end - begin), at + begin)
 
 
 def _is_file_at(path: str, fd: int) -> bool:

@@ -3,12 +3,14 @@
 import hashlib
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ralph.core.guardrail import slugify_command
+from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
 from ralph.model.command import Command, CommandExit
 from ralph.model.errors import ConfigError
 from ralph.model.receipt import CheckEvidence
@@ -74,7 +76,7 @@ class ExternalVerifier:
         with self._tools.processes() as processes:
             exited = processes.run(command, ears.feed_output, ears.feed_error)
         if log:
-            log.close()
+            log.close(partial(find_secret_spans, values=list_raw_secrets(claim.environment)))
         check = CheckEvidence(
             name=options.command,
             passed=False,

@@ -45,6 +45,20 @@ def test_nor_does_a_look_at_it_afterwards(workshop: ProjectFixture) -> None:  # 
     assert not [path.name for path in (workshop.repo / ".ralph").iterdir() if SECRET.search(path.name)]
 
 
+def test_no_log_keeps_what_an_agent_or_a_check_printed_of_them(workshop: ProjectFixture) -> None:  # 001-26
+    token = "ghp_" + "a1B2c3D4" * 5
+    workshop.agent(f"echo agent saw {token} $OWN_TOKEN; echo {token} >&2; {make_result_command('working')}")
+    agent = {"command": "claude", "environment": {"OWN_TOKEN": "quite-a-secret"}}
+    workshop.settings(agent=agent, guardrails=[f"echo check saw {token}; false"])
+    workshop.ralph("run", "-p", "x", "-m", "1")
+    state = workshop.repo / ".git/ralph/runs"
+    logs = [*state.rglob("*.log"), *state.rglob("*.ndjson"), *(workshop.repo / ".ralph").rglob("*.log")]
+    texts = [path.read_text() for path in logs]
+    assert any("agent saw ****" in text for text in texts)
+    assert any("check saw ****" in text for text in texts)
+    assert [path.name for path, text in zip(logs, texts, strict=True) if token in text or "quite-a" in text] == []
+
+
 def test_the_agent_gets_all_of_it(workshop: ProjectFixture) -> None:
     workshop.agent(make_result_command("working"), make_result_command("<response>DONE</response>"))
     workshop.settings(agent=AGENT, guardrails=GUARDRAILS)

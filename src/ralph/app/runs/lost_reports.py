@@ -3,7 +3,9 @@ ends with the agent's own closing event."""
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 
 import msgspec
 
@@ -11,6 +13,7 @@ from ralph.app import registry
 from ralph.app.paths import Paths
 from ralph.core.outcome import classify_run
 from ralph.core.step import LOST_ANSWER_REASON
+from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
 from ralph.engine.agent_run import NOTE_NAME, QUESTION_NOTE_SUFFIX, CallNote
 from ralph.model.command import CommandExit
 from ralph.model.errors import RalphError
@@ -32,6 +35,7 @@ from ralph.model.loop import (
 from ralph.model.ports import AgentOptions
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
+from ralph.process.output import mask_secrets
 
 MAX_LOG_BYTES = 24 << 20  # no log is larger: head, tail and a mark between them
 CLOSED = ("success", "error")
@@ -64,6 +68,22 @@ def recover_report(stores: Stores, paths: Paths, record: RunRecord) -> bool:
             *(msgspec.json.encode(seen), msgspec.json.encode(following)),
         )
     )
+
+
+def mask_lost_logs(run_dir: str, variables: Mapping[str, str]) -> None:
+    """Of a run that is dead: a living one hides secrets in each log when it closes it."""
+    hide = partial(find_secret_spans, values=list_raw_secrets(variables))
+    try:
+        names = [name for name in os.listdir(run_dir) if name.endswith((".log", ".tail"))]
+    except OSError:
+        return
+    for name in names:
+        with suppress(OSError):
+            fd = os.open(os.path.join(run_dir, name), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                mask_secrets(fd, hide)
+            finally:
+                os.close(fd)
 
 
 def sum_lost_answers(run_dir: str, since: float) -> AnswersLost | None:

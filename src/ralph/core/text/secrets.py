@@ -14,7 +14,7 @@ _VALUE = r"""(?!\*\*\*)(?:"[^"\x1f]*"|'[^'\x1f]*'|\S+?(?=["']{0,2}[;,)}\]]{0,2}(
 _HEADER = rf"(?:[\w-]{{0,99}}authorization|x-{_SECRET_NAME}|api-?key)"
 _SCHEME = "(?:basic|bearer|digest|token)"
 # Kinds of tokens that tell by their beginning what they are; a commit's hash never looks like one.
-_TOKEN_KINDS = {
+TOKEN_KINDS = {
     "sk-": r"sk-[\w-]{16,}",  # OpenAI, Anthropic and many more
     "gho_|ghp_|ghr_|ghs_|ghu_": r"gh[oprsu]_\w{16,}",  # GitHub
     "github_pat_": r"github_pat_\w{16,}",
@@ -54,7 +54,7 @@ _TOKEN_KINDS = {
     ":aa": r"\d{8,10}:AA[\w-]{33}",  # Telegram
 }
 _PRIVATE_KEY = r"()-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]{0,20000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
-_TOKEN_PREFIXES = tuple("|".join(_TOKEN_KINDS).split("|"))
+_TOKEN_PREFIXES = tuple("|".join(TOKEN_KINDS).split("|"))
 _SUSPICIOUS_WORDS = (*_SECRET_WORDS.split("|"), "authorization", "bearer", "://", "private key")
 _MIN_TOKEN_CHARS = 15  # the shortest; looked for first, for most texts have no word so long
 # What a text must have one of, and the pattern: a string, for compiling them all takes 3 ms, and hardly one is needed.
@@ -71,7 +71,7 @@ _RULES = (
     # scheme://user:password@host; a port is none
     (("://",), r"(://[^\s/:@]{0,99}:)(?!\d{1,5}(?:[/?#\s]|$))\S{1,200}(?=@)"),
     (("private key",), _PRIVATE_KEY),
-    (_TOKEN_PREFIXES, rf"()(?<![A-Za-z0-9])(?:{'|'.join(_TOKEN_KINDS.values())})(?![A-Za-z0-9])"),
+    (_TOKEN_PREFIXES, rf"()(?<![A-Za-z0-9])(?:{'|'.join(TOKEN_KINDS.values())})(?![A-Za-z0-9])"),
 )
 
 

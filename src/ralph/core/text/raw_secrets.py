@@ -1,0 +1,49 @@
+"""Secrets in bytes that programs printed: where they are, so that stars of the same length can stand there. A log that
+is read by its structure afterwards says what it said."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ralph.core.text.secrets import TOKEN_KINDS, list_secret_values
+
+_PRIVATE_KEY = rb"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^\"]{0,20000}?-----END [A-Z ]{0,40}PRIVATE KEY-----"
+_CASED = {  # how these begin, where that is not in small letters
+    "akia|asia|abia|acca": "AKIA|ASIA|ABIA|ACCA",
+    "aiza": "AIza",
+    "age-secret": "AGE-SECRET|age-secret",
+    "eyj": "eyJ",
+    ":aa": ":AA",
+    "sg.": "SG.",
+    "atatt": "ATATT",
+}
+_ANY_CASE = ("age-secret",)
+_KEY_MARK = b"PRIVATE KEY-----"
+Span = tuple[int, int]
+
+
+def list_raw_secrets(variables: Mapping[str, str]) -> tuple[bytes, ...]:
+    """Values of secret variables as they are printed: plain, and inside JSON."""
+    found = [value.encode("utf-8", "surrogateescape") for value in list_secret_values(variables)]
+    escaped = (value.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") for value in found)
+    return tuple(dict.fromkeys((*found, *escaped)))
+
+
+def find_secret_spans(data: bytes, values: Sequence[bytes] = ()) -> list[Span]:
+    """Begin and end of each: values that are known, tokens that tell what they are, private keys."""
+    spans = [(at, at + len(value)) for value in values for at in _find_all(data, value)]
+    for starts, kind in TOKEN_KINDS.items():
+        if any(start in data for start in _CASED.get(starts, starts).encode().split(b"|")):
+            pattern = rf"(?<![A-Za-z0-9])(?:{kind})(?![A-Za-z0-9])".encode()
+            flags = re.IGNORECASE if starts in _ANY_CASE else re.NOFLAG
+            spans += [found.span() for found in re.finditer(pattern, data, flags)]
+    if _KEY_MARK in data:
+        spans += [found.span() for found in re.finditer(_PRIVATE_KEY, data)]
+    return spans
+
+
+def _find_all(data: bytes, value: bytes) -> list[int]:
+    found, at = [], data.find(value)
+    while at >= 0:
+        found.append(at)
+        at = data.find(value, at + len(value))
+    return found

@@ -1,0 +1,56 @@
+"""Secrets in what programs print are starred out; all else, also the length, is what it was."""
+
+import json
+
+import pytest
+
+from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
+from ralph.core.text.secrets import TOKEN_KINDS
+
+
+def mask(data: bytes, **variables: str) -> bytes:
+    for begin, end in find_secret_spans(data, list_raw_secrets(variables)):
+        data = data[:begin] + b"*" * (end - begin) + data[end:]
+    return data
+
+
+TOKENS = [
+    "sk-ant-" + "a1B2c3D4" * 4,
+    "ghp_" + "a1B2c3D4" * 5,
+    "github_pat_" + "a1B2c3D4" * 5,
+    "glpat-" + "a1B2c3D4" * 3,
+    "xoxb-1234567890-abcdefghij",
+    "AKIA" + "ABCDEFGH" * 2,
+    "AIza" + "a1B2c" * 7,
+    "npm_" + "a1B2c3D4" * 4,
+    "SG." + "a1B2c3D4" * 3 + "." + "a1B2c3D4" * 3,
+    "dapi" + "0123456789abcdef" * 2,
+    "ATATT3" + "a1B2c3D4" * 4,
+    "hvs." + "a1B2c3D4" * 4,
+    "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM",
+    "-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_token_is_starred_and_its_line_stays_json_of_the_same_length(token: str) -> None:
+    line = f'{{"type":"result","result":"token {token}, done","usage":{{"input_tokens":3}}}}'.encode()
+    masked = mask(line)
+    assert token.encode() not in masked
+    assert len(masked) == len(line)
+    assert json.loads(masked)["usage"] == {"input_tokens": 3}
+
+
+def test_values_of_secret_variables_are_starred_also_inside_json() -> None:
+    variables = {"MY_API_KEY": 'quite"secret\\value', "NAME": "not-a-secret"}
+    line = json.dumps({"text": f"{variables['MY_API_KEY']} {variables['NAME']}"}).encode()
+    assert json.loads(mask(line, **variables))["text"].strip("*") == " not-a-secret"
+
+
+def test_hashes_and_common_words_stay() -> None:
+    line = b"commit 3f2a9c0b1d4e5f60718293a4b5c6d7e8f9012345 task-runner disk-io sk-1 eyJ ghp_ npm_install pypi-"
+    assert mask(line) == line
+
+
+def test_every_kind_that_screens_hide_is_looked_for() -> None:
+    assert len(TOKEN_KINDS) >= 25
