@@ -47,13 +47,15 @@ from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
 from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.redaction import RedactingWatcher
+from ralph.engine.wishes import AgentStopWatch, WishReader
+from ralph.model.control import WHOLE_EXECUTE, Subject
 from ralph.model.errors import Busy, MachineError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Decision, Fact, LoopState, Resumed, Stop
 from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
 from ralph.model.proofs import ClosedSettings
 from ralph.model.runs import NewRun, RunOwner, RunRecord
-from ralph.model.store_ports import AttemptStore, RunStore, Stores
+from ralph.model.store_ports import AttemptStore, ControlStore, RunStore, Stores
 from ralph.model.supervised import ChildRun
 from ralph.process.identity import identify_process, identify_self
 from ralph.process.lock import WorkTreeLock
@@ -110,6 +112,7 @@ class Session(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, str]  # of our own environment
     runs: RunStore
     attempts: AttemptStore
+    control: ControlStore
     inbox: Inbox
     processes: RunProcesses
     watchers: Sequence[Watcher]
@@ -141,6 +144,11 @@ class Session(Struct, frozen=True, kw_only=True):
     def keeps_itself(self) -> bool:
         """Whether the agent is told to use its own sandbox."""
         return self.containment is not None and self.containment.sandbox.kind == "agent"
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """What a pause of this run may be about."""
+        return name_subjects(self.run, self.kind, self.task)
 
     @property
     def run_dir(self) -> str:
@@ -291,12 +299,15 @@ class Session(Struct, frozen=True, kw_only=True):
             written=before.written,
             isolation=self.isolation,
         )
+        wishes = WishReader(self.control, self.subjects)
+        clock = Clock(self.inbox, before.elapsed, self._find_day_sum(fact), wishes.read)
         stop = kernel.run_loop(
             rules,
             before.state,
             fact=fact,
-            look=Clock(self.inbox, before.elapsed, self._find_day_sum(fact)).observe,
+            look=clock.observe,
             perform=add_lost_answers(effects.perform, self.run_dir),
+            pause=lambda: clock.stand_still(wishes.wait_for_resume(self.inbox)),
             wait=lambda seconds: wait_or_wake(
                 seconds, run=self.run, transitions=journal.written, runs=self.runs, inbox=self.inbox
             ),
@@ -360,12 +371,14 @@ def open_session(
         runs, attempts = stores.runs, stores.attempts
         remember_repository(paths, variables)
         event_log = _open_event_log(paths, run)
-        inbox = SignalInbox(Heartbeat(runs, run).is_cancel_wanted, callbacks.on_signal)
+        heartbeat = Heartbeat(runs, run)
+        inbox = SignalInbox(heartbeat.is_cancel_wanted, callbacks.on_signal, heartbeat.is_stop_wanted)
         supervisor = Supervisor(
             inbox,
             guardian,
             on_tick=callbacks.on_tick,
             spared=(lambda: list_spared_pids(attempts, run, supervisor.guardian_pid)) if spares_children else None,
+            is_pause_wanted=AgentStopWatch(stores.control, name_subjects(run, kind, task)).is_stop_wanted,
         )
         watch = SettingsWatch(watched or paths, variables, run=run, prompt_file=prompt_file)
         owner = identify_owner(supervisor.guardian_pid)
@@ -382,6 +395,7 @@ def open_session(
                     variables=variables,
                     runs=runs,
                     attempts=attempts,
+                    control=stores.control,
                     inbox=inbox,
                     processes=supervisor,
                     watchers=(RedactingWatcher((event_log, *callbacks.watchers), variables),),
@@ -424,6 +438,11 @@ def _sweep_lost_run(paths: Paths, variables: Mapping[str, str], run: str) -> Non
 
     mask_lost_logs(paths.run_dir(run), variables)
     withdraw_announcement(run, paths, variables)
+
+
+def name_subjects(run: str, kind: str, task: str) -> tuple[Subject, ...]:
+    """What people steer a run by: a task of the board keeps its pauses and notes from one run to the next."""
+    return (Subject("task", task), WHOLE_EXECUTE) if kind == "execute" else (Subject("run", run),)
 
 
 def make_run_id() -> str:

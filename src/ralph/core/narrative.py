@@ -5,6 +5,7 @@ from typing import TypeVar
 from ralph.core.claims import extract_promise, extract_response
 from ralph.core.text.secrets import redact
 from ralph.model.agent_chain import ESCALATION
+from ralph.model.control import PersonNote
 from ralph.model.events import (
     AgentEnded,
     Committed,
@@ -12,6 +13,7 @@ from ralph.model.events import (
     Event,
     IterationStarted,
     Noted,
+    Paused,
     RunEnded,
     RunStarted,
     Waiting,
@@ -26,6 +28,7 @@ from ralph.model.loop import (
     Looked,
     LoopState,
     Observation,
+    PauseLoop,
     Reported,
     Restore,
     Resumed,
@@ -114,7 +117,9 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
             return [Warned(line) for line in lines]
         case Wait(seconds, why):
             return [Waiting(seconds, why)]
-        case Stop(outcome, why, flagged=flagged):
+        case PauseLoop(by):
+            return [Paused(by)]
+        case Stop(outcome, why, flagged=flagged, question=question):
             tally, cut = state.tally, is_cut_off(seen, state)
             return [
                 RunEnded(
@@ -128,6 +133,7 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
                     usage=tally.usage,
                     cut_off=cut,
                     flagged=flagged,
+                    question=question,
                     problems=tally.scm_problems,
                     estimated_usd=tally.estimated_usd,
                 )
@@ -137,9 +143,19 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
 
 
 def _build_start_events(brief: Brief) -> list[Event]:
+    told: list[Event] = [Noted(f"told: {_describe_note(note)}") for note in brief.notes]
+    return [_describe_start(brief), *told]
+
+
+def _describe_note(note: PersonNote) -> str:
+    what = "answer" if note.question else "note"
+    return f"{what} from {note.by}: {note.text}"
+
+
+def _describe_start(brief: Brief) -> IterationStarted:
     if brief.is_conflict_resolution:
-        return [IterationStarted(1, 1, f"{brief.role} (resolves a merge conflict) {brief.story}")]
+        return IterationStarted(1, 1, f"{brief.role} (resolves a merge conflict) {brief.story}")
     about = " ".join(filter(None, (brief.role, brief.story)))
     if brief.turns:
-        return [IterationStarted(brief.turn, brief.turns, about)]
-    return [IterationStarted(brief.iteration, brief.limit, about)]
+        return IterationStarted(brief.turn, brief.turns, about)
+    return IterationStarted(brief.iteration, brief.limit, about)

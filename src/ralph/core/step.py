@@ -21,7 +21,9 @@ from ralph.core.standstill import (
 )
 from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration
+from ralph.core.text.questions import describe_question, find_question
 from ralph.model.agent_chain import AgentChain
+from ralph.model.control import PersonNote
 from ralph.model.loop import (
     AnswersLost,
     Awaited,
@@ -38,6 +40,7 @@ from ralph.model.loop import (
     Observation,
     Outcome,
     Patience,
+    PauseLoop,
     Policy,
     RefusalStreak,
     Reported,
@@ -61,6 +64,7 @@ from ralph.model.loop import (
 _StateT = TypeVar("_StateT")
 MAX_LACKING_CHARS = 200
 LOST_ANSWER_REASON = "ralph was killed before it could write the answer down"
+UNHEARD_OUTCOMES = ("empty", "limited", "overloaded", "offline", "unusable")  # the same agent run comes again
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
 
 
@@ -88,11 +92,14 @@ def _advance(
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
         tally = Tally(cost_usd=fact.spent_usd, standstill=forgive_standstill(fact.standstill, fact.limits.stuck))
-        state = LoopState(inner=inner, wanted=wanted, tally=tally, limits=fact.limits)
+        state = LoopState(inner=inner, wanted=wanted, tally=tally, limits=fact.limits, told=fact.told)
         return _await_snapshot(state, fact.report, 0) if fact.report else _apply_limits(rules, state, seen)
     if state is None:
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
     match fact:
+        case Interrupted(paused=True):
+            state = replace(state, tally=_add_cost(state.tally, fact))
+            return (state, PauseLoop(seen.paused_by)) if seen.paused_by else _apply_limits(rules, state, seen)
         case Interrupted(by):
             return replace(state, tally=_add_cost(state.tally, fact)), Stop(Outcome.INTERRUPTED, by)
         case AnswersLost():  # what was wanted still is
@@ -112,10 +119,10 @@ def _advance(
         case Waited() if not isinstance(state.wanted, Wait):  # it was trouble that was waited for
             return _apply_limits(rules, state, seen)
         case Reported(unseen=True):
-            counted = replace(state, tally=_count_run(state.tally, fact, rules.patience))
+            counted = _count_report(rules, state, fact)
             return _await_snapshot(counted, fact, state.tally.iterations + 1)
         case Reported():
-            return _judge_run(rules, replace(state, tally=_count_run(state.tally, fact, rules.patience)), seen, fact)
+            return _judge_run(rules, _count_report(rules, state, fact), seen, fact)
         case SnapshotTaken():
             if state.unseen is None:
                 raise ValueError("a snapshot of no agent run")
@@ -136,6 +143,13 @@ def _advance(
         case _:
             assert_never(fact)
     return _ask_policy(rules, state, seen)
+
+
+def _count_report(rules: Rules[_StateT], state: LoopState[_StateT], reported: Reported) -> LoopState[_StateT]:
+    """What people told an agent that did not come to work is told the next one."""
+    tally = _count_run(state.tally, reported, rules.patience)
+    told = state.told if reported.outcome in UNHEARD_OUTCOMES else ()
+    return replace(state, tally=tally, told=told)
 
 
 def _await_snapshot(
@@ -163,7 +177,17 @@ def _judge_run(
 ) -> tuple[LoopState[_StateT], Decision]:
     """A run that the tally counts already."""
     state = replace(state, tally=_count_refusal(state.tally, reported))
-    return _handle_trouble(rules, state, reported, seen) or _ask_policy(rules, state, seen)
+    return (
+        _handle_trouble(rules, state, reported, seen)
+        or _stop_for_question(state, reported)
+        or _ask_policy(rules, state, seen)
+    )
+
+
+def _stop_for_question(state: LoopState[_StateT], reported: Reported) -> tuple[LoopState[_StateT], Decision] | None:
+    """What was wanted stays wanted: whoever has the answer does the same again."""
+    question = find_question(reported)
+    return (state, Stop(Outcome.BLOCKED, describe_question(question), question=question)) if question else None
 
 
 def _rests_on_checks(wanted: Decision) -> bool:
@@ -200,7 +224,10 @@ def _apply_limits(
             state = _judge_iteration(rules, state)
             if stop := _check_limits(rules, state, seen):
                 return state, stop
+            if seen.paused_by:
+                return state, PauseLoop(seen.paused_by)
             state = replace(state, tally=replace(state.tally, agent=_choose_agent(state, brief, seen.wall)))
+            state = replace(state, told=_add_notes(state.told, seen.notes))
             return state, RunAgent(_fill_brief(brief, state, seen))
         case Save() if stop := _check_budget_and_time(state, seen):
             return _ask_policy(rules, state, replace(seen, fact=Forbidden(stop.why)))
@@ -229,7 +256,13 @@ def _fill_brief(brief: Brief, state: LoopState[_StateT], seen: Observation) -> B
         budget_usd=_budget_left(state, seen),
         feedback=feedback,
         agent=state.tally.agent,
+        notes=state.told,
     )
+
+
+def _add_notes(told: tuple[PersonNote, ...], notes: tuple[PersonNote, ...]) -> tuple[PersonNote, ...]:
+    known = {note.id for note in told}
+    return (*told, *(note for note in notes if note.id not in known))
 
 
 def _choose_agent(state: LoopState[_StateT], brief: Brief, wall: float) -> str:

@@ -96,6 +96,7 @@ class AgentRequest(Struct, frozen=True, kw_only=True):
     iteration: int
     budget_usd: float | None = None
     environment: Mapping[str, str] = {}
+    pausable: bool = False  # it works for the loop, and is asked again after a pause
 
 
 class AgentRunner:
@@ -180,6 +181,7 @@ class AgentRunner:
             linger=MAX_LINGER_SECONDS,
             reads=reads,
             writes=writes,
+            pausable=request.pausable,
         )
         if self._tree_keeper is not None:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
@@ -191,7 +193,7 @@ class AgentRunner:
         if stderr := errors.text():
             _write_log(files.stderr, redact(stderr))
         if exited.ending == "stopped":
-            return self._describe_interruption(exited, parser.summarize_run())
+            return self._describe_interruption(request, exited, parser.summarize_run())
         if exited.ending == "lingered":
             silence = format_duration(min(MAX_LINGER_SECONDS, self.idle_timeout or MAX_LINGER_SECONDS))
             emit(watchers, request.iteration, Warned(f"{LINGERED_WARNING}: stopped after {silence} of silence"))
@@ -214,10 +216,11 @@ class AgentRunner:
         tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""
         return replace(reported, tree=tree, head=tree.rpartition(" ")[0])
 
-    def _describe_interruption(self, exited: CommandExit, parsed: ParsedRun) -> Interrupted:
+    def _describe_interruption(self, request: AgentRequest, exited: CommandExit, parsed: ParsedRun) -> Interrupted:
         """With its cost, where it had said its last word and did not end."""
         usage = parsed.usage if parsed.cost_usd is not None else NO_USAGE
-        return Interrupted(exited.stopped_by, cost_usd=parsed.cost_usd, usage=usage)
+        is_paused = request.pausable and not exited.stopped_by
+        return Interrupted(exited.stopped_by, cost_usd=parsed.cost_usd, usage=usage, paused=is_paused)
 
     def _write_note(self, request: AgentRequest) -> None:
         files = request.files

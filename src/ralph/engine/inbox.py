@@ -17,8 +17,12 @@ SignalHandler = Callable[[int, FrameType | None], object] | int | None
 class SignalInbox:
     """The first signal lets the current step finish, the second stops it now, a cancel too."""
 
-    def __init__(self, cancelled: Callable[[], bool], on_first: Callable[[], object]) -> None:
-        self._is_cancelled, self._on_first = cancelled, on_first
+    def __init__(
+        self, cancelled: Callable[[], bool], on_first: Callable[[], object], stopped: Callable[[], bool] = bool
+    ) -> None:
+        """`stopped`: whether somebody wants the loop to end after the current step."""
+        self._is_cancelled, self._on_first, self._is_stopped = cancelled, on_first, stopped
+        self._stop_seen = False
         self._signal_names: list[str] = []
         self._cancel_seen = False
         self._asked_at = time.monotonic()
@@ -42,6 +46,8 @@ class SignalInbox:
             if self._cancel_seen
             else f"received {self._signal_names[0]}"
             if self._signal_names
+            else "stopped with `ralph stop`"
+            if self._stop_seen
             else ""
         )
 
@@ -88,3 +94,4 @@ class SignalInbox:
         if not self._cancel_seen and now - self._asked_at >= CANCEL_POLL_SECONDS:
             self._asked_at = now
             self._cancel_seen = self._is_cancelled()
+            self._stop_seen = self._stop_seen or self._is_stopped()

@@ -69,9 +69,10 @@ class Journal:
         )
         try:
             if isinstance(decision, Stop):
-                self._store.append_last(row, decision.outcome.value, decision.why)
+                self._store.append_last(row, decision.outcome.value, decision.why, decision.question)
             else:
-                self._store.append(row)
+                notes = decision.brief.notes if isinstance(decision, RunAgent) else ()
+                self._store.append(row, [note.id for note in notes])
         except StateGone as gone:
             decision = Stop(Outcome.FAILED, gone.message)
         events = build_events(self._run, self._agent, seen=seen, state=state, decision=decision)
@@ -119,7 +120,9 @@ def replay_journal(
 
 def _strip_words(decision: Decision) -> Decision:
     match decision:
-        case Stop() | Wait():
+        case Stop():
+            return replace(decision, why="", question="")
+        case Wait():
             return replace(decision, why="")
         case RunAgent(brief):
             return RunAgent(replace(brief, feedback=()))

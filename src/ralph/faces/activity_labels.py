@@ -11,4 +11,5 @@ ACTIVITY_LABELS = {
     "verify": "verifying",
     "land": "merging",
     "wait": "waiting",
+    "pause": "paused",
 }

@@ -18,6 +18,7 @@ from ralph.model.events import (
     GateStarted,
     IterationStarted,
     Noted,
+    Paused,
     Planned,
     RunEnded,
     RunStarted,
@@ -81,6 +82,8 @@ class LogFormatter:
                 return self._shorten_text(f"{self._glyphs.wait} waiting {format_duration(seconds)}: {why}")
             case Doing(text):
                 return self._shorten_text(f"{self._glyphs.dot} {text}")
+            case Paused(by):
+                return self._shorten_text(f"{self._glyphs.wait} paused by {by}")
             case Said(thinking=True):
                 return f"{self._glyphs.dot} thinking"
             case ToolEnded() | IterationStarted() | AgentEnded() | GateEnded() | RunEnded():
@@ -129,6 +132,8 @@ class LogFormatter:
                 return ("warning" if problems else "good"), words
             case Waiting(seconds, why):
                 return "warning", f"{glyphs.wait} Waiting {format_duration(seconds)}: {why}"
+            case Paused(by):
+                return "warning", f"{glyphs.wait} Paused by {by}"
             case Warned(text):
                 return "warning", f"{glyphs.warn} {text}"
             case RunEnded(outcome=outcome, why=why):

@@ -36,6 +36,7 @@ class Command(Struct, frozen=True, kw_only=True):
     cleanup: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()  # files outside its work tree that a sandbox must bring in
     writes: tuple[str, ...] = ()  # the same, to be written; they are there before it starts
+    pausable: bool = False  # an agent of the loop: what a pause may stop at once
     binds: tuple[Bind, ...] = ()  # what a sandbox puts in the place of what its plan says
 
 

@@ -15,6 +15,7 @@ class Subject(Struct, frozen=True):
 
 
 WHOLE_EXECUTE = Subject("execute")
+RETRY_WISH = "retry"  # of a task: a `ralph execute` that has tried it may try it again
 
 
 class PersonNote(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,5 +58,4 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """What people want of a run right now."""
 
     paused_by: str = ""
-    stops_agent: bool = False  # an agent at work is not to be finished
     notes: tuple[PersonNote, ...] = ()  # that no agent has heard

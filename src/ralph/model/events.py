@@ -207,6 +207,12 @@ class Waiting(Struct, frozen=True, tag="waiting"):
     why: str
 
 
+class Paused(Struct, frozen=True, tag="paused"):
+    """No agent starts until somebody resumes the run."""
+
+    by: str
+
+
 class Warned(Struct, frozen=True, tag="warned"):
     """Something the user should know; the run goes on."""
 
@@ -238,6 +244,7 @@ class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True, kw_only
     usage: Usage = NO_USAGE
     cut_off: bool = False  # the last of them was interrupted before its agent had ended
     flagged: bool = False  # completed, but somebody should look at what `why` says
+    question: str = ""  # of the agent, for a person
     problems: tuple[str, ...] = ()  # what went wrong around the work and does not change how it ended: a commit, a push
     estimated_usd: float = 0.0  # of agents that tell no cost, apart from cost_usd
 
@@ -251,6 +258,7 @@ LoopEvent = (
     | Committed
     | Doing
     | Waiting
+    | Paused
     | Warned
     | Hinted
     | Debugged

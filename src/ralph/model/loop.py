@@ -7,6 +7,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from ralph.model.agent_chain import AgentChain, Rest
+from ralph.model.control import PersonNote
 from ralph.model.events import NO_USAGE, Usage
 from ralph.model.proofs import ProofApproval, ProofChange
 from ralph.model.receipt import CheckEvidence, SignedCommit
@@ -57,6 +58,7 @@ class Brief(Struct, frozen=True, omit_defaults=True, kw_only=True):
     agent: str = ""  # which of the configured ones; empty: the first
     proofs: tuple[ProofChange, ...] = ()  # whose change it has to approve by name
     explanation: str = ""  # what whoever changed them says about it
+    notes: tuple[PersonNote, ...] = ()  # of people, for this prompt
 
     @property
     def is_conflict_resolution(self) -> bool:
@@ -158,6 +160,7 @@ class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=Tru
 
 class _EarlierWork(Struct, frozen=True, kw_only=True):
     standstill: Standstill = Standstill()  # of an earlier run of the same work: what it tried in vain counts
+    told: tuple[PersonNote, ...] = ()  # notes for an agent of that run that was cut off
 
 
 class Began(_EarlierWork, frozen=True, tag="began", omit_defaults=True):
@@ -281,12 +284,16 @@ class Forbidden(Struct, frozen=True, tag="forbidden"):
     why: str
 
 
-class Interrupted(Struct, frozen=True, tag="interrupted", omit_defaults=True):
-    """The step was cut short by a signal or by `ralph cancel`."""
-
-    by: str
+class _CutOff(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None  # what it had cost by then, as far as it was told
     usage: Usage = NO_USAGE
+    paused: bool = False
+
+
+class Interrupted(_CutOff, frozen=True, tag="interrupted", omit_defaults=True):
+    """The step was cut short by a signal or by `ralph cancel`; or an agent by a pause, after which it is repeated."""
+
+    by: str
 
 
 class AnswersLost(Struct, frozen=True, tag="answers_lost", omit_defaults=True, kw_only=True):
@@ -325,6 +332,8 @@ class Observation(Struct, frozen=True, omit_defaults=True, kw_only=True):
     wall: float = 0.0  # unix time, only to wait for a told hour
     interrupted_by: str = ""  # the step was finished; no other one is to start
     today_usd: float | None = None  # spent since midnight by all runs of this machine; None: nobody asked
+    paused_by: str = ""  # no agent is to start until somebody lifts it
+    notes: tuple[PersonNote, ...] = ()  # of people, which no agent has heard yet
 
 
 # -- decisions: the only way the core acts on the world -------------------------------------------
@@ -435,10 +444,17 @@ class Wait(Struct, frozen=True, tag="wait"):
     why: str
 
 
+class PauseLoop(Struct, frozen=True, tag="pause"):
+    """Start nothing until somebody resumes the run. The clock stands still meanwhile."""
+
+    by: str
+
+
 class _Ending(Struct, frozen=True, kw_only=True):
     """What else there is to say about the end of a loop."""
 
     flagged: bool = False  # completed, but somebody should look at what `why` says
+    question: str = ""  # of the agent, for a person
 
 
 class Stop(_Ending, frozen=True, tag="stop", omit_defaults=True):
@@ -449,7 +465,9 @@ class Stop(_Ending, frozen=True, tag="stop", omit_defaults=True):
     lasting: bool = False  # it would end the same way again: settings stay those the run began with
 
 
-Decision = RunAgent | TakeSnapshot | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | Stop
+Decision = (
+    RunAgent | TakeSnapshot | Check | Save | Look | Await | Survey | Restore | Verify | Land | Wait | PauseLoop | Stop
+)
 
 
 class RefusalStreak(Struct, frozen=True):
@@ -501,6 +519,7 @@ class LoopState(Struct, Generic[_StateT], frozen=True, kw_only=True):
     tally: Tally = Tally()
     limits: Limits = Limits()
     unseen: UnseenReport | None = None
+    told: tuple[PersonNote, ...] = ()  # in the prompt of the agent run that is wanted: repeated until it counts
 
 
 class Policy(Protocol[_StateT]):

@@ -233,7 +233,8 @@ class TaskStore(Protocol):
         stage: Callable[[Task], Role | None] = ...,
     ) -> Entry | None:
         """Take the most urgent task that waits for nothing; None without one. Never one that another has, of whatever
-        process. `worker` is the id of a run, `stage` says where it is to begin; wishes about the task are void."""
+        process, nor one that is paused. `worker` is the id of a run, `stage` says where it is to begin; wishes about
+        the task are void."""
         ...
 
     def apply(self, changes: Sequence[Change], key: str, worker: str = "") -> bool:
@@ -253,6 +254,10 @@ class TaskStore(Protocol):
 
     def has_wish(self, task: str, kind: str) -> bool:
         """Whether such a note is there; claiming the task removes it."""
+        ...
+
+    def list_wished(self, kind: str) -> frozenset[str]:
+        """The tasks with such a note."""
         ...
 
 

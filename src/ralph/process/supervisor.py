@@ -46,7 +46,10 @@ class Supervisor:
         on_tick: Callable[[], object] = int,
         spared: Callable[[], Iterable[int]] | None = None,
         kin: set[int] | None = None,
+        is_pause_wanted: Callable[[], bool] = bool,
     ) -> None:
+        """`is_pause_wanted`: whether a command that is pausable has to end; asked often."""
+        self._is_pause_wanted = is_pause_wanted
         self._sibling_guardians = (
             set() if kin is None else kin
         )  # guardians of all loops in this process, shared between them
@@ -74,7 +77,7 @@ class Supervisor:
     def run(self, command: Command, on_output: OutputSink, on_error: OutputSink) -> CommandExit:
         """Start the command, hand on what it prints, return once it and all it started are gone."""
         began = time.monotonic()
-        if not command.finishes and self._inbox.poll_stop_grace() is not None:  # what came before it was cut short
+        if self._find_grace(command) is not None:  # what came before it was cut short
             by = self._inbox.poll_interruption()
             return CommandExit(code=-1, seconds=0.0, ending="stopped", stopped_by=by)
         out, err = self._spawn_surely(command)
@@ -163,11 +166,17 @@ class Supervisor:
 
     def _stop_if_due(self, watch: "_ChildState") -> None:
         """By the user's wish, by a time limit, or because the reader has enough."""
-        grace = None if watch.command.finishes else self._inbox.poll_stop_grace()
+        grace = self._find_grace(watch.command)
         if grace is not None and watch.mark_stopping("stopped"):
             self._send([b"stop", str(grace).encode()])
         elif (ending := watch.find_passed_limit()) and watch.mark_stopping(ending):
             self._send([b"stop", str(STOP_GRACE_SECONDS).encode()])
+
+    def _find_grace(self, command: Command) -> float | None:
+        """Seconds for a command that is to end now; None: it may go on."""
+        grace = None if command.finishes else self._inbox.poll_stop_grace()
+        is_paused = grace is None and command.pausable and self._is_pause_wanted()
+        return STOP_GRACE_SECONDS if is_paused else grace
 
     def _adopt_orphans(self) -> None:
         """Become a subreaper, so that losing the guardian loses no child; done while the first child starts."""

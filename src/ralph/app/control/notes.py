@@ -7,12 +7,11 @@ from ralph.app.control.targets import Target, find_target, find_task, open_for_c
 from ralph.app.paths import Paths
 from ralph.core.text.utf8 import refuse_undecoded
 from ralph.model.board import Reopened
-from ralph.model.control import OpenQuestion, StoredNote, Subject
+from ralph.model.control import RETRY_WISH, OpenQuestion, StoredNote, Subject
 from ralph.model.errors import UsageError
 from ralph.model.store_ports import Stores
 
 MAX_NOTE_CHARS = 20_000  # it stands in a prompt, word for word
-RETRY_WISH = "retry"  # of a task: a `ralph execute` that has tried it may try it again
 
 
 def add_note(places: Paths, name: str, text: str, *, by: str) -> Target:

@@ -16,7 +16,7 @@ from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
 
-MAX_RUNS_LOOKED_AT = 1000
+MAX_RUNS_TO_STEER = 1000
 _EXECUTE_KIND = "execute"
 
 
@@ -56,11 +56,20 @@ def find_target(stores: Stores, name: str) -> Target:
         return _find_only_target(stores)
     if (entry := find_task(stores, name)) is not None:
         return build_task_target(stores, entry)
-    latest = stores.runs.list_latest(MAX_RUNS_LOOKED_AT)
+    latest = stores.runs.list_latest(MAX_RUNS_TO_STEER)
     record = stores.runs.find_record(name) or next((run for run in latest if run.task == name), None)
     if record is None:
         raise _explain_missing(latest, name)
     return build_run_target(stores, record)
+
+
+def is_known_name(places: Paths, name: str) -> bool:
+    """Whether it is the whole name of a run or a task."""
+    with open_existing_stores(places) as stores:
+        if stores is None:
+            return False
+        record = stores.runs.find_record(name)
+        return (record is not None and record.id == name) or find_task(stores, name) is not None
 
 
 def build_run_target(stores: Stores, record: RunRecord) -> Target:

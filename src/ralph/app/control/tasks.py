@@ -3,11 +3,11 @@
 from uuid import uuid4
 
 from ralph.app.board.tasks import open_stores_with_task
-from ralph.app.control.notes import RETRY_WISH
 from ralph.app.control.targets import Target, build_task_target
 from ralph.app.paths import Paths
 from ralph.core.tasks.task_rules import format_status, suggest_command
 from ralph.model.board import Reopened
+from ralph.model.control import RETRY_WISH
 from ralph.model.errors import UsageError
 from ralph.process.lock import find_lock_holder
 

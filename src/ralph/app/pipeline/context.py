@@ -10,17 +10,19 @@ from ralph.app.paths import Paths
 from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.landed_checks import LandedChecks
+from ralph.app.pipeline.people import Deadline, ExecuteWishes
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run
 from ralph.app.sandbox.choice import Isolation
-from ralph.app.session import Session, identify_owner
+from ralph.app.session import Session, identify_owner, name_subjects
 from ralph.app.stores import friendly_errors, open_stores
 from ralph.config.schema import Settings
 from ralph.engine.event_log import EventLog
 from ralph.engine.inbox import SignalInbox
+from ralph.engine.wishes import AgentStopWatch
 from ralph.model.board import Entry
 from ralph.model.errors import MachineError
 from ralph.model.ports import ChangeWatch, Processes, Watcher
@@ -60,7 +62,8 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     target: str  # the branch to land on
     signals: SignalInbox
     budget: SharedBudget
-    deadline: float | None  # on the monotonic clock
+    deadline: Deadline
+    wishes: ExecuteWishes  # of people
     watchers_of: Callable[[str], Sequence[Watcher]]  # those of one task
     sibling_guardians: set[int]  # the guardians of all tasks
     landings: Landings
@@ -118,7 +121,8 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
         inbox = TaskInbox(
             pipeline.signals, lambda: heartbeat.is_cancel_wanted() or task_wishes.has_wish(task, "cancel")
         )
-        processes = TaskProcesses(inbox, pipeline.sibling_guardians)
+        stop_watch = AgentStopWatch(polled.control, name_subjects(run, KIND, task))
+        processes = TaskProcesses(inbox, pipeline.sibling_guardians, stop_watch.is_stop_wanted)
         event_log = EventLog(paths.run_dir(run))
         session = Session(
             run=run,
@@ -130,6 +134,7 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
             variables=pipeline.variables,
             runs=stores.runs,
             attempts=stores.attempts,
+            control=stores.control,
             inbox=inbox,
             processes=processes,
             watchers=(event_log, *pipeline.watchers_of(task)),

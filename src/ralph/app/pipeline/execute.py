@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
 from ralph.app.pipeline.landed_checks import BrokenLanding, EndingTools, LandedChecks, find_broken_landings
+from ralph.app.pipeline.people import Deadline, ExecuteWishes, find_paused_tasks, list_claimable, list_tried
 from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
@@ -29,7 +30,7 @@ from ralph.engine.emit import emit
 from ralph.engine.inbox import SignalInbox
 from ralph.model import board
 from ralph.model.errors import MachineError, UsageError
-from ralph.model.events import Warned
+from ralph.model.events import Paused, Warned
 from ralph.model.loop import Outcome
 from ralph.model.ports import Processes, Watcher
 from ralph.model.spec import Task
@@ -88,16 +89,22 @@ def execute_tasks(
     if git_program is None or not paths.in_git:
         raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
     emit(callbacks.watchers, 0, *map(Warned, _require_agents(request, paths, variables)))
-    with lock_and_open(paths, paths.execute_lock, KIND, variables) as stores:
+    with (
+        lock_and_open(paths, paths.execute_lock, KIND, variables) as stores,
+        open_stores(paths, shared=True) as polled,
+    ):
         remember_repository(paths, variables)
-        signals = SignalInbox(callbacks.is_cancelled, callbacks.on_signal)
+        stores.control.clear_execute_wishes()
+        wishes = ExecuteWishes(polled.control, callbacks.is_cancelled)
+        signals = SignalInbox(wishes.is_cancel_wanted, callbacks.on_signal, wishes.is_stop_wanted)
         watch = SettingsWatch(paths, variables, run=make_run_id())
         try:
             with _open_repository(git_program, paths, variables, signals) as git:
                 target = _resolve_target(request, git)
                 _refuse_empty_board(stores.tasks)
                 _remove_stale_worktrees(paths, git, stores.tasks)
-            max_seconds = request.settings.max_time_seconds
+            if pause := wishes.find_pause():
+                emit(callbacks.watchers, 0, Paused(pause.by))
             context = PipelineContext(
                 request=request,
                 paths=paths,
@@ -106,7 +113,8 @@ def execute_tasks(
                 target=target,
                 signals=signals,
                 budget=SharedBudget(request.settings.budget_usd),
-                deadline=None if max_seconds is None else time.monotonic() + max_seconds,
+                deadline=Deadline(request.settings.max_time_seconds),
+                wishes=wishes,
                 watchers_of=watchers_of,
                 sibling_guardians=set(),
                 landings=Landings(),
@@ -128,7 +136,8 @@ class WorkerPool:
         self._context = context
         self._lock = threading.Lock()
         self._busy_count = 0
-        self._claimed_ids: set[str] = set()  # each task is tried once
+        self._claimed_ids: set[str] = set()  # each task is tried once, unless a person wants it tried again
+        self._told_paused: set[str] = set()
         self._endings: list[TaskEnding] = []
         self._errors: list[BaseException] = []
 
@@ -152,13 +161,17 @@ class WorkerPool:
             worker.start()
         for worker in workers:
             while worker.is_alive():
+                began = time.monotonic()
                 worker.join(WORKER_POLL_SECONDS)  # short waits: signals are handled in between
+                if self._context.wishes.find_pause():
+                    self._context.deadline.extend(time.monotonic() - began)
         if self._errors:
             raise self._errors[0]
         left = list_untouched(request, tasks, self._claimed_ids, asked)
         broken = () if self._context.signals.poll_interruption() else self._check_landings()
         interrupted = bool(self._context.signals.poll_interruption())
-        return ExecuteReport(endings=tuple(self._endings), left=left, interrupted=interrupted, broken=broken)
+        endings = tuple({ending.task: ending for ending in self._endings}.values())  # the last of each
+        return ExecuteReport(endings=endings, left=left, interrupted=interrupted, broken=broken)
 
     def _check_landings(self) -> tuple[BrokenLanding, ...]:
         context = self._context
@@ -180,7 +193,7 @@ class WorkerPool:
     def _run_worker(self, wanted: tuple[str, ...]) -> None:
         try:
             with open_stores(self._context.paths) as stores:
-                while (entry := self._claim_next(stores.tasks, wanted)) is not None:
+                while (entry := self._claim_next(stores, wanted)) is not None:
                     try:
                         self._endings.append(run_task(self._context, entry))
                     finally:
@@ -189,25 +202,39 @@ class WorkerPool:
         except BaseException as error:  # noqa: BLE001  # told by the main thread, which waits for all
             self._errors.append(error)
 
-    def _claim_next(self, tasks: TaskStore, wanted: tuple[str, ...]) -> board.Entry | None:
-        """The next task for this worker, waited for while others may free one; None: there is nothing left to do."""
-        request = self._context.request
+    def _claim_next(self, stores: Stores, wanted: tuple[str, ...]) -> board.Entry | None:
+        """The next task for this worker, waited for while others may free one, or people; None: there is nothing left
+        to do."""
+        request, tasks = self._context.request, stores.tasks
         while not self._context.signals.poll_interruption() and not self._is_over():
-            with self._lock:
-                entry = tasks.claim(make_run_id(), wanted, self._claimed_ids, lambda task: first_stage(request, task))
-                if entry is not None:
-                    self._claimed_ids.add(entry.task.id)
-                    self._busy_count += 1
-                    return entry
-                if not self._busy_count:
-                    return None
+            if self._context.wishes.find_pause() is None:
+                with self._lock:
+                    tried = list_tried(tasks, self._claimed_ids)
+                    among = list_claimable(tasks, wanted, bool(request.tasks))
+                    entry = tasks.claim(make_run_id(), among, tried, lambda task: first_stage(request, task))
+                    if entry is not None:
+                        self._claimed_ids.add(entry.task.id)
+                        self._busy_count += 1
+                        return entry
+                    if not self._busy_count and not self._waits_for_people(stores, wanted, tried):
+                        return None
             time.sleep(WORKER_POLL_SECONDS)  # what the others finish may free what waits
         return None
 
+    def _waits_for_people(self, stores: Stores, wanted: tuple[str, ...], tried: Collection[str]) -> bool:
+        """Whether a task is paused that could be started; that is told once."""
+        paused = find_paused_tasks(stores.tasks, stores.control, wanted, tried)
+        for pause in paused:
+            if pause.subject.name not in self._told_paused:
+                self._told_paused.add(pause.subject.name)
+                emit(self._context.watchers_of(pause.subject.name), 0, Paused(pause.by))
+        return bool(paused)
+
     def _is_over(self) -> bool:
-        left, deadline = self._context.budget.remaining_usd(), self._context.deadline
-        late = deadline is not None and time.monotonic() >= deadline
-        return late or (left is not None and left <= 0) or self._context.state_file.is_gone
+        left, seconds = self._context.budget.remaining_usd(), self._context.deadline.find_seconds_left()
+        is_late = seconds is not None and seconds <= 0 and self._context.wishes.find_pause() is None
+        is_spent = left is not None and left <= 0
+        return is_late or is_spent or self._context.state_file.is_gone or self._context.wishes.is_draining()
 
 
 @contextmanager

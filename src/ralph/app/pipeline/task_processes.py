@@ -14,9 +14,11 @@ class TaskProcesses:
     """Runs one command at a time with a guardian of its own; `borrow` gives another for commands that run in parallel.
     `sibling_guardians`: those of all tasks."""
 
-    def __init__(self, inbox: TaskInbox, sibling_guardians: set[int]) -> None:
+    def __init__(
+        self, inbox: TaskInbox, sibling_guardians: set[int], is_pause_wanted: Callable[[], bool] = bool
+    ) -> None:
         self._inbox, self._sibling_guardians = inbox, sibling_guardians
-        self._supervisor = Supervisor(inbox, kin=sibling_guardians)
+        self._supervisor = Supervisor(inbox, kin=sibling_guardians, is_pause_wanted=is_pause_wanted)
         self._in_use = threading.Lock()
 
     @property

@@ -100,7 +100,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     workspace = _open_workspace(context)
     report = plan.unseen.reported if plan.unseen else None
     limits = _build_limits(context, plan.policy.stages)
-    began = Began(limits, plan.spent_usd, report, standstill=plan.standstill)
+    began = Began(limits, plan.spent_usd, report, standstill=plan.standstill, told=plan.told)
     with (
         _contain(context, workspace.folder) as contained,
         closing(_build_base_checks(contained, workspace)) as base,
@@ -277,11 +277,11 @@ def _build_effects(
 
 def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     """Limits over all stages together; each stage has its own in its plan."""
-    deadline, flow = context.pipeline.deadline, context.settings.specflow
+    flow = context.settings.specflow
     rounds = flow.max_send_backs + 1
     again = MAX_CONFLICTS * (1 + plans[-1].limit) + MAX_STALE_LOOKS * plans[-1].limit  # who resolves, who looks again
     most = (sum(plan.limit for plan in plans) + again) * rounds
-    seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
+    seconds = context.pipeline.deadline.find_seconds_left()
     stuck = context.settings.build_stuck_limits(flow.circuit_breaker)
     return Limits(
         most,
@@ -303,6 +303,8 @@ def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, requ
         case Outcome.COMPLETED:
             after = ROLES[ROLES.index(request.stages[-1]) + 1]
             return [board.StageEntered(task, after), board.Released(task)]
+        case Outcome.BLOCKED if stop.question:
+            return [board.Blocked(task, stop.why)]
         case Outcome.BLOCKED:
             return [board.Blocked(task, f"{stop.why}; its work is on {entry.branch}")]
         case Outcome.INTERRUPTED if stop.why == TASK_CANCELLED:

@@ -34,6 +34,7 @@ from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
 from ralph.core.prompt_title import take_prompt_title
+from ralph.core.text.questions import QUESTION_LINE
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.emit import emit
 from ralph.engine.gate_run import GateRunner
@@ -317,7 +318,8 @@ def _find_added_line(request: RunRequest, prompt: str) -> str:
     settings = request.settings
     if not request.tells_completion:
         return ""
-    return find_completion_line(prompt, settings.until, settings.completion_response)
+    line = find_completion_line(prompt, settings.until, settings.completion_response)
+    return f"{line} {QUESTION_LINE}" if line and "<question>" not in prompt else line
 
 
 def _read_own_prompt(request: RunRequest) -> str:

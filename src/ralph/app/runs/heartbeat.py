@@ -21,3 +21,7 @@ class Heartbeat:
             self._due = now + BEAT_SECONDS
             self._runs.beat(self._run, time.time())
         return self._runs.has_wish(self._run, "cancel")
+
+    def is_stop_wanted(self) -> bool:
+        """After the current step."""
+        return self._runs.has_wish(self._run, "stop")

@@ -14,7 +14,7 @@ from ralph.app.contained import contain_session
 from ralph.app.guardrails import check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
-from ralph.app.runs.earlier_life import read_earlier_standstill
+from ralph.app.runs.earlier_life import EarlierLife, read_earlier_life
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
@@ -33,7 +33,7 @@ from ralph.model.errors import Busy, ConfigError, MachineError, UsageError
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Brief, Limits, Patience, Stop
 from ralph.model.proofs import ProofMode
-from ralph.model.standstill import Standstill, StuckLimits
+from ralph.model.standstill import StuckLimits
 from ralph.model.store_ports import RunStore
 from ralph.model.story import TASKS_FILE, StoryPaths, StoryRules
 from ralph.process.atomic_file import read_regular_file
@@ -145,9 +145,8 @@ def run_stories(
                     kept_list=kept_list,
                 )
                 loop_rules = Rules(policy, request.patience)
-                return contained.play(
-                    loop_rules, effects, Began(limits, standstill=_read_standstill(session, request, loop_rules))
-                )
+                life = _read_earlier_life(session, request, loop_rules)
+                return contained.play(loop_rules, effects, Began(limits, standstill=life.standstill, told=life.told))
         finally:
             marker.remove()
             if find_unjudged_iteration(session.runs, place.folder) is None:
@@ -173,9 +172,9 @@ def _contain(session: Session, request: StoryRequest, command: wiring.AgentComma
     )
 
 
-def _read_standstill(session: Session, request: StoryRequest, rules: Rules[ReviewedState]) -> Standstill:
+def _read_earlier_life(session: Session, request: StoryRequest, rules: Rules[ReviewedState]) -> EarlierLife:
     loops = (loop for loop in list_current_loops(session.runs, request.place.folder) if loop.id != session.run)
-    return Standstill() if request.as_is else read_earlier_standstill(session.runs, loops, rules)
+    return EarlierLife() if request.as_is else read_earlier_life(session.runs, loops, rules)
 
 
 def _build_effects(

@@ -13,7 +13,7 @@ from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
 from ralph.app.run.proof_judge import ProofJudge
-from ralph.app.runs.earlier_life import read_earlier_standstill
+from ralph.app.runs.earlier_life import read_earlier_life
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
@@ -211,7 +211,8 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         chain=request.chain,
         day_usd=request.day_usd,
     )
-    began = Began(limits, standstill=read_earlier_standstill(session.runs, earlier, rules))
+    life = read_earlier_life(session.runs, earlier, rules)
+    began = Began(limits, standstill=life.standstill, told=life.told)
     stop = session.play(rules, effects, began)
     if stop.outcome is Outcome.TAMPERED:
         effects.withdraw_done(stop.why)

@@ -2,6 +2,7 @@
 
 from ralph.core.stories.review import parse_story_file
 from ralph.core.text.plain import one_line
+from ralph.core.text.questions import QUESTION_LINE
 from ralph.model.loop import Brief
 
 MAX_TITLE_CHARS = 300
@@ -14,7 +15,7 @@ def render_story_prompt(template: str, brief: Brief) -> str:
         text = text.replace(f"{{{{{name}}}}}", str(value))
     title = next((story.title for story in parse_story_file(brief.tasks).stories if story.id == brief.story), "")
     about = f"Mode: {brief.role}. Story: {brief.story} - {one_line(title, MAX_TITLE_CHARS)}"
-    parts = [text.rstrip(), f"## This iteration\n\n{about}"]
+    parts = [text.rstrip(), f"## This iteration\n\n{about}\n\n{QUESTION_LINE}"]
     if brief.feedback:
         notes = "\n".join(f"- {item.text}" for item in brief.feedback)
         parts.append(f"## From the runner\n\nAbout the last iteration:\n\n{notes}")

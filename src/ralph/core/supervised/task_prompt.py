@@ -12,6 +12,8 @@ _LOOP_GUIDE = """
 You run in a loop that starts you again until the task is done.
 - When everything is done, create the file {done}. Only that ends the loop; your exit code does not.
 - Tell others what they should know: `ralph bus post --type PROGRESS "…"` (or FACT, DECISION, QUESTION, ERROR).
+- To ask a person something, end your answer with <question>your question</question>: you are started again with the
+  answer.
 - When only a person or an event can help, create {wait} with the reason in it, or exit with code 42: you are not
   started again until somebody starts the loop again.
 - To hand a part to another agent, write its task into a folder of its own and start it in the background:

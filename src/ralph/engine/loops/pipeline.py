@@ -18,6 +18,7 @@ from ralph.core.tasks.stage_prompt import (
     render_single_pass_prompt,
 )
 from ralph.core.text.check_output import take_last_lines
+from ralph.core.text.questions import QUESTION_LINE, add_notes
 from ralph.core.text.secrets import redact
 from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.engine.emit import emit
@@ -119,18 +120,20 @@ class PipelineEffects:
         if brief.turns:
             self._record_start(brief, role, setup.criteria.promise)
         with open_stage_workspace(self._workspace, role) as stage:
-            notes = stage.notes
             request = AgentRequest(
-                prompt=self._build_prompt(brief, role, notes) if brief.turns else self._build_conflict_prompt(brief),
+                prompt=add_notes(self._build_prompt(brief, role, stage.notes), brief.notes),
                 mode="stream",
                 files=CallFiles.numbered(self._config.run_dir, self._calls),
                 iteration=brief.iteration,
                 budget_usd=min((usd for usd in (brief.budget_usd, reserved_usd) if usd is not None), default=None),
                 environment={"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": role, "RALPH_TASK": brief.story},
+                pausable=True,
             )
             reported = setup.runner.call(lambda: request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):
             setup.runner.save_cut_off_work(brief.iteration, self._watchers)
+            if reported.paused:
+                self._workspace.undo_review()
             return reported
         self._board.charge(reported.estimated_usd if reported.cost_usd is None else reported.cost_usd)
         self._ended = EndedAgentRun(brief=brief, reported=reported)
@@ -166,6 +169,8 @@ class PipelineEffects:
         self._board.record(*changes)
 
     def _build_prompt(self, brief: Brief, role: Role, stage_notes: Sequence[str]) -> str:
+        if not brief.turns:
+            return self._build_conflict_prompt(brief)
         setup = self._stages[role]
         question = self._task_proofs.build_question(brief) if self._task_proofs else ""
         stage_brief = StageBrief(
@@ -181,7 +186,7 @@ class PipelineEffects:
             commands=setup.commands,
             by_words=setup.by_words,
             is_verified=setup.is_verified,
-            notes=tuple(filter(None, (*stage_notes, question))),
+            notes=tuple(filter(None, (*stage_notes, question, QUESTION_LINE))),
         )
         text = render_loop_prompt(stage_brief) if setup.loops else render_single_pass_prompt(stage_brief)
         notes = "".join(f"- {item.text}\n" for item in brief.feedback)

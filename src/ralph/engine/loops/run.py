@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ralph.core.check_evidence import describe_gate, digest_checks
 from ralph.core.prompt import compose_prompt
 from ralph.core.proofs.wording import render_judge_question
+from ralph.core.text.questions import add_notes
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.gate_run import GateRunner
@@ -108,8 +109,9 @@ class RunEffects:
 
         def build_request() -> AgentRequest:
             prompt = compose_prompt(self._read_prompt(), brief, count_iterations=self._config.count_iterations)
+            prompt = add_notes(prompt, brief.notes)
             self._emit_debug(f"Iteration {brief.iteration}/{brief.limit} starting", f"Prompt: {prompt[:200]}")
-            return self._build_request(prompt, self._config.mode, brief.budget_usd)
+            return replace(self._build_request(prompt, self._config.mode, brief.budget_usd), pausable=True)
 
         reported = self._runner.call(build_request, self._watchers, brief.agent)
         if isinstance(reported, Interrupted):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from ralph.core.stories.review_scope import is_review_file, is_tool_output
 from ralph.core.stories.story_prompt import render_story_prompt
+from ralph.core.text.questions import add_notes
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit_debug
 from ralph.engine.marker import MarkerFile
@@ -90,7 +91,7 @@ class StoryEffects:
         return reported
 
     def _build_request(self, brief: Brief) -> AgentRequest:
-        prompt = render_story_prompt(_read_prompt(self._place.prompt), brief)
+        prompt = add_notes(render_story_prompt(_read_prompt(self._place.prompt), brief), brief.notes)
         try:
             self._marker.write(brief)
         except OSError as error:
@@ -104,6 +105,7 @@ class StoryEffects:
             iteration=brief.iteration,
             budget_usd=brief.budget_usd,
             environment=_build_variables(brief),
+            pausable=True,
         )
 
     def _survey(self) -> Surveyed:

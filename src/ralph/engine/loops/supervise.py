@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ralph.core.proofs.wording import describe_altered
 from ralph.core.supervised.task_prompt import compose_task_prompt
 from ralph.core.text.quantities import format_exact_duration
+from ralph.core.text.questions import add_notes
 from ralph.core.text.secrets import redact
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
@@ -284,6 +285,7 @@ class AgentAttempts:
             iteration=brief.iteration,
             budget_usd=brief.budget_usd,
             environment=_build_variables(attempt, self._place),
+            pausable=True,
         )
 
     def _build_prompt(self, attempt: AttemptRecord, brief: Brief) -> str:
@@ -299,6 +301,7 @@ class AgentAttempts:
             again=brief.iteration > 1,
             failures=[item.text for item in brief.feedback],
         )
+        prompt = add_notes(prompt, brief.notes)
         _write_file(attempt, "prompt.md", prompt)
         return prompt
 

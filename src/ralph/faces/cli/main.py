@@ -39,6 +39,13 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "web": "See and steer runs in the browser",
         "cost": "Show what agents cost, by day, task, agent or model",
         "stats": "Show how agents do: first-pass rate, iterations, cost",
+    },
+    "Steer": {
+        "pause": "Pause a run or a task before its next agent",
+        "resume": "Resume what is paused, waiting, stopped or killed",
+        "note": "Tell the next agent something",
+        "answer": "Answer the question of an agent",
+        "wait": "Wait until runs have ended",
         "cancel": "Stop a run; its work is kept",
     },
     "Bigger work": {
@@ -77,11 +84,15 @@ MODULE_FOLDERS: Mapping[str, str] = {
     "clean": "trees",
     "sandbox": "setup",
     "mcp": "setup",
+    "pause": "control",
+    "resume": "control",
+    "note": "control",
+    "answer": "control",
+    "wait": "control",
 }
 DEFAULT_COMMAND = "run"
 _GROUP_OPTIONS = ("-h", "--help", "-v", "--version")
 COMMAND_ALIASES: Mapping[str, Sequence[str]] = {  # what people type, too
-    "resume": ("run", "--resume"),
     "runs": ("status",),
     "stop": ("cancel",),
 }
@@ -90,7 +101,11 @@ _OTHER_WORDS = {  # what people of other tools type → ours
     "abort": "cancel",
     "start": "run",
     "loop": "run",
-    "continue": "run --resume",
+    "continue": "resume",
+    "unpause": "resume",
+    "tell": "note",
+    "ask": "note",
+    "reply": "answer",
     "list": "status",
     "ps": "status",
     "stauts": "status",  # `stats` is nearer, and seldom meant

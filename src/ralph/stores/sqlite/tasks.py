@@ -38,6 +38,7 @@ SELECT id FROM task WHERE status='todo'
                  WHERE task_dependency.task = task.id AND needed.status != 'done')
  AND (:among IS NULL OR id IN (SELECT value FROM json_each(:among)))
  AND id NOT IN (SELECT value FROM json_each(:besides))
+ AND NOT EXISTS (SELECT 1 FROM pause WHERE kind='task' AND name=task.id)
 ORDER BY priority, number LIMIT 1
 """
 
@@ -132,6 +133,9 @@ class SqliteTaskStore:
         """Whether such a note is there; claiming the task removes it."""
         row = self._database.execute("SELECT 1 FROM task_wish WHERE task=? AND kind=?", (task, kind)).fetchone()
         return row is not None
+
+    def list_wished(self, kind: str) -> frozenset[str]:
+        return frozenset(row[0] for row in self._database.execute("SELECT task FROM task_wish WHERE kind=?", (kind,)))
 
     def _require_worker(self, task: str, worker: str) -> None:
         if (holder := self.get(task).worker) != worker:

@@ -44,7 +44,7 @@ from ralph.faces.cli.terminal.output import Output
 from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import resolve_glyphs
 from ralph.model.errors import UsageError
-from ralph.model.events import AgentEnded, Event, GateEnded, IterationStarted, Noted, RunEnded, Waiting, Warned
+from ralph.model.events import AgentEnded, Event, GateEnded, IterationStarted, Noted, Paused, RunEnded, Waiting, Warned
 from ralph.model.ports import Watcher
 from ralph.model.spec import ROLES, Role
 
@@ -230,6 +230,8 @@ class ExecuteDisplay:
                         text = lines.render_run_ended(event)
                     case Waiting():
                         text = lines.render_waiting(event, at)
+                    case Paused():
+                        text = lines.render_paused(event)
                     case Warned():
                         text = lines.render_warned(event)
                     case Noted(text) if not text.startswith("session:"):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import click
+import msgspec
 
 from ralph.app.board.active import cancel_task, find_orphaned_tasks, list_active_tasks
 from ralph.app.board.tasks import list_cards, list_cards_with_reasons, load_task_details
@@ -16,6 +17,7 @@ from ralph.config.sources import load_settings
 from ralph.faces.board_words import NO_TASKS_MESSAGE, format_cancelled_loop
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.run_names import complete_asking
 from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
 from ralph.faces.cli.pages.task_graph import TaskGraph
 from ralph.faces.cli.pages.task_list import TaskListing, is_failed
@@ -116,6 +118,32 @@ def list_loops_command(as_json: bool) -> None:
     """Show the tasks that are worked on right now."""
     loops = list_active_tasks(find_project_paths(os.getcwd()))
     click.echo(render_loops_json(loops) if as_json else render_loops_text(loops))
+
+
+@command.command("answer")
+@click.argument("task_id", metavar="ID", shell_complete=complete_asking)
+@click.argument("text", nargs=-1, required=True)
+@add_json_option()
+def answer_task_command(task_id: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Answer what an agent asked about the task ID. It is open again; the answer stands in its next prompt."""
+    from ralph.faces.cli.commands.control.answer import answer
+
+    answer(find_project_paths(os.getcwd()), (task_id, *text), "ralph task answer ID TEXT", as_json)
+
+
+@command.command("retry")
+@click.argument("task_id", metavar="ID")
+@add_json_option()
+def retry_task_command(task_id: str, as_json: bool) -> None:
+    """Try the task ID again: one that failed, is blocked or was cancelled. A running `ralph execute` takes it up."""
+    from ralph.app.control.tasks import is_execute_running, retry_task
+    from ralph.faces.control_words import describe_retry, target_to_dict
+
+    refuse_inside_agent(os.environ, "ralph task retry", OTHER_TASKS_REASON)
+    paths = find_project_paths(os.getcwd())
+    target = retry_task(paths, task_id)
+    told = describe_retry(target, is_execute_running=is_execute_running(paths))
+    click.echo(msgspec.json.encode({"retried": target_to_dict(target)}) if as_json else told)
 
 
 @command.command("cancel")

@@ -15,6 +15,7 @@ from ralph.model.events import (
     GateEnded,
     GateStarted,
     IterationStarted,
+    Paused,
     Planned,
     RunStarted,
     Said,
@@ -53,6 +54,7 @@ class Activity:
             GateEnded: self._on_gate_ended,
             Doing: lambda event, at: self._begin(f"{event.text}{self._style.glyphs.ellipsis}", at),
             Waiting: self._on_waiting,
+            Paused: self._on_paused,
         }
 
     def handle_event(self, event: Event, at: float) -> None:
@@ -121,6 +123,10 @@ class Activity:
 
     def _on_gate_ended(self, _: GateEnded, at: float) -> None:
         self._begin(f"preparing the next step{self._style.glyphs.ellipsis}", at)
+
+    def _on_paused(self, event: Paused, at: float) -> None:
+        self._open_calls = {}
+        self._begin(one_line(f"paused by {event.by}", MAX_ACTIVITY_CELLS, self._style.glyphs.ellipsis), at)
 
     def _on_waiting(self, event: Waiting, at: float) -> None:
         self._begin("", at)

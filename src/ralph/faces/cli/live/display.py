@@ -22,6 +22,7 @@ from ralph.model.events import (
     GateStarted,
     Hinted,
     IterationStarted,
+    Paused,
     RunEnded,
     RunStarted,
     Waiting,
@@ -31,7 +32,7 @@ from ralph.model.events import (
 DEBUG_PREFIX = "[ralph] "
 MAX_BELL_CELLS = 120
 TIMESTAMP_CELLS = 11  # [12:34:56] and a blank
-_LOOP_EVENTS = frozenset({RunStarted, AgentEnded, GateStarted, GateEnded, Committed, Waiting, Warned, RunEnded})
+_LOOP_EVENTS = frozenset({RunStarted, AgentEnded, GateStarted, GateEnded, Committed, Waiting, Paused, Warned, RunEnded})
 
 
 class TextDisplay:
@@ -70,6 +71,7 @@ class TextDisplay:
             Committed: self._keep_and_render(self._loop.render_committed),
             Doing: _render_nothing,
             Waiting: self._render_waiting,
+            Paused: self._loop.render_paused,
             Warned: self._loop.render_warned,
             Hinted: self._loop.render_hinted,
             Debugged: self._write_debugged,

@@ -14,6 +14,7 @@ from ralph.model.events import (
     GateStarted,
     Hinted,
     IterationStarted,
+    Paused,
     RunEnded,
     RunStarted,
     Waiting,
@@ -103,6 +104,11 @@ class LoopEventRenderer:
         why = f": {self._clean_text(event.why)}" if event.why else ""
         long = format_duration(event.seconds, tenths=event.seconds < 1)
         text = f"Waiting {long}, until {format_end_time(at, event.seconds)}{why}"
+        return f"{self._palette.yellow}{self._glyphs.wait} {text}{self._palette.off}"
+
+    def render_paused(self, event: Paused) -> str:
+        """▸ Paused by alex; resume with: ralph resume"""
+        text = f"Paused by {self._clean_text(event.by)}; resume with: ralph resume"
         return f"{self._palette.yellow}{self._glyphs.wait} {text}{self._palette.off}"
 
     def render_warned(self, event: Warned) -> str:

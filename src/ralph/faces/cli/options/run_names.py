@@ -12,6 +12,7 @@ from ralph.app.runs.status import list_recent_runs
 from ralph.model.errors import RalphError
 
 if TYPE_CHECKING:
+    from ralph.model.board import TaskCard
     from ralph.model.runs import RunRecord
 
 MAX_OFFERED_RUNS = 20
@@ -30,6 +31,37 @@ def complete_active_run(context: click.Context, parameter: click.Parameter, inco
 def complete_resumable_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Shell completion: ended runs of `ralph run`, which --resume takes."""
     return _complete_runs(incomplete, lambda run: run.kind == "run" and run.ended_at is not None)
+
+
+def complete_steerable(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Shell completion: tasks that are worked on, and runs that have not ended."""
+    tasks = [card for card in _list_cards() if card.status == "in_progress" and card.id.startswith(incomplete)]
+    found = [CompletionItem(card.id, help=card.title) for card in tasks]
+    return [*found, *_complete_runs(incomplete, lambda run: run.ended_at is None and run.kind != "execute")]
+
+
+def complete_asking(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Shell completion: runs and tasks with an open question."""
+    from ralph.app.control.notes import list_questions
+
+    try:
+        questions = list_questions(find_project_paths(os.getcwd()))
+    except RalphError:
+        return []
+    return [
+        CompletionItem(question.subject.name, help=question.text)
+        for question in questions
+        if question.subject.name.startswith(incomplete)
+    ]
+
+
+def _list_cards() -> "list[TaskCard]":
+    from ralph.app.board.tasks import list_cards
+
+    try:
+        return list_cards(find_project_paths(os.getcwd()))
+    except RalphError:
+        return []
 
 
 def _complete_runs(incomplete: str, fits: "Callable[[RunRecord], bool]") -> list[CompletionItem]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ralph.app.board.run_overview import RepositoryRuns
     from ralph.model.runs import RunRecord
 
+PAUSED = "pause"  # what a paused run does
 _OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
 MAX_SUBJECT_CELLS = 100
 MAX_QUESTION_CELLS = 200
@@ -80,7 +81,7 @@ def format_run(run: "RunRecord", title: str) -> list[str]:
     lines = [f"{_choose_mark(run)} {run.id}  {_describe_state(run)}  {_describe_subject(run, title)}"]
     lines.append(f"    {' · '.join(_list_facts(run))}")
     if run.question:
-        answer = f"ralph task answer {run.task}" if run.task else f"ralph resume {run.id}"
+        answer = f"ralph answer {run.task if run.kind == 'execute' else run.id} TEXT"
         lines.append(f"    asks: {one_line(run.question, MAX_QUESTION_CELLS)}  → {answer}")
     return lines
 
@@ -94,7 +95,7 @@ def _choose_mark(run: "RunRecord") -> str:
 def _describe_state(run: "RunRecord") -> str:
     if run.ended_at is not None:
         return (run.outcome or "ended").replace("_", " ")
-    return "unknown" if find_run_liveness(run) == "unknown" else "paused" if run.paused_by else "running"
+    return "unknown" if find_run_liveness(run) == "unknown" else "paused" if run.doing == PAUSED else "running"
 
 
 def _describe_subject(run: "RunRecord", title: str) -> str:
@@ -107,9 +108,11 @@ def _list_facts(run: "RunRecord") -> list[str]:
     if run.ended_at is not None:
         used = f"{run.iteration}/{run.limit} iterations"
         return [run.agent, used, format_duration(run.elapsed), format_money(run.cost_usd), began, run.why or ""]
-    elapsed = run.elapsed + max(0.0, time.time() - run.changed_at)
-    facts = [run.agent, f"iteration {run.iteration}/{run.limit}", format_duration(elapsed), format_money(run.cost_usd)]
-    doing = f"paused by {run.paused_by}" if run.paused_by else ACTIVITY_LABELS.get(run.doing, run.doing)
+    used = f"iteration {run.iteration}/{run.limit}"
+    facts = [run.agent, used, format_duration(_measure_elapsed(run)), format_money(run.cost_usd)]
+    doing = ACTIVITY_LABELS.get(run.doing, run.doing)
+    if run.paused_by:
+        doing = f"{doing} by {run.paused_by}" if run.doing == PAUSED else f"{doing}, then paused by {run.paused_by}"
     if find_run_liveness(run) == "unknown":
         silence = format_duration(max(0.0, time.time() - find_last_sign(run)))
         return [*facts, began, doing, f"last sign of life {silence} ago, {describe_place(run)}"]
@@ -120,6 +123,12 @@ def _format_start(at: float) -> str:
     """The hour, with its day where that is another one than today."""
     then, today = time.localtime(at), time.localtime()
     return time.strftime("%H:%M" if then[:3] == today[:3] else "%Y-%m-%d %H:%M", then)
+
+
+def _measure_elapsed(run: "RunRecord") -> float:
+    """The clock stands still while it is paused."""
+    is_ticking = run.ended_at is None and run.doing != PAUSED
+    return run.elapsed + (max(0.0, time.time() - run.changed_at) if is_ticking else 0.0)
 
 
 def render_runs_json(runs: "Sequence[RunRecord]") -> str:
@@ -139,9 +148,11 @@ def run_to_dict(run: "RunRecord", title: str = "") -> dict[str, object]:
         "parent": run.parent,
         "iteration": run.iteration,
         "limit": run.limit,
-        "elapsed": round(run.elapsed + (max(0.0, time.time() - run.changed_at) if active else 0.0), 3),
+        "elapsed": round(_measure_elapsed(run), 3),
         "costUsd": run.cost_usd,
         "doing": run.doing if active else None,
+        "pausedBy": run.paused_by or None,
+        "question": run.question or None,
         "outcome": run.outcome,
         "why": run.why,
         "startedAt": run.started_at,
