@@ -1,10 +1,9 @@
 """Which runs belong to one command, and what each was for."""
 
-from collections.abc import Sequence
-
 import msgspec
 from msgspec import Struct
 
+from ralph.app.board.run_titles import describe_request
 from ralph.app.runs.recovery import mark_lost_runs
 from ralph.app.runs.status import MAX_RUNS_NAMED, explain_missing_run
 from ralph.model.board import NoSuchTask
@@ -17,26 +16,12 @@ TASK_RUN_KIND = "execute"
 MAX_GOAL_CHARS = 200
 
 
-class _Place(Struct, frozen=True):
-    folder: str = ""
-
-
 class _Tree(Struct, frozen=True):
     branch: str = ""
 
 
-class RequestParts(Struct, frozen=True, kw_only=True):
-    """As much of what a run began with as tells what it was for."""
-
-    prompt: str | None = None
-    prompt_file: str | None = None
-    place: _Place = _Place()
+class _RequestWithTree(Struct, frozen=True, kw_only=True):
     worktree: _Tree | None = None
-
-    @property
-    def branch(self) -> str:
-        """Where its work is, if that is not the user's own branch."""
-        return self.worktree.branch if self.worktree else ""
 
 
 def list_command_runs(stores: Stores, name: str) -> list[RunRecord]:
@@ -60,21 +45,20 @@ def list_runs_since(stores: Stores, since: float) -> list[RunRecord]:
     return [run for run in reversed(latest) if run.ended_at is None or run.ended_at >= since]
 
 
-def read_request_parts(request: bytes) -> RequestParts:
+def read_branch_of(request: bytes) -> str:
+    """Where a run's work is, if that is not the user's own branch."""
     try:
-        return msgspec.json.decode(request, type=RequestParts)
+        asked = msgspec.json.decode(request, type=_RequestWithTree)
     except msgspec.MsgspecError:
-        return RequestParts()  # of another version
+        return ""  # of another version
+    return asked.worktree.branch if asked.worktree else ""
 
 
 def describe_goal(record: RunRecord, stores: Stores) -> str:
     """What it was for, in a line: the task's title, the first line of the prompt, the list of stories."""
     if record.kind == TASK_RUN_KIND:
         return _find_task_title(stores, record.task)
-    asked = read_request_parts(stores.runs.read_request(record.id))
-    words: Sequence[str] = (asked.prompt or "").strip().splitlines()
-    told = words[0].strip("# ") if words else asked.prompt_file or ""
-    return (told or record.task or asked.place.folder.rstrip("/").rpartition("/")[2])[:MAX_GOAL_CHARS]
+    return describe_request(record.kind, stores.runs.read_request(record.id), record.task)[:MAX_GOAL_CHARS]
 
 
 def _identify_process(run: RunRecord) -> tuple[int, int, str]:

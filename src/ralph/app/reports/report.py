@@ -6,19 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, find_paths
+from ralph.app.processes import open_short_lived_processes
 from ralph.app.reports.command_runs import (
     TASK_RUN_KIND,
     describe_goal,
     list_command_runs,
     list_runs_since,
-    read_request_parts,
+    read_branch_of,
 )
 from ralph.app.runs.journal_reader import Iteration
 from ralph.app.runs.receipt import Receipt, build_receipt
 from ralph.app.runs.spending import ExpenseSum, group_expenses, list_expenses, sum_expenses
 from ralph.app.runs.status import count_unrecorded_runs
 from ralph.app.stores import open_existing_stores
+from ralph.app.wiring import build_git
 from ralph.core.reporting.next_steps import EndedRun, NextStep, find_next_step
 from ralph.core.text.secrets import redact
 from ralph.model.board import NoSuchTask
@@ -84,6 +86,8 @@ def build_report(paths: Paths, name: str, variables: Mapping[str, str]) -> Repor
     with open_existing_stores(paths) as stores:
         if stores is None:
             raise _explain_no_records(paths)
+        if not stores.runs.list_latest(1) and count_unrecorded_runs(paths):
+            raise _explain_no_records(paths)
         return _build(paths, stores, list_command_runs(stores, name), variables)
 
 
@@ -94,6 +98,8 @@ def build_report_since(paths: Paths, since: float, variables: Mapping[str, str])
             if count_unrecorded_runs(paths):
                 raise _explain_no_records(paths)
             return Report(root=paths.root, made_at=time.time(), since=since, runs=(), total=sum_expenses([]))
+        if not stores.runs.list_latest(1) and count_unrecorded_runs(paths):
+            raise _explain_no_records(paths)
         return _build(paths, stores, list_runs_since(stores, since), variables, since=since)
 
 
@@ -122,7 +128,7 @@ def _build(
         ReportedRun(
             goal=redact(describe_goal(record, stores)),
             receipt=receipts[record.id],
-            next_step=None if record.id in superseded else _find_step(record, receipts[record.id], stores),
+            next_step=None if record.id in superseded else _find_step(record, receipts[record.id], stores, variables),
         )
         for record in kept
     )
@@ -146,7 +152,7 @@ def _find_superseded(records: Sequence[RunRecord], stores: Stores) -> set[str]:
     return {run.id for run in records} - {*last.values()}
 
 
-def _find_step(record: RunRecord, receipt: Receipt, stores: Stores) -> NextStep | None:
+def _find_step(record: RunRecord, receipt: Receipt, stores: Stores, variables: Mapping[str, str]) -> NextStep | None:
     if receipt.active:
         return None
     proof = receipt.proof
@@ -160,9 +166,22 @@ def _find_step(record: RunRecord, receipt: Receipt, stores: Stores) -> NextStep 
         iterations=record.limit,
         suspect_proofs=list_unseen_proofs(proof) if proof else (),
         by_words_only=proof is not None and proof.by_words_only,
-        branch=read_request_parts(stores.runs.read_request(record.id)).branch,
+        question=redact(record.question),
+        branch=_find_unmerged_branch(stores.runs.read_request(record.id), record.folder, variables),
     )
     return find_next_step(ended)
+
+
+def _find_unmerged_branch(request: bytes, folder: str, variables: Mapping[str, str]) -> str:
+    """The branch a run worked on, as long as it is there and has what is not checked out."""
+    if not (branch := read_branch_of(request)):
+        return ""
+    with open_short_lived_processes() as processes:
+        git = build_git(find_paths(folder).main_root, variables, processes)
+        if git is None or not git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}").ok:
+            return ""
+        is_merged = git.run("merge-base", "--is-ancestor", f"refs/heads/{branch}", "HEAD").ok
+    return "" if is_merged else branch
 
 
 def list_unseen_proofs(proof: ProofReceipt) -> tuple[str, ...]:

@@ -27,11 +27,15 @@ class EndedRun(Struct, frozen=True, kw_only=True):
     iterations: int = 0  # its limit
     suspect_proofs: tuple[str, ...] = ()  # files its checks rest on, changed, and nobody has looked at it
     by_words_only: bool = False
+    question: str = ""  # of its agent, which nobody has answered
     branch: str = ""  # of a work tree of its own, with commits nobody has merged
 
 
 def find_next_step(ended: EndedRun) -> NextStep | None:
     """None where nothing is left to do."""
+    if ended.question:
+        name = ended.task or ended.run
+        return _name(ended, f"asks: {ended.question}", f"ralph task answer {shlex.quote(name)} 'YOUR ANSWER'")
     if ended.task_status in ("blocked", "todo", "in_progress", "cancelled"):
         return _find_task_step(ended)
     if ended.outcome != "completed":
@@ -40,7 +44,10 @@ def find_next_step(ended: EndedRun) -> NextStep | None:
         files = ", ".join(ended.suspect_proofs)
         return _name(ended, f"completed, but it changed {files}", f"ralph diff {ended.run} --proofs")
     if ended.by_words_only:
-        return _name(ended, "completed by the agent's word only, nothing was checked", f"ralph diff {ended.run}")
+        where = f"; its work is on branch {ended.branch}" if ended.branch else ""
+        return _name(
+            ended, f"completed by the agent's word only, nothing was checked{where}", f"ralph diff {ended.run}"
+        )
     if ended.branch:
         return _name(ended, f"its work is on branch {ended.branch}", f"git merge {shlex.quote(ended.branch)}")
     return None

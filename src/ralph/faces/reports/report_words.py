@@ -57,15 +57,15 @@ def format_spending(total: ExpenseSum) -> str:
 
 
 def describe_proof(receipt: Receipt) -> str:
-    """What completion rests on, in a line; empty where it did not complete."""
+    """verified: what completion rests on, in a line; empty where it did not complete."""
     proof = receipt.proof
     if receipt.outcome != "completed" or proof is None:
         return ""
     if proof.by_words_only or not proof.checks:
-        return BY_WORDS_WARNING
+        return f"not verified, {BY_WORDS_WARNING}"
     told = [describe_check(check).replace(", exit code 0", "") for check in proof.checks]
     more = f"; {len(told) - MAX_CHECKS_NAMED} more" if len(told) > MAX_CHECKS_NAMED else ""
-    return "; ".join(told[:MAX_CHECKS_NAMED]) + more + describe_checked_tree(proof)
+    return f"verified: {'; '.join(told[:MAX_CHECKS_NAMED])}{more}{describe_checked_tree(proof)}"
 
 
 def list_results(receipt: Receipt) -> list[str]:
@@ -120,7 +120,8 @@ def list_aftermath(each: Iteration) -> Iterator[str]:
         yield each.detail
     for check in each.checks:
         code = "" if check.exit_code is None else f", exit code {check.exit_code}"
-        reason = f": {check.reason}" if check.reason else ""
+        found = check.reason or check.summary
+        reason = f": {found}" if found and not check.passed else f": {check.reason}" if check.reason else ""
         yield f"{'✓' if check.passed else '✗'} {check.name}{code}{reason}"
     if each.reviewed:
         feedback = f": {each.reviewed.feedback}" if each.reviewed.feedback else ""
@@ -136,3 +137,9 @@ def list_aftermath(each: Iteration) -> Iterator[str]:
         waited = f" {format_duration(remark.seconds)}" if remark.kind == "waited" else ""
         text = f": {remark.text}" if remark.text else ""
         yield f"{remark.kind.replace('_', ' ')}{waited}{text}"
+
+
+def list_afterword(run: ReportedRun) -> list[str]:
+    """For who was away while it ran: how it was verified, what came of it, and what is left to do."""
+    step = [f"{run.next_step.reason}: `{run.next_step.command}`"] if run.next_step else []
+    return [line for line in (describe_proof(run.receipt), *list_results(run.receipt), *step) if line]

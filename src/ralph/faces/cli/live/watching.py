@@ -11,13 +11,14 @@ from ralph.app.keeping.policy import clean_up_once_a_day
 from ralph.app.paths import find_project_paths
 from ralph.app.session import Callbacks
 from ralph.core.reporting.trace_context import is_tracing_wanted
+from ralph.faces.cli.live.afterword import RunEndKeeper
 from ralph.faces.cli.live.display import TextDisplay
 from ralph.faces.cli.live.json_lines import JsonDisplay
 from ralph.faces.cli.live.status_line import STATUS_LINE_SECONDS
 from ralph.faces.cli.live.ticking import StatusTicker
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
-from ralph.model.events import Debugged, Event, Warned
+from ralph.model.events import Debugged, Event, Hinted, Warned
 from ralph.model.ports import Watcher
 
 if TYPE_CHECKING:
@@ -44,13 +45,16 @@ def watch_run(
     watcher = build_display(settings, as_json=as_json, verbose=verbose)
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
+    ended = RunEndKeeper()
     with (
         clean_up_afterwards(settings),
         keep_fresh(watcher),
         notify_people(settings, watcher) as others,
         trace_runs(settings, watcher, kind) as trace,
     ):
-        yield Callbacks(watchers=(watcher, *others, *trace("")), on_signal=announce_shutdown)
+        yield Callbacks(watchers=(watcher, *others, *trace(""), ended), on_signal=announce_shutdown)
+        if not as_json:
+            watcher(time.time(), 0, [Hinted(line) for line in ended.describe(_find_folder())])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_money, format_usage, pluralize
 from ralph.faces.cli.pages.receipt_lines import ReceiptLineRenderer, ReceiptMark, TextLines
 from ralph.faces.cli.terminal.columns import align_columns
@@ -24,6 +25,7 @@ MAX_SHORT_RUNS = 20  # finished ones, of the summary; nobody reads more before t
 MAX_CHECK_ROWS = 10
 MAX_REVIEW_ROWS = 20
 INDENT = 2
+MAX_GOAL_CELLS, MAX_STEP_CELLS = 80, 240
 
 
 class ReportPage:
@@ -67,7 +69,7 @@ class ReportPage:
 
     def _render_run(self, run: "ReportedRun") -> TextLines:
         title, receipt = title_run(run), run.receipt
-        goal = f" {self._lines.clean_text(title.goal)}" if title.goal else ""
+        goal = f" {one_line(title.goal, MAX_GOAL_CELLS, self._glyphs.ellipsis)}" if title.goal else ""
         is_done = receipt.outcome == "completed"
         state = "" if is_done else f" · {title.state}"
         mark: ReceiptMark = "active" if receipt.active else "ok" if is_done else "bad"
@@ -75,7 +77,7 @@ class ReportPage:
         if not is_done and receipt.why and not run.next_step:  # else it stands there
             yield from self._render_below(receipt.why)
         if words := describe_proof(receipt):
-            yield from self._render_below(f"verified: {words}")
+            yield from self._render_below(words)
         for result in list_results(receipt)[-MAX_CHECK_ROWS:]:
             yield from self._render_below(result)
 
@@ -88,7 +90,8 @@ class ReportPage:
         for at, step in enumerate(report.next_steps):
             if not at:
                 yield f"{self._palette.bold}Waiting for you{self._palette.off}"
-            yield from self._lines.render_item("warn", f"{step.about}: {step.reason}")
+            reason = one_line(step.reason, MAX_STEP_CELLS, self._glyphs.ellipsis)
+            yield from self._lines.render_item("warn", f"{step.about}: {reason}")
             command = self._lines.clean_text(step.command)
             yield f"  {self._glyphs.right_arrow} {self._palette.cyan}{command}{self._palette.off}"
 

@@ -1,8 +1,11 @@
 """`ralph report` as a user meets it: real runs, real git."""
 
 import json
-import shutil
 
+from msgspec.structs import replace
+
+from ralph.faces.cli.live.afterword import RunEndKeeper
+from ralph.model.events import RunEnded
 from support.pipeline import PipelineFixture
 from support.processes import wait_until
 from support.workshop import ProjectFixture, make_result_command
@@ -40,7 +43,11 @@ def test_a_night_is_summed_up_with_what_waits_and_the_command_to_type(workshop: 
     assert "Wrote " in report(workshop, "--html", str(workshop.home / "r.html"))
     assert (workshop.home / "r.html").read_text().startswith("<!doctype html>")
     assert "## ✓ " in report(workshop, "--since", "1h", "--markdown")
-    workshop.ralph("run", "--resume", last, "-m", "2", "-q")
+    ended = RunEnded(run=last, outcome="exhausted", why="", exit_code=1, iterations=1, seconds=601)
+    for seconds, count in ((601, 1), (599, 0)):  # who was away is told what is left to do
+        keeper = RunEndKeeper()
+        keeper(1.0, 1, [replace(ended, seconds=seconds)])
+        assert len(keeper.describe(str(workshop.repo))) == count
     for words, what in [
         (("--html", str(workshop.home / "no" / "r.html")), "cannot write"),
         (("--markdown", "--json"), "choose one of"),
@@ -81,7 +88,10 @@ def test_a_repository_without_runs_a_run_that_goes_on_and_a_lost_database(worksh
         workshop.ralph("cancel")
     for path in (workshop.repo / ".git" / "ralph").glob("ralph.db*"):
         path.unlink()
-    for words in ((), ("--short",)):
-        lost = workshop.ralph("report", *words)
-        assert (lost.returncode, "was deleted or emptied" in lost.stderr) == (2, True)
-    shutil.rmtree(workshop.repo / ".git" / "ralph")
+    database = workshop.repo / ".git" / "ralph" / "ralph.db"
+    for is_empty in (False, True):
+        if is_empty:
+            database.touch()
+        for words in ((), ("--short",)):
+            lost = workshop.ralph("report", *words)
+            assert (lost.returncode, "was deleted or emptied" in lost.stderr) == (2, True)
