@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ralph.core.policies.tagged import TagPolicy
 from ralph.core.step import Rules, step
 from ralph.engine.journal import Journal, read_last_limits, replay_journal
+from ralph.model.control import PersonNote
 from ralph.model.errors import CorruptState, StateGone
 from ralph.model.loop import (
     Began,
@@ -20,10 +21,12 @@ from ralph.model.loop import (
     LoopState,
     Observation,
     Outcome,
+    PauseLoop,
     Reported,
     Resumed,
     RunAgent,
     Stop,
+    Waited,
 )
 from support.scripted_world import AgentTurn, ScriptedEffects, play_loop
 
@@ -161,3 +164,20 @@ def test_a_journal_that_cannot_be_read_is_refused() -> None:
     for broken in ([], [(b"{", b"{}")]):
         with pytest.raises(CorruptState):
             replay_journal(RULES, broken)
+
+
+def test_notes_are_heard_with_the_row_that_tells_them_and_a_question_is_asked_with_the_end() -> None:
+    store, note = KeptRows(), PersonNote(id=7, text="Use tabs", by="alex")
+    journal = Journal(store, "run-1", agent="claude", watchers=[])
+    asked = Reported(outcome="finished", text="<question>Why?</question>")
+    state: LoopState[Any] | None = None
+    for seen in (
+        Observation(fact=Began(Limits(3)), paused_by="alex", notes=(note,)),
+        Observation(fact=Waited(), notes=(note,)),
+        Observation(fact=asked),
+    ):
+        state, decision = step(RULES, state, seen)
+        journal.append(seen, state, decision)
+        assert store.heard == ([] if decision == PauseLoop("alex") else [7])
+    assert [row[7] for row in store.rows] == ["pause", "run_agent", "stop"]
+    assert (store.end, store.question) == (("blocked", "the agent asks: Why?"), "Why?")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts.control_store_kit import ControlStoreContract
 from contracts.store_kit import (
     AttemptStoreContract,
     ChangesContract,
@@ -94,4 +95,8 @@ class TestTaskHistory(TaskHistoryContract):
 
 
 class TestSpecs(SpecStoreContract):
+    pass
+
+
+class TestControl(ControlStoreContract):
     pass
