@@ -15,6 +15,8 @@ from ralph.core.text.write_error import explain_write_error
 from ralph.model.errors import MachineError, RalphError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from ralph.process.spawner import GuardianHandle
 
 # Groups of the help, in the order people need them. A command's module is commands/NAME.py or commands/FOLDER/NAME.py,
@@ -148,6 +150,21 @@ class RalphGroup(click.Group):
         for group, commands in COMMAND_GROUPS.items():
             with formatter.section(group):
                 formatter.write_dl([*commands.items()], col_max=12, col_spacing=2)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Commands, and the other words people type for them."""
+        from click.shell_completion import CompletionItem
+
+        found = super().shell_complete(ctx, incomplete)
+        others = {**{word: " ".join(("ralph", *meant)) for word, meant in COMMAND_ALIASES.items()}, "help": "Show help"}
+        return [
+            *found,
+            *(
+                CompletionItem(word, help=words)
+                for word, words in others.items()
+                if incomplete and word.startswith(incomplete) and word not in COMMAND_MODULES
+            ),
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -14,6 +14,7 @@ from ralph.app.agents.conformance import (
     resolve_agent_under_test,
 )
 from ralph.config.writing import format_json
+from ralph.faces.cli.options.known_names import complete_agent
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.model.errors import UsageError
@@ -32,12 +33,12 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 @command.command("check")
-@click.argument("agent", metavar="NAME|CMD")
+@click.argument("agent", metavar="NAME|CMD", shell_complete=complete_agent)
 @click.option("--adapter", metavar="NAME", help="Which adapter speaks to it.  [default: by its name]")
 @click.option("--yes", is_flag=True, help="Allow one small real prompt where nothing else is possible.")
 @add_json_option()
 def check_agent_command(agent: str, adapter: str | None, yes: bool, as_json: bool) -> int:
-    """Try an installed agent on all that the loop relies on, and print its capability card.
+    """Test an installed agent and print its capabilities. All that the loop relies on is tried.
 
     Where it can be pointed at the scripted model, no real model is asked and no key is used. Else one small prompt is
     sent, after asking.

@@ -9,6 +9,7 @@ from ralph.app.board.specs import load_spec
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
+from ralph.faces.cli.options.known_names import complete_spec
 from ralph.faces.cli.options.looks import add_json_option, add_look_options
 from ralph.faces.cli.pages.board import render_board_json, render_board_text
 from ralph.faces.cli.terminal.look import has_terminal, wants_color
@@ -17,7 +18,7 @@ from ralph.faces.glyphs import resolve_glyphs
 
 @click.command()
 @click.option("--once", is_flag=True, help="Print once and exit (the default when not a terminal).")
-@click.option("--spec", default="", metavar="NAME", help="Only tasks of this spec.")
+@click.option("--spec", default="", metavar="NAME", help="Only tasks of this spec.", shell_complete=complete_spec)
 @add_look_options
 @add_json_option("Print the board once as JSON.")
 def command(once: bool, spec: str, color: str | None, glyphs: str | None, as_json: bool) -> int:

@@ -61,7 +61,7 @@ def post_message_command(
     as_json: bool,
     body: str,
 ) -> None:
-    """Post BODY, or what comes on standard input for `-`, and print the message's id."""
+    """Post BODY (`-`: standard input) and print the message's id."""
     path = resolve_bus_path(bus, task, os.environ)
     detected = detect_origin(path, os.environ)
     origin = MessageOrigin(project or detected.project_id, task_id or detected.task_id, run or detected.run_id)

@@ -16,6 +16,8 @@ from ralph.faces.cli.pages.runs import render_runs_json
 @click.argument("run", default="", shell_complete=complete_active_run)
 @add_json_option("Print the run's record as JSON.")
 def command(run: str, as_json: bool) -> None:
-    """End the active run RUN (or the only one) within two seconds. Its work stays, and it can be gone on with."""
+    """Cancel the active run RUN (or the only one) within two seconds.
+
+    Work is kept; resume with `ralph run --resume`."""
     record = cancel_run(find_project_paths(os.getcwd()), run)
     click.echo(render_runs_json([record]) if as_json else format_cancelled_run(record))

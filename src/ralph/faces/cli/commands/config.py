@@ -77,7 +77,7 @@ def _add_file_options(function: CommandT) -> CommandT:
 @click.option("--origin", is_flag=True, help="Name the source of the value.")
 @add_json_option()
 def get_setting_command(key: str, origin: bool, as_json: bool) -> int:
-    """Print the setting KEY as it is in force here: text as it is, all else as JSON; secrets hidden."""
+    """Print the setting KEY in force here. Text as it is, all else as JSON; secrets hidden."""
     wanted = parse_setting_key(key)
     found = look_up_setting(wanted, find_project_paths(os.getcwd()), os.environ)
     if found.problem:
@@ -96,7 +96,7 @@ def get_setting_command(key: str, origin: bool, as_json: bool) -> int:
 @click.argument("value", nargs=-1, required=True)
 @_add_file_options
 def set_setting_command(key: str, value: tuple[str, ...], user: bool, local: bool) -> int:
-    """Set KEY to VALUE in .ralph/settings.json; the rest of the file stays as it is.
+    """Set KEY to VALUE in .ralph/settings.json. The rest of the file stays as it is.
 
     VALUE is JSON where the key takes that, else text. Several are the items of a list.
 
@@ -115,7 +115,7 @@ def set_setting_command(key: str, value: tuple[str, ...], user: bool, local: boo
 @_KEY_ARGUMENT
 @_add_file_options
 def unset_setting_command(key: str, user: bool, local: bool) -> int:
-    """Remove KEY from .ralph/settings.json, so that a weaker source or the default holds."""
+    """Remove KEY from .ralph/settings.json. A weaker source or the default holds then."""
     refuse_inside_agent(os.environ, "ralph config unset")
     return _report_change(_open_editor(user=user, local=local).remove_value(key))
 

@@ -18,7 +18,7 @@ def command() -> None:
 @click.option("--once", is_flag=True, help="Exit after the last run of the script.")
 @click.option("--log", metavar="FILE", help="Append every request as a line of JSON, without keys.")
 def serve_llm_command(script: str, port: int, once: bool, log: str | None) -> None:
-    """Serve a model on 127.0.0.1 that plays SCRIPT (JSON or YAML), until Ctrl-C.
+    """Serve a model on 127.0.0.1 that plays SCRIPT, until Ctrl-C. SCRIPT is JSON or YAML.
 
     Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. Prints {"url": …} when it is ready.
     """

@@ -34,6 +34,7 @@ from ralph.faces.cli.live.watching import (
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
+from ralph.faces.cli.options.known_names import complete_open_task
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
@@ -48,9 +49,17 @@ from ralph.model.events import AgentEnded, Event, GateEnded, IterationStarted, N
 from ralph.model.ports import Watcher
 from ralph.model.spec import ROLES, Role
 
+EXECUTE_EXAMPLES = """\b
+Examples:
+  ralph execute                   all open tasks, one at a time
+  ralph execute -j 3              three at a time
+  ralph execute T-1 T-2           only these
+  ralph execute --resume          after a crash or Ctrl-C
+"""
 
-@click.command()
-@click.argument("tasks", nargs=-1)
+
+@click.command(epilog=EXECUTE_EXAMPLES)
+@click.argument("tasks", nargs=-1, shell_complete=complete_open_task)
 @click.option("-j", "--jobs", type=CountParam(), default=1, show_default=True, help="Tasks at once.")
 @agent_options()
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")

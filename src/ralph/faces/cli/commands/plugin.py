@@ -44,7 +44,7 @@ def show_plugin_path_command(as_json: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
 @add_json_option(_JSON_HELP)
 def install_plugin_command(for_user: bool, dry_run: bool, as_json: bool) -> None:
-    """Make Claude Code load the plugin in every session, and know /ralph-plan.
+    """Make Claude Code load the plugin in every session. It then knows /ralph-plan.
 
     In a project it loads the plugin once you have trusted the folder.
     """

@@ -34,6 +34,7 @@ from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
+from ralph.faces.cli.options.known_names import complete_signal
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_resumable_run
@@ -72,7 +73,16 @@ _RESUME_HINTS = {"exhausted": ", with a higher -m or --max-time", "over_budget":
 _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
 
 
-@click.command()
+RUN_EXAMPLES = """\b
+Examples:
+  ralph run -p "Fix the failing tests"
+  ralph run -f PROMPT.md -m 20 --budget 5 --max-time 8h
+  ralph run -p "Upgrade dependencies" --worktree --detach
+  ralph run --resume -m 30
+"""
+
+
+@click.command(epilog=RUN_EXAMPLES)
 @click.option("-p", "--prompt", help="The prompt for the agent.")
 @click.option(
     "-f",
@@ -96,6 +106,7 @@ _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
     "--until",
     multiple=True,
     metavar="SIGNAL",
+    shell_complete=complete_signal,
     help="What claims completion: response, promise, file:PATH; may be repeated.  [default: response]",
 )
 @click.option(

@@ -11,6 +11,7 @@ from ralph.app.paths import find_project_paths
 from ralph.app.runs.inside_agent import refuse_inside_agent
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import pluralize
+from ralph.faces.cli.options.known_names import complete_spec
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.pages.task_list import fit_to_terminal
@@ -54,7 +55,7 @@ def list_specs_command(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_spec)
 @add_json_option()
 def show_spec_command(name: str, as_json: bool) -> None:
     """Print the spec NAME."""
@@ -63,12 +64,12 @@ def show_spec_command(name: str, as_json: bool) -> None:
 
 
 @command.command("edit")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_spec)
 @_file_option
 @click.option("--title", metavar="TEXT", help="What to call it.")
 @add_json_option()
 def edit_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
-    """Change the spec NAME: its title, its text from a file, or its text in $EDITOR."""
+    """Change the spec NAME. Its title or its text, in $EDITOR or from a file."""
     refuse_inside_agent(os.environ, "ralph spec edit")
     paths = find_project_paths(os.getcwd())
     text = file.read_text() if file else None if title is not None else _edit_text(load_spec(paths, name).text)

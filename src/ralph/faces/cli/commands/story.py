@@ -49,7 +49,21 @@ def _add_dir_options(function: CommandT) -> CommandT:
     return function
 
 
-@click.group()
+STORY_EXAMPLES = """\b
+Examples:
+  ralph story init          create ralph/prd.md and ralph/tasks.json
+  ralph story check         check the list
+  ralph story run -n 30     implement, review, fix
+  ralph story report        what each story took
+"""
+STORY_RUN_EXAMPLES = """\b
+Examples:
+  ralph story run -n 30
+  ralph story run --budget 10 --max-time 8h
+"""
+
+
+@click.group(epilog=STORY_EXAMPLES)
 def command() -> None:
     """Work through a list of stories; each is approved by a fresh context that did not write it."""
 
@@ -59,7 +73,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @_add_dir_options
 def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force: bool) -> None:
-    """Create ralph/ with prd.md, tasks.json, progress.txt and prompt.md."""
+    """Create prd.md, tasks.json, progress.txt and prompt.md in ralph/."""
     place = locate_stories(project_dir or ".", ralph_dir)
     for line in create_story_files(place, name, os.environ, force=force):
         click.echo(line)
@@ -67,7 +81,7 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
     click.echo("commit, then: ralph story run")
 
 
-@command.command("run")
+@command.command("run", epilog=STORY_RUN_EXAMPLES)
 @click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @agent_options(model=False)
@@ -109,7 +123,7 @@ def run_stories_command(
     as_json: bool,
     verbose: bool,
 ) -> int:
-    """Implement, review, fix and review again, until every story is approved.
+    """Implement, review and fix until every story is approved.
 
     Exit code: 0 all approved, 1 stopped before that, 2 bad usage or files, 3 every story waits, 130 interrupted.
     """
@@ -180,7 +194,7 @@ def check_stories_command(project_dir: str | None, ralph_dir: str, skip_review: 
 @click.option("--label", default="", help="The archive's name.  [default: the branch]")
 @_add_dir_options
 def archive_stories_command(project_dir: str | None, ralph_dir: str, label: str) -> int:
-    """Put a finished loop into ralph-archive/, lay out fresh files, commit."""
+    """Archive a finished loop. Its files go to ralph-archive/, fresh ones are created, all is committed."""
     archive = archive_stories(find_stories(project_dir, ralph_dir), label, os.environ)
     click.echo(f"Archived {archive.done} of {archive.total} stories in {archive.folder}")
     if not archive.commit:

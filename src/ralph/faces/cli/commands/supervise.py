@@ -19,8 +19,15 @@ from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.model.errors import UsageError
 
+SUPERVISE_EXAMPLES = """\b
+Examples:
+  ralph supervise tasks/release
+  ralph supervise tasks/release --max-restarts 20 --agent codex
+  ralph supervise tasks/release -- my-agent --flag
+"""
 
-@click.command()
+
+@click.command(epilog=SUPERVISE_EXAMPLES)
 @click.argument("task_dir")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @agent_options()

@@ -16,6 +16,7 @@ from ralph.app.runs.inside_agent import OTHER_TASKS_REASON, refuse_inside_agent
 from ralph.config.sources import load_settings
 from ralph.faces.board_words import NO_TASKS_MESSAGE, format_cancelled_loop
 from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.known_names import complete_running_task, complete_spec, complete_task
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.run_names import complete_asking
 from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
@@ -26,6 +27,16 @@ from ralph.faces.task_page import render_task_json, render_task_text
 from ralph.model.board import TaskCard
 from ralph.model.spec import TASK_STATUSES
 
+TASK_EXAMPLES = """\b
+Examples:
+  ralph task create T-1 auth "Add login" \\
+    --outcome "Users can log in" --acceptance "POST /login returns a token" \\
+    --coder-verify external --coder-command "pytest -q tests/auth"
+  ralph task import tasks.yaml
+  ralph task list --status failed
+  ralph task show T-1
+  ralph execute -j 3
+"""
 LISTED_STATES = (*TASK_STATUSES, "failed")
 DEFAULT_LIST_LIMIT = 50  # lines, unless told otherwise: nobody reads ten thousand
 _CHANGE_COMMANDS = (
@@ -51,14 +62,14 @@ class TaskGroup(click.Group):
         return found
 
 
-@click.group("task", cls=TaskGroup, short_help="Make, change and look at tasks.")
+@click.group("task", cls=TaskGroup, short_help="Create, change and list tasks.", epilog=TASK_EXAMPLES)
 def command() -> None:
-    """Tasks say at creation what "done" means; `ralph execute` works them off."""
+    """Create, change and list tasks. Each says at creation what "done" means; `ralph execute` works on them."""
 
 
 @command.command("list")
 @click.option("--status", multiple=True, type=click.Choice(LISTED_STATES), help="Only those; repeat it for more.")
-@click.option("--spec", metavar="NAME", help="Only those of this spec.")
+@click.option("--spec", metavar="NAME", help="Only those of this spec.", shell_complete=complete_spec)
 @click.option("--ready", is_flag=True, help="Only what could be started now.")
 @click.option("-n", "--limit", type=CountParam(), help=f"Most lines.  [default: {DEFAULT_LIST_LIMIT}; JSON: all]")
 @click.option("--all", "everything", is_flag=True, help="No limit.")
@@ -66,7 +77,7 @@ def command() -> None:
 def list_tasks_command(
     status: tuple[str, ...], spec: str | None, ready: bool, limit: int | None, everything: bool, as_json: bool
 ) -> None:
-    """Show tasks: those at work first, then what is ready, what waits, and what is over."""
+    """List tasks and their state. Running ones first, then failed, ready, waiting, blocked, done."""
     paths = find_project_paths(os.getcwd())
     cards, reasons = list_cards_with_reasons(paths)
     wanted = [
@@ -88,10 +99,10 @@ def _is_wanted_failure(card: TaskCard, reasons: Mapping[str, str], status: Seque
 
 
 @command.command("show")
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", shell_complete=complete_task)
 @add_json_option()
 def show_task_command(task_id: str, as_json: bool) -> None:
-    """Show the task ID: its criteria, every verification attempt, what it cost."""
+    """Show a task: criteria, verification attempts, cost."""
     paths = find_project_paths(os.getcwd())
     settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
     details = load_task_details(paths, task_id, settings)
@@ -102,11 +113,11 @@ def show_task_command(task_id: str, as_json: bool) -> None:
 
 
 @command.command("graph")
-@click.argument("task_id", metavar="[ID]", required=False)
+@click.argument("task_id", metavar="[ID]", required=False, shell_complete=complete_task)
 @click.option("--dot", is_flag=True, help="Print it for Graphviz.")
 @add_json_option()
 def graph_tasks_command(task_id: str | None, dot: bool, as_json: bool) -> None:
-    """Draw what waits for what; with ID, only what has to do with it."""
+    """Draw which task waits for which. With ID, only tasks related to it."""
     graph = TaskGraph(list_cards(find_project_paths(os.getcwd())))
     graph = graph.select_around(task_id) if task_id else graph
     click.echo(graph.render_json() if as_json else graph.render_dot() if dot else graph.render_text())
@@ -115,7 +126,7 @@ def graph_tasks_command(task_id: str | None, dot: bool, as_json: bool) -> None:
 @command.command("loops")
 @add_json_option()
 def list_loops_command(as_json: bool) -> None:
-    """Show the tasks that are worked on right now."""
+    """Show the tasks that are running."""
     loops = list_active_tasks(find_project_paths(os.getcwd()))
     click.echo(render_loops_json(loops) if as_json else render_loops_text(loops))
 
@@ -147,10 +158,10 @@ def retry_task_command(task_id: str, as_json: bool) -> None:
 
 
 @command.command("cancel")
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", shell_complete=complete_running_task)
 @add_json_option()
 def cancel_task_command(task_id: str, as_json: bool) -> None:
-    """End the work on the task ID within two seconds. What was done stays."""
+    """Cancel the task ID within two seconds. Its work is kept."""
     refuse_inside_agent(os.environ, "ralph task cancel", OTHER_TASKS_REASON)
     loop = cancel_task(find_project_paths(os.getcwd()), task_id)
     click.echo(render_loops_json([loop]) if as_json else format_cancelled_loop(loop))

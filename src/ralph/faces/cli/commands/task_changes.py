@@ -19,6 +19,7 @@ from ralph.config.sources import load_settings
 from ralph.core.tasks.specflow_records import is_change_log
 from ralph.core.text.quantities import list_some
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
+from ralph.faces.cli.options.known_names import complete_spec, complete_task
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.task_page import task_to_dict
@@ -36,12 +37,13 @@ _depends_on_option = click.option(
     multiple=True,
     metavar="ID",
     help="A task that has to be done first; repeat it for more.",
+    shell_complete=complete_task,
 )
 
 
 @click.command("create")
 @click.argument("task_id", metavar="ID")
-@click.argument("spec")
+@click.argument("spec", shell_complete=complete_spec)
 @click.argument("title")
 @_description_option
 @_priority_option
@@ -51,12 +53,12 @@ _depends_on_option = click.option(
 @add_criteria_options
 @add_json_option()
 def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **given: object) -> None:
-    """Make the task ID of SPEC. --outcome and at least one --acceptance are needed.
+    """Create the task ID of SPEC. --outcome and at least one --acceptance are required.
 
     \b
     How a promise is verified (METHOD; more in docs/verification.md):
       external      when a command can tell: tests, a build, a file that is there
-      semantic      when somebody has to read to know: a judge looks at each criterion
+      semantic      when somebody has to read: a judge looks at each criterion
       multi_stage   when one look is not enough: several of these in a row
       string_match  when little depends on it: the promise itself is believed
     """
@@ -67,7 +69,7 @@ def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **gi
 
 @click.command("followup")
 @click.argument("task_id", metavar="ID")
-@click.argument("spec")
+@click.argument("spec", shell_complete=complete_spec)
 @click.argument("title")
 @click.option(
     "--parent", envvar="RALPH_TASK", metavar="ID", help="The task it follows up.  [default: $RALPH_TASK, if set]"
@@ -90,7 +92,7 @@ def create_followup_command(
     as_json: bool,
     **given: object,
 ) -> None:
-    """Make the task ID out of what came up while working on another. Options as for `create`."""
+    """Create a follow-up of another task. Options as for `create`."""
     raw = _build_raw_task(
         task_id, spec, title, {**given, "priority": 3 if given["priority"] is None else given["priority"]}
     )
@@ -102,10 +104,16 @@ def create_followup_command(
 
 @click.command("import")
 @click.argument("file", type=TextFileParam())
-@click.option("--spec", default="", metavar="NAME", help="For tasks that name no spec.  [default: the file's name]")
+@click.option(
+    "--spec",
+    default="",
+    metavar="NAME",
+    help="For tasks that name no spec.  [default: the file's name]",
+    shell_complete=complete_spec,
+)
 @add_json_option()
 def import_tasks_command(file: TextFile, spec: str, as_json: bool) -> None:
-    """Make all tasks of FILE (`-`: standard input), or none of them.
+    """Create all tasks of FILE (`-`: standard input), or none.
 
     FILE is YAML or JSON, or the database (.specflow/specflow.db) or JSONL log of a SpecFlow project.
     """
@@ -132,7 +140,7 @@ def _import_file(file: TextFile, paths: Paths, spec: str) -> ImportedTasks:
 
 
 @click.command("edit")
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", shell_complete=complete_task)
 @click.option("--title", metavar="TEXT")
 @click.option("--description", metavar="TEXT")
 @_priority_option
@@ -146,7 +154,7 @@ def _import_file(file: TextFile, paths: Paths, spec: str) -> ImportedTasks:
 def edit_task_command(
     task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str, ...], **given: object
 ) -> None:
-    """Change the task ID; what is not given stays. Nobody edits what is being worked on, or done."""
+    """Change the task ID. What is not given stays. A task that is running or done cannot be edited."""
     refuse_inside_agent(os.environ, "ralph task edit", OTHER_TASKS_REASON)
     fields: dict[str, Any] = {
         name: given[name] for name in ("title", "description", "priority", "assignee", "status", "reason")
@@ -158,11 +166,11 @@ def edit_task_command(
 
 
 @click.command("delete")
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", shell_complete=complete_task)
 @click.option("--force", is_flag=True, help="Also one that has a history.")
 @add_json_option()
 def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
-    """Delete the task ID, and what is known of it. Its branch and its work tree stay."""
+    """Delete the task ID and its history. Its branch and work tree are kept."""
     refuse_inside_agent(os.environ, "ralph task delete", OTHER_TASKS_REASON)
     paths = find_project_paths(os.getcwd())
     leftovers = find_git_leftovers(delete_task(paths, task_id, force), paths, os.environ)

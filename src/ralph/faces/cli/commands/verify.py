@@ -18,6 +18,7 @@ from ralph.app.session import Callbacks
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.watching import announce_shutdown
+from ralph.faces.cli.options.known_names import complete_task
 from ralph.faces.cli.options.looks import add_json_option, add_look_options
 from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
@@ -61,9 +62,9 @@ def command() -> None:
     """Verify a task by hand, or run the checks of a run again.
 
     \b
-    ralph verify TASK        a task's verification, as if its agents had promised just now
-    ralph verify RUN         every check of the run's receipt, on its files; also by receipt.json or commit
-    ralph verify --all       the commands of all landed tasks, on their target as it is now
+    ralph verify TASK     a task, as if its agents had promised just now
+    ralph verify RUN      every check of a run; also by receipt.json or commit
+    ralph verify --all    the checks of all merged tasks, on the target now
     ralph verify templates   verifications that are ready made
     """
 
@@ -73,7 +74,7 @@ def command() -> None:
 @add_look_options
 @add_json_option()
 def verify_run_command(run: str, color: str | None, glyphs: str | None, as_json: bool) -> int:
-    """Run every check of a receipt again, on the files it was made for, and say what still holds.
+    """Run every check of a run again. On the files it was made for; says what still holds.
 
     The files are put into a temporary work tree; yours stays as it is.
     Exit code: 0 all of it holds, 1 not, 130 interrupted.
@@ -91,7 +92,7 @@ def verify_run_command(run: str, color: str | None, glyphs: str | None, as_json:
 @add_look_options
 @add_json_option()
 def verify_all_command(color: str | None, glyphs: str | None, as_json: bool) -> int:
-    """Run the commands of all landed tasks on what their target holds now.
+    """Run the checks of all merged tasks on the target as it is now.
 
     Exit code: 0 all of them pass, 1 not, 130 interrupted.
     """
@@ -113,7 +114,7 @@ def verify_all_command(color: str | None, glyphs: str | None, as_json: bool) -> 
 
 
 @command.command("task")
-@click.argument("task", metavar="TASK")
+@click.argument("task", metavar="TASK", shell_complete=complete_task)
 @click.option("--agent", type=click.Choice(ROLES), help="Only this agent's.  [default: all of them]")
 @click.option(
     "--message",
@@ -123,7 +124,7 @@ def verify_all_command(color: str | None, glyphs: str | None, as_json: bool) -> 
 )
 @add_json_option()
 def verify_task_command(task: str, agent: Role | None, message: TextFile | None, as_json: bool) -> int:
-    """Verify TASK in its work tree (without one: here), as if its agents had promised just now.
+    """Verify TASK by hand. In its work tree (without one: here), as if its agents had promised just now.
 
     Every look is recorded: `ralph task show TASK`. Exit code: 0 verified, 1 not, 130 interrupted.
     """
@@ -147,7 +148,7 @@ def verify_task_command(task: str, agent: Role | None, message: TextFile | None,
 @command.command("templates")
 @add_json_option()
 def list_templates_command(as_json: bool) -> None:
-    """Show the verifications that are ready made; a task names one where it names its method."""
+    """Show ready-made verifications. A task names one where it names its method."""
     templates = list_templates()
     if as_json:
         records = [{"name": name, **msgspec.structs.asdict(template)} for name, template in templates.items()]

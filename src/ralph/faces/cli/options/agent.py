@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ralph.app.agents.choice import anchor_command, override_agent
 from ralph.app.paths import Paths
 from ralph.config.schema import Settings
+from ralph.faces.cli.options.known_names import complete_agent
 
 _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 
@@ -26,7 +27,12 @@ def agent_options(*, model: bool = True) -> Callable[[_CommandT], _CommandT]:
         )(command)
         if model:
             command = click.option("--model", metavar="NAME", help="The model, as the agent calls it.")(command)
-        return click.option("--agent", metavar="COMMAND", help="An agent of `ralph agents`, or any command.")(command)
+        return click.option(
+            "--agent",
+            metavar="COMMAND",
+            help="An agent of `ralph agents`, or any command.",
+            shell_complete=complete_agent,
+        )(command)
 
     return add
 

@@ -39,7 +39,7 @@ def list_sandboxes_command(as_json: bool) -> None:
 @_kind_option
 @add_json_option()
 def test_sandbox_command(kind: str | None, as_json: bool) -> int:
-    """Try every known way out from inside: write outside, read keys, reach sockets, end the harness, outlive it.
+    """Try every known way out of the sandbox. Write outside, read keys, reach sockets, end the harness, outlive it.
 
     Exit code: 0 nothing got out, 1 something did, 2 there is no sandbox.
     """
@@ -58,7 +58,7 @@ def test_sandbox_command(kind: str | None, as_json: bool) -> int:
 @_kind_option
 @click.argument("words", nargs=-1)
 def open_shell_command(kind: str | None, words: tuple[str, ...]) -> int:
-    """Open a shell inside, or run WORDS there: to look around, or to install what checks need."""
+    """Open a shell inside, or run WORDS there. To look around, or to install what checks need."""
     paths = find_project_paths(os.getcwd())
     settings = load_settings(paths.folder, os.environ).settings
     chosen = choose_working_sandbox(settings.sandbox, choose_sandbox_kind(kind, False), os.environ)
