@@ -162,7 +162,7 @@ def test_the_board_has_every_task_in_its_lane(seen: OldState) -> None:
     assert (board["done"], board["total"], round(board["spent_usd"], 4), board["slots"]) == (1, 5, 0.08, [])
     page = seen.said("board", "--once")
     assert re.findall(r"^(\w+) (\d)$", page, re.MULTILINE) == [
-        *(("Todo", "2"), ("Coder", "0"), ("Reviewer", "1"), ("Tester", "1"), ("QA", "0"), ("Done", "1"))
+        *(("Todo", "2"), ("Coder", "0"), ("Reviewer", "1"), ("Tester", "1"), ("QA", "0"), ("Done", "1"), ("Runs", "6"))
     ]
     assert "TASK-005  Make TASK-005  after TASK-003 +1\n" in page
     assert "! failed: coder: the same failure 2 times in a row" in page
@@ -179,7 +179,7 @@ def test_task_list_has_every_task(seen: OldState) -> None:
         "TASK-005": ("todo", None),
     }
     page = seen.said("task", "list")
-    assert "5 tasks: 2 in progress, 2 todo, 1 done; 1 ready" in page
+    assert "5 tasks: 2 in progress, 1 failed, 1 todo, 1 done; 1 ready" in page
     assert re.search(r"TASK-004 +cut off at tester 1/10 ", page)
 
 

@@ -31,6 +31,7 @@ EMPTY_BOARD_MESSAGE = (
     "Nothing here yet. Start a run with `ralph run -p PROMPT`, or create tasks with `ralph task create` or"
     " `ralph task import FILE.yaml`."
 )
+ASKS_TEXT = "? asks"
 MAX_REASON_CELLS = 200  # cells of it
 MAX_PLACE_CELLS = 60
 
@@ -48,10 +49,15 @@ def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> Ca
     """The card's status in words, such as "🔄 Coder (3/15)", "after TASK-001" or "blocked", with the reason where
     there is one."""
     why = one_line(view.reasons.get(card.id, ""), MAX_REASON_CELLS, glyphs.ellipsis)
+    if card.status != "done" and (question := view.questions.get(card.id)):
+        asked = one_line(question, MAX_REASON_CELLS, glyphs.ellipsis)
+        return CardState(tone="trouble", text=ASKS_TEXT, reason=f"{asked} (a: answer)", short_text="?")
     match card.status:
         case "in_progress" if card.id in view.orphaned:
             where = f"at {format_stage_progress(card)}; `ralph execute --resume` goes on"
             return CardState(tone="trouble", text=f"{glyphs.warn} cut off", reason=where, short_text=glyphs.warn)
+        case "in_progress" if by := view.paused.get(card.id):
+            return CardState(tone="running", text=f"paused by {by} {glyphs.dot} {format_stage_progress(card)}")
         case "in_progress":
             return CardState(tone="running", text=f"{glyphs.running} {format_stage_progress(card)}")
         case "blocked":
@@ -60,6 +66,8 @@ def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> Ca
             return CardState(tone="cancelled", text=f"{glyphs.bad} cancelled", short_text=glyphs.bad)
         case "done":
             return CardState(tone="done", text=f"{glyphs.ok} done", reason=why, short_text=glyphs.ok)
+        case "todo" if by := view.paused.get(card.id):
+            return CardState(tone="waiting", text="paused", reason=f"paused by {by}", short_text="paused")
         case "todo" if why:
             return CardState(tone="trouble", text=f"{glyphs.warn} failed", reason=why, short_text=glyphs.warn)
         case "todo" if needs := view.waits_for.get(card.id):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ralph.core.text.plain import count_cells
 from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.activity_labels import ACTIVITY_LABELS
-from ralph.faces.board_words import CardState, CardTone, join_fitting
+from ralph.faces.board_words import ASKS_TEXT, CardState, CardTone, join_fitting
 from ralph.faces.clock import SECONDS_PER_DAY, format_local_time
 from ralph.faces.glyphs import Glyphs
 
@@ -30,6 +30,11 @@ def describe_run_state(card: "RunCard", is_cut_off: bool, glyphs: Glyphs) -> Car
     if is_cut_off:
         hint = "the process is gone; resume with `ralph run --resume`" if card.kind == "run" else "the process is gone"
         return CardState(tone="trouble", text=f"{glyphs.warn} cut off", reason=hint, short_text=glyphs.warn)
+    if card.question:
+        return CardState(tone="trouble", text=ASKS_TEXT, reason=f"{card.question} (a: answer)", short_text="?")
+    if card.is_active and card.paused_by:
+        text = f"paused by {card.paused_by} {card.iteration}/{card.limit or '?'}"
+        return CardState(tone="running", text=text, short_text="paused")
     if card.is_active:
         return CardState(tone="running", text=f"{glyphs.running} {card.iteration}/{card.limit or '?'}")
     if card.outcome == "completed":

@@ -31,6 +31,8 @@ class RunCard(Struct, frozen=True, kw_only=True):
     failure: str = ""  # the line that tells most of the last check, agent or review that failed; empty once all is well
     cost_usd: float | None = None
     doing: str = ""  # while it goes on
+    paused_by: str = ""
+    question: str = ""  # of its agent, which nobody has answered
     outcome: str | None = None
     why: str = ""
     started_at: float = 0.0
@@ -98,6 +100,8 @@ def build_run_card(record: RunRecord, title: str, iterations: Sequence[Iteration
         failure="" if record.outcome == "completed" else find_failure(iterations),
         cost_usd=record.cost_usd,
         doing=record.doing if is_active else "",
+        paused_by=record.paused_by,
+        question=record.question,
         outcome=record.outcome,
         why=record.why or "",
         started_at=record.started_at,
@@ -133,7 +137,7 @@ def _keep_last_of_each(each: Iteration | None) -> list[CheckLine]:
 
 
 def _get_place_in_journal(record: RunRecord) -> tuple[object, ...]:
-    return (record.changed_at, record.elapsed, record.iteration, record.doing, record.ended_at, record.cost_usd)
+    return (record.changed_at, record.elapsed, record.doing, record.ended_at, record.paused_by, record.question)
 
 
 def list_shown_runs(runs: RunStore, count: int) -> list[RunRecord]:

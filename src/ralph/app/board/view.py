@@ -61,6 +61,8 @@ class BoardState(Struct, frozen=True, kw_only=True):
     began: Mapping[int, float] = {}  # when the process of that pid started its first run
     expectation: str = ""  # what tasks took so far
     facts: Mapping[str, CardFacts] = {}  # of tasks that were worked on
+    paused: Mapping[str, str] = {}  # by task, run, or nothing for the whole of `ralph execute`: who paused it
+    questions: Mapping[str, str] = {}  # by task or run: what its agent asked and nobody has answered
     run_cards: Sequence[RunCard] = ()  # of runs without tasks, those that have no end first
 
 
@@ -78,6 +80,8 @@ class BoardView(Struct, frozen=True, kw_only=True):
     since: float | None = None  # when the oldest of what works began
     expectation: str = ""  # what tasks took so far
     facts: Mapping[str, CardFacts] = {}  # of tasks that were worked on
+    paused: Mapping[str, str] = {}  # by task or run: who paused it
+    questions: Mapping[str, str] = {}  # by task or run: what its agent asked and nobody has answered
     runs: Sequence[RunCard] = ()  # without tasks: those that go on first, then the newest
     cut_off_runs: frozenset[str] = frozenset()  # of them, those that have no end and whose process is gone
 
@@ -105,6 +109,8 @@ def build_view(place: str, found: BoardState, alive: Collection[str], before: Se
         since=min((found.began.get(run.pid, run.started_at) for run in living), default=None),
         expectation=found.expectation,
         facts=found.facts,
+        paused=_list_paused(found),
+        questions=found.questions,
         runs=found.run_cards,
         cut_off_runs=frozenset(card.id for card in found.run_cards if card.is_active and card.id not in alive),
     )
@@ -140,6 +146,15 @@ def _matches(card: TaskCard, words: Sequence[str]) -> bool:
 def _has_words(text: str, words: Sequence[str]) -> bool:
     folded = text.casefold()
     return all(word in folded for word in words)
+
+
+def _list_paused(found: BoardState) -> Mapping[str, str]:
+    """Where all of `ralph execute` is paused, so is every task it has not finished."""
+    by = found.paused.get("")
+    if by is None:
+        return found.paused
+    working = {card.id: by for card in found.cards if card.status == "in_progress"}
+    return {**working, **{name: who for name, who in found.paused.items() if name}}
 
 
 def _build_slots(

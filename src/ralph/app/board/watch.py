@@ -122,6 +122,8 @@ def _read_state(stores: Stores, spec: str, run_cards: RunCardReader) -> BoardSta
             spent_usd=spent,
             began=began,
             facts=_read_facts(tasks, cards),
+            paused={pause.subject.name: pause.by for pause in stores.control.list_pauses()},
+            questions={asked.subject.name: asked.text for asked in stores.control.list_questions()},
             run_cards=() if spec else run_cards.read_cards(runs, list_shown_runs(runs, MAX_RUN_CARDS)),
             expectation=describe_expectation(runs, "execute") if any(card.status != "done" for card in cards) else "",
         )

@@ -43,8 +43,7 @@ class Lane(BoardLane):
     def show_cards(self, cards: Sequence[TaskCard], view: BoardView) -> None:
         """Only what changed is drawn again."""
         before, self._view = self._view, view
-        details = (view.waits_for, view.reasons, view.orphaned, view.facts)
-        if cards != self._cards or details != (before.waits_for, before.reasons, before.orphaned, before.facts):
+        if cards != self._cards or _list_details(view) != _list_details(before):
             self._cards = cards
             self._update_border_title()
             self.update_cards()
@@ -96,6 +95,10 @@ class Lane(BoardLane):
             return self.size.height >= MIN_DETAILED_LANE_LINES
         return self._shows_all_facts and card.id in self._view.facts
 
+    def _has_reason(self, card: TaskCard) -> bool:
+        view = self._view
+        return card.id in view.reasons or card.id in view.questions or card.id in view.paused
+
     def _render_name_and_state(self, card: TaskCard, state: CardState, room: int) -> StyledParts:
         name = self.cut(card.id, room)
         left = room - cell_len(name) - 1
@@ -111,7 +114,7 @@ class Lane(BoardLane):
         """Of a card that only waits or is done without being looked at: there may be thousands."""
         fits = len(card.title) <= room and card.title.isascii()
         above = 2 + (1 if fits else len(self.wrap(card.title, room)))
-        is_resting = card.status != "in_progress" and card.id not in self._view.reasons
+        is_resting = card.status != "in_progress" and not self._has_reason(card)
         if is_resting and not (self._shows_all_facts and card.id in self._view.facts):
             return above
         below = self._render_below(card, describe_card_state(card, self._view, self._glyphs), room)
@@ -119,3 +122,8 @@ class Lane(BoardLane):
 
     def _update_border_title(self) -> None:
         self.border_title = f"{LANE_TITLES[self.lane_name]} {len(self._cards)}"
+
+
+def _list_details(view: BoardView) -> tuple[object, ...]:
+    """What a card shows besides its own fields."""
+    return (view.waits_for, view.reasons, view.orphaned, view.facts, view.paused, view.questions)

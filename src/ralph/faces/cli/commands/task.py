@@ -146,7 +146,7 @@ def answer_task_command(task_id: str, text: tuple[str, ...], as_json: bool) -> N
 @click.argument("task_id", metavar="ID")
 @add_json_option()
 def retry_task_command(task_id: str, as_json: bool) -> None:
-    """Try the task ID again: one that failed, is blocked or was cancelled. A running `ralph execute` takes it up."""
+    """Retry the task ID: failed, blocked or cancelled. A running `ralph execute` takes it up."""
     from ralph.app.control.tasks import is_execute_running, retry_task
     from ralph.faces.control_words import describe_retry, target_to_dict
 

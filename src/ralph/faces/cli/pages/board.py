@@ -111,4 +111,6 @@ def _card_to_dict(card: TaskCard, view: BoardView) -> dict[str, object]:
         "seconds": facts.seconds,
         "iterations": facts.iterations,
         "failure": facts.failure,
+        "paused_by": view.paused.get(card.id),
+        "question": view.questions.get(card.id),
     }

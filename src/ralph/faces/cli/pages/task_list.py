@@ -50,7 +50,7 @@ class TaskListing:
                 (
                     f"{STATUS_MARKS[self._get_state(card)]} {card.id}",
                     self._describe_state(card),
-                    f"p{card.priority}  {card.title}",
+                    f"p{card.priority}  {card.title}{self._format_reason(card)}",
                 )
                 for card in shown
             ]
@@ -68,6 +68,10 @@ class TaskListing:
         """Its status; what was tried in vain and waits to be tried again is failed."""
         return "failed" if is_failed(card, self._reasons) else card.status
 
+    def _format_reason(self, card: TaskCard) -> str:
+        reason = one_line(self._reasons.get(card.id, ""), MAX_REASON_CELLS_IN_LIST)
+        return f"  ({reason})" if reason and card.status != "done" else ""
+
     def _rank(self, card: TaskCard) -> tuple[int, bool, bool]:
         is_waiting = card.id in self.waiting_for
         return (_STATUS_ORDER.index(card.status), not is_failed(card, self._reasons), is_waiting)
@@ -77,7 +81,7 @@ class TaskListing:
             cut_off = "cut off at " if card.id in self._cut_off else ""
             return f"{cut_off}{card.stage} {card.iteration}/{card.max_iterations or '?'}"
         if is_failed(card, self._reasons):
-            return f"failed: {one_line(self._reasons[card.id], MAX_REASON_CELLS_IN_LIST)}"
+            return "failed"
         if card.status == "todo" and (needs := self.waiting_for.get(card.id)):
             return f"waits for {needs[0]}" + (f" +{len(needs) - 1}" if len(needs) > 1 else "")
         if card.status == "done" and card.by_words:
