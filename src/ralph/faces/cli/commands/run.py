@@ -213,7 +213,7 @@ def command(
                 callbacks=callbacks,
                 worktree=worktree,
             )
-        return _report_end(stop, quiet=as_json or not has_stores(paths))
+        return _report_end(stop, resume, quiet=as_json or not has_stores(paths))
     reread = resolve_typed_path(prompt_file.name, paths) if prompt_file and text is None else None
     request = RunRequest(
         settings=settings,
@@ -235,7 +235,7 @@ def command(
     warnings = (*changed, *chosen, *warnings)
     with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
         stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks, run=run)
-    return _report_end(stop, quiet=as_json or not has_stores(paths))
+    return _report_end(stop, run, quiet=as_json or not has_stores(paths))
 
 
 def _label(warnings: Sequence[str]) -> list[str]:
@@ -250,11 +250,15 @@ def _print_plan(request: RunRequest, paths: Paths, notes: Sequence[str], earlier
     return 0
 
 
-def _report_end(stop: Stop, *, quiet: bool) -> int:
+def _report_end(stop: Stop, run: str, *, quiet: bool) -> int:
     """Returns the exit code; prints how to resume where that can help."""
     if stop.outcome.value != "completed" and not stop.lasting and not quiet:
         onward = _RESUME_HINTS.get(stop.outcome.value, "")
-        Output.for_stream(sys.stderr)(f"  → `ralph run --resume` goes on{onward}\n")
+        hint = f"`ralph run --resume` goes on{onward}"
+        if stop.question:
+            name = f" {run}" if run else ""
+            hint = f"answer with: ralph answer{name} TEXT; then: ralph resume{name}"
+        Output.for_stream(sys.stderr)(f"  → {hint}\n")
     return stop.outcome.exit_code
 
 
