@@ -86,3 +86,20 @@ def test_a_whole_task_is_executed_and_lands(room: ClientFixture) -> None:
         "the user's checkout is not there"
     )
     assert "T-1" in (room.repo / "seen.txt").read_text()
+
+
+@both
+@pytest.mark.skipif(shutil.which("socat") is None, reason="NOT RUN: socat is not installed here")
+def test_in_its_own_sandbox_its_commands_stay_within_the_work_tree(room: ClientFixture) -> None:
+    outside = room.home.parent / "outside"
+    outside.mkdir()
+    look = f"echo made > made.txt; touch {outside}/made 2> seen.txt; touch {room.home}/made 2>> seen.txt; true"
+    room.commit("Begin", **{"a.txt": "a"})
+    room.model([{"bash": look}, {"say": "<response>DONE</response>"}])
+    room.settings(flags=[], sandbox={"kind": "agent"}, guardrails=["test -s made.txt"])
+    told = room.run("-p", "Make it. When all is done, answer <response>DONE</response>.")
+    assert (told.code, told.outcomes) == (0, ["finished"]), (told.events, told.stderr)
+    [started] = told.of("run_started")
+    assert "own sandbox, for its commands; checks run on the host" in started["isolation"]
+    assert [path.name for path in (*outside.iterdir(), room.home / "made") if path.exists()] == []
+    assert (room.repo / "seen.txt").read_text().count("made") == 2
