@@ -283,6 +283,31 @@ def test_what_other_tasks_landed_is_not_this_tasks_doing(
     assert set(mine) == {"test_a.py", "test_b.py"}
 
 
+def test_files_that_git_merged_are_looked_at_again_before_they_land(
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings
+) -> None:
+    lines = "".join(f"{number}\n" for number in range(20))
+    base = repo.commit("a.txt", lines)
+    repo.run("merge", "-q", "--ff-only", base, at=workspace.folder)
+    workspace = TaskWorkspace(
+        Task("TASK-001", "s", "Sign in"),
+        repo.trees,
+        repo.trees.open("TASK-001", "main"),
+        keeper=workspace.keeper,
+        landings=turn,
+        inbox=QuietInbox(),
+    )
+    repo.commit("a.txt", f"{lines}mine\n", at=workspace.folder)
+    turn.announce(repo.commit("a.txt", f"theirs\n{lines}"))
+    looked: list[str] = []
+    stale = land(workspace, lambda folder: looked.append(folder) or "")
+    assert (stale.done, stale.stale, stale.changed, looked) == (False, True, "a.txt merged with main", [])
+    assert Path(workspace.folder, "a.txt").read_text() == f"theirs\n{lines}mine\n"
+    landed = land(workspace, accept)
+    assert landed.done
+    assert (repo.root / "a.txt").read_text() == f"theirs\n{lines}mine\n"
+
+
 def test_a_fresh_work_tree_knows_nothing_of_an_earlier_task_of_its_name(
     repo: RepositoryFixture, inbox: QuietInbox, turn: Landings, workspace: TaskWorkspace
 ) -> None:

@@ -27,6 +27,7 @@ class LandingResult(Struct, frozen=True, kw_only=True):
     problem: str = ""  # why the target could not be moved
     target: str = ""  # of a conflict: the commit of the target
     is_empty: bool = False  # the target had all of it before
+    mixed: tuple[str, ...] = ()  # files that both sides changed, where that keeps it from landing
 
 
 class LandingPlan(Struct, frozen=True, kw_only=True):
@@ -38,6 +39,7 @@ class LandingPlan(Struct, frozen=True, kw_only=True):
     message: str
     verify: TreeCheck
     compare: FilesCheck = lambda folder, landing, moved: ""
+    may_mix: bool = True  # it lands though git had to merge files that others changed too
     announce: Callable[[str], object] = len  # told the commit that the target is about to be moved to
 
 
@@ -78,7 +80,12 @@ def _try_merge(git: Git, plan: LandingPlan, *, target: str, branch: str) -> Land
                 return _explain_failed_merge(there, said.problem)
         commit = _read_head(folder)
         landing = there.list_commit_changes(target, commit) if commit != target else {}
-        red = _check_files(there, plan, target, landing) or plan.verify(folder)
+        base = plan.tree.base
+        moved = there.list_commit_changes(base, target) if base and base != target else {}
+        mixed = sorted(landing.keys() & moved.keys())
+        if mixed and not is_ahead and not plan.may_mix:
+            return LandingResult(done=False, mixed=tuple(mixed))
+        red = _check_files(there, plan, landing, moved) or plan.verify(folder)
         if red:
             return LandingResult(done=False, check_failure=red)
         had_landed = commit == target and branch not in (target, plan.tree.base)
@@ -101,12 +108,10 @@ def _explain_failed_merge(there: Git, problem: str) -> LandingResult:
     return LandingResult(done=False, problem=problem)
 
 
-def _check_files(there: Git, plan: LandingPlan, target: str, landing: Mapping[str, str]) -> str:
+def _check_files(there: Git, plan: LandingPlan, landing: Mapping[str, str], moved: Mapping[str, str]) -> str:
     """Whether every file that lands is one that was checked."""
     if lost := _find_nested_repository(there, landing):
         return f"{lost} is a git repository of its own: its files would not land. Remove {lost}/.git"
-    base = plan.tree.base
-    moved = there.list_commit_changes(base, target) if base and base != target else {}
     return plan.compare(plan.folder, frozenset(landing), frozenset(moved))
 
 

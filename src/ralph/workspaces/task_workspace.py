@@ -1,8 +1,10 @@
 """The workspace of one task: a work tree and a branch of its own, which land when it is its turn."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+
+from msgspec.structs import replace
 
 from ralph.core.instruction_files import INSTRUCTION_FOLDERS, INSTRUCTION_NAMES, is_instruction_file
 from ralph.model.errors import MachineError
@@ -48,6 +50,7 @@ class TaskWorkspace:
         self._landings, self._inbox = landings, inbox
         self._target_trees: dict[str, str] = {}  # by commit
         self._landed_files: dict[str, dict[str, str]] = {}  # likewise
+        self._has_taken_in = False  # the target, so that the last stage looks at the merged files
         self.find_target_move()
         if tree.is_fresh:
             keeper.forget_notes()  # of a task of this name that is gone
@@ -227,8 +230,13 @@ class TaskWorkspace:
             verify=verify,
             compare=self._compare_files,
             announce=self._landings.announce,
+            may_mix=self._has_taken_in or not self._landings.is_ours(self._read_target()),
         )
         found = land_branch(self._trees.git, plan)
+        if found.mixed:
+            if stale := self._take_in_target(found.mixed):
+                return stale
+            found = land_branch(self._trees.git, replace(plan, may_mix=True))
         return Landed(
             done=found.done,
             commit=found.commit,
@@ -239,6 +247,18 @@ class TaskWorkspace:
             target=found.target,
             target_name=self._worktree.target if found.conflict else "",
         )
+
+    def _take_in_target(self, mixed: Sequence[str]) -> Landed | None:
+        """Merge the target into the work tree, for the last stage to look at what no stage has seen: files that git
+        merged. Once: whoever lands meanwhile would have it look for ever. None: that is not to be had."""
+        self._has_taken_in = True
+        git = self._trees.open_git(self._worktree)
+        message = f"Merge {self._worktree.target} into {self._worktree.branch}"
+        if not git.with_hooks().run("merge", "--no-edit", "--quiet", "-m", message, self._worktree.target_ref).ok:
+            git.run("merge", "--abort")
+            return None
+        self.keeper.look()
+        return Landed(done=False, stale=True, changed=f"{name_paths(mixed)} merged with {self._worktree.target}")
 
     def _read_target(self) -> str:
         return self._read_branch(self._worktree.target)
