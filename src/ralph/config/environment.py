@@ -31,7 +31,7 @@ def list_variables() -> dict[str, tuple[str, ...]]:
                 names[f"{VARIABLE_PREFIX}{attribute}_{inner}".upper()] = (key, inner_key)
         else:
             names[f"{VARIABLE_PREFIX}{attribute}".upper()] = (key,)
-    return names
+    return names | {f"{VARIABLE_PREFIX}PLAIN": ("display", "plain")}  # short: it is set once, in a profile
 
 
 def read_variable_layers(environment: Mapping[str, str]) -> Iterator[Layer]:

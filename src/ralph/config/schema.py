@@ -147,6 +147,7 @@ class Display(Struct, frozen=True, rename="camel", kw_only=True):
     max_output_chars: Amount = 300
     max_check_lines: Amount = 5
     max_edit_lines: Amount = 6
+    plain: bool = False  # sentences, nothing drawn again: for screen readers
 
 
 class StageSettings(Struct, frozen=True, kw_only=True):

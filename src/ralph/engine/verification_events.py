@@ -1,11 +1,17 @@
-"""How a verification ended, for whoever watches."""
+"""How a verification began and ended, for whoever watches."""
 
 import os
 
 from ralph.core.text.check_output import take_last_lines
 from ralph.core.text.secrets import redact
-from ralph.model.events import GateEnded
+from ralph.model.events import GateEnded, GateStarted
+from ralph.model.spec import CompletionCriteria
 from ralph.model.verdict import Verdict
+
+
+def describe_verification_start(title: str, criteria: CompletionCriteria) -> GateStarted:
+    command = criteria.verification_config.get("command")
+    return GateStarted(title, is_verification=True, command=redact(command) if isinstance(command, str) else "")
 
 
 def describe_verification_end(title: str, verdict: Verdict) -> GateEnded:

@@ -115,6 +115,33 @@ ASCII_GLYPHS = Glyphs(
 )
 
 
+PLAIN_GLYPHS = Glyphs(  # words: a screen reader says them
+    tool="Tool",
+    ok="OK:",
+    bad="Failed:",
+    branch="  ",
+    left_arrow="from",
+    right_arrow="Next:",
+    plan="",
+    done="Done:",
+    active="Now:",
+    running="Working:",
+    pending="To do:",
+    progress="",
+    check="Check:",
+    wait="Waiting:",
+    warn="Problem:",
+    rule="",
+    dot=",",
+    ellipsis="...",
+    unknown="unknown",
+    about="about ",
+    minus="minus ",
+    strip_ok="+",
+    strip_bad="x",
+)
+
+
 def resolve_glyphs(choice: GlyphChoice, environment: Mapping[str, str], encoding: str | None) -> Glyphs:
     """The set asked for, or the best this terminal can draw. The console of Linux has no more than 512 signs."""
     match choice:

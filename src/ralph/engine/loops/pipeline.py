@@ -26,9 +26,9 @@ from ralph.engine.gate_run import SEALED_REMARK
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
-from ralph.engine.verification_events import describe_verification_end, list_log_names
+from ralph.engine.verification_events import describe_verification_end, describe_verification_start, list_log_names
 from ralph.model.board import Change, IterationEnded
-from ralph.model.events import Doing, GateStarted, Noted, Warned
+from ralph.model.events import Doing, Noted, Warned
 from ralph.model.loop import (
     Brief,
     Decision,
@@ -352,9 +352,7 @@ class PipelineEffects:
             has_done_nothing=is_coder and not is_changed and not self._may_change_nothing() and not is_confirmed,
             is_merged=is_confirmed,
         )
-        command = criteria.verification_config.get("command")
-        told = redact(command) if isinstance(command, str) else ""
-        emit(self._watchers, self._iteration, GateStarted(title, is_verification=True, command=told))
+        emit(self._watchers, self._iteration, describe_verification_start(title, criteria))
         verdict = (sealed or self._verifier).verify(claim, criteria)
         self._checks |= {} if sealed else {check.command: check for check in verdict.list_checks()}
         self._board.charge(verdict.cost_usd)

@@ -10,8 +10,8 @@ from ralph.app.board.watch import BoardReader
 from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
 from ralph.faces.cli.options.known_names import complete_spec
-from ralph.faces.cli.options.looks import add_json_option, add_look_options
-from ralph.faces.cli.pages.board import render_board_json, render_board_text
+from ralph.faces.cli.options.looks import add_json_option, add_look_options, add_plain_option
+from ralph.faces.cli.pages.board import render_board_json, render_board_text, render_plain_board
 from ralph.faces.cli.terminal.look import has_terminal, wants_color
 from ralph.faces.glyphs import resolve_glyphs
 
@@ -20,22 +20,27 @@ from ralph.faces.glyphs import resolve_glyphs
 @click.option("--once", is_flag=True, help="Print once and exit (the default when not a terminal).")
 @click.option("--spec", default="", metavar="NAME", help="Only tasks of this spec.", shell_complete=complete_spec)
 @add_look_options
+@add_plain_option
 @add_json_option("Print the board once as JSON.")
-def command(once: bool, spec: str, color: str | None, glyphs: str | None, as_json: bool) -> int:
+def command(once: bool, spec: str, color: str | None, glyphs: str | None, plain: bool | None, as_json: bool) -> int:
     """Watch tasks go through the lanes, and what every running agent does.
 
     Keys: arrows or h j k l move, Enter shows a task, / filters, x cancels, ? helps, q quits.
     """
     paths = find_project_paths(os.getcwd())
-    given = {"display.color": color, "display.glyphs": glyphs}
+    given = {"display.color": color, "display.glyphs": glyphs, "display.plain": plain}
     settings = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in).settings
     if spec:
         load_spec(paths, spec)  # one that is not there is told
     glyph_set = resolve_glyphs(settings.display.glyphs, os.environ, sys.stdout.encoding)
     reader = BoardReader(paths, spec)
-    if as_json or once or not _has_screen():
+    is_plain = settings.display.plain
+    if as_json or once or is_plain or not _has_screen():
         view = reader.read_view()
-        click.echo(render_board_json(view) if as_json else render_board_text(view, glyph_set))
+        if as_json:
+            click.echo(render_board_json(view))
+        else:
+            click.echo(render_plain_board(view) if is_plain else render_board_text(view, glyph_set))
         return 0
     reader.read_view()  # what is wrong with the database is told on a terminal that is still the user's
     from ralph.faces.tui.app import run_board_app  # Textual takes 0.3 s to import: only for who watches

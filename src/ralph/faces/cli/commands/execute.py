@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 import click
@@ -36,14 +36,14 @@ from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_open_task
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.execute_report import ExecuteTotals, render_execute_report
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
 from ralph.faces.clock import format_local_time
-from ralph.faces.glyphs import resolve_glyphs
+from ralph.faces.glyphs import PLAIN_GLYPHS, resolve_glyphs
 from ralph.model.errors import UsageError
 from ralph.model.events import AgentEnded, Event, GateEnded, IterationStarted, Noted, Paused, RunEnded, Waiting, Warned
 from ralph.model.ports import Watcher
@@ -79,6 +79,7 @@ Examples:
 @idle_timeout_option
 @accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
+@add_plain_option
 @add_verbose_option()
 def command(
     tasks: tuple[str, ...],
@@ -99,6 +100,7 @@ def command(
     idle_timeout: float | None,
     accept_settings: bool,
     as_json: bool,
+    plain: bool | None,
     verbose: bool,
 ) -> int:
     """Work on TASKS (or all open ones), by priority and dependency, each in its own work tree and branch.
@@ -117,6 +119,7 @@ def command(
         "specflow.task_budget_usd": task_budget,
         "specflow.semantic": semantic,
         "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
+        "display.plain": plain,
     }
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
     chosen = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
@@ -151,6 +154,7 @@ def command(
     finally:
         display.close()
     glyphs = resolve_glyphs(settings.display.glyphs, os.environ, getattr(sys.stdout, "encoding", None))
+    glyphs = PLAIN_GLYPHS if settings.display.plain else glyphs
     text = _render_report_json(report) if as_json else render_execute_report(report, totals, glyphs)
     Output.for_stream(sys.stdout)(f"{text}\n")  # its loss changes nothing of the work
     return report.exit_code
@@ -177,13 +181,19 @@ class ExecuteDisplay:
         self._out = Output.for_stream(sys.stdout)
         style = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
         self._task_lines: TaskStatusLines | None = None
-        if self._is_parallel and not as_json and style.progress:
+        self._is_plain = settings.display.plain
+        self._build_labelled: Callable[[str], Watcher] = lambda task: build_display(
+            shown, as_json=False, verbose=verbose, label=task
+        )
+        if self._is_parallel and not as_json and not self._is_plain and style.progress:
             self._task_lines = TaskStatusLines(style, self._out, self._lock, time.time)
 
     def make_watchers(self, task: str) -> Sequence[Watcher]:
         if self._as_json:
             return (self._lock_watcher(self._make_json_watcher(task)),)
-        return (self._lock_watcher(self._make_line_watcher(task) if self._is_parallel else self._display),)
+        if not self._is_parallel:
+            return (self._lock_watcher(self._display),)
+        return (self._lock_watcher(self._build_labelled(task) if self._is_plain else self._make_line_watcher(task)),)
 
     def handle_signal(self) -> None:
         if self._task_lines is not None:

@@ -15,7 +15,7 @@ from ralph.config.sources import load_settings
 from ralph.faces.check_words import shorten_path
 from ralph.faces.cli.live.json_lines import replay_events
 from ralph.faces.cli.live.watching import build_display
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import MachineError
@@ -26,9 +26,10 @@ from ralph.model.events import Event, GateEnded
 @click.argument("run", default="", shell_complete=complete_any_run)
 @click.option("-f", "--follow", is_flag=True, help="Go on showing what comes, until the run has ended.")
 @add_json_option(EVENTS_JSON_HELP)
+@add_plain_option
 @click.option("--path", "path_only", is_flag=True, help="Print only the folder with the raw output.")
 @add_verbose_option("Show everything, on stderr.")
-def command(run: str, follow: bool, as_json: bool, path_only: bool, verbose: bool) -> None:
+def command(run: str, follow: bool, as_json: bool, path_only: bool, plain: bool | None, verbose: bool) -> None:
     """Show what RUN (or the last run) said and did."""
     paths = find_project_paths(os.getcwd())
     run = find_run(paths, run).id
@@ -42,7 +43,8 @@ def command(run: str, follow: bool, as_json: bool, path_only: bool, verbose: boo
         for block in blocks:
             out.write_bytes(block)
     else:
-        settings = load_settings(paths.folder, os.environ, seen_from=paths.started_in).settings
+        given = {"display.plain": plain}
+        settings = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in).settings
         watcher = build_display(settings, as_json=False, verbose=verbose, out=out)
         try:
             for block in blocks:

@@ -36,7 +36,13 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_signal
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_look_options, add_verbose_option
+from ralph.faces.cli.options.looks import (
+    EVENTS_JSON_HELP,
+    add_json_option,
+    add_look_options,
+    add_plain_option,
+    add_verbose_option,
+)
 from ralph.faces.cli.options.run_names import complete_resumable_run
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
@@ -62,6 +68,7 @@ _SETTINGS_KEYS = {  # flag → settings key
     "idle_timeout": "agent.idleTimeoutSeconds",
     "color": "display.color",
     "glyphs": "display.glyphs",
+    "plain": "display.plain",
     "allow_dirty": _ALLOW_DIRTY_KEY,
 }
 _LIMIT_FIELDS = {
@@ -70,7 +77,7 @@ _LIMIT_FIELDS = {
     "budgetUsd": "budget_usd",
 }
 _RESUME_HINTS = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
-_DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs"}
+_DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs", "display.plain"}
 
 
 RUN_EXAMPLES = """\b
@@ -152,6 +159,7 @@ Examples:
 @accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
 @add_look_options
+@add_plain_option
 @add_verbose_option()
 @click.pass_context
 def command(

@@ -29,7 +29,13 @@ from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.detach import add_detach_option
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, CommandT, add_json_option, add_verbose_option
+from ralph.faces.cli.options.looks import (
+    EVENTS_JSON_HELP,
+    CommandT,
+    add_json_option,
+    add_plain_option,
+    add_verbose_option,
+)
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.story import render_story_page
@@ -97,6 +103,7 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 @click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
 @accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
+@add_plain_option
 @add_verbose_option()
 @_add_dir_options
 @click.pass_context
@@ -121,6 +128,7 @@ def run_stories_command(
     branch: str,
     accept_settings: bool,
     as_json: bool,
+    plain: bool | None,
     verbose: bool,
 ) -> int:
     """Implement, review and fix until every story is approved.
@@ -132,6 +140,7 @@ def run_stories_command(
         "agent.timeoutSeconds": timeout,
         "agent.idleTimeoutSeconds": idle_timeout,
         "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
+        "display.plain": plain,
     }
     paths = find_paths(place.project)
     chosen = replace(find_project_paths(place.project), started_in=os.getcwd())

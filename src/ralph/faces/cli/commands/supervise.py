@@ -14,7 +14,7 @@ from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_verbose_option
+from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.model.errors import UsageError
@@ -66,6 +66,7 @@ Examples:
 @click.option("--task", default="", help="The task's name.  [default: the task's folder]")
 @accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
+@add_plain_option
 @add_verbose_option()
 @click.pass_context
 def command(
@@ -91,6 +92,7 @@ def command(
     task: str,
     accept_settings: bool,
     as_json: bool,
+    plain: bool | None,
     verbose: bool,
 ) -> int:
     """Start an agent on TASK_DIR/TASK.md and restart it until the file TASK_DIR/DONE is there.
@@ -106,6 +108,7 @@ def command(
         "agent.timeoutSeconds": timeout,
         "agent.idleTimeoutSeconds": idle_timeout,
         "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
+        "display.plain": plain,
     }
     paths = find_project_paths(os.getcwd())
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)

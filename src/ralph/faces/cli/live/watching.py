@@ -14,6 +14,7 @@ from ralph.core.reporting.trace_context import is_tracing_wanted
 from ralph.faces.cli.live.afterword import RunEndKeeper
 from ralph.faces.cli.live.display import TextDisplay
 from ralph.faces.cli.live.json_lines import JsonDisplay
+from ralph.faces.cli.live.plain_display import PlainDisplay
 from ralph.faces.cli.live.status_line import STATUS_LINE_SECONDS
 from ralph.faces.cli.live.ticking import StatusTicker
 from ralph.faces.cli.terminal.look import resolve_style
@@ -28,7 +29,8 @@ NO_TELEMETRY_WARNING = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed, so no spans are sent; "
     "pip install 'ralph-verified[otel]'"
 )
-SHUTDOWN_NOTICE = "Received signal, shutting down...\nThe current step may finish; a second signal stops it now.\n"
+RunDisplay = TextDisplay | JsonDisplay | PlainDisplay
+SHUTDOWN_NOTICE = "Received signal, shutting down...\nFinishing the current step; press Ctrl-C again to stop now.\n"
 
 
 @contextmanager
@@ -66,7 +68,7 @@ def clean_up_afterwards(settings: "Settings") -> Iterator[None]:
 
 
 @contextmanager
-def keep_fresh(display: TextDisplay | JsonDisplay) -> Iterator[None]:
+def keep_fresh(display: RunDisplay) -> Iterator[None]:
     """Renews the status line, where there is one, for as long as the block lasts; then closes the display."""
     ticker = StatusTicker(display, 2 * STATUS_LINE_SECONDS) if display.has_status_line else None
     try:
@@ -124,16 +126,17 @@ def trace_runs(settings: "Settings", display: Watcher, kind: str) -> "Iterator[C
 
 
 def build_display(
-    settings: "Settings", *, as_json: bool, verbose: bool, out: Output | None = None
-) -> TextDisplay | JsonDisplay:
-    """A display for `settings`: JSON lines for programs, else text."""
+    settings: "Settings", *, as_json: bool, verbose: bool, out: Output | None = None, label: str = ""
+) -> RunDisplay:
+    """A display for `settings`: JSON lines for programs, sentences for who listens, else text. `label` is the task a
+    sentence is about, where there are several."""
     wanted = settings.display
     style = resolve_style(
         sys.stdout,
         os.environ,
         glyphs=wanted.glyphs,
         color=wanted.color,
-        timestamps=wanted.timestamps,
+        timestamps=bool(wanted.timestamps) if wanted.plain else wanted.timestamps,
         max_output_lines=wanted.max_output_lines,
         max_check_lines=wanted.max_check_lines,
         max_edit_lines=wanted.max_edit_lines,
@@ -146,6 +149,8 @@ def build_display(
     out = out or Output.for_stream(sys.stdout)
     if as_json:
         return JsonDisplay(style, out.write_bytes)
+    if wanted.plain:
+        return PlainDisplay(style, out, Output.for_stream(sys.stderr), label)
     return TextDisplay(style, out, Output.for_stream(sys.stderr), out.read_width if style.is_tty else None)
 
 

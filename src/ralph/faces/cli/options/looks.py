@@ -26,4 +26,11 @@ def add_look_options(command: CommandT) -> CommandT:
     return click.option("--color", type=click.Choice(get_args(ColorChoice)))(command)
 
 
+def add_plain_option(command: CommandT) -> CommandT:
+    """--plain, which overrides the setting."""
+    return click.option(
+        "--plain", is_flag=True, default=None, help="Whole sentences, nothing redrawn: for screen readers."
+    )(command)
+
+
 EVENTS_JSON_HELP = "Print events as lines of JSON."

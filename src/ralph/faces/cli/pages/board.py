@@ -17,7 +17,7 @@ from ralph.faces.board_words import (
 )
 from ralph.faces.cli.pages.task_list import fit_to_terminal
 from ralph.faces.cli.terminal.columns import align_columns
-from ralph.faces.glyphs import UNICODE_GLYPHS, Glyphs
+from ralph.faces.glyphs import PLAIN_GLYPHS, UNICODE_GLYPHS, Glyphs
 from ralph.faces.run_words import (
     describe_activity,
     describe_run_state,
@@ -47,6 +47,11 @@ def render_board_text(view: BoardView, glyphs: Glyphs) -> str:
     for slot in view.slots:
         lines += ["", *render_slot_lines(slot, now)]
     return "\n".join(fit_to_terminal(line) for line in lines)
+
+
+def render_plain_board(view: BoardView) -> str:
+    """The same in words, for who listens to it."""
+    return render_board_text(view, PLAIN_GLYPHS).replace(" , ", ", ")
 
 
 def render_board_json(view: BoardView) -> str:

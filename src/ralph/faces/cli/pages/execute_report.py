@@ -67,7 +67,7 @@ def _render_totals(report: "ExecuteReport", totals: ExecuteTotals, glyphs: Glyph
     parts = [told, format_duration(totals.seconds)]
     if totals.spent_usd is not None:
         parts.append(f"{glyphs.about if totals.is_estimated else ''}{format_money(max(0.0, totals.spent_usd))}")
-    return f" {glyphs.dot} ".join(parts)
+    return f" {glyphs.dot} ".join(parts).replace(" , ", ", ")
 
 
 def _render_next(report: "ExecuteReport", glyphs: Glyphs) -> list[str]:
