@@ -22,7 +22,9 @@ def make_iteration(number: int, words: str = "make test", *, passed: bool = True
         seconds=30.0,
         cost_usd=0.1,
         usage=Usage(input_tokens=1000, output_tokens=50, cache_read_tokens=400),
-        checks=(CheckLine(name=words, passed=passed, exit_code=0 if passed else 1, seconds=5.0, reason=words),),
+        checks=(
+            CheckLine(name=words, passed=passed, exit_code=0 if passed else 1, seconds=5.0, reason=words, tail=words),
+        ),
         remarks=(Remark(kind="sent_back", text=words, at=BEGAN, seconds=1.0),) if not passed else (),
     )
 

@@ -102,6 +102,14 @@ def test_with_allow_control_a_client_starts_notes_pauses_and_cancels(workshop: P
     assert [is_error for is_error, _ in told] == [False, False, False, True, True, False]
     assert "has asked nothing" in told[4][1]
     assert workshop.status()["outcome"] == "interrupted"
+    workshop.agent(make_result_command("<question>Which port?</question>"))
+    workshop.ralph("run", "-p", "x")
+    asking = workshop.status()["id"]
+    waiting = f"! {asking}: asks: Which port?\n  → ralph answer {asking} 'YOUR ANSWER'"
+    assert waiting in workshop.ralph("report", "--short").stdout
+    _, told = play(workshop, [("answer", {"name": "", "text": "8080"})], "--allow-control")
+    assert told[0] == (False, told[0][1])
+    assert workshop.ralph("report", "--short").stdout.endswith(f"  → ralph run --resume {asking}\n")
 
 
 def test_an_agent_of_ours_gets_no_control(workshop: ProjectFixture) -> None:

@@ -204,7 +204,8 @@ def count_checks(iterations: Iterable[Iteration]) -> tuple[CheckCount, ...]:
     runs, failed = Counter[str](), Counter[str]()
     for each in iterations:
         for check in each.checks:
-            name = f"{each.role}: {check.name}" if each.role else check.name
+            what = check.command or check.name
+            name = f"{each.role}: {what}" if each.role else what
             runs[name] += 1
             failed[name] += not check.passed
     counts = (CheckCount(name=name, runs=count, failed=failed[name]) for name, count in runs.items())

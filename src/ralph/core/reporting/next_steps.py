@@ -35,7 +35,7 @@ def find_next_step(ended: EndedRun) -> NextStep | None:
     """None where nothing is left to do."""
     if ended.question:
         name = ended.task or ended.run
-        return _name(ended, f"asks: {ended.question}", f"ralph task answer {shlex.quote(name)} 'YOUR ANSWER'")
+        return _name(ended, f"asks: {ended.question}", f"ralph answer {shlex.quote(name)} 'YOUR ANSWER'")
     if ended.task_status in ("blocked", "todo", "in_progress", "cancelled"):
         return _find_task_step(ended)
     if ended.outcome != "completed":

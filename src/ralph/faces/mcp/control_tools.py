@@ -10,10 +10,12 @@ from ralph.app.board.tasks import list_cards
 from ralph.app.control.notes import add_note, answer_question
 from ralph.app.control.pausing import lift_pause, pause
 from ralph.app.control.person import identify_person
+from ralph.app.control.tasks import is_execute_running
 from ralph.app.keeping.launching import StartBody, launch_loop
 from ralph.app.paths import Paths
 from ralph.app.runs.status import cancel_run
 from ralph.faces.board_words import format_cancelled_loop, format_cancelled_run
+from ralph.faces.control_words import describe_answer, describe_note, describe_pause, describe_resume
 from ralph.model.errors import UsageError
 
 Name = Annotated[str, Field(description="A task's id, a run's id or the beginning of it; empty: what is running.")]
@@ -55,7 +57,7 @@ class ControlTools:
     def note(self, name: Name, text: Annotated[str, Field(description="For the next agent, word for word.")]) -> object:
         """Tell the next agent of a run or task something; it stands in exactly one prompt."""
         target = add_note(self._paths, name, text, by=self._identify("note"))
-        return {"done": f"The next agent of {target.name} will read it."}
+        return {"done": describe_note(target)}
 
     def pause(
         self,
@@ -64,7 +66,7 @@ class ControlTools:
     ) -> object:
         """Start no more agents of a run or task until it is resumed."""
         target = pause(self._paths, name, by=self._identify("pause"), now=now)
-        return {"done": f"Paused {target.name}."}
+        return {"done": describe_pause(target, now=now)}
 
     def resume(self, name: Name = "") -> object:
         """Lift a pause."""
@@ -72,12 +74,12 @@ class ControlTools:
         target = lift_pause(self._paths, name)
         if target is None:
             raise UsageError(f"{name or 'nothing'} is not paused" if name else "nothing is paused", "see the board")
-        return {"done": f"Resumed {target.name}."}
+        return {"done": describe_resume(target)}
 
     def answer(self, name: Name, text: str) -> object:
         """Answer the question an agent asked; it stands in the next prompt, and a blocked task is open again."""
         target = answer_question(self._paths, name, text, by=self._identify("answer"))
-        return {"done": f"Answered {target.name}."}
+        return {"done": describe_answer(target, is_execute_running=is_execute_running(self._paths))}
 
     def cancel(self, name: Name) -> object:
         """Stop the work on a task, or a run; what was done is kept."""

@@ -28,6 +28,7 @@ from ralph.faces.reports.report_words import (
 MAX_PAGE_ITERATIONS = 300  # of one run, the latest
 MAX_PAGE_REVIEWS = 300
 MAX_WORDS_CELLS = 1000  # of one foreign text
+MAX_TAIL_CHARS = 2000  # of what a failed check printed
 # Should a word of an agent ever get through unescaped, the browser still loads and runs nothing.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _TIMELINE_LEGEND = (("agent", "agent"), ("good", "check passed"), ("bad", "check failed"), ("trouble", "agent failed"))
@@ -173,8 +174,14 @@ def _build_cells(each: Iteration, run: ReportedRun) -> Sequence[str]:
         NO_ENTRY if each.seconds is None else format_duration(each.seconds),
         format_money(each.cost_usd, NO_ENTRY),
         str(each.tools),
-        "<br>".join(map(_show, list_aftermath(each))),
+        "<br>".join(map(_show, list_aftermath(each))) + _render_failed_output(each),
     )
+
+
+def _render_failed_output(each: Iteration) -> str:
+    """The last lines of each check that failed."""
+    tails = [redact(sanitize(check.tail)).strip("\n") for check in each.checks if check.tail and not check.passed]
+    return "".join(f"<pre>{escape(tail[-MAX_TAIL_CHARS:])}</pre>" for tail in tails)
 
 
 def _render_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

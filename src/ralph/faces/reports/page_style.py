@@ -16,6 +16,8 @@ header p, small, footer, th { color: var(--dim); } header p { margin: .25rem 0 1
 h2 small { font-weight: normal; } ul { margin: .25rem 0; padding-left: 1.25rem; }
 li, td, h2, code { overflow-wrap: anywhere; }
 code { font: .9em ui-monospace, monospace; background: var(--panel); padding: .1em .3em; border-radius: 3px; }
+pre { font: .85em/1.4 ui-monospace, monospace; background: var(--panel); padding: .4em .6em; margin: .3em 0;
+  border-radius: 3px; white-space: pre-wrap; overflow-wrap: anywhere; }
 figure { margin: 1.5rem 0; } figcaption { font-weight: 600; margin-bottom: .5rem; }
 figcaption span { font-weight: normal; color: var(--dim); margin-left: 1rem; white-space: nowrap; }
 figcaption i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }

@@ -122,7 +122,8 @@ def list_aftermath(each: Iteration) -> Iterator[str]:
         code = "" if check.exit_code is None else f", exit code {check.exit_code}"
         found = check.reason or check.summary
         reason = f": {found}" if found and not check.passed else f": {check.reason}" if check.reason else ""
-        yield f"{'✓' if check.passed else '✗'} {check.name}{code}{reason}"
+        what = f"{check.name} ({check.command})" if check.command else check.name
+        yield f"{'✓' if check.passed else '✗'} {what}{code}{reason}"
     if each.reviewed:
         feedback = f": {each.reviewed.feedback}" if each.reviewed.feedback else ""
         yield f"{each.story} {(each.reviewed.status or 'open').replace('_', ' ')}{feedback}"
