@@ -78,8 +78,7 @@ class PipelineEffects:
         self._neighbours = neighbours
         self._inbox, self._watchers = inbox, watchers
         self._task_proofs, self._open_sealed = proofs, open_sealed
-        self._calls = 0
-        self._iteration = 0
+        self._calls = self._iteration = 0
         self._open_iteration: IterationEnded | None = None  # an iteration whose promise is to be looked at
         self._proofs: dict[Role, str] = {}  # by stage: the message whose promise held
         self._evidence = StageEvidence()
