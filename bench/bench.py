@@ -1,6 +1,7 @@
 """Measures ralph beside bare Python and a bash loop, in one run, and prints a table of ratios with their targets.
 
-`make bench`, or `bench.py [--ralph SCRIPT] [PART ...]` with the parts start, iterations, tasks, stream, growth.
+`make bench`, or `bench.py [--ralph SCRIPT] [PART ...]` with the parts start, iterations, tasks, stream, growth,
+trees.
 This process stays small and leaves heavy work to others: Linux counts the memory of whoever starts a program
 into that program's peak.
 """
@@ -359,6 +360,31 @@ def growth(bench: Bench) -> Iterator[Row]:
     )
 
 
+def trees(bench: Bench) -> Iterator[Row]:
+    """A look at a work tree of which little changed, and which of its changes a check rests on."""
+    for count, slowest_look, slowest_comparison in ((2_000, 0.1, 0.03), (50_000, 0.3, 0.3)):
+        folder = bench.scratch / f"trees-{count}"
+        words = [bench.python, str(HERE / "trees.py"), str(folder), str(count), "9"]
+        said = subprocess.run(
+            words, check=True, stdout=subprocess.PIPE, text=True, timeout=10 * LONGEST, env=bench.environment
+        )
+        times: Times = json.loads(said.stdout)
+        beside = f"`git status` {statistics.median(times['git status']) * KB:.0f} ms"
+        yield duration(f"snapshot, {count:,} files, three changed", times["snapshot"], slowest_look, beside)
+        yield duration(f"proofs compared, {count:,} files", times["comparison"], slowest_comparison, "9 rounds")
+
+
+def duration(what: str, times: list[float], most: float, detail: str) -> Row:
+    return Row(
+        what=what,
+        median=statistics.median(times) * KB,
+        best=min(times) * KB,
+        unit="ms",
+        target=Target("≤", most * KB),
+        detail=detail,
+    )
+
+
 def generated(bench: Bench, kind: str) -> Path:
     """The generator's work, by a process of its own: its memory must not become ours."""
     out = bench.scratch / f"{kind}.ndjson"
@@ -431,6 +457,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "tasks": tasks,
     "stream": stream,
     "growth": growth,
+    "trees": trees,
 }
 
 
