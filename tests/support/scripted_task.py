@@ -34,7 +34,7 @@ class ScriptedBoard:
         return self.attempts.get(role, ())
 
     @contextmanager
-    def reserve(self) -> Iterator[float | None]:
+    def reserve(self, role: str) -> Iterator[float | None]:
         self.reserved = True
         yield self.money
         self.reserved = False

@@ -26,7 +26,7 @@ SETTING_DESCRIPTIONS = {
         "maxTimeSeconds": "No agent run is started after this many seconds.",
         "budgetUsd": "No agent run is started after this many dollars were spent.",
         "budgetUsdPerDay": "As budgetUsd, for all runs of this machine since midnight.",
-        "budgetReserve": "Which part of the budget of a task or a story loop is kept for reviews: 0.1 is a tenth.",
+        "budgetReserve": "Which part of a budget of tasks or a story loop is kept for reviews: 0.1 is a tenth.",
         "prices": "What tokens cost, by model or agent, where the agent reports no cost; estimates are marked ≈.",
         "snapshots": "Keep the work tree around every agent run for 30 days; `ralph restore` has it back.",
         "keepDays": "Later runs remove logs and records of runs that ended this many days ago; 0: keep everything.",

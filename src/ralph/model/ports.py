@@ -331,7 +331,7 @@ class TaskBoard(Protocol):
         """The latest few since a promise of that stage was last verified, oldest first."""
         ...
 
-    def reserve(self) -> AbstractContextManager[float | None]:
+    def reserve(self, role: str) -> AbstractContextManager[float | None]:
         """Money for one agent run, kept for it while the block lasts; 0: all is spent, None: there is no limit."""
         ...
 

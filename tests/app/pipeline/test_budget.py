@@ -64,3 +64,15 @@ def test_without_a_limit_nobody_waits(inbox: QuietInbox) -> None:
     budget = SharedBudget(None)
     with budget.join(), budget.reserve(inbox) as one, budget.reserve(inbox) as other:
         assert (one, other) == (None, None)
+
+
+def test_who_writes_leaves_what_is_kept_for_reviews(inbox: QuietInbox) -> None:
+    budget = SharedBudget(1.0, kept_usd=0.1)
+    with budget.join():
+        with budget.reserve(inbox, "coder") as usd:
+            assert usd == pytest.approx(0.9)
+            budget.add_cost(0.95)  # agents are stopped a little late
+        with budget.reserve(inbox, "coder") as usd:
+            assert usd == 0
+        with budget.reserve(inbox, "reviewer") as usd:
+            assert usd == pytest.approx(0.05)

@@ -90,9 +90,9 @@ def test_attempts_of_a_stage_that_failed_since_it_last_held_the_latest_few(board
 
 
 def test_what_is_charged_cannot_be_reserved_again(board: StoredTaskBoard) -> None:  # 000-22
-    with board.reserve() as usd:
+    with board.reserve("coder") as usd:
         assert usd == 1.0
         board.charge(0.75)
         board.charge(None)
-    with board.reserve() as usd:
+    with board.reserve("coder") as usd:
         assert usd == 0.25

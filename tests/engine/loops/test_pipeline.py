@@ -333,7 +333,9 @@ def test_an_agent_may_spend_what_both_budgets_allow(
 
 def test_without_money_no_agent_runs(task: TaskFixture) -> None:  # 000-22
     task.board.money = 0.0
-    assert task.run_agent() == Forbidden("the budget of all tasks together is spent")
+    refused = task.run_agent()
+    assert isinstance(refused, Forbidden)
+    assert refused.why.startswith("the budget of all tasks together is spent")
     assert (task.processes.commands, task.board.records) == ([], [])
 
 

@@ -112,7 +112,7 @@ def execute_tasks(
                 git=git,
                 target=target,
                 signals=signals,
-                budget=SharedBudget(request.settings.budget_usd),
+                budget=_share_budget(request),
                 deadline=Deadline(request.settings.max_time_seconds),
                 wishes=wishes,
                 watchers_of=watchers_of,
@@ -283,6 +283,11 @@ def _require_judge(context: PipelineContext, at_work: Sequence[Task]) -> None:
     for role in context.request.stages:
         if any(stages.is_judged(task, role, settings) for task in at_work):
             judging.require_judge(role, settings, context.paths.folder, context.variables, budget_usd=budget_usd)
+
+
+def _share_budget(request: ExecuteRequest) -> SharedBudget:
+    usd, is_reviewed = request.settings.budget_usd, len(request.stages) > 1
+    return SharedBudget(usd, (usd or 0.0) * request.settings.budget_reserve if is_reviewed else 0.0)
 
 
 def _effective_budget(settings: Settings) -> float | None:

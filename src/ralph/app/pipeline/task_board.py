@@ -42,8 +42,8 @@ class StoredTaskBoard:
         verified = [index for index, attempt in enumerate(attempts) if attempt.verified]
         return attempts[verified[-1] + 1 if verified else 0 :][-MAX_LISTED_ATTEMPTS:]
 
-    def reserve(self) -> AbstractContextManager[float | None]:
-        return self._budget.reserve(self._inbox)
+    def reserve(self, role: str) -> AbstractContextManager[float | None]:
+        return self._budget.reserve(self._inbox, role)
 
     def charge(self, cost_usd: float | None) -> None:
         self._budget.add_cost(cost_usd)

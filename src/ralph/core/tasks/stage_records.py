@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ralph.core.claims import MISPLACED_PROMISE_REASON
 from ralph.core.policies.staged import explain_missing_promise, extract_wanted_changes, is_answer
+from ralph.core.standstill import WRITING_ROLES
 from ralph.core.tasks.criteria import has_promise
 from ralph.core.tasks.task_rules import format_iso_time
 from ralph.model.board import (
@@ -19,12 +20,18 @@ from ralph.model.board import (
     StageEntered,
     StagePassed,
 )
-from ralph.model.loop import Brief, Reported
+from ralph.model.loop import Brief, Forbidden, Reported
 from ralph.model.spec import Role, VerificationAttempt
 from ralph.model.verdict import Verdict
 
 UNVERIFIED_REASON = "Its promise has not been looked at"
 RESOLVED_CONFLICT_REASON = "It was to resolve a merge conflict"
+
+
+def forbid_spending(role: str) -> Forbidden:
+    """Why an agent of that stage is not started any more."""
+    kept = ", but for what is kept for reviews (budgetReserve)" if role in WRITING_ROLES else ""
+    return Forbidden(f"the budget of all tasks together is spent{kept}")
 
 
 def is_sent_back(entry: Entry, brief: Brief) -> bool:

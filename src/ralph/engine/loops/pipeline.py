@@ -33,7 +33,6 @@ from ralph.model.loop import (
     Brief,
     Decision,
     Fact,
-    Forbidden,
     Interrupted,
     Land,
     Landed,
@@ -50,7 +49,6 @@ from ralph.model.spec import CompletionCriteria, Role
 from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, LandedNeighbours, Verdict
 
 UNDONE_REASON = "nothing is left of the work: the tree is the one it began with"
-OVER_BUDGET_REASON = "the budget of all tasks together is spent"
 
 
 class PipelineEffects:
@@ -94,8 +92,8 @@ class PipelineEffects:
     def perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
-                with self._board.reserve() as usd:
-                    fact = self._run_agent(brief, usd) if usd is None or usd > 0 else Forbidden(OVER_BUDGET_REASON)
+                with self._board.reserve(brief.role) as usd:
+                    fact = self._run_agent(brief, usd) if usd != 0 else stage_records.forbid_spending(brief.role)
                 self._name_target_move()
                 return fact
             case TakeSnapshot() if self._ended is not None:

@@ -91,7 +91,7 @@ def test_several_at_once_share_the_budget(pipeline: PipelineFixture) -> None:  #
     assert done.returncode == 1
     for name in ("TASK-001", "TASK-002"):
         words = (pipeline.home / f"argv.{name}").read_text().split()
-        assert float(words[words.index("--max-budget-usd") + 1]) == 0.5
+        assert float(words[words.index("--max-budget-usd") + 1]) == 0.45  # a tenth is kept for reviews
         assert pipeline.shown(name)["spent"]["cost_usd"] == 0.5
         assert f"{name}  over_budget" in done.stdout
 
