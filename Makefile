@@ -69,8 +69,9 @@ docs: $(VENV)/docs-ready
 	$(BIN)/zensical build --config-file mkdocs.yml --strict
 
 # The pictures of README and docs, from real runs of a scripted agent
-pictures: $(VENV)/docs-ready
+pictures: $(VENV)/docs-ready $(VENV)/browser-ready
 	$(BIN)/python tools/draw_pictures.py
+	$(BIN)/python tools/draw_web_picture.py
 
 lint-workflows: $(VENV)/docs-ready
 	$(BIN)/zizmor --quiet --offline .github

@@ -130,6 +130,7 @@ def test_everything_is_reached_by_keys(page: Any, open_page: OpenPage) -> None:
     visible = page.locator(".card:not([hidden])").evaluate_all("nodes => nodes.map(node => node.dataset.task)")
     assert visible == ["T-3"]
     page.keyboard.press("Enter")
+    page.locator(".items a", has_text="T-3").click()
     page.wait_for_selector(".page h1:has-text('T-3')")
 
 

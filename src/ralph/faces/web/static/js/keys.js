@@ -8,7 +8,7 @@ import { pressTaskKey } from "./task.js";
 const PLACES = { b: "board", r: "runs", s: "stories", c: "costs", l: "log" };
 const CHORD_MS = 1200;
 const SHORTCUTS = [
-  [["/"], "Search"],
+  [["/"], "Narrow this view; with Enter, search tasks, runs and logs"],
   [["g", "b"], "Board"],
   [["g", "r"], "Runs"],
   [["g", "s"], "Stories"],

@@ -11,6 +11,7 @@ import { RepositoriesView } from "./repositories.js";
 import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
 import { go, parseAddress } from "./router.js";
+import { SearchView } from "./search.js";
 import { store, subscribe } from "./store.js";
 import { StoriesView } from "./stories.js";
 import { TaskView } from "./task.js";
@@ -27,6 +28,7 @@ const views = {
   stories: new StoriesView(),
   costs: new CostsView(),
   log: new LogView(),
+  search: new SearchView(),
   repositories: new RepositoriesView(openRepository),
 };
 let shown = null;
@@ -107,9 +109,9 @@ function switchTheme() {
   shown?.view.onTheme?.();
 }
 
-/** Enter in the search box opens what is meant: the first card or run that matches. */
-function openFirstMatch() {
-  main.querySelector("[data-task]:not([hidden]), tr[data-run] a")?.click();
+/** Typing narrows the view at once; Enter looks everywhere. */
+function searchEverywhere() {
+  if (search.value.trim()) go("search", "", { q: search.value.trim() });
 }
 
 async function start() {
@@ -118,7 +120,7 @@ async function start() {
   document.getElementById("start").addEventListener("click", () => actions.askStart());
   document.getElementById("add-task").addEventListener("click", actions.askAddTask);
   search.addEventListener("input", () => shown?.view.setFilter?.(searchWords()));
-  search.addEventListener("keydown", (event) => event.key === "Enter" && openFirstMatch());
+  search.addEventListener("keydown", (event) => event.key === "Enter" && searchEverywhere());
   try {
     store.session = await openSession();
   } catch (error) {

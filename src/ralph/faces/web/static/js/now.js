@@ -1,7 +1,7 @@
 // What needs a person and what runs, side by side in one row that never changes its height.
 import { arrange, h, iconButton, setAttribute, setShare, setText, withCode } from "./dom.js";
 import * as actions from "./actions.js";
-import { activeRuns, serverNow, store } from "./store.js";
+import { activeRuns, store, workedSeconds } from "./store.js";
 import { address } from "./router.js";
 import { LANE_TITLES, agentName, clock, describeDoing, firstLine, money, plain } from "./words.js";
 
@@ -100,7 +100,7 @@ class RunTile {
 
   tick() {
     const { run } = this;
-    const parts = [clock(run.seconds + (run.paused_by ? 0 : serverNow() - run.changed_at)), agentName(run.agent), run.cost_usd ? money(run.cost_usd) : ""];
+    const parts = [clock(workedSeconds(run)), agentName(run.agent), run.cost_usd ? money(run.cost_usd) : ""];
     setText(this.facts, parts.filter(Boolean).join(" · "));
   }
 }

@@ -7,7 +7,7 @@ import { buildIteration, iterationTone } from "./iteration.js";
 import { LogList, buildLogFilter } from "./loglist.js";
 import { buildStateChip } from "./runs.js";
 import { address } from "./router.js";
-import { serverNow, store } from "./store.js";
+import { workedSeconds } from "./store.js";
 import { agentName, date, duration, firstLine, humane, money, plain, plural, usage } from "./words.js";
 
 const RELOAD_MS = 1000;
@@ -48,7 +48,7 @@ export class RunView {
 
   tick() {
     const run = this.shown?.run;
-    if (run?.active && this.elapsed) setText(this.elapsed, duration(Math.round(run.seconds + serverNow() - run.changed_at)));
+    if (run?.active && this.elapsed) setText(this.elapsed, duration(Math.round(workedSeconds(run))));
   }
 
   onKey(key) {
@@ -125,7 +125,7 @@ export class RunView {
 
   buildHead() {
     const { run } = this.shown;
-    this.elapsed = h("b", {}, duration(run.seconds));
+    this.elapsed = h("b", {}, duration(run.active ? Math.round(workedSeconds(run)) : run.seconds));
     const title = firstLine(run.title || run.task || run.id, 240);
     const cost = [h("b", {}, money(run.cost_usd, "unknown")), this.shown.earlier_cost_usd ? ` (${money(this.shown.earlier_cost_usd)} before it was resumed)` : ""];
     const limit = run.limit ? `/${run.limit}` : "";

@@ -26,6 +26,12 @@ export function activeRuns() {
   return [...store.runs.values()].filter((run) => run.active);
 }
 
+/** How long a run has worked; one that is paused does not. */
+export function workedSeconds(run) {
+  if (!run.active || run.paused_by) return run.seconds;
+  return run.changed_at ? run.seconds + serverNow() - run.changed_at : serverNow() - run.started_at;
+}
+
 export function serverNow() {
   return Date.now() / 1000 + store.clockOffset;
 }
