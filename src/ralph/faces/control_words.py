@@ -51,6 +51,10 @@ def describe_retry(target: Target, *, is_execute_running: bool) -> str:
     return f"{target.name} is open again. {suggest_start(target)}"
 
 
+def describe_gentle_stop(target: Target) -> str:
+    return f"{target.name} ends after its current step; its work is kept. {suggest_start(target)}"
+
+
 def render_questions(questions: Sequence[OpenQuestion]) -> str:
     if not questions:
         return "No agent has asked anything."

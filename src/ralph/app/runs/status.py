@@ -59,7 +59,8 @@ def _await_end(runs: RunStore, record: RunRecord) -> RunRecord:
     while time.monotonic() < deadline:
         if not is_run_alive(record):
             return runs.find_record(record.id) or record
-        if find_process_liveness(record) == "unknown" and (ended := _find_ended(runs, record)):
+        is_told = record.kind == "execute" or find_process_liveness(record) == "unknown"  # others may live on there
+        if is_told and (ended := _find_ended(runs, record)):
             return ended
         time.sleep(0.02)
     if find_process_liveness(record) == "unknown":
