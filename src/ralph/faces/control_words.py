@@ -18,8 +18,8 @@ def describe_pause(target: Target, *, now: bool) -> str:
     return f"Paused {target.name}: {effect}. Resume with: {resume}"
 
 
-def describe_resume(target: Target) -> str:
-    if target.is_running:
+def describe_resume(target: Target, *, is_execute_running: bool = False) -> str:
+    if target.is_running or (is_execute_running and target.subject.kind == "task"):
         return f"Resumed {target.name}; follow it with: ralph logs -f"
     return f"Lifted the pause of {target.name}. {suggest_start(target)}"
 

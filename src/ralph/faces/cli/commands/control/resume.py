@@ -7,6 +7,7 @@ import msgspec
 
 from ralph.app.control.pausing import lift_pause
 from ralph.app.control.person import identify_person
+from ralph.app.control.tasks import is_execute_running
 from ralph.app.paths import find_project_paths
 from ralph.app.stores import has_stores
 from ralph.faces.cli.commands.run import command as run_command
@@ -31,7 +32,8 @@ def command(context: click.Context, words: tuple[str, ...]) -> int:
     target = lift_pause(paths, name) if has_stores(paths) else None
     if target is not None and (target.is_running or target.subject.kind != "run"):
         as_json = "--json" in words
-        click.echo(msgspec.json.encode({"resumed": target_to_dict(target)}) if as_json else describe_resume(target))
+        told = describe_resume(target, is_execute_running=is_execute_running(paths))
+        click.echo(msgspec.json.encode({"resumed": target_to_dict(target)}) if as_json else told)
         return 0
     if target is not None and target.run is not None and target.run.kind != "run":
         click.echo(describe_resume(target))
