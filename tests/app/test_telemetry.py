@@ -121,4 +121,4 @@ def test_a_collector_that_is_down_or_silent_costs_a_moment_and_a_word() -> None:
             play(address, warnings, EVENTS)
             assert time.monotonic() - began < 2
     assert len(warnings) == 2
-    assert warnings[1] == f"otel: the collector at {silent} does not answer; spans are lost"
+    assert warnings[1] == f"otel: the collector at {silent} could not be reached in time; spans are lost"

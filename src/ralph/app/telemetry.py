@@ -66,7 +66,7 @@ class Telemetry:
         sending.start()
         sending.join(self._flush_seconds)
         if sending.is_alive():
-            self._warn(f"otel: the collector at {redact(self._address)} does not answer; spans are lost")
+            self._warn(f"otel: the collector at {redact(self._address)} could not be reached in time; spans are lost")
         elif lost := self._exporter.failed:
             self._warn(f"otel: {pluralize(lost, 'span')} could not be sent to {redact(self._address)}")
 

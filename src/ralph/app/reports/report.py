@@ -15,7 +15,7 @@ from ralph.app.reports.command_runs import (
     list_runs_since,
     read_branch_of,
 )
-from ralph.app.runs.journal_reader import Iteration
+from ralph.app.runs.journal_reader import DONE_CHECK_NAME, Iteration
 from ralph.app.runs.receipt import Receipt, build_receipt
 from ralph.app.runs.spending import ExpenseSum, group_expenses, list_expenses, sum_expenses
 from ralph.app.runs.status import count_unrecorded_runs
@@ -204,6 +204,8 @@ def count_checks(iterations: Iterable[Iteration]) -> tuple[CheckCount, ...]:
     runs, failed = Counter[str](), Counter[str]()
     for each in iterations:
         for check in each.checks:
+            if check.name == DONE_CHECK_NAME:
+                continue  # a mark that is not there yet is no failure
             what = check.command or check.name
             name = f"{each.role}: {what}" if each.role else what
             runs[name] += 1
@@ -222,7 +224,7 @@ def list_review_notes(receipt: Receipt, each: Iteration) -> list[ReviewNote]:
         )
 
     sent_back = [note("sent back", remark.text) for remark in each.remarks if remark.kind == "sent_back"]
-    if each.reviewed is not None and "review" in each.role:
+    if each.reviewed is not None and each.role == "review":
         return [*sent_back, note((each.reviewed.status or "open").replace("_", " "), each.reviewed.feedback)]
     if receipt.kind == TASK_RUN_KIND and each.role not in ("", "coder") and not sent_back:
         return [note("passed" if check.passed else "not proven", check.reason) for check in each.checks[-1:]]

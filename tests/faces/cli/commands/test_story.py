@@ -98,6 +98,9 @@ def test_two_stories_with_one_requested_change(stories: StoryFixture) -> None:  
     assert not (stories.repo / ".ralph-active").exists()
     report = json.loads(stories.workshop.ralph("story", "report", "--json").stdout)
     assert [line["iterations"] for line in report["stories"]] == [4, 2]
+    whole = stories.workshop.ralph("report").stdout
+    assert "US-001 review: changes requested: handle zero" in whole
+    assert (whole.count("US-001 review"), whole.count("US-002 review: approved")) == (2, 1)
     page = stories.workshop.ralph("story", "report", "--html", "report.html")
     assert page.returncode == 0
     text = (stories.repo / "report.html").read_text()
