@@ -125,11 +125,6 @@ def describe_verification(task: str, verdict: Verdict, *, role: Role, turn: int,
     return [attempted, cost]
 
 
-def describe_landing_cost(task: str, usd: float, *, role: Role, run: str, at: float) -> CostRecorded:
-    """Of a judge who looked at the merged tree: no iteration of the stage."""
-    return CostRecorded(task=task, stage=role, iteration=0, at=at, cost_usd=usd, run=run)
-
-
 def correct_end(ended: IterationEnded, verdict: Verdict) -> IterationEnded:
     """What the log says of the iteration once its promise was looked at."""
     continuing = not verdict.verified and ended.iteration < ended.max_iterations

@@ -26,7 +26,12 @@ from ralph.engine.gate_run import SEALED_REMARK
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
-from ralph.engine.verification_events import describe_verification_end, describe_verification_start, list_log_names
+from ralph.engine.verification_events import (
+    describe_verification_end,
+    describe_verification_start,
+    list_log_names,
+    record_landing_cost,
+)
 from ralph.model.board import Change, IterationEnded
 from ralph.model.events import Doing, Noted, Warned
 from ralph.model.loop import (
@@ -425,17 +430,10 @@ class PipelineEffects:
                 title, role, criteria=criteria, text=self._build_promise(role), folder=folder, is_confirmed=True
             )
             self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
-            self._record_landing_cost(role, verdict.cost_usd)
+            self._landing_usd = record_landing_cost(self._board, verdict.cost_usd, role=role, run=self._config.run)
             if not verdict.verified:
                 return f"{verdict.reason}\n{verdict.detail}".strip()
         return self._neighbours.find_broken(folder, criteria) if self._neighbours else ""
-
-    def _record_landing_cost(self, role: Role, usd: float | None) -> None:
-        """Landing may be tried more than once."""
-        if usd is not None:
-            self._landing_usd = (self._landing_usd or 0.0) + usd
-            task, run = self._board.entry().task.id, self._config.run
-            self._board.record(stage_records.describe_landing_cost(task, usd, role=role, run=run, at=time.time()))
 
     def _choose_last_look(self, folder: str) -> tuple[Role, CompletionCriteria | None]:
         """The last criteria about files; where there are none, the last stage's own, if others' work was merged."""
