@@ -185,6 +185,9 @@ def test_tasks_are_made_and_changed_and_tried_again(web: WebFixture, room: Board
 def test_a_task_is_paused_told_something_and_resumed(web: WebFixture) -> None:
     assert web.post(f"{API}/tasks/TASK-001/pause", {}).json["id"] == "TASK-001"
     assert web.get(RUN).json["run"]["paused_by"] == "tester (web)"
+    board = web.get(f"{API}/board").json
+    assert [card["paused_by"] for card in board["cards"] if card["id"] == "TASK-001"] == ["tester (web)"]
+    assert [run["paused_by"] for run in board["runs"] if run["task"] == "TASK-001"] == ["tester (web)"]
     assert web.post(f"{API}/runs/20261101-100000-aaaa/note", {"text": "use argon2"}).status == 200
     (note,) = web.get(f"{API}/tasks/TASK-001").json["notes"]
     assert (note["text"], note["author"], note["heard"]) == ("use argon2", "tester (web)", False)

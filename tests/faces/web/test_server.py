@@ -87,6 +87,10 @@ def test_a_run_that_was_started_in_the_browser_outlives_the_server(workshop: Pro
         costs = client.get("costs?by=agent&since=today")
         assert (costs["total"]["cost_usd"], costs["series"][0]["values"]) == (0.01, [0.01])
         assert "run" in [hit["kind"] for hit in client.get("search?q=make")["hits"]]
+        workshop.agent(make_result_command("not yet"))
+        status, quick = client.ask("POST", "/api/v1/runs", {"prompt": "in no time", "max_iterations": 1})
+        assert (status, bool(quick["run"])) == (200, True), quick
+        assert client.get(f"runs/{quick['run']}?wait=30")["run"]["outcome"] == "exhausted"
         began = time.monotonic()
         server.send_signal(signal.SIGINT)
         _, words = server.communicate(timeout=10)

@@ -14,6 +14,8 @@ from ralph.core.text.write_error import explain_write_error
 from ralph.process.detached import read_exit, start_detached
 
 MAX_START_SECONDS = 10.0
+MAX_RUNS_SINCE = 20  # that others may have started meanwhile
+CLOCK_SLACK_SECONDS = 1.0
 _POLL_SECONDS = 0.1
 
 
@@ -37,17 +39,18 @@ def start_in_background(
         pid = start_detached((sys.executable, "-m", "ralph", *words), variables, log, folder)
     except OSError as error:
         raise explain_write_error(log, error) from error
-    began = time.monotonic()
+    began, since = time.monotonic(), time.time()
     while time.monotonic() - began < MAX_START_SECONDS:
         if (code := read_exit(pid)) is not None:
-            return BackgroundStart(pid=pid, log=log, exit_code=code)
-        if run := _find_run_of(pid, paths):
+            return BackgroundStart(pid=pid, log=log, run=_find_run_of(pid, paths, since), exit_code=code)
+        if run := _find_run_of(pid, paths, since):
             return BackgroundStart(pid=pid, log=log, run=run)
         time.sleep(_POLL_SECONDS)
     return BackgroundStart(pid=pid, log=log)
 
 
-def _find_run_of(pid: int, paths: Paths) -> str:
+def _find_run_of(pid: int, paths: Paths, since: float) -> str:
+    """Its newest; one that was quick may have ended. Another process may have had that pid before."""
     with open_existing_stores(paths) as stores:
-        unfinished = stores.runs.list_unfinished() if stores else []
-    return next((record.id for record in unfinished if record.pid == pid), "")
+        found = [*stores.runs.list_unfinished(), *stores.runs.list_latest(MAX_RUNS_SINCE)] if stores else []
+    return next((each.id for each in found if each.pid == pid and each.changed_at >= since - CLOCK_SLACK_SECONDS), "")

@@ -48,11 +48,11 @@ class LaunchedLoop(Struct, frozen=True):
 
 
 def launch_loop(body: StartBody, paths: Paths, variables: Mapping[str, str]) -> LaunchedLoop:
-    """Waits until it is on record. NotStarted: it ended before."""
+    """Waits until it is on record. NotStarted: it ended before; what it printed says why."""
     words = build_words(body)
     began = start_in_background(words, paths, variables, folder=paths.folder)
     output = _read_end(began.log) if began.exit_code is not None else ""
-    if began.exit_code not in (None, 0):
+    if began.exit_code not in (None, 0) and not began.run:
         raise NotStarted(output or f"it ended with exit code {began.exit_code}", "see the message; then try again")
     return LaunchedLoop(began, output)
 

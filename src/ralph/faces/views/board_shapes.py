@@ -31,6 +31,8 @@ class BoardShaper:
             view.reasons.get(card.id),
             view.waits_for.get(card.id),
             card.id in view.orphaned,
+            view.paused.get(card.id),
+            view.questions.get(card.id),
         )
         known = self._known.get(card.id)
         if known is not None and known[0] == basis:
@@ -62,6 +64,8 @@ def build_card_view(card: TaskCard, view: BoardView, slot: WorkerSlot | None = N
         needs=card.needs,
         waits_for=view.waits_for.get(card.id, ()),
         by_words=card.by_words,
+        paused_by=view.paused.get(card.id, ""),
+        question=view.questions.get(card.id, ""),
     )
 
 
@@ -92,7 +96,7 @@ def build_head(view: BoardView, root: str, problem: str = "") -> BoardHead:
 def shape_runs(view: BoardView, activities: Mapping[str, str]) -> dict[str, RunView]:
     """Those at work, by their slots; then the others the board shows."""
     cards = {card.id: card for card in view.runs}
-    at_work = {slot.run: _build_working_run(slot, cards.get(slot.run), activities) for slot in view.running_slots}
+    at_work = {slot.run: _build_working_run(slot, cards.get(slot.run), activities, view) for slot in view.running_slots}
     others = {id_: build_run_row(card, view) for id_, card in cards.items() if id_ not in at_work}
     return {**at_work, **others}
 
@@ -123,6 +127,8 @@ def build_run_row(card: RunCard, view: BoardView, activity: str = "", slot: int 
         failure=card.failure,
         activity=activity,
         slot=slot,
+        paused_by=card.paused_by,
+        question=card.question,
     )
 
 
@@ -144,10 +150,12 @@ def list_new_runs(before: Mapping[str, RunView], now: Mapping[str, RunView]) -> 
     return [run for id_, run in now.items() if before.get(id_) != run]
 
 
-def _build_working_run(slot: WorkerSlot, card: RunCard | None, activities: Mapping[str, str]) -> RunView:
+def _build_working_run(
+    slot: WorkerSlot, card: RunCard | None, activities: Mapping[str, str], view: BoardView
+) -> RunView:
     activity = activities.get(slot.run, "")
     if card is not None:
-        return build_run_row(card, BoardView(), activity, slot.number)
+        return build_run_row(card, view, activity, slot.number)
     return RunView(
         id=slot.run,
         kind="execute",
@@ -162,4 +170,5 @@ def _build_working_run(slot: WorkerSlot, card: RunCard | None, activities: Mappi
         part=slot.role,
         activity=activity,
         slot=slot.number,
+        paused_by=view.paused.get(slot.task, ""),
     )

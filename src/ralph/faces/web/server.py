@@ -49,9 +49,7 @@ class Words:
     def greet(self, link: str, is_interactive: bool) -> None:
         self._tell(link)
         more = "Enter prints another, " if is_interactive else ""
-        self._tell_aside(
-            f"Serving {self._place}. The link works once; {more}Ctrl-C stops the server; runs go on without it."
-        )
+        self._tell_aside(f"Serving {self._place}. The link works once; {more}Ctrl-C stops the server. Runs go on.")
 
     def tell_link(self, link: str) -> None:
         self._tell(link)
