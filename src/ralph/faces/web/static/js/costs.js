@@ -7,6 +7,7 @@ import { money, plain, plural, usage } from "./words.js";
 const SPANS = [["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"], ["all", "All time"]];
 const GROUPINGS = [["agent", "Agent"], ["task", "Task"], ["model", "Model"], ["day", "Day"]];
 const MOST_BARS = 20;
+const FEWEST_DAYS = 14;
 const COLOURS = ["--accent", "--tone-coder", "--tone-tester", "--tone-reviewer", "--tone-done", "--tone-qa", "--tone-trouble", "--tone-ready"];
 
 let plotLibrary = null;
@@ -64,7 +65,7 @@ export class CostsView {
   }
 
   drawPlot() {
-    const { days, series } = this.shown;
+    const { days, series } = padDays(this.shown);
     if (days.length === 0) return;
     const style = getComputedStyle(document.documentElement);
     const paint = resolveColours(this.plotBox);
@@ -80,7 +81,7 @@ export class CostsView {
       padding: [8, 28, 0, 4],
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       scales: { x: { range: (plot, low, high) => [low - 43200, high + 43200] }, y: { range: (plot, low, high) => [0, Math.max(high, 0.01) * 1.1] } },
-      axes: [{ ...axis, grid: { show: false }, values: (plot, ticks) => ticks.map(shortDay), incrs: [86400, 2 * 86400, 7 * 86400, 14 * 86400, 30 * 86400, 90 * 86400] }, { ...axis, size: 64, values: (plot, ticks) => ticks.map((tick) => money(tick)) }],
+      axes: [{ ...axis, grid: { show: false }, splits: () => pickDays(times, this.plotBox.clientWidth), values: (plot, ticks) => ticks.map(shortDay) }, { ...axis, size: 64, values: (plot, ticks) => ticks.map((tick) => money(tick)) }],
       series: [{ label: "Day", value: (plot, at) => (at === null ? "—" : shortDay(at)) }, ...shapes.toReversed()],
     };
     this.plot = new plotLibrary(options, [times, ...stacked.toReversed()], this.plotBox);
@@ -106,6 +107,25 @@ function resolveColours(box) {
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;
   };
+}
+
+/** A chart of one day would be one bar: there are always some days before it. */
+function padDays({ days, series }) {
+  const missing = Math.max(0, FEWEST_DAYS - days.length);
+  if (days.length === 0 || missing === 0) return { days, series };
+  const first = Date.parse(`${days[0]}T12:00:00`);
+  const earlier = Array.from({ length: missing }, (_, index) => localDay(new Date(first - (missing - index) * 86400000)));
+  return { days: [...earlier, ...days], series: series.map((one) => ({ ...one, values: [...earlier.map(() => 0), ...one.values] })) };
+}
+
+function localDay(day) {
+  return [day.getFullYear(), String(day.getMonth() + 1).padStart(2, "0"), String(day.getDate()).padStart(2, "0")].join("-");
+}
+
+/** As many days as have room for their names, the last one among them. */
+function pickDays(times, width) {
+  const step = Math.max(1, Math.ceil(times.length / Math.max(1, Math.floor(width / 90))));
+  return times.filter((_, index) => (times.length - 1 - index) % step === 0);
 }
 
 function shortDay(at) {

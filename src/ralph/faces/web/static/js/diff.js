@@ -4,11 +4,13 @@ import { plain, plural } from "./words.js";
 
 const LINES_AT_ONCE = 1500; // of one file; the rest is a click away
 const OPEN_FILES = 12;
+const WORTH_READING = /^(new|deleted|old|rename|copy|similarity|Binary|\\)/; // of what stands above the lines; the rest is git's own
+const OWN_FOLDER = ".ralph/"; // logs of checks and the like: last, and folded
 
 export function buildDiff(answer) {
   const files = splitFiles(answer.text);
   if (files.length === 0) return h("p", { class: "diff-foot" }, "No changes.");
-  const nodes = files.map((file, index) => buildFile(file, index < OPEN_FILES));
+  const nodes = files.map((file, index) => buildFile(file, index < OPEN_FILES && !file.name.startsWith(OWN_FOLDER)));
   const foot = answer.truncated ? h("p", { class: "diff-foot" }, "The diff is too long to be shown whole. See all of it with git.") : null;
   return h("div", { class: "diff" }, nodes, foot);
 }
@@ -22,10 +24,12 @@ function splitFiles(text) {
     if (line.startsWith("@@")) file.inHunk = true;
     if (file.inHunk && line.startsWith("+")) file.added += 1;
     if (file.inHunk && line.startsWith("-")) file.removed += 1;
-    file.lines.push({ kind: kindOf(line, file.inHunk), text: line });
+    const kind = kindOf(line, file.inHunk);
+    if (kind !== "head" || WORTH_READING.test(line)) file.lines.push({ kind, text: line });
   }
   for (const file of files) if (file.lines.at(-1)?.text === "") file.lines.pop();
-  return files;
+  const isOwn = (file) => file.name.startsWith(OWN_FOLDER);
+  return [...files.filter((file) => !isOwn(file)), ...files.filter(isOwn)];
 }
 
 function nameOf(line) {

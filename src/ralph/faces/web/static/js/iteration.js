@@ -31,7 +31,7 @@ export function panel(title, ...content) {
 function buildFacts(each) {
   const pairs = [
     ["Outcome", each.outcome ? humane(each.outcome) : "running"],
-    ["Detail", plain(each.detail, 2000)],
+    ["Detail", each.outcome === "finished" ? "" : plain(each.detail, 2000)],
     ["Role", each.role && `${each.role}${each.turns ? ` ${each.turn}/${each.turns}` : ""}`],
     ["Story", each.story],
     ["Time", duration(each.seconds)],

@@ -5,10 +5,10 @@ import { get, part } from "./api.js";
 import { buildDiff } from "./diff.js";
 import { buildIteration, iterationTone } from "./iteration.js";
 import { LogList, buildLogFilter } from "./loglist.js";
-import { buildStateChip } from "./runs.js";
+import { buildStateChip, titleOf } from "./runs.js";
 import { address } from "./router.js";
 import { workedSeconds } from "./store.js";
-import { agentName, date, duration, firstLine, humane, money, plain, plural, usage } from "./words.js";
+import { agentName, date, duration, humane, money, plain, plural, usage } from "./words.js";
 
 const RELOAD_MS = 1000;
 
@@ -126,9 +126,9 @@ export class RunView {
   buildHead() {
     const { run } = this.shown;
     this.elapsed = h("b", {}, duration(run.active ? Math.round(workedSeconds(run)) : run.seconds));
-    const title = firstLine(run.title || run.task || run.id, 240);
+    const title = titleOf(run);
     const cost = [h("b", {}, money(run.cost_usd, "unknown")), this.shown.earlier_cost_usd ? ` (${money(this.shown.earlier_cost_usd)} before it was resumed)` : ""];
-    const limit = run.limit ? `/${run.limit}` : "";
+    const limit = run.limit && run.kind !== "execute" ? `/${run.limit}` : "";
     const facts = [
       [buildStateChip(run)],
       [`ralph ${run.kind}`],

@@ -3,7 +3,8 @@ import { h, emptyState } from "./dom.js";
 import * as actions from "./actions.js";
 import { get } from "./api.js";
 import { address } from "./router.js";
-import { agentName, ago, describeDoing, duration, firstLine, humane, money, outcomeTone } from "./words.js";
+import { store } from "./store.js";
+import { agentName, ago, describeDoing, duration, firstLine, humane, money, outcomeTone, plain } from "./words.js";
 
 const PAGE = 50;
 
@@ -95,16 +96,22 @@ export function buildRunTable(runs) {
   return h("table", { class: "table runs" }, h("thead", {}, h("tr", {}, head, numbers)), h("tbody", {}, runs.map(buildRow)));
 }
 
+/** A task's run by the task's own title. */
+export function titleOf(run) {
+  const card = run.kind === "execute" ? store.cards.get(run.task) : null;
+  return card ? plain(card.title, 200) : firstLine(run.title || run.task || run.id, 200);
+}
+
 function buildRow(run) {
-  const title = firstLine(run.title || run.task || run.id, 160);
+  const title = titleOf(run);
   return h(
     "tr",
     { "data-run": run.id },
     h("td", {}, h("a", { class: "row-link", href: address("run", run.id) }, title), h("div", { class: "why" }, describeNow(run)), buildMiniStrip(run.strip)),
     h("td", { class: "tight" }, buildStateChip(run)),
     h("td", { class: "tight hide-small" }, run.task && run.kind === "execute" ? h("a", { class: "link", href: address("task", run.task) }, run.task) : `ralph ${run.kind}`),
-    h("td", { class: "hide-small" }, agentName(run.agent)),
-    h("td", { class: "right hide-small" }, run.limit ? `${run.iteration}/${run.limit}` : String(run.iteration)),
+    h("td", { class: "tight hide-small" }, agentName(run.agent)),
+    h("td", { class: "right hide-small" }, run.limit && run.kind !== "execute" ? `${run.iteration}/${run.limit}` : String(run.iteration)),
     h("td", { class: "right hide-small" }, duration(run.seconds)),
     h("td", { class: "right" }, money(run.cost_usd)),
     h("td", { class: "right" }, ago(run.started_at)),

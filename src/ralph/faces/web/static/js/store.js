@@ -41,9 +41,9 @@ export function applyReset(board) {
   store.runs = new Map(board.runs.map((run) => [run.id, run]));
   store.lines = [];
   store.activity.clear();
-  takeHead(board);
   pending = emptyChanges();
   pending.reset = true;
+  takeHead(board);
   addLines(board.lines ?? []);
   schedule();
 }

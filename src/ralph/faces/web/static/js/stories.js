@@ -7,7 +7,7 @@ export class StoriesView {
   constructor() {
     this.words = [];
     this.body = h("div", { class: "panel tall" });
-    this.lead = h("p", { class: "soft" }, "What `ralph story run` works through.".replaceAll("`", ""));
+    this.lead = h("p", { class: "soft" }, "What ralph story run works through.");
     this.node = h("div", { class: "page" }, h("div", { class: "page-head" }, h("div", { class: "page-title" }, h("h1", {}, "Stories"), this.lead)), this.body);
   }
 
@@ -37,7 +37,8 @@ export class StoriesView {
   draw() {
     const { shown } = this;
     if (shown.stories.length === 0) {
-      this.body.replaceChildren(emptyState(plain(shown.problem) || "No stories here", [shown.hint || "Create a list of stories with `ralph story init`, then `ralph story run`."]));
+      const isMissing = !shown.problem || shown.problem.includes("No such file");
+      this.body.replaceChildren(isMissing ? emptyState("No stories here yet", ["Create a list with `ralph story init`, then start it with `ralph story run`."]) : emptyState(plain(shown.problem), [shown.hint]));
       return;
     }
     const done = shown.stories.filter((story) => story.done).length;
