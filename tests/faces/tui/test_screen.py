@@ -448,13 +448,14 @@ def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardFixture)
     watch(room, play, glyphs=ASCII_GLYPHS)
 
 
-def test_what_nobody_works_on_cannot_be_cancelled(room: BoardFixture) -> None:
+def test_what_is_done_cannot_be_cancelled(room: BoardFixture) -> None:
     room.put("Login")
+    room.finish("TASK-001")
 
     async def play(watcher: Watcher) -> None:
         await watcher.press("x")
         assert watcher.is_at_board()
-        assert await watcher.until("nobody works on it")
+        assert await watcher.until("TASK-001 is not running (done)")
 
     watch(room, play)
 

@@ -84,7 +84,7 @@ LogPanel { width: 1fr; }
 .-tiny #bottom, .-tiny #keys { display: none; }
 BoardScreen.-tiny BoardLane, BoardScreen.-tiny BoardLane:focus { border: none; }
 
-PageDialog, ConfirmDialog, HelpDialog { align: center middle; background: #000000 50%; }
+PageDialog, ConfirmDialog, HelpDialog, TextDialog, ChoiceDialog { align: center middle; background: #000000 50%; }
 .dialog {
     border: round #f2a65a; background: #171c24; padding: 0 1; border-title-color: #f2a65a; border-title-style: bold;
     border-subtitle-color: #9aa5b8; max-width: 100%; max-height: 100%;
@@ -92,6 +92,11 @@ PageDialog, ConfirmDialog, HelpDialog { align: center middle; background: #00000
 .-ascii .dialog { border: ascii #f2a65a; }
 PageDialog .dialog { width: 120; height: 95%; scrollbar-size-vertical: 1; scrollbar-color: #39424f; }
 PageDialog Static { width: 1fr; height: auto; }
+TextDialog .dialog { width: 80; height: auto; padding: 1 2; }
+TextDialog Static { height: auto; margin-bottom: 1; }
+TextDialog Input { height: 1; border: none; background: #263041; }
+ChoiceDialog .dialog { width: 70; height: auto; padding: 1 2; }
+ChoiceDialog Static { height: auto; }
 ConfirmDialog .dialog { width: 60; height: auto; padding: 1 2; }
 ConfirmDialog Horizontal { height: auto; margin-top: 1; }
 ConfirmDialog Button { margin-right: 2; }

@@ -22,12 +22,19 @@ KEY_HELP = (
     ("f", "follow the log, or stop following"),
     ("c", "show or hide cancelled tasks"),
     ("x", "cancel the selected task or run; its work is kept"),
+    ("p P", "pause or resume it: after the agent at work, or (P) at once"),
+    ("n a", "leave a note for its next agent; answer its question"),
+    ("r", "retry a failed task; resume a run that ended"),
+    ("e t", "edit the task in $EDITOR; add a new task"),
+    ("+ -", "raise or lower the priority of the task"),
+    ("S", "stop `ralph execute`: after its tasks, after its agents, or now"),
     ("? q", "help, quit"),
 )
 KEY_HINTS = (
     *(("Enter", "details"), ("hjkl", "move"), ("Tab", "panel"), ("/", "filter")),
-    *(("o", "log"), ("x", "cancel"), ("?", "help"), ("q", "quit")),
+    *(("p", "pause"), ("n", "note"), ("a", "answer"), ("r", "retry"), ("x", "cancel")),
 )
+LAST_KEY_HINTS = (("?", "help"), ("q", "quit"))
 
 
 class PageDialog(ModalScreen[None]):
@@ -120,9 +127,15 @@ class HelpDialog(ModalScreen[None]):
             yield Static(text, markup=False)
 
 
-def render_key_hints() -> Text:
-    """The keys one needs most, on one line. Textual's own footer is a widget a key, laid out at every step."""
+def render_key_hints(room: int) -> Text:
+    """The keys one needs most, as many as fit on one line. Textual's own footer is a widget a key, laid out at every
+    step."""
+    shown = [*LAST_KEY_HINTS]
+    for hint in KEY_HINTS:
+        if sum(len(keys) + len(meaning) + 3 for keys, meaning in (*shown, hint)) > room:
+            break
+        shown.insert(-len(LAST_KEY_HINTS), hint)
     text = Text(no_wrap=True, overflow="crop", end="")
-    for keys, meaning in KEY_HINTS:
+    for keys, meaning in shown:
         text.append(keys, "bold #f2a65a").append(f" {meaning}  ")
     return text

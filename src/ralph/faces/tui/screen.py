@@ -2,36 +2,28 @@
 
 import os
 import time
-from collections.abc import Callable
 from typing import ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ralph.app.board.active import cancel_task
 from ralph.app.board.changes import RunChanges, RunDetails, load_changes, load_run_details
 from ralph.app.board.view import LANES, BoardView, filter_runs, group_by_lane
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import Paths
-from ralph.app.runs import status
 from ralph.config.schema import Settings
 from ralph.core.text.plain import one_line
-from ralph.faces.board_words import (
-    EMPTY_BOARD_MESSAGE,
-    describe_card_state,
-    format_cancelled_loop,
-    format_cancelled_run,
-)
+from ralph.faces.board_words import EMPTY_BOARD_MESSAGE
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.log_words import LogFormatter
 from ralph.faces.tui.board_lane import BoardLane
 from ralph.faces.tui.details import render_diff, render_run_details, render_task_details
-from ralph.faces.tui.dialogs import CardDialog, ConfirmDialog, HelpDialog, render_key_hints
+from ralph.faces.tui.dialogs import CardDialog, HelpDialog, render_key_hints
 from ralph.faces.tui.filter_bar import FilterBar
 from ralph.faces.tui.jobs import JobEnded, start_job
 from ralph.faces.tui.lane import Lane
@@ -39,7 +31,9 @@ from ralph.faces.tui.log import ALL_AGENTS_TITLE, LogPanel
 from ralph.faces.tui.log_book import LogBook
 from ralph.faces.tui.rows import ItemList
 from ralph.faces.tui.run_lane import RUN_LANE, RunLane
+from ralph.faces.tui.selection import Selection, select_run, select_task, suggest_task_id
 from ralph.faces.tui.slots import SlotPanel
+from ralph.faces.tui.steering import Steering
 from ralph.faces.tui.top import Headline, LaneTabs
 from ralph.model.errors import RalphError
 
@@ -64,6 +58,16 @@ class BoardScreen(Screen[None]):
         Binding("o", "own_log", show=False),
         Binding("c", "cancelled", show=False),
         Binding("x", "cancel", show=False),
+        Binding("p", "pause", show=False),
+        Binding("P", "pause_now", show=False),
+        Binding("n", "note", show=False),
+        Binding("a", "answer", show=False),
+        Binding("r", "retry", show=False),
+        Binding("e", "edit", show=False),
+        Binding("t", "new_task", show=False),
+        Binding("plus,equals_sign", "priority(-1)", show=False),
+        Binding("minus", "priority(1)", show=False),
+        Binding("S", "stop", show=False),
         Binding("question_mark", "help", show=False),
         Binding("q", "app.quit", show=False),
         Binding("escape", "show_all", show=False),
@@ -85,6 +89,7 @@ class BoardScreen(Screen[None]):
         self._slots, self._log = SlotPanel(glyphs), LogPanel(glyphs)
         self._headline, self._tabs = Headline(glyphs), LaneTabs()
         self._filter = FilterBar()
+        self._steering = Steering(self, paths)
         self.current_lane = LANES[0]
 
     def compose(self) -> ComposeResult:
@@ -97,7 +102,7 @@ class BoardScreen(Screen[None]):
             yield self._slots
             yield self._log
         yield self._filter
-        yield Static(render_key_hints(), id="keys", markup=False)
+        yield Static("", id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Draw at once, then every BOARD_REFRESH_SECONDS."""
@@ -110,6 +115,9 @@ class BoardScreen(Screen[None]):
     def on_unmount(self) -> None:
         self._log_book.close()
         self._reader.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.query_one("#keys", Static).update(render_key_hints(event.size.width - 2))
 
     def update_board(self) -> None:
         """Read the board and new events, and draw what changed; a database error becomes a word in the headline."""
@@ -351,35 +359,55 @@ class BoardScreen(Screen[None]):
             except RalphError:
                 top.dismiss(None)  # it was deleted
 
-    # -- cancelling -----------------------------------------------------------------------------
+    # -- steering -------------------------------------------------------------------------------
+    def action_pause(self) -> None:
+        self._steering.pause(self._find_selection(), now=False)
+
+    def action_pause_now(self) -> None:
+        """Stops an agent at work, too."""
+        self._steering.pause(self._find_selection(), now=True)
+
+    def action_note(self) -> None:
+        self._steering.note(self._find_selection())
+
+    def action_answer(self) -> None:
+        self._steering.answer(self._find_selection())
+
+    def action_retry(self) -> None:
+        self._steering.retry(self._find_selection())
+
+    def action_priority(self, by: int) -> None:
+        self._steering.change_priority(self._find_selection(), by)
+
+    def action_edit(self) -> None:
+        task = self._get_selected_task()
+        if not task:
+            self.notify("Select a task to edit.", markup=False)
+            return
+        try:
+            self._steering.edit(self._reader.load_task(task, self._settings).entry.task)
+        except RalphError as error:
+            self._notify_error(error)
+
+    def action_new_task(self) -> None:
+        """Of the spec of the selected card; with a number after the last."""
+        card = next((card for card in self._view.cards if card.id == self._get_selected_task()), None)
+        spec = card.spec_id if card else next((card.spec_id for card in self._view.cards), "main")
+        self._steering.add_task(suggest_task_id([card.id for card in self._view.cards]), spec)
+
+    def action_stop(self) -> None:
+        self._steering.stop_execute()
+
     def action_cancel(self) -> None:
+        self._steering.cancel(self._find_selection())
+
+    def _find_selection(self) -> Selection:
         task, run = self._get_selected_task(), self._get_selected_run()
-        if run:
-            self._ask_to_cancel_run(run)
-            return
         card = next((card for card in self._view.cards if card.id == task), None)
-        if card and card.status == "in_progress":
-            question = f"Cancel the work on {task}? What was done is kept."
-            self._ask(question, lambda: format_cancelled_loop(cancel_task(self._paths, task)))
-        elif card:
-            state = describe_card_state(card, self._view, self._glyphs)
-            self.notify(f"{card.id}: nobody works on it ({state.text})", markup=False)
-
-    def _ask_to_cancel_run(self, run: str) -> None:
-        slot = next((slot for slot in self._view.running_slots if slot.run == run), None)
-        if slot is None:
-            self.notify(f"Run {run} is not running.", markup=False)
-            return
-        name = one_line(slot.name, 60, self._glyphs.ellipsis)
-        question = f"Cancel the {slot.role} {name}? What was done is kept."
-        self._ask(question, lambda: format_cancelled_run(status.cancel_run(self._paths, run)))
-
-    def _ask(self, question: str, end: Callable[[], str]) -> None:
-        def answered(yes: bool | None) -> None:
-            if yes:
-                start_job(self, end, lambda text: self.notify(text, markup=False))
-
-        self.app.push_screen(ConfirmDialog(question, "Cancel it", "Let it run"), answered)
+        if card is not None:
+            return select_task(card, self._view)
+        found = next((card for card in self._view.runs if card.id == run), None)
+        return select_run(found, self._view, self._glyphs) if found else Selection()
 
     def on_job_ended(self, event: JobEnded[object]) -> None:
         """Tell the user how it ended."""
