@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ralph.app.sandbox.escapes import CLOSED_NETWORK_ESCAPES, ESCAPES
 from ralph.model.command import Command, CommandExit
 from ralph.model.sandbox import HomeContent, NetworkPolicy, SandboxPlan
 from ralph.sandboxes import seatbelt
@@ -27,7 +28,10 @@ PLAN = SandboxPlan(
         folders=(f"{HOME}/.claude/hooks",),
         logins=(f"{HOME}/.claude/.credentials.json",),
     ),
-    protected=(f"{WORK}/.git/hooks", f"{WORK}/.git/config", f"{WORK}/tests/acceptance", f"{WORK}/.ralph"),
+    protected=(
+        *(f"{WORK}/.git/hooks", f"{WORK}/.git/config", f"{WORK}/tests/acceptance", f"{WORK}/.ralph"),
+        f"{WORK}/.claude/settings.json",
+    ),
     hidden=(f"{WORK}/.git/ralph",),
 )
 Node = str | list["Node"]
@@ -119,6 +123,121 @@ PROBES = [  # the same that are run inside bubblewrap, as operations
 @pytest.mark.parametrize(("what", "operation", "target", "allowed"), PROBES, ids=[probe[0] for probe in PROBES])
 def test_the_profile_decides(what: str, operation: str, target: str, allowed: bool) -> None:
     assert is_allowed(render_profile(PLAN), operation, target) is allowed
+
+
+OUT, OTHER, STATE = f"{HOME}/work/outside", f"{HOME}/work/other", f"{WORK}/.git/ralph"
+LINUX = "of Linux alone"  # there is no such thing on a Mac
+NO_MOUNTS = "a profile has no mounts, and needs none"
+# What each way out of `ralph sandbox test` asks of macOS: an operation that is denied; or why there is nothing to deny.
+ASKED: dict[str, tuple[str, str] | str] = {
+    "create a file beside the work tree": ("file-write-create", f"{OUT}/made"),
+    "change a file beside the work tree": ("file-write-data", f"{OUT}/secret"),
+    "write through a link": ("file-write-create", f"{OUT}/made"),  # a profile judges where a link leads
+    "link a file from outside": ("file-read-data", f"{OUT}/secret"),
+    "create a file in /etc": ("file-write-create", "/private/etc/made"),
+    "change /etc/passwd": ("file-write-data", "/private/etc/passwd"),
+    "add a program": ("file-write-create", "/usr/bin/made"),
+    "create a folder in /": ("file-write-create", "/made"),
+    "write to /opt": ("file-write-create", "/opt/made"),
+    "set the kernel's crash handler": ("sysctl-write", "kern.corefile"),
+    "trigger a system request": LINUX,
+    "set the kernel's device handler": LINUX,
+    "make a control group": LINUX,
+    "write another task's work tree": ("file-write-create", f"{OTHER}/made"),
+    "SSH key": ("file-read-data", f"{HOME}/.ssh/id_ed25519"),
+    "AWS credentials": ("file-read-data", f"{HOME}/.aws/credentials"),
+    "password file of the network": ("file-read-data", f"{HOME}/.netrc"),
+    "shell history": ("file-read-data", f"{HOME}/.bash_history"),
+    "GitHub login": ("file-read-data", f"{HOME}/.config/gh/hosts.yml"),
+    "git credentials": ("file-read-data", f"{HOME}/.git-credentials"),
+    "container login": ("file-read-data", f"{HOME}/.docker/config.json"),
+    "cluster login": ("file-read-data", f"{HOME}/.kube/config"),
+    "keyring": ("file-read-data", f"{HOME}/.gnupg/private-keys-v1.d"),
+    "npm token": ("file-read-data", f"{HOME}/.npmrc"),
+    "a login of another agent": ("file-read-data", f"{HOME}/.codex/auth.json"),
+    "a file beside the work tree": ("file-read-data", f"{OUT}/secret"),
+    "the same through a link": ("file-read-data", f"{OUT}/secret"),
+    "the same through a process": LINUX,
+    "password hashes": ("file-read-data", "/private/etc/master.passwd"),
+    "what ralph remembers of runs": ("file-read-data", f"{STATE}/ralph.db"),
+    "what ralph keeps of trees": ("file-read-data", f"{HOME}/.local/state/ralph/trees"),
+    "another task's work tree": ("file-read-data", OTHER),
+    "a disk": ("file-read-data", "/dev/disk0"),
+    "a disk by a node of one's own": ("file-write-mknod", "/Users/me/disk"),
+    "memory of the machine": ("file-read-data", "/dev/mem"),
+    "variables of the harness": ("process-info-pidinfo", "others"),
+    "edit settings": ("file-write-data", f"{WORK}/.ralph/settings.json"),
+    "add local settings": ("file-write-create", f"{WORK}/.ralph/settings.local.json"),
+    "rename the folder of settings": ("file-write-unlink", f"{WORK}/.ralph"),
+    "remove the folder of settings": ("file-write-unlink", f"{WORK}/.ralph"),
+    "add a git hook": ("file-write-create", f"{WORK}/.git/hooks/pre-commit"),
+    "rename the folder of hooks": ("file-write-unlink", f"{WORK}/.git/hooks"),
+    "rename git's folder": ("file-write-unlink", f"{WORK}/.git"),
+    "configure git": ("file-write-data", f"{WORK}/.git/config"),
+    "replace git's configuration": ("file-write-unlink", f"{WORK}/.git/config"),
+    "remove git's configuration": ("file-write-unlink", f"{WORK}/.git/config"),
+    "edit Claude's settings of the project": ("file-write-data", f"{WORK}/.claude/settings.json"),
+    "rename the folder they are in": ("file-write-unlink", f"{WORK}/.claude"),
+    "change a protected file": ("file-write-data", f"{WORK}/tests/acceptance/test_it.py"),
+    "rename what it is in": ("file-write-unlink", f"{WORK}/tests"),
+    "add a plugin of Claude": ("file-write-create", f"{HOME}/.claude/plugins/made"),
+    "take a mount away": NO_MOUNTS,
+    "make a mount writable": NO_MOUNTS,
+    "mount something over it": ("file-mount", f"{WORK}/.ralph"),
+    "see a process of the machine": ("process-info-pidinfo", "others"),
+    "enter a namespace of the machine": LINUX,
+    "become root by sudo": ("process-exec-with-setuid", "/usr/bin/sudo"),
+    "change the root folder": ("file-chroot", "/"),
+    "make a user namespace": LINUX,
+    "make a mount namespace": LINUX,
+    "mount": ("file-mount", "/tmp/x"),
+    "load a program into it (bpf)": ("file-write-data", "/dev/bpf0"),
+    "use its keyrings": LINUX,
+    "use io_uring": LINUX,
+    "watch its performance": ("system-kas-info", "x"),
+    "handle page faults": LINUX,
+    "open files by number": ("system-fsctl", "x"),
+    "load a module": ("system-kext-load", "x"),
+    "set the clock": ("system-set-time", "x"),
+    "name the machine": ("sysctl-write", "kern.hostname"),
+    "read its log": LINUX,
+    "open raw packets": ("file-read-data", "/dev/bpf0"),
+    "use its crypto sockets": LINUX,
+    "talk to its host (vsock)": LINUX,
+    "type into the terminal": "TIOCSTI is refused to who is not root, and each agent has a session of its own",
+    "trace a process of the machine": ("mach-priv-task-port", "others"),
+    "a socket of a service": ("network-outbound", f"{OUT}/socket"),
+    "Docker": ("network-outbound", "/var/run/docker.sock"),
+    "the ssh agent": ("network-outbound", "/private/tmp/com.apple.launchd.x/Listeners"),
+    "tmux": ("network-outbound", "/private/tmp/tmux-501/default"),
+    "the session bus": ("network-outbound", "/var/run/dbus/bus"),
+    "a port of this machine": ("network-outbound", "localhost:5432"),
+    "a socket without a file": LINUX,
+    "an address": ("network-outbound", "1.1.1.1:443"),
+    "a name": ("network-outbound", "/private/var/run/mDNSResponder"),
+    "a name server": ("network-outbound", "8.8.8.8:53"),
+}
+DEVICES_OF_ROOT = ("/dev/disk0", "/dev/mem", "/dev/bpf0")  # who is not root has no right to them
+
+
+@pytest.mark.parametrize("name", [each.name for each in (*ESCAPES, *CLOSED_NETWORK_ESCAPES)])
+def test_every_way_out_that_is_tried_in_bubblewrap_is_denied_by_the_profile(name: str) -> None:
+    asked = ASKED[name]
+    if isinstance(asked, str):
+        return
+    is_network = name in {each.name for each in CLOSED_NETWORK_ESCAPES}
+    operation, target = asked
+    if target in DEVICES_OF_ROOT and operation == "file-read-data":
+        return
+    profile = render_profile(replace(PLAN, network="none") if is_network else PLAN)
+    assert not is_allowed(profile, operation, target)
+
+
+def test_files_that_are_not_there_yet_cannot_be_made() -> None:
+    profile = render_profile(replace(PLAN, absent=(f"{WORK}/.mcp.json", f"{WORK}/.codex/config.toml")))
+    assert not is_allowed(profile, "file-write-create", f"{WORK}/.mcp.json")
+    assert not is_allowed(profile, "file-write-create", f"{WORK}/.codex/config.toml")
+    assert is_allowed(profile, "file-write-create", f"{WORK}/.codex/other.toml")
 
 
 PROXY = ProxyAddress(socket=f"{SCRATCH}/network/proxy", port=4711, open_ports=(5432,))

@@ -198,7 +198,7 @@ class Sandbox(Protocol):
     def kind(self) -> "SandboxKind": ...
 
     def describe(self) -> str:
-        """For the first line and the receipt, in a few words: `bubblewrap, network full`."""
+        """For the first line and the receipt, in a few words: `bubblewrap, network none`."""
         ...
 
     def wrap(self, command: Command) -> Command:

@@ -69,7 +69,7 @@ class Bubblewrap:
 
     def describe(self) -> str:
         network = self._network if isinstance(self._network, str) else ", ".join(self._network)
-        return f"bubblewrap, network {network}"
+        return f"bubblewrap, network {network}" + (" with localhost" if network == "full" else "")
 
     def wrap(self, command: Command) -> Command:
         own = (word for mount in list_command_mounts(command) for word in mount.as_words())

@@ -37,7 +37,7 @@ def test_agent_and_checks_run_inside_and_what_is_outside_stays_as_it_is(workshop
     assert not (workshop.home / "note").exists()
     assert (workshop.repo / "ready").exists()
     receipt = json.loads(next((workshop.repo / ".git/ralph/runs").glob("*/receipt.json")).read_text())
-    assert receipt["isolation"] == "bubblewrap, network full"
+    assert receipt["isolation"] == "bubblewrap, network full with localhost"
 
 
 def test_a_kind_nobody_knows_and_two_wishes_at_once_are_refused(workshop: ProjectFixture) -> None:

@@ -51,6 +51,10 @@ def test_sandbox_command(kind: str | None, as_json: bool) -> int:
         click.echo(msgspec.json.encode({"sandbox": chosen, "escapes": results, "got_out": len(out)}))
     else:
         click.echo(f"{chosen}: {len(results)} ways out tried, {len(out) or 'none'} got out")
+        click.echo(
+            "Open on purpose: with network full (the default) the internet and this machine's localhost are in reach;"
+            ' to close them set sandbox.network to "none" or a list of hosts.'
+        )
     return 1 if out else 0
 
 
