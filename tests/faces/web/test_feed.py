@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from ralph.faces.web import feed
-from ralph.faces.web.feed import Channel, Tab
+from ralph.faces.web.connection import ABORT_KEY
+from ralph.faces.web.events import EventStream
+from ralph.faces.web.feed import Channel, Feed, Tab
+from ralph.faces.web.gate import AsgiMessage
 from ralph.model.events import Said
 from support.board_room import BoardFixture
 from support.web_room import WebFixture
@@ -87,6 +90,30 @@ def test_a_tab_that_does_not_keep_up_is_dropped(monkeypatch: pytest.MonkeyPatch,
         return kept_up, tab.is_dropped.is_set(), got
 
     assert asyncio.run(be_slow()) == (True, True, b"xxx")
+
+
+def test_a_stream_that_nobody_reads_ends_and_its_connection_is_cut(room: BoardFixture) -> None:
+    async def hold_up(message: AsgiMessage) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def stay() -> AsgiMessage:
+        await asyncio.Event().wait()
+        return {}
+
+    async def stream() -> list[str]:
+        cut: list[str] = []
+        shared = Feed()
+        shared.start(asyncio.get_running_loop())
+        scope: dict[str, object] = {"method": "GET", ABORT_KEY: lambda: cut.append("cut")}
+        serving = asyncio.create_task(EventStream(shared, "here", room.places, "")(scope, stay, hold_up))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        shared.close()  # every tab is dropped, as one that does not keep up is
+        await asyncio.wait_for(serving, 5)
+        return cut
+
+    assert asyncio.run(stream()) == ["cut"]
 
 
 def test_a_board_that_cannot_be_read_is_told_and_comes_back(room: BoardFixture) -> None:

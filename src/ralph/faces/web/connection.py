@@ -8,6 +8,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 HEAD_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 5
 MAX_CONNECTIONS = 256
+ABORT_KEY = "ralph.abort"  # of a request's scope: a function that ends its connection at once
 
 
 class BoundedConnection(H11Protocol):
@@ -25,6 +26,13 @@ class BoundedConnection(H11Protocol):
             self._stop_waiting()
         elif self._deadline is None:
             self._await_head()
+
+    def handle_events(self) -> None:
+        """An answer may have to end although nobody reads it: to close politely would wait for them."""
+        super().handle_events()
+        if self.scope is not None:
+            scope: dict[str, Any] = self.scope  # type: ignore[assignment]  # a key of our own
+            scope[ABORT_KEY] = self.transport.abort
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()

@@ -3,6 +3,7 @@
 import asyncio
 
 from ralph.app.paths import Paths
+from ralph.faces.web.connection import ABORT_KEY
 from ralph.faces.web.feed import Feed, Tab
 from ralph.faces.web.gate import Receive, Scope, Send
 
@@ -28,6 +29,8 @@ class EventStream:
             await self._stream(tab, receive, send)
         finally:
             self._feed.unsubscribe(self._key, tab)
+            if tab.is_dropped.is_set() and ABORT_KEY in scope:
+                scope[ABORT_KEY]()
 
     async def _stream(self, tab: Tab, receive: Receive, send: Send) -> None:
         """The first of these to end ends all: someone who does not read would hold the sending up for ever."""
