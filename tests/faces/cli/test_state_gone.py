@@ -71,6 +71,15 @@ def test_a_state_that_was_made_anew_is_not_the_runs_own(workshop: ProjectFixture
     assert (state / "ralph.db").read_bytes() == b""
 
 
+def test_a_log_beside_the_database_that_vanishes_is_noticed_too(workshop: ProjectFixture) -> None:
+    state = workshop.repo / ".git" / "ralph"
+    workshop.agent(f"rm {state}/ralph.db-wal; {WORKING}")
+    done = workshop.ralph("run", "-p", "x", "-m", "4")
+    assert (done.returncode, workshop.calls) == (1, 1)
+    assert "was deleted while the run went on" in done.stdout
+    assert "internal error" not in done.stderr
+
+
 def test_a_resumed_run_ends_the_same_way(workshop: ProjectFixture) -> None:
     state = workshop.repo / ".git" / "ralph"
     workshop.agent(WORKING, f"rm -rf {state}; sleep 1.2; {WORKING}")  # time to be asked for wishes

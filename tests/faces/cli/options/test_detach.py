@@ -3,6 +3,8 @@
 import pytest
 
 from ralph.faces.cli.options.detach import DETACH_NAMES, drop_detach_words
+from support.processes import wait_until
+from support.stories import StoryFixture, make_story
 from support.workshop import ProjectFixture
 
 
@@ -27,6 +29,31 @@ def test_a_run_goes_on_in_the_background_and_is_followed(workshop: ProjectFixtur
     assert "goes on in the background" in started.stdout
     followed = workshop.ralph("logs", "-f", started.stdout.rsplit(maxsplit=1)[-1])
     assert "Completed" in followed.stdout
+
+
+@pytest.mark.parametrize("loop", ["story", "supervise", "execute"])
+def test_every_loop_goes_on_in_the_background(workshop: ProjectFixture, loop: str) -> None:
+    workshop.git("commit", "-q", "--allow-empty", "-m", "Start")
+    workshop.agent(f"touch {workshop.home}/worked; sleep 0.3; echo x", name="worker")
+    workshop.settings(agent={"command": "worker"}, specflow={"semantic": "words"})
+    words: tuple[str, ...] = ("story", "run", "--detach", "-n", "1")
+    if loop == "story":
+        StoryFixture(workshop).plan(make_story("US-1"))
+    elif loop == "supervise":
+        task = workshop.repo / "tasks/app/job"
+        task.mkdir(parents=True)
+        (task / "TASK.md").write_text("Do it.\n")
+        words = ("supervise", "-d", str(task), "--max-restarts", "1")
+    else:
+        workshop.call("spec", "create", "files")
+        wanted = ("--outcome", "It is there", "--acceptance", "it is there", "--coder-max-iterations", "1")
+        workshop.call("task", "create", "T-1", "files", "Make T", *wanted)
+        words = ("execute", "-d")
+    started = workshop.ralph(*words)
+    assert started.returncode == 0, started.stderr
+    assert "goes on in the background" in started.stdout
+    assert wait_until(lambda: workshop.status()["outcome"])
+    assert (workshop.home / "worked").exists()
 
 
 def test_one_that_cannot_start_says_so_at_once(workshop: ProjectFixture) -> None:
