@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from ralph.agents import amp, claude, codex, command, gemini, opencode, scripted
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
@@ -44,6 +45,15 @@ def test_claude_gets_what_is_left_of_the_budget() -> None:
 def test_claudes_own_budget_flag_is_left_alone() -> None:
     call = claude.build(options("claude", "--max-budget-usd=3")).invocation("p", "stream", 1.25)
     assert "--max-budget-usd" not in call.argv
+
+
+def test_claude_has_a_model_for_when_its_own_is_overloaded() -> None:
+    wanted = replace(options("claude"), fallback_model="haiku")
+    assert "--fallback-model haiku" in argv(claude.build(wanted).invocation("p", "stream", None))
+    own = replace(options("claude", "--fallback-model", "sonnet"), fallback_model="haiku")
+    assert argv(claude.build(own).invocation("p", "stream", None)).count("--fallback-model") == 1
+    judge = replace(wanted, judges=True)
+    assert "--fallback-model" not in argv(claude.build(judge).invocation("p", "stream", None))
 
 
 # -- codex -----------------------------------------------------------------------------------------
