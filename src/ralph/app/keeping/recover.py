@@ -11,6 +11,7 @@ from ralph.app.runs.status import find_run
 from ralph.app.session import lock_and_open, make_run_id
 from ralph.app.wiring import build_git, build_snapshots
 from ralph.model.errors import MachineError, NoSuchRun
+from ralph.workspaces.kept.linked_trees import reopen_work_tree
 
 RECOVER_SUFFIX = "-recover"
 
@@ -57,9 +58,11 @@ def plan_recovery(places: Paths, name: str, variables: Mapping[str, str]) -> Rec
 def recover_files(plan: RecoveryPlan, places: Paths, variables: Mapping[str, str]) -> str:
     """What is there now is kept first; its snapshot, empty where nothing was."""
     if plan.is_gone:
-        os.makedirs(plan.folder)
         with open_snapshot_reader(places, variables) as reader:
-            reader.restore(plan.commit, plan.folder)
+            git = build_git(places.main_root, variables, reader.processes)
+            opened = reopen_work_tree(git, plan.folder, reader.read_head(plan.commit)) if git else ""
+            os.makedirs(plan.folder, exist_ok=True)
+            reader.restore(plan.commit, opened or plan.folder)
         return ""
     root = find_paths(plan.folder)
     name = f"{make_run_id()}{RECOVER_SUFFIX}"

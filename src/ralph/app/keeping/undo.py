@@ -1,4 +1,5 @@
-"""Use case: what a run changed, undone: files, new files, and its commits by a commit that reverts them."""
+"""Use case: what a run changed, undone: files, new files, and its commits by a commit that reverts
+them, or by a reset where the branch is its own."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,8 +14,10 @@ from ralph.app.session import lock_and_open, make_run_id
 from ralph.app.wiring import build_git, build_snapshots
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
 from ralph.model.ports import Processes
+from ralph.workspaces.kept.linked_trees import reset_branch
 from ralph.workspaces.kept.reverting import CommitRange, plan_revert, revert_commits
 from ralph.workspaces.snapshots import Snapshots
+from ralph.workspaces.worktree import locate_worktree
 
 UNDO_SUFFIX = "-undo"
 MOST_COMPARED = 200  # snapshots of a run
@@ -48,14 +51,14 @@ class UndoneRun(Struct, frozen=True, kw_only=True):
 
 def plan_undo(places: Paths, name: str, to: int | None, variables: Mapping[str, str]) -> UndoPlan:
     """Nothing is changed by it."""
-    run, root = _locate(places, name)
+    run, root = _locate(places, name, variables)
     with _look(root, f"{run}-plan", variables, keeps=False) as (reader, tree, processes):
         return _plan(reader, run, to, root=root, now=tree.look(), variables=variables, processes=processes)
 
 
 def undo_run(places: Paths, name: str, to: int | None, variables: Mapping[str, str]) -> UndoneRun:
     """While nobody works there. What is there now is kept before and after, so this can be undone like a run."""
-    run, root = _locate(places, name)
+    run, root = _locate(places, name, variables)
     undo = f"{make_run_id()}{UNDO_SUFFIX}"
     with (
         lock_and_open(root, root.lock, undo, variables),
@@ -70,17 +73,25 @@ def undo_run(places: Paths, name: str, to: int | None, variables: Mapping[str, s
         for path in plan.removed:
             _remove_file(root.root, path)
         commit = ""
-        if plan.reverted and (git := build_git(root.root, variables, processes)):
+        reader.note_root(undo, root.root)
+        git = build_git(root.root, variables, processes)
+        if plan.reverted and plan.reverted.branch and git:
+            reset_branch(git, plan.reverted.branch, plan.reverted.start)
+        elif plan.reverted and git:
             commit = revert_commits(git, plan.reverted, f"Revert what ralph run {run} committed", reader.scratch_index)
         tree.save_tree_after(1)
     return UndoneRun(plan=plan, name=undo, revert_commit=commit)
 
 
-def _locate(places: Paths, name: str) -> tuple[str, Paths]:
+def _locate(places: Paths, name: str, variables: Mapping[str, str]) -> tuple[str, Paths]:
     """The run, and the work tree it worked in. An undoing has no record, only snapshots."""
     if name.endswith(UNDO_SUFFIX):
-        return name, places
+        with open_snapshot_reader(places, variables) as reader:
+            return name, find_paths(reader.read_root(name) or places.root)
     record = find_run(places, name)
+    own = locate_worktree(places.main_root, record.task) if record.kind == "execute" else ""
+    if own and os.path.exists(os.path.join(own, ".git")):  # what has landed is undone where it landed
+        return record.id, find_paths(own)
     if not os.path.isdir(record.folder):
         raise UsageError(f"the folder of run {record.id} is gone: {record.folder}", f"try `ralph recover {record.id}`")
     return record.id, find_paths(record.folder)
@@ -118,7 +129,7 @@ def _plan(
     done = [change for change in changed if change.path not in since]
     git = build_git(root.root, variables, processes)
     heads = reader.read_head(target.commit), reader.read_head(last.commit)
-    commits, problem = plan_revert(git, *heads) if git else (None, "")
+    commits, problem = plan_revert(git, *heads, root.root) if git else (None, "")
     return UndoPlan(
         run=run,
         root=root.root,

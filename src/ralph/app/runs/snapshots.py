@@ -29,6 +29,7 @@ BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
 MOST_SNAPSHOTS = 100_000
 MOST_PATHS_NAMED = 200  # a command line does not take any number
 NO_FILE = TreeFile("", "")
+ROOT_FILE = "root"
 
 
 class SnapshotCommit(Struct, frozen=True):
@@ -105,6 +106,15 @@ class SnapshotReader:
             words = ("--literal-pathspecs", "restore", f"--source={commit}", "--worktree", "--", *some)
             if not (said := self._own.run(*words, root=folder)).ok:
                 raise MachineError(f"cannot restore {commit}: {said.problem}", f"look at {folder}")
+
+    def note_root(self, name: str, root: str) -> None:
+        """Where the work tree is that these snapshots are of, for who has no record of it."""
+        assert self._own is not None
+        self._own.write_ref(os.path.join("runs", name, ROOT_FILE), root)
+
+    def read_root(self, name: str) -> str:
+        root = self._own.read_ref(os.path.join("runs", name, ROOT_FILE)) if self._own else ""
+        return root if os.path.isdir(root) else ""
 
     def find_blob(self, commit: str, path: str) -> str:
         """The content of a file in a snapshot, by its hash; empty where it has no such file."""

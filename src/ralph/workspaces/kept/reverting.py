@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ralph.model.errors import MachineError
 from ralph.workspaces.git import Git
+from ralph.workspaces.kept.linked_trees import find_own_branch
 
 _CHUNK = 200  # paths on one command line
 _MOST_COMPARED = 200  # commits of a run
@@ -17,12 +18,18 @@ class CommitRange(Struct, frozen=True, kw_only=True):
     start: str
     end: str
     count: int
+    branch: str = ""  # the run's own: it is reset, and nothing has to be reverted
 
 
-def plan_revert(git: Git, start: str, end: str) -> tuple[CommitRange | None, str]:
-    """What there is to revert; and why commits that were made are not, in a sentence."""
+def plan_revert(git: Git, start: str, end: str, root: str) -> tuple[CommitRange | None, str]:
+    """What there is to revert; and why commits that were made are not, in a sentence. The branch of a work tree that is
+    the run's own is reset, unless somebody has committed to it since."""
     if not start or not end or start == end:
         return None, ""
+    head = git.find_commit("HEAD")
+    if (branch := find_own_branch(git, root)) and (head == end or _is_of_ours(git, head, end)):
+        count = git.run("rev-list", "--count", f"{start}..{head}").text
+        return CommitRange(start=start, end=head, count=int(count) if count.isdecimal() else 0, branch=branch), ""
     if not git.contains("HEAD", end):
         return None, f"its commits are not on this branch (the last is {end[:12]}): they stay where they are"
     if not git.contains(end, start):
@@ -64,6 +71,12 @@ def revert_commits(git: Git, commits: CommitRange, message: str, index: str) -> 
     for chunk in _chunk(paths):
         git.run("--literal-pathspecs", "reset", "--quiet", "--", *chunk)
     return made
+
+
+def _is_of_ours(git: Git, head: str, end: str) -> bool:
+    """Whether it is what ralph committed at the end of the run, for files that its agent had left."""
+    parent, _, subject = git.run("log", "-1", "--format=%P%x00%s", head).text.partition("\0")
+    return parent == end and subject.startswith("ralph: ")
 
 
 def _list_known(git: Git, commits: CommitRange, paths: list[str]) -> set[str]:

@@ -1,5 +1,6 @@
 """`ralph undo`, `ralph recover` and parts of `ralph diff`, on one run that did all an agent can do to files."""
 
+import shutil
 import subprocess
 
 from support.workshop import ProjectFixture
@@ -85,3 +86,33 @@ def test_what_was_lost_comes_back(workshop: ProjectFixture) -> None:
     (workshop.repo / "a.txt").write_text("of the user\n")
     assert "keep     a.txt" in workshop.ralph("recover", "--yes").stdout
     assert read_files(workshop)["a.txt"] == "of the user\n"
+
+
+def test_a_work_tree_of_its_own_is_reset_and_a_deleted_one_comes_back(workshop: ProjectFixture) -> None:
+    workshop.settings(agent={"command": "worker"})
+    workshop.git("add", "-A")
+    workshop.git("commit", "-q", "-m", "Start")
+    commit = "echo 1 > one.txt; git add -A; git commit -qm one; "
+    workshop.agent(commit + CONTINUE, "echo 2 > two.txt; " + DONE, name="worker")
+    assert workshop.ralph("run", "-p", "x", "--worktree", "feat").returncode == 0
+    tree = workshop.repo / ".ralph/worktrees/feat"
+    left, start = workshop.git("rev-parse", "ralph/feat"), workshop.git("rev-parse", "main")
+
+    said = undo(workshop, "--yes").stdout
+    assert (workshop.git("rev-parse", "ralph/feat"), (tree / "one.txt").exists()) == (start, False)
+    assert workshop.git("-C", str(tree), "status", "--porcelain") == ""
+    undo(workshop, "--yes", said.rsplit(maxsplit=1)[-1])  # in the same work tree, not in the one around it
+    assert (workshop.git("rev-parse", "ralph/feat"), (tree / "two.txt").exists()) == (left, True)
+    assert not (workshop.repo / "two.txt").exists()
+
+    (tree / "three.txt").write_text("of the user\n")
+    workshop.git("-C", str(tree), "add", "-A")
+    workshop.git("-C", str(tree), "commit", "-qm", "Mine")
+    assert "revert   1 commit" in undo(workshop, "--dry-run").stdout  # somebody has committed since
+
+    shutil.rmtree(tree)
+    assert workshop.ralph("recover", "--yes").returncode == 0
+    assert (tree / "two.txt").exists()
+    assert workshop.git("-C", str(tree), "branch", "--show-current").strip() == "ralph/feat"
+    assert "Nothing is lost" in workshop.ralph("recover", "--yes").stdout
+    assert not (workshop.repo / "one.txt").exists()

@@ -18,7 +18,8 @@ from ralph.faces.cli.terminal.files import list_files
 @click.option("--dry-run", is_flag=True, help="Show what would be done.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(run: str, to: int | None, dry_run: bool, yes: bool) -> None:
-    """Undo what RUN (or the last run) changed: files, new files, and commits, by a commit that reverts them.
+    """Undo what RUN (or the last run) changed: files, new files, and commits, by a commit that reverts them. The branch
+    of a run's or a task's own work tree is reset instead.
 
     Files that somebody changed since the run are not touched. What is there now is kept as a snapshot first, so an undo
     can be undone."""
@@ -41,7 +42,9 @@ def _describe(plan: UndoPlan) -> str:
     lines = [f"Run {plan.run}, in {plan.root}: back to the state {plan.title}\n"]
     lines += list_files("restore", plan.restored)
     lines += list_files("delete", plan.removed)
-    if plan.reverted:
+    if plan.reverted and plan.reverted.branch:
+        lines.append(f"  reset    {plan.reverted.branch} to {plan.reverted.start[:12]}\n")
+    elif plan.reverted:
         lines.append(f"  revert   {pluralize(plan.reverted.count, 'commit')} up to {plan.reverted.end[:12]}\n")
     return "".join(lines) + _describe_kept(plan)
 
