@@ -69,7 +69,7 @@ class RunSpans:
                 case AgentEnded():
                     self._end_agent(event)
                 case GateStarted():
-                    self._check = self._start(f"check {self._show(event.gate)}", self._iteration or self._run)
+                    self._begin_check(event)
                 case GateEnded():
                     self._end_check(event)
                 case Waiting(seconds=seconds) if self._run is not None:
@@ -188,6 +188,10 @@ class RunSpans:
         for span in self._tools.values():
             span.end(self._now)
         self._tools.clear()
+
+    def _begin_check(self, event: GateStarted) -> None:
+        facts: dict[str, AttributeValue] = {"ralph.command": self._show(event.command)} if event.command else {}
+        self._check = self._start(f"check {self._show(event.gate)}", self._iteration or self._run, facts)
 
     def _end_check(self, event: GateEnded) -> None:
         if self._check is None:

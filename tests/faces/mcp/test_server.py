@@ -10,7 +10,6 @@ import pytest
 
 from ralph.faces.mcp.answers import MAX_TOOL_ANSWER_CHARS, bound_answer, describe_error
 from ralph.model.errors import NoSuchRun
-from support.processes import wait_until
 from support.workshop import ProjectFixture, make_result_command
 
 LOOKING = {"board", "task_create", "task_show", "run_show", "run_diff", "events_since"}
@@ -80,36 +79,32 @@ def test_a_client_reads_what_there_is_and_creates_a_task(workshop: ProjectFixtur
     assert "no_such_task" in told[8][1]
 
 
-def test_with_allow_control_a_client_starts_notes_pauses_and_cancels(workshop: ProjectFixture) -> None:
-    workshop.agent("sleep 60")
-    began: Calls = [("start", {"prompt": "Do it", "max_iterations": 3}), ("start", {"kind": "run"})]
-    names, told = play(workshop, began, "--allow-control")
-    assert names == LOOKING | STEERING
-    assert [is_error for is_error, _ in told] == [False, True]
-    assert "a run needs a prompt (usage). Hint: " in told[1][1]
-    run = json.loads(told[0][1])["run"]
-    assert workshop.status()["id"] == run  # it outlives the server
-    assert wait_until(lambda: workshop.calls == 1)
-    steps: Calls = [
-        ("note", {"name": run, "text": "Mind the gap"}),
-        ("pause", {"name": run}),
-        ("resume", {"name": run}),
-        ("resume", {"name": run}),
-        ("answer", {"name": run, "text": "42"}),
-        ("cancel", {"name": run}),
-    ]
-    _, told = play(workshop, steps, "--allow-control")
-    assert [is_error for is_error, _ in told] == [False, False, False, True, True, False]
-    assert "has asked nothing" in told[4][1]
-    assert workshop.status()["outcome"] == "interrupted"
+def test_with_allow_control_a_client_answers_starts_notes_pauses_and_cancels(workshop: ProjectFixture) -> None:
     workshop.agent(make_result_command("<question>Which port?</question>"))
     workshop.ralph("run", "-p", "x")
     asking = workshop.status()["id"]
     waiting = f"! {asking}: asks: Which port?\n  → ralph answer {asking} 'YOUR ANSWER'"
     assert waiting in workshop.ralph("report", "--short").stdout
-    _, told = play(workshop, [("answer", {"name": "", "text": "8080"})], "--allow-control")
-    assert told[0] == (False, told[0][1])
-    assert workshop.ralph("report", "--short").stdout.endswith(f"  → ralph run --resume {asking}\n")
+    workshop.agent("sleep 60")
+    steps: Calls = [
+        ("answer", {"name": asking, "text": "8080"}),
+        ("answer", {"name": asking, "text": "8080"}),
+        ("start", {"prompt": "Do it", "max_iterations": 3}),
+        ("start", {"kind": "run"}),
+        ("note", {"name": "", "text": "Mind the gap"}),
+        ("pause", {}),
+        ("resume", {}),
+        ("resume", {}),
+    ]
+    names, told = play(workshop, steps, "--allow-control")
+    assert names == LOOKING | STEERING
+    assert [is_error for is_error, _ in told] == [False, True, False, True, False, False, False, True], told
+    assert "has asked nothing" in told[1][1]
+    assert "a run needs a prompt (usage). Hint: " in told[3][1]
+    run = json.loads(told[2][1])["run"]
+    assert (workshop.status()["id"], workshop.status()["active"]) == (run, True)  # it outlives the server
+    _, told = play(workshop, [("cancel", {"name": run})], "--allow-control")
+    assert (told[0][0], workshop.status()["outcome"]) == (False, "interrupted")
 
 
 def test_an_agent_of_ours_gets_no_control(workshop: ProjectFixture) -> None:
