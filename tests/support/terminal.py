@@ -63,6 +63,11 @@ class PseudoTerminal:
             self._read_rest()
         return self._ended
 
+    def edits_lines(self) -> bool:
+        """Whether what is typed is echoed and comes line by line, as a shell leaves it."""
+        modes = termios.tcgetattr(self._ours)[3]
+        return bool(modes & termios.ICANON and modes & termios.ECHO)
+
     def is_restored(self) -> bool:
         """Whether the terminal is as it was: lines are edited and echoed, no other screen, no mouse, a cursor."""
         modes = termios.tcgetattr(self._ours)[3]

@@ -113,6 +113,7 @@ SETTING_DESCRIPTIONS = {
         "maxOutputLines": "Lines shown of what a tool printed.",
         "maxOutputChars": "Characters shown of each.",
         "maxCheckLines": "Lines shown of what a failed check printed.",
+        "keys": "Keys steer a run you watch: p pause, n note, q stop.",
         "plain": "Whole sentences and nothing drawn again, for screen readers; also RALPH_PLAIN=1.",
         "maxEditLines": "Lines shown of what an edit changes; 0: only how many.",
     },

@@ -147,6 +147,7 @@ class Display(Struct, frozen=True, rename="camel", kw_only=True):
     max_output_chars: Amount = 300
     max_check_lines: Amount = 5
     max_edit_lines: Amount = 6
+    keys: bool = True  # single keys steer a run that somebody watches
     plain: bool = False  # sentences, nothing drawn again: for screen readers
 
 

@@ -18,6 +18,7 @@ from ralph.model.events import (
     Hinted,
     IterationStarted,
     Noted,
+    Paused,
     Planned,
     RunEnded,
     RunStarted,
@@ -103,6 +104,7 @@ SENTENCES: dict[str, tuple[tuple[Event, ...], list[str]]] = {
         ),
         ["Asking for a commit message.", "Committed: Add it.", "Warning: push: no", "Warning: w", "Next: h"],
     ),
+    "a pause": ((Paused("alex"),), ["Paused by alex. Resume with: ralph resume"]),
     "an end": (
         (IterationStarted(1, 3), ENDED, GATE, STOPPED),
         [

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.app.agents.choice import anchor_agents, ensure_agent
-from ralph.app.paths import describe_settings_choice, find_project_paths
+from ralph.app.paths import Paths, describe_settings_choice, find_project_paths
 from ralph.app.pipeline.context import ExecuteRequest
 from ralph.app.pipeline.execute import ExecuteReport, execute_tasks
 from ralph.app.pipeline.stages import use_one_agent
@@ -136,7 +136,7 @@ def command(
         isolation=isolation,
     )
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
-    display, totals = ExecuteDisplay(settings, jobs, as_json, verbose), ExecuteTotals()
+    display, totals = ExecuteDisplay(settings, jobs, paths, as_json=as_json, verbose=verbose), ExecuteTotals()
     display.show_warnings((*changed, *describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
         with (
@@ -170,14 +170,17 @@ class ExecuteDisplay:
     """Shows several tasks. With --jobs 1 it is the usual display; with more, one line an event with the task's name,
     and on a terminal a status line for each task below."""
 
-    def __init__(self, settings: Settings, jobs: int, as_json: bool, verbose: bool) -> None:
+    def __init__(self, settings: Settings, jobs: int, paths: Paths, *, as_json: bool, verbose: bool) -> None:
         self._lock = threading.Lock()
         shown = settings if jobs == 1 else replace(settings, stream_agent_output=False)
         self._display = build_display(shown, as_json=as_json, verbose=verbose)
         self._is_parallel, self._as_json = jobs > 1, as_json
         self._ticking = ExitStack()
+        self._keys: Sequence[Watcher] = ()
         if not self._is_parallel:
-            self._ticking.enter_context(keep_fresh(self._display))
+            self._keys = self._ticking.enter_context(
+                keep_fresh(self._display, paths if settings.display.keys else None)
+            )
         self._out = Output.for_stream(sys.stdout)
         style = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
         self._task_lines: TaskStatusLines | None = None
@@ -192,7 +195,7 @@ class ExecuteDisplay:
         if self._as_json:
             return (self._lock_watcher(self._make_json_watcher(task)),)
         if not self._is_parallel:
-            return (self._lock_watcher(self._display),)
+            return (self._lock_watcher(self._display), *self._keys)
         return (self._lock_watcher(self._build_labelled(task) if self._is_plain else self._make_line_watcher(task)),)
 
     def handle_signal(self) -> None:

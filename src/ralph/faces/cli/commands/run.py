@@ -209,7 +209,7 @@ def command(
             return 0
         changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
         shown = (*changed, *chosen, *warnings)
-        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=shown) as callbacks:
+        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=shown, paths=paths) as callbacks:
             stop = resume_run(
                 resume,
                 lambda old: _with_limits(old, given),
@@ -241,7 +241,9 @@ def command(
     notes = _describe_settings(settings, loaded.files) if verbose else ()
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
     warnings = (*changed, *chosen, *warnings)
-    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes) as callbacks:
+    with watch_run(
+        settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes, paths=paths
+    ) as callbacks:
         stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks, run=run)
     return _report_end(stop, run, quiet=as_json or not has_stores(paths))
 

@@ -175,7 +175,9 @@ def run_stories_command(
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
     changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)
     warnings = (*changed, *described, *loaded.warnings, *notice)
-    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, kind="story") as callbacks:
+    with watch_run(
+        settings, as_json=as_json, verbose=verbose, warnings=warnings, kind="story", paths=paths
+    ) as callbacks:
         stop = run_stories(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     if not as_json:
         with suppress(ConfigError):  # a list that cannot be read has been told of

@@ -144,8 +144,9 @@ def command(
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
     changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
     warnings = (*changed, *chosen, *loaded.warnings, *notice)
-    with watch_run(settings, as_json=as_json, verbose=verbose, warnings=warnings, kind="supervise") as callbacks:
-        stop = supervise_task(
-            request, find_paths(place.folder), variables=os.environ, guardian=context.obj, callbacks=callbacks
-        )
+    home = find_paths(place.folder)
+    with watch_run(
+        settings, as_json=as_json, verbose=verbose, warnings=warnings, kind="supervise", paths=home
+    ) as callbacks:
+        stop = supervise_task(request, home, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     return stop.outcome.exit_code

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ralph.app.keeping.policy import clean_up_once_a_day
-from ralph.app.paths import find_project_paths
+from ralph.app.paths import Paths, find_project_paths
 from ralph.app.session import Callbacks
 from ralph.core.reporting.trace_context import is_tracing_wanted
 from ralph.faces.cli.live.afterword import RunEndKeeper
@@ -24,6 +24,7 @@ from ralph.model.ports import Watcher
 
 if TYPE_CHECKING:
     from ralph.config.schema import Settings
+    from ralph.faces.cli.live.steering import SteeringKeys
 
 NO_TELEMETRY_WARNING = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed, so no spans are sent; "
@@ -42,19 +43,21 @@ def watch_run(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
     kind: str = "run",
+    paths: Paths | None = None,
 ) -> Iterator[Callbacks]:
-    """Shows warnings and notes, then yields the callbacks that show a run; closes the display at the end."""
+    """Shows warnings and notes, then yields the callbacks that show a run; closes the display at the end.
+    `paths`: where the run is recorded, so that keys can steer it."""
     watcher = build_display(settings, as_json=as_json, verbose=verbose)
     preface: list[Event] = [*map(Debugged, notes), *map(Warned, warnings)]
     watcher(time.time(), 0, preface)
     ended = RunEndKeeper()
     with (
         clean_up_afterwards(settings),
-        keep_fresh(watcher),
+        keep_fresh(watcher, paths if settings.display.keys else None) as keys,
         notify_people(settings, watcher) as others,
         trace_runs(settings, watcher, kind) as trace,
     ):
-        yield Callbacks(watchers=(watcher, *others, *trace(""), ended), on_signal=announce_shutdown)
+        yield Callbacks(watchers=(watcher, *keys, *others, *trace(""), ended), on_signal=announce_shutdown)
         if not as_json:
             watcher(time.time(), 0, [Hinted(line) for line in ended.describe(_find_folder())])
 
@@ -68,15 +71,25 @@ def clean_up_afterwards(settings: "Settings") -> Iterator[None]:
 
 
 @contextmanager
-def keep_fresh(display: RunDisplay) -> Iterator[None]:
-    """Renews the status line, where there is one, for as long as the block lasts; then closes the display."""
-    ticker = StatusTicker(display, 2 * STATUS_LINE_SECONDS) if display.has_status_line else None
+def keep_fresh(display: RunDisplay, paths: Paths | None = None) -> Iterator[Sequence[Watcher]]:
+    """Renews the status line, where there is one, for as long as the block lasts; then closes the display. With
+    `paths`, and somebody at a keyboard, keys steer the run: they need to watch it."""
+    keys = _open_keys(display, paths) if paths and display.has_status_line else None
+    helper = keys or (StatusTicker(display, 2 * STATUS_LINE_SECONDS) if display.has_status_line else None)
     try:
-        yield
+        yield (keys,) if keys else ()
     finally:
-        if ticker is not None:
-            ticker.close()
+        if helper is not None:
+            helper.close()
         display.close()
+
+
+def _open_keys(display: RunDisplay, paths: Paths) -> "SteeringKeys | None":
+    if not isinstance(display, TextDisplay):
+        return None
+    from ralph.faces.cli.live.steering import SteeringKeys  # only who sits at a terminal has keys
+
+    return SteeringKeys.open_terminal(display, sys.stdin, paths)
 
 
 @contextmanager
