@@ -28,11 +28,13 @@ def contain_session(
     readable: Sequence[str] = (),
     writable: Sequence[str] = (),
     setup: str = "",
+    is_fresh: bool = False,
 ) -> Iterator[Session]:
     """The same session in the sandbox that was chosen, while the block lasts. `paths`: of the work tree; `protected`:
-    patterns; `setup`: the command that makes the work tree ready."""
+    patterns; `setup`: the command that makes the work tree ready; `is_fresh`: it was just checked out, and no agent has
+    worked in it."""
     if isolation.kind is None:
-        _prepare_tree(session, setup, paths.folder)
+        _prepare_tree(session, setup, paths, is_fresh=is_fresh)
         yield session
         return
     from ralph.app.sandbox.opening import open_containment  # most runs start without
@@ -53,18 +55,32 @@ def contain_session(
     )
     with open_containment(isolation.kind, request, session.processes) as containment:
         contained = replace(session, containment=containment, passed_over=isolation.describe_passed_over())
-        _prepare_tree(contained, setup, paths.folder)
+        _prepare_tree(contained, setup, paths, is_fresh=is_fresh)
         yield contained
 
 
-def _prepare_tree(session: Session, setup: str, folder: str) -> None:
+def _prepare_tree(session: Session, setup: str, paths: Paths, *, is_fresh: bool) -> None:
     if not setup.strip():
         return
-    from ralph.app.sandbox.opening import locate_sandboxes
+    from ralph.app.sandbox.opening import locate_sandboxes, name_project
     from ralph.app.sandbox.preparation import prepare_tree
+    from ralph.app.sandbox.shared_setup import SharedSetup
 
     emit(session.watchers, 0, Noted(f"setup: {redact(setup)}"))
-    marks = os.path.join(locate_sandboxes(session.variables), "setups")
-    environment = session.gate_environment
-    if not prepare_tree(setup, folder, marks=marks, environment=environment, processes=session.contained):
-        emit(session.watchers, 0, Noted("setup: done before, with the same lock files"))
+    base, environment = locate_sandboxes(session.variables), session.gate_environment
+    installed = os.path.join(base, "installed", name_project(paths.main_root))
+
+    def share(digest: str) -> SharedSetup:
+        return SharedSetup(os.path.join(installed, digest), environment, session.processes)
+
+    prepared = prepare_tree(
+        setup,
+        paths.folder,
+        marks=os.path.join(base, "setups"),
+        environment=environment,
+        processes=session.contained,
+        share=share if is_fresh else None,
+    )
+    if prepared != "run":
+        told = "done before" if prepared == "known" else "taken from another work tree"
+        emit(session.watchers, 0, Noted(f"setup: {told}, with the same lock files"))

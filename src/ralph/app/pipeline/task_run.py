@@ -102,7 +102,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     limits = _build_limits(context, plan.policy.stages)
     began = Began(limits, plan.spent_usd, report, standstill=plan.standstill, told=plan.told)
     with (
-        _contain(context, workspace.folder) as contained,
+        _contain(context, workspace.folder, is_fresh=workspace.is_fresh) as contained,
         closing(_build_base_checks(contained, workspace)) as base,
     ):
         effects = _build_effects(contained, workspace, plan, base)
@@ -115,7 +115,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
 
 
 @contextmanager
-def _contain(context: TaskContext, folder: str) -> Iterator[TaskContext]:
+def _contain(context: TaskContext, folder: str, *, is_fresh: bool) -> Iterator[TaskContext]:
     """The same with agents and checks in a sandbox for this work tree, where one was chosen."""
     request, settings = context.request, context.settings
     agents = [stages.resolve_stage_agent(role, settings, folder, context.session.variables) for role in request.stages]
@@ -127,6 +127,7 @@ def _contain(context: TaskContext, folder: str) -> Iterator[TaskContext]:
         commands=agents,
         protected=settings.protected,
         setup=context.task.setup or settings.setup,
+        is_fresh=is_fresh,
     ) as session:
         yield msgspec.structs.replace(context, session=session)
 

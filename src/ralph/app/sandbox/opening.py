@@ -77,7 +77,7 @@ def open_containment(kind: SandboxKind, request: SandboxRequest, processes: Proc
 @contextmanager
 def open_sandbox(kind: SandboxKind, request: SandboxRequest, processes: Processes) -> Iterator[Sandbox]:
     base = locate_sandboxes(request.variables)
-    caches = os.path.join(base, _CACHES, _name_project(request.paths.main_root))
+    caches = os.path.join(base, _CACHES, name_project(request.paths.main_root))
     with open_scratch(os.path.join(base, "runs")) as scratch:
         plan = build_plan(request, scratch=scratch, caches=caches)
         write_git_identity(os.path.join(scratch, "home"), request.variables, processes)
@@ -138,7 +138,7 @@ def _lock(folder: str) -> int | None:
     return handle
 
 
-def _name_project(root: str) -> str:
+def name_project(root: str) -> str:
     import hashlib
 
     return f"{os.path.basename(root)[:40] or 'root'}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}"
