@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Literal
 
-from ralph.app.sandbox.shared_setup import SharedSetup, list_files
+from ralph.app.sandbox.shared_setup import SharedSetup, list_other_files
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
@@ -47,7 +47,7 @@ def prepare_tree(
     if shared is not None and shared.restore(folder):
         _write_mark(marks, mark, digest_setup(command, folder))
         return "shared"
-    before = list_files(folder) if shared is not None else None
+    before = list_other_files(folder) if shared is not None else None
     output = Excerpt(OUTPUT_CHARS, OUTPUT_CHARS)
     exited = processes.run(
         Command(argv=build_shell_argv(command, environment), environment=environment, cwd=folder, merged=True),

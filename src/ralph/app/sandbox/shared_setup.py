@@ -42,7 +42,7 @@ class SharedSetup:
 
     def keep(self, tree: str, before: Listing | None) -> bool:
         """Whether it can serve others: only folders of that kind came. `before`: the files before setup was run."""
-        after = list_files(tree)
+        after = list_other_files(tree)
         names = [*_find_shared(tree)]
         if before is None or after is None or after != before or not names:
             return False
@@ -73,7 +73,7 @@ class SharedSetup:
         return self._processes.run(command, len, len).code == 0
 
 
-def list_files(tree: str) -> Listing | None:
+def list_other_files(tree: str) -> Listing | None:
     """All but what is shared and git's own: path → time and size; None: too many to tell."""
     found: dict[str, tuple[int, int]] = {}
     for folder, folders, files in os.walk(tree):
