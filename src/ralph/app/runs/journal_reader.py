@@ -26,6 +26,7 @@ from ralph.model.loop import (
     Limits,
     Looked,
     Observation,
+    PauseLoop,
     Reported,
     Restore,
     Restored,
@@ -44,7 +45,7 @@ MIN_REPORTED_WAIT_SECONDS = 1.0  # for others; less than that is a look
 DONE_CHECK_NAME = "DONE"
 VERIFICATION_CHECK_NAME = "verification"
 
-RemarkKind = Literal["waited", "interrupted", "resumed", "sent_back", "put_back"]
+RemarkKind = Literal["waited", "interrupted", "resumed", "sent_back", "put_back", "paused", "told"]
 
 
 class CheckLine(Struct, frozen=True, kw_only=True):
@@ -152,7 +153,7 @@ class JournalReader:
         self.earlier_usd: float | None = None
         self.usage = NO_USAGE
         self.unreadable_rows = 0
-        self._at = 0.0  # of the row before
+        self._at = self._wall = 0.0  # of the row before
         self._fact: Fact | None = None
         self._wanted: Decision | None = None
 
@@ -174,7 +175,7 @@ class JournalReader:
                     self._remark("put_back", line, seen.wall)
             case _:
                 pass
-        self._at, self._fact, self._wanted = seen.at, seen.fact, decision
+        self._at, self._wall, self._fact, self._wanted = seen.at, seen.wall, seen.fact, decision
 
     def _apply_fact(self, seen: Observation, took: float) -> None:
         match seen.fact:
@@ -228,8 +229,8 @@ class JournalReader:
                 self._wait(fact, took, seen.wall)
             case Forbidden(why):
                 self._amend(outcome="not_started", detail=why)
-            case Interrupted(by):
-                self._interrupt(by, took, seen.wall)
+            case Interrupted(by, paused=paused):
+                self._interrupt("stopped for a pause" if paused else by, took, seen.wall)
             case Looked() | Restored() | SnapshotTaken() | AnswersLost():
                 pass
             case _:
@@ -248,6 +249,9 @@ class JournalReader:
             started_at=seen.wall or None,
         )
         self.iterations.append(begun)
+        for note in brief.notes:
+            what = "answer" if note.question else "note"
+            self._remark("told", redact(f"{what} from {note.by}: {note.text}"), seen.wall)
 
     def _report(self, fact: Reported) -> None:
         self.usage += fact.usage
@@ -292,6 +296,8 @@ class JournalReader:
         match fact, self._wanted:
             case Waited(), Wait(why=why) if isinstance(self._fact, Reported | SnapshotTaken):
                 self._remark("waited", why, wall - took, took)
+            case Waited(), PauseLoop(by):  # the run's own clock stood still
+                self._remark("paused", f"by {by}", self._wall, max(0.0, wall - self._wall))
             case Awaited(left), Await(whom) if took >= MIN_REPORTED_WAIT_SECONDS:
                 missing = f"; still missing: {', '.join(left)}" if left else ""
                 self._remark("waited", f"for {whom}{missing}", wall - took, took)

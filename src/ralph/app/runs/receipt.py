@@ -54,6 +54,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     snapshots: tuple[SnapshotCommit, ...]
     unread: int  # rows of the journal that nobody can read
     proof: ProofReceipt | None = None  # once it has ended
+    paused_by: str = ""
+    question: str = ""  # of its agent, which nobody has answered
     title: str = ""  # the first line of its prompt, where somebody asked for it
 
 
@@ -65,7 +67,7 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
     snapshots = list_snapshots(places, record.id, len(rows) + 1, variables)  # no row makes more than one
     before, *iterations = _point_to_kept_logs(_attach_snapshots(book.iterations, snapshots), places.run_dir(record.id))
     active = record.ended_at is None
-    since = max(0.0, now - record.changed_at) if active else 0.0
+    since = max(0.0, now - record.changed_at) if active and record.doing != "pause" else 0.0
     if active and record.doing == "run_agent" and iterations:
         iterations[-1] = replace(iterations[-1], seconds=since)
     return Receipt(
@@ -92,6 +94,8 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
         iterations=tuple(iterations),
         snapshots=snapshots,
         unread=book.unreadable_rows,
+        paused_by=record.paused_by,
+        question=record.question,
         proof=None if active else _load_proof(places, record, variables),
     )
 

@@ -77,10 +77,14 @@ class ReceiptPage:
 
     def _render_ending(self, receipt: "Receipt") -> TextLines:
         if receipt.active:
-            doing = receipt.doing or ""
-            return self._line_renderer.render_item("active", f"Still going on: {ACTIVITY_LABELS.get(doing, doing)}")
+            doing = ACTIVITY_LABELS.get(receipt.doing or "", receipt.doing or "")
+            by = f" by {receipt.paused_by}" if receipt.paused_by else ""
+            pause = by if receipt.doing == "pause" else f", then paused{by}" if by else ""
+            return self._line_renderer.render_item("active", f"Still going on: {doing}{pause}")
         outcome = (receipt.outcome or "").replace("_", " ").capitalize()
         sentence = f"{outcome}: {receipt.why}" if receipt.why else outcome
+        if receipt.question:
+            sentence += f"; answer with: ralph answer {receipt.task or receipt.id} TEXT"
         return self._line_renderer.render_item("ok" if receipt.outcome == "completed" else "bad", sentence)
 
     # -- agent runs -----------------------------------------------------------------------------

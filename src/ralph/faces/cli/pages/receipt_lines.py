@@ -121,6 +121,10 @@ class ReceiptLineRenderer:
         at = f" at {format_local_time('%H:%M', remark.at)}" if remark.at > 0 else ""
         reason = f": {text}" if text else ""
         match remark.kind:
+            case "paused":
+                yield from self.render_item("note", f"Paused {text}, {format_duration(remark.seconds)}", indent)
+            case "told":
+                yield from self.render_item("note", f"Told: {text}", indent)
             case "waited":
                 yield from self.render_item("note", f"Waited {format_duration(remark.seconds)}{reason}", indent)
             case "interrupted":
