@@ -87,10 +87,10 @@ def _read_boot_or_empty() -> str:
         return ""
 
 
-def list_ancestors() -> list[int]:
-    """The processes we descend from, the nearest first; none where the system does not tell."""
+def list_ancestors(of: int | None = None) -> list[int]:
+    """The processes that we, or another one, descend from, the nearest first; none where the system does not tell."""
     found: list[int] = []
-    pid = os.getppid()
+    pid = os.getppid() if of is None else _read_parent(of)
     while pid > 1 and pid not in found:
         found.append(pid)
         pid = _read_parent(pid)

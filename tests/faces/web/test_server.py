@@ -25,6 +25,18 @@ TOOL_USE = {
     "type": "assistant",
     "message": {"content": [{"type": "tool_use", "id": "1", "name": "Write", "input": {"file_path": "file.txt"}}]},
 }
+STEAL = """
+import json, urllib.error, urllib.request
+def ask(path, body=None):
+    headers = {{"Authorization": "Bearer {token}", "Content-Type": "application/json"}}
+    try:
+        with urllib.request.urlopen(urllib.request.Request("{url}/" + path, body, headers)) as answer:
+            print(path, answer.status)
+    except urllib.error.HTTPError as error:
+        print(path, error.code, json.load(error)["error"]["code"])
+ask("board")
+ask("links", b"{{}}")
+"""
 WAIT = "while [ ! -e {gate} ]; do sleep 0.05; done"
 
 
@@ -34,11 +46,11 @@ class Client:
     def __init__(self, link: str, token_file: Path) -> None:
         self.link = link
         self._host = link.removeprefix("http://").partition("/")[0]
-        self._token = token_file.read_text().strip()
+        self.token = token_file.read_text().strip()
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         connection = HTTPConnection(self._host, timeout=30)
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
         text = answer.read()
@@ -98,13 +110,20 @@ def test_a_run_that_was_started_in_the_browser_outlives_the_server(workshop: Pro
         assert "uns go on" in words
 
 
-def test_an_agent_of_a_living_run_gets_no_server(workshop: ProjectFixture) -> None:
-    workshop.agent(f'python=$(ralph web 2>&1 || true); echo "$python" > told; {make_result_command("x")}')
+def test_an_agent_gets_no_server_and_steers_nothing_with_a_token_it_found(workshop: ProjectFixture) -> None:
     (workshop.home / "ralph").write_text(f'#!/bin/sh\nexec {sys.executable} -m ralph "$@"\n')
     (workshop.home / "ralph").chmod(0o755)
     workshop.settings()
-    workshop.ralph("run", "-p", "x", "-m", "1")
+    with serving(workshop) as (server, client):
+        script = workshop.home / "steal.py"
+        script.write_text(STEAL.format(url=f"{client.link.partition('/login')[0]}/api/v1", token=client.token))
+        quiet = f"env -u RALPH_RUN_ID setsid {sys.executable} {script} > stolen"  # it hides where it comes from
+        workshop.agent(f"ralph web > told 2>&1; {quiet}; {make_result_command('x')}")
+        workshop.ralph("run", "-p", "x", "-m", "1")
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=10)
     assert "not available inside run" in (workshop.repo / "told").read_text()
+    assert (workshop.repo / "stolen").read_text().split() == ["board", "200", "links", "403", "inside_agent"]
 
 
 def test_without_the_extra_it_says_what_to_install(workshop: ProjectFixture) -> None:

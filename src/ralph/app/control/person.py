@@ -4,10 +4,9 @@ import os
 import pwd
 from collections.abc import Mapping
 
-from ralph.app.runs.inside_agent import find_enclosing_run
+from ralph.app.runs.inside_agent import STEERING_REASON, find_enclosing_run
 from ralph.model.errors import InsideAgent
 
-STEERING_REASON = "its agent may not steer runs"
 _MAX_NAME_CHARS = 60
 
 

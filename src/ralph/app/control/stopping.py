@@ -4,11 +4,10 @@ import time
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from ralph.app.control.person import STEERING_REASON
 from ralph.app.control.targets import Target, find_target, open_for_control
 from ralph.app.control.tasks import is_execute_running
 from ralph.app.paths import Paths
-from ralph.app.runs.inside_agent import find_enclosing_run
+from ralph.app.runs.inside_agent import STEERING_REASON, find_enclosing_run
 from ralph.model.control import WHOLE_EXECUTE
 from ralph.model.errors import InsideAgent, NoSuchRun, RalphError
 

@@ -76,6 +76,11 @@ def list_living_runs(paths: Paths, variables: Mapping[str, str]) -> list[LivingR
     return [living for folder in folders if folder for living in _read_folder(folder)]
 
 
+def is_in_our_namespace(living: LivingRun) -> bool:
+    """Whether its pids mean something here."""
+    return living.pid_namespace in (0, read_pid_namespace())
+
+
 def find_living_run(run: str, paths: Paths, variables: Mapping[str, str]) -> LivingRun | None:
     return next((living for living in list_living_runs(paths, variables) if living.run == run), None)
 

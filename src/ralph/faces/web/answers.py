@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ralph.app.paths import Paths
+from ralph.app.runs.inside_agent import refuse_agent_connection
 from ralph.core.text.secrets import redact
 from ralph.faces.views.encoding import encode_json
 from ralph.faces.views.shapes import ErrorAnswer, ErrorDetail
@@ -139,6 +140,8 @@ async def answer_call(endpoint: Endpoint, request: Request, context: "WebContext
         call = await _read_call(endpoint, request, context)
         await _wait_while_pending(endpoint, call, request)
         async with context.workers:
+            if endpoint.method != "GET":
+                await run_in_thread(lambda: _refuse_agents(request, context))
             answer = await run_in_thread(lambda: endpoint.handle(call))
         return Response(encode_json(answer), media_type="application/json")
     except ClientDisconnect:
@@ -153,6 +156,12 @@ def build_error_response(error: RalphError) -> Response:
     detail = ErrorDetail(code=error.code, message=redact(error.message), hint=redact(error.hint))
     status = STATUS_BY_CODE.get(error.code, DEFAULT_ERROR_STATUS)
     return Response(encode_json(ErrorAnswer(detail)), status, media_type="application/json")
+
+
+def _refuse_agents(request: Request, context: "WebContext") -> None:
+    client, server = request.scope.get("client"), request.scope.get("server")
+    if client and server:
+        refuse_agent_connection(tuple(client[:2]), tuple(server[:2]), context.repositories.here, context.variables)
 
 
 async def _read_call(endpoint: Endpoint, request: Request, context: "WebContext") -> ApiCall:
