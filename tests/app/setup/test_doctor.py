@@ -71,6 +71,16 @@ def test_each_trouble_is_told_with_what_to_type(
     assert next_command.startswith(advice)
 
 
+def test_an_extra_that_is_wanted_and_not_installed_is_told(home: Path) -> None:
+    (home / "repo/.ralph/settings.json").write_text(SETTINGS.replace("{", '{"notify": {"apprise": ["json://h"]}, ', 1))
+    variables = {"PATH": str(home / "bin"), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://h"}
+    advice = ["pip install 'ralph-verified[notify]'", "pip install 'ralph-verified[otel]'"]
+    missing = bad(home, environment=variables, has_extra=lambda module: False)
+    assert [(verdict, next_) for verdict, _, next_ in missing] == [("WARN", each) for each in advice]
+    assert bad(home, environment=variables, has_extra=lambda module: True) == []
+    assert bad(home, has_extra=lambda module: module == "apprise") == []
+
+
 def test_utf8_has_many_spellings(home: Path) -> None:
     assert bad(home, encoding="UTF-8") == bad(home, encoding="utf8") == []
 

@@ -1,5 +1,6 @@
 """Use case: look at everything a run needs, before it needs it. Changes nothing."""
 
+import importlib.util
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from ralph.app.setup.check_trial import CheckTrial, format_trial
 from ralph.app.setup.gitignore import find_missing_ignores
 from ralph.config.schema import SHELL_KIND, Guardrail, Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
+from ralph.core.reporting.trace_context import is_tracing_wanted
 from ralph.model.errors import ConfigError, RalphError
 from ralph.model.sandbox import SandboxKind, SandboxProbe
 from ralph.process.shell import SHELL_WORDS, find_program
@@ -51,6 +53,7 @@ class DoctorContext(Struct, frozen=True, kw_only=True):
     free_bytes: Callable[[str], int] = lambda folder: shutil.disk_usage(folder).free
     has_module: Callable[[str, str], bool] = lambda python, module: True  # asked of that very Python
     try_check: Callable[[str], CheckTrial] | None = None  # runs a check once, where that is wanted
+    has_extra: Callable[[str], bool] = lambda module: importlib.util.find_spec(module) is not None  # of our own Python
     sandboxes: Callable[[], Mapping[SandboxKind, SandboxProbe]] = dict  # which there are, and how to get others
 
 
@@ -68,6 +71,7 @@ def run_checks(patient: DoctorContext) -> tuple[DoctorFinding, ...]:
         *_check_sandboxes(patient, settings),
         *_check_scm(patient, settings),
         *(_check_guardrails(patient, settings) if loaded else ()),
+        *_check_extras(patient, settings),
         *_check_folders(patient),
         _check_disk_space(patient),
         *_check_gitignore(patient),
@@ -171,6 +175,18 @@ def _check_scm(patient: DoctorContext, settings: Settings) -> Iterator[DoctorFin
     else:
         lost = f"scm.command {program} not found: nothing can be committed, and no run is begun"
         yield DoctorFinding("FAIL", lost, "install it, or change scm in your settings: ralph config show --origin")
+
+
+def _check_extras(patient: DoctorContext, settings: Settings) -> Iterator[DoctorFinding]:
+    """What settings or the environment ask for, and an extra of the package does."""
+    wanted = {
+        "notify": ("apprise", bool(settings.notify.apprise), "notify.apprise"),
+        "otel": ("opentelemetry", is_tracing_wanted(patient.environment), "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    }
+    for extra, (module, is_wanted, who) in wanted.items():
+        if is_wanted and not patient.has_extra(module):
+            what = f"{who} is set, but {module} is not installed: nothing is sent"
+            yield DoctorFinding("WARN", what, f"pip install 'ralph-verified[{extra}]'")
 
 
 def _check_guardrails(patient: DoctorContext, settings: Settings) -> Iterator[DoctorFinding]:
