@@ -207,3 +207,39 @@ def test_looking_leaves_nothing_behind(workshop: ProjectFixture) -> None:
     assert workshop.ralph("board").returncode == 0
     assert not (workshop.repo / ".git" / "ralph").exists()
     assert not (workshop.repo / ".ralph").exists()
+
+
+def test_a_run_with_the_board_is_detached_or_stopped(workshop: ProjectFixture) -> None:
+    agent = workshop.home / "slow"
+    agent.write_text(SLOW.format(home=workshop.home))
+    agent.chmod(0o755)
+    words = [*RALPH_ARGV, "run", "--board", "--no-sandbox", "-p", "Upgrade all", "--agent", str(agent)]
+    first = PseudoTerminal(words, workshop.repo, workshop.environment, (160, 45))
+    try:
+        assert first.sees("Upgrade all")
+        assert wait_until((workshop.home / "working").exists)
+        first.types("q")
+        assert first.sees("still going")
+        first.types("d")
+        assert first.sees("goes on in the background")
+        assert first.ended() == 0
+    finally:
+        first.close()
+    run = workshop.status()
+    assert (run["active"], run["title"]) == (True, "Upgrade all")
+    assert workshop.ralph("cancel").returncode == 0
+    second = PseudoTerminal(words, workshop.repo, workshop.environment, (160, 45))
+    try:
+        assert second.sees("2 runs")
+        second.types("q")
+        assert second.sees("still going")
+        second.types("s")
+        assert second.ended(20) == 130
+    finally:
+        second.close()
+    assert workshop.status()["outcome"] == "interrupted"
+
+
+def test_the_board_of_a_run_needs_a_terminal(workshop: ProjectFixture) -> None:
+    done = workshop.ralph("run", "--board", "-p", "x")
+    assert (done.returncode, "--detach" in done.stderr) == (2, True)

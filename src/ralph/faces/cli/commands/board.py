@@ -9,10 +9,10 @@ from ralph.app.board.specs import load_spec
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
+from ralph.faces.cli.options.board_screen import has_screen, open_board_screen
 from ralph.faces.cli.options.known_names import complete_spec
 from ralph.faces.cli.options.looks import add_json_option, add_look_options, add_plain_option
 from ralph.faces.cli.pages.board import render_board_json, render_board_text, render_plain_board
-from ralph.faces.cli.terminal.look import has_terminal, wants_color
 from ralph.faces.glyphs import resolve_glyphs
 
 
@@ -25,7 +25,7 @@ from ralph.faces.glyphs import resolve_glyphs
 def command(once: bool, spec: str, color: str | None, glyphs: str | None, plain: bool | None, as_json: bool) -> int:
     """Watch tasks go through the lanes, and what every running agent does.
 
-    Keys: arrows or h j k l move, Enter shows a task, / filters, x cancels, ? helps, q quits.
+    Keys: arrows or h j k l move, Enter shows details, / filters, ? shows all keys, q quits.
     """
     paths = find_project_paths(os.getcwd())
     given = {"display.color": color, "display.glyphs": glyphs, "display.plain": plain}
@@ -35,22 +35,11 @@ def command(once: bool, spec: str, color: str | None, glyphs: str | None, plain:
     glyph_set = resolve_glyphs(settings.display.glyphs, os.environ, sys.stdout.encoding)
     reader = BoardReader(paths, spec)
     is_plain = settings.display.plain
-    if as_json or once or is_plain or not _has_screen():
+    if as_json or once or is_plain or not has_screen():
         view = reader.read_view()
         if as_json:
             click.echo(render_board_json(view))
         else:
             click.echo(render_plain_board(view) if is_plain else render_board_text(view, glyph_set))
         return 0
-    reader.read_view()  # what is wrong with the database is told on a terminal that is still the user's
-    from ralph.faces.tui.app import run_board_app  # Textual takes 0.3 s to import: only for who watches
-
-    if not wants_color(settings.display.color, os.environ, is_tty=True):
-        os.environ["NO_COLOR"] = "1"
-    return run_board_app(paths, reader, settings, glyph_set)
-
-
-def _has_screen() -> bool:
-    """Whether there is someone who looks and types. The screen is drawn on stderr."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    return os.environ.get("TERM") not in (None, "dumb") and all(map(has_terminal, streams))
+    return open_board_screen(paths, reader, settings)

@@ -33,6 +33,7 @@ from ralph.faces.cli.live.watching import (
 )
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
+from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_open_task
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
@@ -69,6 +70,7 @@ Examples:
     type=click.Choice(["judge", "words"]),
     help="Who decides where a task has no command: a judge, or the agent's own words.  [default: judge]",
 )
+@add_board_option
 @add_detach_option(*DETACH_NAMES)
 @click.option("--resume", is_flag=True, help="Resume tasks that were interrupted or cancelled.")
 @click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")

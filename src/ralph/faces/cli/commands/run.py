@@ -33,6 +33,7 @@ from ralph.core.text.utf8 import refuse_undecoded
 from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_signal
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
@@ -155,6 +156,7 @@ Examples:
     help="Resume a run that was stopped or killed; by default the last one.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
+@add_board_option
 @add_detach_option(*DETACH_NAMES)
 @accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)

@@ -27,6 +27,7 @@ from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
+from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import add_detach_option
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import (
@@ -92,6 +93,7 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @agent_options(model=False)
 @sandbox_options
+@add_board_option
 @add_detach_option("--detach")
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")
 @click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Reviews a story at most.")
