@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ralph.app.repositories import remember_repository
 from ralph.faces.views import shapes
+from ralph.faces.web.repositories import NoSuchRepository, Repositories
 from ralph.faces.web.routes import ENDPOINTS
 from ralph.model.events import IterationStarted, RunStarted, Said, ToolStarted
 from ralph.model.spec import ROLES
@@ -256,3 +258,19 @@ def test_the_page_is_behind_the_gate_and_has_no_inline_script(web: WebFixture) -
     assert "<script" in page
     assert "onclick" not in page
     assert all("src=" in part.partition(">")[0] for part in page.split("<script")[1:])
+
+
+def test_all_repositories_of_the_machine_are_shown_where_that_was_asked_for(room: BoardFixture, tmp_path: Path) -> None:
+    other = BoardFixture(tmp_path)
+    other.put("Something else")
+    variables = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    remember_repository(room.places, variables)
+    remember_repository(other.places, variables)
+    everywhere = Repositories(room.places, variables, shows_all=True)
+    here, there = everywhere.describe().repositories
+    assert (here.here, here.running, there.here, there.tasks) == (True, 1, False, 1)
+    assert here.key != there.key  # both folders have the same name
+    assert everywhere.find(there.key).root == other.places.root
+    with pytest.raises(NoSuchRepository) as told:
+        Repositories(room.places, variables, shows_all=False).find(there.key)
+    assert "--all" in told.value.hint
