@@ -197,6 +197,8 @@ def test_a_task_is_paused_told_something_and_resumed(web: WebFixture) -> None:
     assert web.post(f"{API}/tasks/TASK-001/resume", {}).status == 400
     assert web.post(f"{API}/tasks/TASK-001/answer", {"text": "42"}).status == 400  # nobody asked
     assert web.post(f"{API}/tasks/TASK-001/note", {"text": " "}).status == 400
+    assert web.post(f"{API}/tasks/TASK-001/cancel", {"gently": True}).status == 400
+    assert web.post(f"{API}/runs/20261101-090000-bbbb/cancel", {"gently": True}).status == 404  # it has ended
     assert web.post(f"{API}/executes/stop", {"how": "now"}).status == 404  # no execute has the lock
     assert web.post(f"{API}/executes/stop", {"how": "whenever"}).status == 400
 

@@ -11,7 +11,7 @@ from ralph.app.board.active import cancel_task
 from ralph.app.board.tasks import TaskEdit, create_task, edit_task
 from ralph.app.control.notes import add_note, answer_question
 from ralph.app.control.pausing import lift_pause, pause
-from ralph.app.control.stopping import ExecuteEnd, stop_execute
+from ralph.app.control.stopping import ExecuteEnd, stop_execute, stop_gently
 from ralph.app.control.tasks import is_execute_running, retry_task
 from ralph.app.keeping.launching import StartBody
 from ralph.app.pipeline.judging import refuse_unjudged_tasks
@@ -36,6 +36,12 @@ class PauseBody(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the agent at work is stopped as well; what it did is kept."""
 
     now: bool = False
+
+
+class CancelBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """`gently`: a run ends after its current step; else within two seconds."""
+
+    gently: bool = False
 
 
 class StopBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,7 +106,12 @@ def resume_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
 
 
 def cancel_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
-    call.read_body(EmptyBody)
+    gently = call.read_body(CancelBody).gently
+    if gently and kind == "run":
+        target = stop_gently(call.paths, call.names[kind])
+        return DoneAnswer(message=f"{target.name} ends after its current step. Work is kept.", id=target.name)
+    if gently:
+        raise UsageError("a task is not cancelled gently", "pause it, or end the whole execute: POST executes/stop")
     if kind == "task":
         loop = cancel_task(call.paths, call.names[kind])
         return DoneAnswer(message=format_cancelled_loop(loop), id=loop.task)
@@ -173,6 +184,6 @@ ACTIONS: Mapping[str, Action] = {
     "answer": Action(summary="Answer what an agent of the {kind} asked", handle=answer_subject, body=TextBody),
     "pause": Action(summary="Start no more agents of the {kind}", handle=pause_subject, body=PauseBody),
     "resume": Action(summary="Let agents of the {kind} start again", handle=resume_subject),
-    "cancel": Action(summary="Stop the work on the {kind}; what was done stays", handle=cancel_subject),
+    "cancel": Action(summary="Stop the work on the {kind}; work is kept", handle=cancel_subject, body=CancelBody),
     "retry": Action(summary="Try the {kind} again, from where it stopped", handle=retry_subject),
 }
