@@ -53,6 +53,7 @@ class ProofWatch:
         self._environment, self._worked = environment, worked
         self._list_accepted = list_accepted
         self._closed = closed or ClosedSettings()
+        self._doubts: dict[tuple[str, str, str], str] = {}
         self._rules: Sequence[CheckRules] | None = None
 
     def look(self, iteration: int) -> None:
@@ -197,7 +198,10 @@ class ProofWatch:
         from ralph.core.proofs.changes import TreeReader, find_proof_changes
 
         reader = TreeReader(
-            read_blob=self._keeper.read_blob, list_old_paths=self._list_old_paths, read_old_tests=self._read_old_tests
+            read_blob=self._keeper.read_blob,
+            list_old_paths=self._list_old_paths,
+            read_old_tests=lambda: self._read_old_tests(changes),
+            doubts=self._doubts,
         )
         closed = (f"/{path}" for path in self._closed.paths)
         return find_proof_changes(rules, changes, reader, (*self._protected, *closed))
@@ -205,12 +209,12 @@ class ProofWatch:
     def _find_changed_programs(self, rules: "Sequence[CheckRules]") -> tuple[ProofChange, ...]:
         return find_changed_programs(rules, root=self._root, environment=self._environment, since=self._worked)
 
-    def _read_old_tests(self) -> Iterator[str]:
+    def _read_old_tests(self, changes: Sequence[TreeChange]) -> Iterator[str]:
         from ralph.core.proofs.suites import detect_test
 
-        found = self._keeper.list_changes("", self._keeper.baseline())
-        for change in [each for each in found if detect_test(each.path) == "python"][:MAX_READ_TESTS]:
-            yield self._keeper.read_blob(change.new_blob)[:MAX_PROOF_CHARS].decode("utf-8", "replace")
+        files = _BaselineFiles(self._keeper, self._root, changes)
+        paths = [path for path in self._list_old_paths() if detect_test(path) == "python"]
+        yield from (files.read(path) or "" for path in paths[:MAX_READ_TESTS])
 
     def _find_ignored_protected(self, tree: str) -> list[ProofChange]:
         found = [*find_ignored_protected(self._protected, root=self._root, since=self._worked)]

@@ -12,7 +12,12 @@ from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules
 from ralph.core.proofs.config_parts import extract_config_part
 from ralph.core.proofs.doubts import describe_doubt
 from ralph.core.proofs.meddling import describe_meddling
-from ralph.core.proofs.python_doubts import describe_learned_answers, find_expectations
+from ralph.core.proofs.python_doubts import (
+    LEAST_ANSWERS,
+    describe_learned_answers,
+    find_answers,
+    find_expectations,
+)
 from ralph.core.proofs.runners import RUNNERS
 from ralph.core.proofs.suites import DATA, detect_language, detect_test
 from ralph.core.proofs.weakening import count_tests, describe_danger, describe_weakening
@@ -43,6 +48,7 @@ class TreeReader(Struct, frozen=True, kw_only=True):
     read_blob: Callable[[str], bytes]
     list_old_paths: Callable[[], Collection[str]]  # of the baseline
     read_old_tests: Callable[[], Iterable[str]] = tuple  # texts of the baseline's tests, in Python
+    doubts: dict[tuple[str, str, str], str] = {}  # by path, old and new blob: what was found before
 
     def read_text(self, blob: str) -> str:
         return self.read_blob(blob).decode("utf-8", "replace") if blob else ""
@@ -237,14 +243,22 @@ class _Judge:
         language = detect_language(change.path)
         if not language or not change.new_blob or not self._rules or not self._unread:
             return None
-        self._unread -= 1
-        old, new = self._read_both(change)
-        reason = describe_doubt(language, old, new)
-        if not reason and language == "python":
-            reason = self._find_hidden_module(change, gone) or describe_learned_answers(
-                old, new, map(find_expectations, self._reader.read_old_tests())
-            )
+        known, key = self._reader.doubts, (change.path, change.old_blob, change.new_blob)
+        if key not in known:
+            self._unread -= 1
+            known[key] = self._find_doubt(change, language)
+        reason = known[key] or (self._find_hidden_module(change, gone) if language == "python" else "")
         return ProofChange(path=change.path, kind="doubtful", reason=reason, noted=True) if reason else None
+
+    def _find_doubt(self, change: TreeChange, language: str) -> str:
+        """What was there before is asked for only where there is a doubt: that takes a process."""
+        new = self._reader.read_text(change.new_blob)
+        if describe_doubt(language, "", new):
+            return describe_doubt(language, self._reader.read_text(change.old_blob), new)
+        if language != "python" or len(find_answers(new)) < LEAST_ANSWERS:
+            return ""
+        tests = map(find_expectations, self._reader.read_old_tests())
+        return describe_learned_answers(self._reader.read_text(change.old_blob), new, tests)
 
     def _find_hidden_module(self, change: TreeChange, gone: Collection[str]) -> str:
         folder, _, name = change.path.rpartition("/")
