@@ -10,10 +10,25 @@ from support.browser_room import PageRoom, wait_until
 
 pytestmark = pytest.mark.browser
 
+QUESTION = "Should it be loud?"
+
 
 def open_task(page: Any, name: str) -> None:
     page.evaluate(f"location.hash = '#/task/{name}'")
     page.wait_for_selector(f".page h1:has-text('{name}')")
+
+
+def open_board(page: Any) -> None:
+    page.evaluate("location.hash = '#/'")
+    page.wait_for_selector(".board")
+
+
+def card(page: Any, name: str) -> Any:
+    return page.locator(f".card[data-task='{name}']")
+
+
+def wait_for_lane(page: Any, name: str, lane: str) -> None:
+    page.wait_for_selector(f".card[data-task='{name}'][data-stage='{lane}']", state="attached")
 
 
 def press(page: Any, action: str) -> None:
@@ -30,6 +45,64 @@ def send(page: Any, button: str, **values: str) -> None:
             field.fill(value)
     page.locator("dialog button[type=submit]", has_text=button).click()
     page.wait_for_selector("dialog", state="detached")
+
+
+def test_cards_move_while_tasks_are_steered(room: PageRoom, open_page: OpenPage) -> None:
+    room.add_tasks("T-1", "T-2", "T-3", "T-4")
+    room.hold("T-1", "T-2", "T-3")
+    room.ask("T-4", QUESTION)
+    page = open_page(room.serve())
+    assert card(page, "T-1").get_attribute("data-stage") == "todo"
+
+    page.locator("#start").click()
+    send(page, "Start", kind="execute", jobs="4")
+    for name in ("T-1", "T-2", "T-3"):
+        wait_for_lane(page, name, "coder")
+
+    # A note is in that task's next prompt, and in no other.
+    wait_until(lambda: len(room.read_prompts("T-1")) == 1, "the first agent of T-1")
+    open_task(page, "T-1")
+    press(page, "note")
+    send(page, "Send note", text="Mind the gap <b>please</b>")
+    room.let_go("T-1")
+    wait_until(lambda: len(room.read_prompts("T-1")) >= 4, "four agents of T-1")
+    assert ["Mind the gap <b>please</b>" in prompt for prompt in room.read_prompts("T-1")][:4] == [
+        *(False, True, False, False)
+    ]
+    assert not any("Mind the gap" in prompt for prompt in room.read_prompts("T-2"))
+
+    # Paused, no new agent starts; resumed, it goes on.
+    open_task(page, "T-2")
+    press(page, "pause")
+    send(page, "Pause")
+    page.wait_for_selector(".banner:has-text('Paused by')")
+    room.let_go("T-2")
+    open_board(page)
+    wait_for_lane(page, "T-1", "done")
+    assert len(room.read_prompts("T-2")) == 1
+    open_task(page, "T-2")
+    press(page, "resume")
+    open_board(page)
+    wait_for_lane(page, "T-2", "done")
+
+    # A question is shown first; its answer is in the next prompt, and the task is done.
+    tile = page.locator(".tile[data-tone=question]")
+    tile.wait_for()
+    assert QUESTION in tile.inner_text()
+    tile.get_by_role("button", name="Answer").click()
+    send(page, "Send answer", text="As loud as you can")
+    wait_for_lane(page, "T-4", "done")
+    assert any("As loud as you can" in prompt for prompt in room.read_prompts("T-4"))
+
+    # Cancelled, the work stops; retried, it is open again.
+    open_task(page, "T-3")
+    press(page, "cancel")
+    send(page, "Cancel it")
+    page.locator(".actions [data-action='retry']").wait_for()
+    assert room.read_task("T-3")["status"] == "cancelled"
+    room.let_go("T-3")
+    press(page, "retry")
+    wait_until(lambda: room.read_task("T-3")["status"] != "cancelled", "T-3 is open again")
 
 
 def test_tasks_are_added_and_changed(room: PageRoom, open_page: OpenPage) -> None:
@@ -67,7 +140,7 @@ def test_a_run_is_started_read_and_outlives_the_server(room: PageRoom, open_page
     press(page, "note")
     send(page, "Send note", text="Quietly")
 
-    room.stop_server()
+    room.stop_servers()
     page.wait_for_selector("#link-state[data-state=lost]")
     room.let_go("run")
     wait_until(lambda: not room.list_active_runs(), "the run ends without its server")

@@ -1,12 +1,16 @@
 """What the page shows: safe from what agents print, readable on both sizes, by keyboard and by screen reader."""
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.browser import AXE, OpenPage, find_serious_problems
 from support.browser_room import PageRoom
+from support.stories import make_approval, make_story, write_plan
+from support.workshop import RALPH_ARGV
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +37,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageRoom]:
     assert room.workshop.ralph("execute", "-j", "2").returncode == 1
     room.add_tasks("T-3")
     assert room.workshop.ralph("run", "-p", "<b>Make it</b>\nwork", "-m", "1").returncode == 0
+    (room.repo / "ralph").mkdir()
+    write_plan(room.repo, make_story("US-1", notes="done", **make_approval(1)), make_story("US-2", title="<u>Two</u>"))
     yield room
     room.close()
 
@@ -85,10 +91,10 @@ def test_every_view_fits_its_window(page: Any, open_page: OpenPage) -> None:
         assert width <= open_page.size[0], address
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(link: str, open_page: OpenPage, scheme: str) -> None:
+def test_axe_finds_nothing_serious(link: str, open_page: OpenPage) -> None:
     if not AXE.exists():
         pytest.skip("NOT RUN: axe-core is missing (npm)")
+    scheme = "dark" if open_page.is_phone else "light"
     page = open_page(link, bypass_csp=True, color_scheme=scheme, reduced_motion="reduce")
     problems = {}
     for address in (*VIEWS, f"run/{find_run(page)}"):
@@ -152,3 +158,50 @@ def test_nothing_moves_while_the_board_is_loaded(page: Any) -> None:
         )).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => resolve(0), 500))"""
     )
     assert moved < 0.05
+
+
+def test_stories_are_listed_with_their_reviews(page: Any) -> None:
+    show(page, "stories")
+    page.wait_for_selector("tr[data-story=US-1] .chip[data-tone=green]")
+    assert "<u>Two</u>" in page.locator("tr[data-story=US-2]").inner_text()
+
+
+def test_an_unknown_address_says_where_to_look(page: Any, open_page: OpenPage) -> None:
+    for address in ("run/nothing", "task/nothing"):
+        page.evaluate(f"location.hash = '#/{address}'")
+        page.wait_for_selector(".empty a.button")
+        assert "nothing" in page.locator(".empty strong").inner_text()
+    open_page.complaints[:] = [each for each in open_page.complaints if "404" not in each]
+
+
+def test_a_connection_that_breaks_is_shown_and_comes_back(link: str, open_page: OpenPage) -> None:
+    page = open_page(link)
+    page.wait_for_selector(".card[data-task='T-1']", state="attached")
+    page.route("**/api/v1/events*", lambda route: route.abort())
+    page.evaluate("window.dispatchEvent(new Event('online'))")  # as a browser does that changes networks
+    page.wait_for_selector("#link-state[data-state=lost]")
+    assert page.locator(".card[data-task='T-1']").count() == 1  # what was known stays in sight
+    page.wait_for_selector("#notice:not([hidden]):has-text('ralph web')")
+    page.unroute("**/api/v1/events*")
+    page.wait_for_selector("#link-state[data-state=live]")
+    page.wait_for_selector("#notice", state="hidden")
+
+
+def test_every_repository_of_the_machine_can_be_chosen(told: PageRoom, open_page: OpenPage, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "README").write_text("x")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "Start")):
+        subprocess.run(["git", *words], cwd=other, env=told.workshop.environment, check=True)
+    run = [*RALPH_ARGV, "run", "-p", "Elsewhere", "-m", "1"]
+    subprocess.run(run, cwd=other, env=told.workshop.environment, check=True, capture_output=True)
+    page = open_page(told.serve("--all"))
+
+    choice = page.get_by_label("Repository")
+    assert "elsewhere" in choice.inner_text()
+    choice.select_option(label="elsewhere")
+    page.wait_for_selector("tr[data-run]:has-text('Elsewhere')")
+    choice.select_option(label="All repositories…")
+    page.wait_for_selector("tr[data-repository]:has-text('elsewhere')")
+    page.locator("tr[data-repository] button", has_text="repo").first.click()
+    page.wait_for_selector(".card[data-task='T-1']", state="attached")

@@ -7,7 +7,7 @@ from typing import Any
 SIZES = ((1440, 900), (390, 844))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 AXE = Path(__file__).parents[2] / ".cache" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
-WAIT_MS = 15_000
+WAIT_MS = 30_000
 
 
 def find_browser() -> str | None:

@@ -83,7 +83,7 @@ class PageRoom:
         program.chmod(0o755)
         self.workshop.settings()
         self.say("Working on it.")
-        self._server: subprocess.Popen[str] | None = None
+        self._servers: list[subprocess.Popen[str]] = []
 
     def say(self, *words: str) -> None:
         """What every agent says from now on."""
@@ -132,30 +132,33 @@ class PageRoom:
 
     def serve(self, *words: str) -> str:
         """Starts `ralph web`; the link that it prints."""
-        log = (self.home / "web.log").open("w")
-        self._server = subprocess.Popen(
-            [*RALPH_ARGV, "web", "--port", "0", *words],
-            cwd=self.repo,
-            env=self.workshop.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-        assert self._server.stdout is not None
-        link = self._server.stdout.readline().strip()
+        with (self.home / "web.log").open("a") as log:
+            server = subprocess.Popen(
+                [*RALPH_ARGV, "web", "--port", "0", *words],
+                cwd=self.repo,
+                env=self.workshop.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        self._servers.append(server)
+        assert server.stdout is not None
+        link = server.stdout.readline().strip()
         assert link.startswith("http://127.0.0.1:"), (link, (self.home / "web.log").read_text())
         return link
 
-    def stop_server(self) -> None:
-        if self._server is not None:
-            self._server.terminate()
-            self._server.wait(10)
-            self._server = None
+    def stop_servers(self) -> None:
+        for server in self._servers:
+            server.terminate()
+            server.wait(10)
+            if server.stdout is not None:
+                server.stdout.close()
+        self._servers.clear()
 
     def close(self) -> None:
         """Nobody is left behind."""
-        self.stop_server()
+        self.stop_servers()
         for hold in self.home.glob("hold.*"):
             hold.unlink()
         for run in self.list_active_runs():
