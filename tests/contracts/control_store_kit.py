@@ -112,6 +112,22 @@ class ControlStoreContract:
         stores.tasks.add_wish("TASK-001", "retry")
         assert stores.tasks.list_wished("retry") == {"TASK-001"}
 
+    def test_what_was_told_a_task_or_a_run_is_gone_with_it(self, database: DatabaseUnderTest) -> None:
+        stores = database.connect()
+        spec = Spec(id="s", title="s", created_at=1.0, updated_at=1.0)
+        stores.tasks.add_new([Task(id="TASK-001", spec_id="s", title="t")], [spec])
+        stores.runs.begin(make_run("run-1"))
+        for subject in (RUN, TASK):
+            stores.control.pause(make_pause(subject))
+            stores.control.add_note(subject, "Use tabs", by="alex", at=6.0)
+        stores.runs.delete("run-1")  # it has not ended
+        assert stores.control.find_pause(RUN)
+        stores.runs.end("run-1", 9.0, "lost", "")
+        stores.runs.delete("run-1")
+        stores.tasks.delete("TASK-001")
+        assert stores.control.list_pauses() == []
+        assert [*stores.control.list_notes(RUN), *stores.control.list_notes(TASK)] == []
+
     def test_wishes_about_a_whole_execute_stay_until_they_are_cleared(self, database: DatabaseUnderTest) -> None:
         one, other = database.connect().control, database.connect().control
         for kind in ("tasks", "now", "now"):

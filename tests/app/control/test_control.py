@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.app.control.notes import add_note, answer_question, list_notes
-from ralph.app.control.pausing import lift_pause, pause
+from ralph.app.control.pausing import lift_pause, pause, refuse_resuming_at_work
 from ralph.app.control.person import identify_person
 from ralph.app.control.stopping import is_whole_execute, refuse_ending_others, stop_execute, stop_gently
 from ralph.app.control.tasks import retry_task
@@ -60,6 +60,16 @@ def test_a_run_or_a_task_is_meant_by_its_name_or_the_beginning_of_it(room: Board
     assert lifted is not None
     assert lifted.subject == target.subject
     assert lift_pause(room.places, name) is None
+
+
+def test_what_is_at_work_is_not_resumed(room: BoardFixture) -> None:
+    room.put("One")
+    refuse_resuming_at_work(room.places, "")
+    room.begin("run-1", kind="run", task="")
+    for name in ("", "run-1"):
+        with pytest.raises(UsageError, match="neither paused nor waiting"):
+            refuse_resuming_at_work(room.places, name)
+    refuse_resuming_at_work(room.places, "another")
 
 
 def test_a_second_pause_only_adds_haste(room: BoardFixture) -> None:

@@ -30,9 +30,20 @@ def lift_pause(places: Paths, name: str) -> Target | None:
         return target
 
 
-def find_pause(places: Paths, target: Target) -> PauseRecord | None:
+def is_still_paused(places: Paths, target: Target) -> bool:
+    """Whether all of `ralph execute` is paused, and this task with it."""
     with open_for_control(places) as stores:
-        return stores.control.find_pause(target.subject)
+        return target.subject.kind == "task" and stores.control.find_pause(WHOLE_EXECUTE) is not None
+
+
+def refuse_resuming_at_work(places: Paths, name: str) -> None:
+    """What is running, and neither paused nor waiting for a limit, has nothing to be resumed for."""
+    with open_for_control(places) as stores:
+        found = stores.runs.find_record(name) if name else None
+        running = [run for run in list_running(stores) if found is None or run.id == found.id]
+        if (found is not None or not name) and len(running) == 1 and running[0].doing not in ("wait", "pause"):
+            what = f"run {running[0].id} is running, and neither paused nor waiting"
+            raise UsageError(what, "follow it with: ralph logs -f")
 
 
 def _refuse_ended(target: Target) -> None:

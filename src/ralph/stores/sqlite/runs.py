@@ -172,7 +172,10 @@ class SqliteRunStore:
         self._database.execute("UPDATE run SET guardian=0 WHERE id=?", (run,))
 
     def delete(self, run: str) -> None:
-        self._database.execute("DELETE FROM run WHERE id=? AND ended_at IS NOT NULL", (run,))
+        with transaction(self._database):
+            found = self._database.execute("DELETE FROM run WHERE id=? AND ended_at IS NOT NULL", (run,))
+            for table in ("pause", "note") if found.rowcount else ():
+                self._database.execute(f"DELETE FROM {table} WHERE kind='run' AND name=?", (run,))
 
     def add_wish(self, run: str, kind: str, at: float) -> None:
         """Leave a note for the process that runs it."""

@@ -124,6 +124,8 @@ class SqliteTaskStore:
                 needed = f"task {id_!r} is needed by {', '.join(waiting)}"
                 raise InvalidInput([Problem(("id",), needed, f"first `ralph task edit {waiting[0]} --no-depends-on`")])
             self._database.execute("DELETE FROM task WHERE id=?", (id_,))
+            for table in ("pause", "note"):  # another task may get its name
+                self._database.execute(f"DELETE FROM {table} WHERE kind='task' AND name=?", (id_,))
 
     def add_wish(self, task: str, kind: str) -> None:
         """Leave a note for the run that works on it."""

@@ -121,6 +121,18 @@ def test_tasks_that_run_at_once_are_steered_one_by_one(pipeline: PipelineFixture
     assert "You asked: Red?\n\nBlue" in pipeline.told("TASK-002", "coder")[1]
 
 
+def test_a_whole_execute_ends_at_once_and_its_tasks_can_be_resumed(pipeline: PipelineFixture) -> None:
+    pipeline.agent(before="touch {home}/up.$RALPH_TASK; sleep 60")
+    for name in ("TASK-001", "TASK-002", "TASK-003"):
+        pipeline.task(name)
+    with pipeline.workshop.start("execute", "-j", "2") as run:
+        assert wait_until(lambda: len([*pipeline.home.glob("up.*")]) == 2, 30)
+        assert "`ralph execute` ends" in pipeline.workshop.call("cancel")
+        out, err = run.communicate(timeout=30)
+    assert run.returncode == 130, out + err
+    assert {pipeline.status(name)["status"] for name in ("TASK-001", "TASK-002", "TASK-003")} == {"todo"}
+
+
 def test_no_agent_steers(workshop: ProjectFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ralph.app.control.person.find_enclosing_run", lambda variables: "run-1")
     for words in (("pause",), ("resume",), ("note", "x"), ("answer", "x", "y")):

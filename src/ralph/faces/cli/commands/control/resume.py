@@ -5,7 +5,7 @@ import os
 import click
 import msgspec
 
-from ralph.app.control.pausing import lift_pause
+from ralph.app.control.pausing import is_still_paused, lift_pause, refuse_resuming_at_work
 from ralph.app.control.person import identify_person
 from ralph.app.control.tasks import is_execute_running
 from ralph.app.paths import find_project_paths
@@ -33,11 +33,15 @@ def command(context: click.Context, words: tuple[str, ...]) -> int:
     if target is not None and (target.is_running or target.subject.kind != "run"):
         as_json = "--json" in words
         told = describe_resume(target, is_execute_running=is_execute_running(paths))
+        if is_still_paused(paths, target):
+            told = f"Lifted the pause of {target.name}; all of `ralph execute` is still paused: ralph resume"
         click.echo(msgspec.json.encode({"resumed": target_to_dict(target)}) if as_json else told)
         return 0
     if target is not None and target.run is not None and target.run.kind != "run":
         click.echo(describe_resume(target))
         return 0
+    if target is None and has_stores(paths):
+        refuse_resuming_at_work(paths, name)
     with run_command.make_context("ralph run", ["--resume", *words], parent=context.parent, obj=context.obj) as inner:
         code = run_command.invoke(inner)
     return code if isinstance(code, int) else 0
