@@ -8,6 +8,7 @@ import pytest
 from ralph.model.errors import InsideAgent, RalphError, UsageError
 from support.pipeline import PipelineFixture
 from support.processes import wait_until
+from support.stories import SUBMIT_FIELDS, StoryFixture, build_work_command, make_approval, make_story
 from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
 WORKING = make_result_command("still working")
@@ -138,3 +139,41 @@ def test_no_agent_steers(workshop: ProjectFixture, monkeypatch: pytest.MonkeyPat
     for words in (("pause",), ("resume",), ("note", "x"), ("answer", "x", "y")):
         with pytest.raises(InsideAgent):
             workshop.call(*words)
+
+
+def test_a_story_loop_asks_and_goes_on_with_the_answer(workshop: ProjectFixture) -> None:
+    stories, ask = StoryFixture(workshop), make_result_command("<question>Red?</question>")
+    stories.plan(make_story("US-001"))
+    work = build_work_command(workshop.home, "US-001", SUBMIT_FIELDS, "feat: [US-001] - Title of US-001")
+    review = build_work_command(workshop.home, "US-001", make_approval(1), "review: [US-001] - approved")
+    workshop.agent(f"echo x > half.txt; {ask}", f"{work}; {WORKING}", f"{review}; {WORKING}")
+    assert workshop.ralph("story", "run", "--agent", "claude").returncode == 3
+    workshop.call("note", workshop.status()["id"], "Be quick")
+    assert "ralph story run" in workshop.call("answer", "Blue")
+    done = workshop.ralph("story", "run", "--agent", "claude")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [("You asked: Red?\n\nBlue" in text, "Be quick" in text) for text in map(workshop.prompt, (1, 2, 3))] == [
+        (False, False),
+        (True, True),
+        (False, False),
+    ]
+
+
+def test_a_supervised_loop_is_still_paused_after_a_kill(workshop: ProjectFixture) -> None:
+    folder = workshop.repo / "task"
+    folder.mkdir()
+    (folder / "TASK.md").write_text("Do it\n")
+    workshop.agent(f"touch up; {WORKING}", f"touch {folder}/DONE; {DONE}")
+    with workshop.start("supervise", "task", "--restart-delay", "5") as run:
+        assert wait_until((workshop.repo / "up").exists, 20)
+        workshop.call("pause")
+        workshop.call("note", "Use tabs")
+        run.kill()
+        run.communicate()
+    with workshop.start("supervise", "task") as run:
+        assert wait_until(lambda: workshop.status()["doing"] == "pause", 20)
+        calls = workshop.calls
+        workshop.call("resume")
+        out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, out + err
+    assert "Note from" in workshop.prompt(calls + 1)
