@@ -65,6 +65,7 @@ _StateT = TypeVar("_StateT")
 MAX_LACKING_CHARS = 200
 LOST_ANSWER_REASON = "ralph was killed before it could write the answer down"
 UNHEARD_OUTCOMES = ("empty", "limited", "overloaded", "offline", "unusable")  # the same agent run comes again
+MAX_LIMITS_IN_A_ROW = 100  # with an end that is told: who says more of them is not believed
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
 
 
@@ -342,6 +343,8 @@ def _count_run(tally: Tally, fact: Reported, patience: Patience | None) -> Tally
             return tally
         case "limited" | "overloaded" | "offline" if patience:
             return replace(tally, troubles=tally.troubles + 1)
+        case "limited" if fact.reset_at is not None and tally.troubles < MAX_LIMITS_IN_A_ROW:
+            return replace(tally, troubles=tally.troubles + 1)  # the policy waits for its end
         case "empty" if patience and tally.empties < patience.empty_retries:
             return replace(tally, empties=tally.empties + 1)
         case _:

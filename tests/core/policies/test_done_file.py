@@ -80,6 +80,18 @@ def test_a_limit_with_a_known_end_is_waited_out() -> None:
     )
 
 
+def test_a_limit_with_a_known_end_spends_no_restart_unless_it_never_ends() -> None:
+    limited = Reported(outcome="limited", exit_code=1, reset_at=1000.0)
+    rules = Rules(DoneFilePolicy(max_wait=3600.0), None)
+    state, _ = step(rules, None, Observation(fact=Began(Limits(5))))
+    spent = []
+    for _ in range(102):
+        for fact in (OPEN, limited, OPEN, Waited()):
+            state, _ = step(rules, state, Observation(fact=fact, wall=990.0))
+        spent.append(state.tally.iterations)
+    assert (spent[:100], spent[100]) == ([0] * 100, 1)
+
+
 def test_exit_0_never_completes() -> None:  # 003-03
     decisions = decided(*[fact for _ in range(5) for fact in (OPEN, WELL, OPEN, Waited())], OPEN)
     assert decisions[-1] == Stop(Outcome.EXHAUSTED, "max restarts exceeded")

@@ -205,6 +205,7 @@ class AgentAttempts:
         self._runner, self._log, self._watchers = runner, log, watchers
         self._count = 0
         self._brief = Brief(iteration=0, limit=0)
+        self._waits_for_limit = False
         self.started_at = 0.0
         self.last: AttemptRecord | None = None
 
@@ -218,6 +219,7 @@ class AgentAttempts:
             self._record_end(replace(attempt, ended_at=time.time(), status="stopped", error=reported.by))
             return reported
         self._brief = brief
+        self._waits_for_limit = reported.outcome == "limited" and reported.reset_at is not None
         _write_file(attempt, "output.md", reported.text)
         self._explain_end(reported)
         well = reported.outcome in ("finished", "empty") and reported.exit_code == 0
@@ -237,7 +239,7 @@ class AgentAttempts:
 
     def announce_restart(self) -> None:
         number, limit = self._brief.iteration, self._brief.limit
-        if self.last is None:
+        if self.last is None or self._waits_for_limit:  # that spends no attempt, and the wait is told
             return
         if number >= limit:
             emit(self._watchers, number, Noted(f"Attempt {number}: Max restarts exceeded, stopping"))
