@@ -8,7 +8,7 @@ from support.reports import HOSTILE_WORDS, make_iteration, make_receipt, make_re
 
 OUR_TAGS = set(
     "html head meta title style body header h1 h2 h3 p section ul li br strong code small span i figure figcaption svg"
-    " line text path circle rect div table thead tbody tr th td footer pre".split()
+    " line text path circle rect div table thead tbody tr th td footer pre main".split()
 )
 
 

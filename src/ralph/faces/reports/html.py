@@ -43,6 +43,7 @@ def render_report_html(report: Report) -> str:
         f"<h1>{_show(headline)}</h1>",
         f"<p>{_show(_describe_place(report))}</p>",
         "</header>",
+        "<main>",
         _render_steps(report),
         _render_figure(
             "Timeline", draw_timeline(report.runs, report.made_at), (*_TIMELINE_LEGEND, ("waited", "waited"))
@@ -53,6 +54,7 @@ def render_report_html(report: Report) -> str:
         _render_models(report),
         _render_reviews(report),
         *map(_render_run, report.runs),
+        "</main>",
         _render_footer(report),
     ]
     return (
@@ -95,7 +97,7 @@ def _render_figure(title: str, drawing: str, legend: Iterable[tuple[str, str]] =
     if not drawing:
         return ""
     keys = "".join(f'<span><i class="{look}"></i>{escape(words)}</span>' for look, words in legend)
-    return f"<figure><figcaption>{escape(title)} {keys}</figcaption>{drawing}</figure>"
+    return f'<figure tabindex="0"><figcaption>{escape(title)} {keys}</figcaption>{drawing}</figure>'
 
 
 def _render_models(report: Report) -> str:
@@ -188,4 +190,4 @@ def _render_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     """Cells are markup of ours already."""
     head = "".join(f"<th>{escape(sanitize(heading))}</th>" for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for cells in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -14,7 +14,7 @@ h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .5r
 h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
 header p, small, footer, th { color: var(--dim); } header p { margin: .25rem 0 1rem; }
 h2 small { font-weight: normal; } ul { margin: .25rem 0; padding-left: 1.25rem; }
-li, td, h2, code { overflow-wrap: anywhere; }
+li, td:last-child, h2, code { overflow-wrap: anywhere; }
 code { font: .9em ui-monospace, monospace; background: var(--panel); padding: .1em .3em; border-radius: 3px; }
 pre { font: .85em/1.4 ui-monospace, monospace; background: var(--panel); padding: .4em .6em; margin: .3em 0;
   border-radius: 3px; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -36,6 +36,7 @@ i.cached { background: var(--cached); } i.output { background: var(--output); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9em; margin: .5rem 0; }
 th { text-align: left; font-weight: 600; } th, td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--rule);
   vertical-align: top; } td { font-variant-numeric: tabular-nums; } td:last-child { min-width: 14rem; }
+@media screen and (max-width: 700px) { body { padding: 1rem; } figure { overflow-x: auto; } svg { min-width: 40rem; } }
 footer { margin-top: 2rem; font-size: .85em; }
 @media print { :root { --back: #fff; --text: #000; --dim: #444; --rule: #bbb; --panel: #f3f3f3; --good: #1a7f37;
   --bad: #c4302b; --agent: #2f6fd0; --trouble: #b35900; --waited: #999; --fresh: #2f6fd0; --cached: #9cc2f5;

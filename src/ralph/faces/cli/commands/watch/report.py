@@ -5,7 +5,6 @@ import sys
 from datetime import datetime
 
 import click
-import msgspec
 
 from ralph.app.paths import find_project_paths
 from ralph.app.reports.report import Report, build_report, build_report_since
@@ -16,6 +15,7 @@ from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.pages.report import ReportPage
 from ralph.faces.cli.terminal.look import ColorChoice, resolve_style
 from ralph.faces.glyphs import GlyphChoice
+from ralph.faces.views.encoding import encode_json
 
 DEFAULT_PERIOD = "24h"
 
@@ -55,7 +55,7 @@ def command(
         raise click.UsageError("choose one of --markdown, --html and --json")
     report = _build(run, since or (DEFAULT_PERIOD if short and not run else None))
     if as_json:
-        click.echo(msgspec.json.encode(report))
+        click.echo(encode_json(report))
     elif page is not None:
         _write_page(report, page)
     elif markdown:
