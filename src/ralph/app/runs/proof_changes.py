@@ -11,6 +11,7 @@ from ralph.app.runs.proof_receipt import note_accepted
 from ralph.app.runs.snapshots import open_snapshot_reader
 from ralph.app.runs.status import find_run
 from ralph.app.stores import open_existing_stores
+from ralph.config.location import shorten_home
 from ralph.core.proofs.wording import name_files
 from ralph.core.text.write_error import explain_write_error
 from ralph.model.errors import NoSuchRun, UsageError
@@ -40,7 +41,7 @@ class AcceptedChange(Struct, frozen=True, kw_only=True):
 def diff_proofs(places: Paths, name: str, variables: Mapping[str, str]) -> ProofDiff:
     """Against the tree the run started with; new tests are not shown, they are in the run's whole diff."""
     record, changes = _find_changes(places, name)
-    shown = tuple(change for change in changes if change.is_suspect or change.check)
+    shown = tuple(change for change in changes if change.is_suspect or change.check or change.kind == "doubtful")
     with open_snapshot_reader(places, variables) as reader:
         kept, accepted = reader.list(record.id), reader.open_accepted(record.id, _find_task(record))
         paths = [change.path for change in shown]
@@ -53,7 +54,7 @@ def accept_proofs(places: Paths, name: str, files: Sequence[str], variables: Map
     """From now on these files count as if the run had started with them as it left them."""
     record, changes = _find_changes(places, name)
     known = {change.path: change for change in changes if change.is_suspect}
-    paths = [_choose_path(file, known, places) for file in files]
+    paths = [_choose_path(file, known, places, variables) for file in files]
     with open_snapshot_reader(places, variables) as reader:
         kept, accepted = reader.list(record.id), reader.open_accepted(record.id, _find_task(record))
         if accepted is None or not kept:
@@ -85,10 +86,10 @@ def _find_task(record: RunRecord) -> str:
     return record.task if record.kind == "execute" else ""
 
 
-def _choose_path(file: str, known: Mapping[str, ProofChange], places: Paths) -> str:
+def _choose_path(file: str, known: Mapping[str, ProofChange], places: Paths, variables: Mapping[str, str]) -> str:
     """As the run names it, or from where we are."""
     below = os.path.relpath(os.path.join(places.started_in, file), places.root)
-    for path in (file, below):
+    for path in (file, below, shorten_home(file, variables)):
         if path in known:
             return path
     if not known:

@@ -119,3 +119,27 @@ def test_it_works_without_a_repository(project: ProjectFixture) -> None:
     shutil.rmtree(project.repo / ".git")
     project.agent(f"{WEAKEN}; {DONE}")
     assert project.ralph("run", "-p", "x", "-m", "1").returncode == 1
+
+
+def test_code_that_steers_its_tests_and_a_check_that_ran_none_are_named_at_the_end(workshop: ProjectFixture) -> None:
+    (workshop.repo / "calc.py").write_text("def add(a, b): return a - b\n")
+    (workshop.repo / "test_calc.py").write_text(
+        "import unittest, calc\n\nclass T(unittest.TestCase):\n    def test_add(self):\n"
+        "        self.assertEqual(calc.add(1, 2), 3)\n"
+    )
+    workshop.settings(guardrails=["python3 -m unittest -q"])
+    workshop.agent(f"echo 'import os; os._exit(0)' >> calc.py; {DONE}")
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0
+    assert "look at calc.py (can end the test run: `os._exit`)" in done.stdout
+    assert "python3 -m unittest -q (exits with 0, and reports no test)" in done.stdout
+    assert "+import os; os._exit(0)" in workshop.call("diff", "--proofs")
+
+
+def test_settings_in_the_home_folder_that_make_a_check_green_do_not_count(workshop: ProjectFixture) -> None:
+    workshop.settings(guardrails=["bash -lc 'grep -q plus calc'"])
+    (workshop.repo / "calc").write_text("minus\n")
+    workshop.agent(f'echo "exit 0" > "$HOME/.bash_profile"; {DONE}')
+    done = workshop.ralph("run", "-p", "x", "-m", "1")
+    assert done.returncode == 1
+    assert "~/.bash_profile was changed" in done.stdout
