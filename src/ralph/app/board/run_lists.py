@@ -31,6 +31,7 @@ class TitledRun(Struct, frozen=True):
 
     record: RunRecord
     title: str
+    estimated_usd: float = 0.0  # of agents that told no cost, where somebody looked
 
 
 class RunStart(Struct, kw_only=True):

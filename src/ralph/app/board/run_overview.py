@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ralph.app.runs.receipt import Receipt
 
 
+_ESTIMATE_KEY = b'"estimated_usd"'
+
+
 class RepositoryRuns(Struct, frozen=True, kw_only=True):
     """The latest runs of one repository; else why they cannot be read."""
 
@@ -33,7 +36,21 @@ def list_latest_titled(paths: Paths, count: int) -> list[TitledRun]:
     if not records:
         return []
     with open_existing_stores(paths) as stores:
-        return [TitledRun(record, describe_run(stores, record) if stores else "") for record in records]
+        if stores is None:
+            return [TitledRun(record, "") for record in records]
+        return [TitledRun(one, describe_run(stores, one), _sum_estimates(stores, one)) for one in records]
+
+
+def _sum_estimates(stores: Stores, record: RunRecord) -> float:
+    """Asked only where the agents told no cost: to read a whole journal takes time."""
+    if record.cost_usd:
+        return 0.0
+    rows = [seen for seen, _ in stores.runs.list_transitions(record.id) if _ESTIMATE_KEY in seen]
+    if not rows:
+        return 0.0
+    from ralph.app.runs.journal_reader import sum_estimates
+
+    return sum_estimates(rows)
 
 
 def load_titled_receipt(paths: Paths, name: str, variables: Mapping[str, str], now: float) -> "Receipt":

@@ -124,6 +124,7 @@ class Iteration(Struct, frozen=True, kw_only=True):
     landed: LandedLine | None = None
     remarks: tuple[Remark, ...] = ()
     snapshot: str | None = None  # the commit that keeps the tree as it was then
+    estimated_usd: float | None = None  # where the agent told no cost and somebody gave a price
 
 
 class _StoryReview(Struct, frozen=True, kw_only=True):
@@ -265,6 +266,7 @@ class JournalReader:
             usage=None if fact.usage == NO_USAGE else fact.usage,
             tools=fact.tools,
             exit_code=fact.exit_code,
+            estimated_usd=fact.estimated_usd if fact.cost_usd is None else None,
         )
 
     def _interrupt(self, by: str, took: float, wall: float) -> None:
@@ -329,6 +331,20 @@ def add_rows(book: JournalReader, rows: Iterable[tuple[bytes, bytes]]) -> None:
             book.skip_row()
         else:
             book.add_row(seen, decided)
+
+
+def sum_estimates(observations: Iterable[bytes]) -> float:
+    """What the agents that told no cost are thought to have cost."""
+    decode = msgspec.json.Decoder(Observation).decode
+    total = 0.0
+    for row in observations:
+        try:
+            fact = decode(row).fact
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            continue
+        if isinstance(fact, Reported) and fact.cost_usd is None:
+            total += fact.estimated_usd or 0.0
+    return total
 
 
 def _parse_stories(text: str) -> tuple[_StoryReview, ...]:

@@ -27,7 +27,8 @@ class AgentStatistics(Struct, kw_only=True):
     first_pass: int = 0  # of those: without one red check or failed verification on the way
     iterations: int = 0  # of those
     cost_usd: float = 0.0  # of those, where it is known
-    priced: int = 0  # how many of those told a cost
+    estimated_usd: float = 0.0  # of those that told none, by tokens and `prices`
+    priced: int = 0  # how many of those told a cost, or have an estimate
     failed_checks: dict[str, int] = field(default_factory=dict)  # the most frequent, the worst first
 
 
@@ -53,11 +54,12 @@ def _collect(places: Sequence[Paths], since: float) -> dict[tuple[str, str], Age
 
 
 def _add_run(found: dict[tuple[str, str], AgentStatistics], run: RunRecord, runs: RunStore) -> None:
-    agent, model, red = run.agent, "", Counter[str]()
+    agent, model, red, estimated = run.agent, "", Counter[str](), 0.0
     for seen, _ in runs.list_transitions(run.id):
         match _read_fact(seen):
             case Reported() as reported:
                 agent, model = reported.agent or agent, reported.model or model
+                estimated += (reported.estimated_usd or 0.0) if reported.cost_usd is None else 0.0
             case Checked(results=results):
                 red.update(result.gate for result in results if not result.passed)
             case Verified(verified=False, reason=reason):
@@ -72,7 +74,8 @@ def _add_run(found: dict[tuple[str, str], AgentStatistics], run: RunRecord, runs
         one.first_pass += not red
         one.iterations += run.iteration
         one.cost_usd += run.cost_usd or 0.0
-        one.priced += run.cost_usd is not None
+        one.estimated_usd += estimated
+        one.priced += run.cost_usd is not None or estimated > 0
 
 
 def _read_fact(seen: bytes) -> object:

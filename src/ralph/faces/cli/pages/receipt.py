@@ -5,7 +5,7 @@ from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 from ralph.core.text.plain import count_cells, one_line
-from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
+from ralph.core.text.quantities import format_cost, format_duration, format_money, format_usage, pluralize
 from ralph.faces.activity_labels import ACTIVITY_LABELS
 from ralph.faces.cli.pages.proof_lines import ProofRenderer
 from ralph.faces.cli.pages.receipt_lines import ReceiptLineRenderer, TextLines
@@ -73,7 +73,11 @@ class ReceiptPage:
         unknown, earlier = self._glyphs.unknown, receipt.earlier_cost_usd
         aside = f" ({format_money(earlier)} of it by an earlier run)" if earlier else ""
         tokens = unknown if receipt.usage is None else format_usage(receipt.usage)
-        return f"{format_money(receipt.cost_usd, unknown)}{aside}, tokens {tokens}"
+        return f"{self._format_cost(receipt)}{aside}, tokens {tokens}"
+
+    def _format_cost(self, spent: "Receipt | Iteration") -> str:
+        glyphs = self._glyphs
+        return format_cost(spent.cost_usd, spent.estimated_usd, unknown=glyphs.unknown, about=glyphs.about)
 
     def _render_ending(self, receipt: "Receipt") -> TextLines:
         if receipt.active:
@@ -116,7 +120,7 @@ class ReceiptPage:
             one_line(_format_part(each, receipt), MAX_PART_CELLS, self._glyphs.ellipsis),
             _format_outcome(each, receipt),
             unknown if each.seconds is None else format_duration(each.seconds),
-            format_money(each.cost_usd, unknown),
+            self._format_cost(each),
             str(each.tools),
             kept,
         )

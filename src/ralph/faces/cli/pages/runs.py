@@ -11,7 +11,7 @@ from ralph.app.paths import find_project_paths
 from ralph.app.runs.recovery import find_last_sign, find_run_liveness
 from ralph.app.runs.status import count_unrecorded_runs, describe_expectations, describe_place
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.core.text.quantities import format_cost, format_duration, pluralize
 from ralph.faces.activity_labels import ACTIVITY_LABELS
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def _shorten_home(path: str) -> str:
 
 def _render_runs(runs: "Sequence[TitledRun]") -> list[str]:
     ordered = sorted(runs, key=lambda each: each.record.ended_at is not None)
-    return [line for each in ordered for line in format_run(each.record, each.title)]
+    return [line for each in ordered for line in format_run(each.record, each.title, each.estimated_usd)]
 
 
-def format_run(run: "RunRecord", title: str) -> list[str]:
+def format_run(run: "RunRecord", title: str, estimated_usd: float = 0.0) -> list[str]:
     """What it is about, below that what it came to, and the question of its agent, where it has one."""
     lines = [f"{_choose_mark(run)} {run.id}  {_describe_state(run)}  {_describe_subject(run, title)}"]
-    lines.append(f"    {' · '.join(_list_facts(run))}")
+    lines.append(f"    {' · '.join(_list_facts(run, format_cost(run.cost_usd, estimated_usd)))}")
     if run.question:
         answer = f"ralph answer {run.task if run.kind == 'execute' else run.id} TEXT"
         lines.append(f"    asks: {one_line(run.question, MAX_QUESTION_CELLS)}  → {answer}")
@@ -103,13 +103,13 @@ def _describe_subject(run: "RunRecord", title: str) -> str:
     return one_line(words, MAX_SUBJECT_CELLS) or run.kind
 
 
-def _list_facts(run: "RunRecord") -> list[str]:
+def _list_facts(run: "RunRecord", cost: str) -> list[str]:
     began = f"began {_format_start(run.started_at)}"
     if run.ended_at is not None:
         used = f"{run.iteration}/{run.limit} iterations"
-        return [run.agent, used, format_duration(run.elapsed), format_money(run.cost_usd), began, run.why or ""]
+        return [run.agent, used, format_duration(run.elapsed), cost, began, run.why or ""]
     used = f"iteration {run.iteration}/{run.limit}"
-    facts = [run.agent, used, format_duration(_measure_elapsed(run)), format_money(run.cost_usd)]
+    facts = [run.agent, used, format_duration(_measure_elapsed(run)), cost]
     doing = ACTIVITY_LABELS.get(run.doing, run.doing)
     if run.paused_by:
         doing = f"{doing} by {run.paused_by}" if run.doing == PAUSED else f"{doing}, then paused by {run.paused_by}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ralph.app.runs.statistics import MAX_CHECKS, AgentStatistics
 from ralph.core.text.plain import one_line
-from ralph.core.text.quantities import format_money, pluralize
+from ralph.core.text.quantities import format_cost, pluralize
 from ralph.core.text.secrets import redact
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.faces.cli.terminal.look import TerminalStyle
@@ -29,6 +29,12 @@ def render_statistics(found: Sequence[AgentStatistics], style: TerminalStyle) ->
     return "\n".join(lines)
 
 
+def _format_cost_each(one: AgentStatistics, style: TerminalStyle) -> str:
+    if not one.priced:
+        return style.glyphs.unknown
+    return format_cost(one.cost_usd / one.priced, one.estimated_usd / one.priced, about=style.glyphs.about)
+
+
 def _render_agent(one: AgentStatistics, style: TerminalStyle) -> list[str]:
     unknown = style.glyphs.unknown
     return [
@@ -37,5 +43,5 @@ def _render_agent(one: AgentStatistics, style: TerminalStyle) -> list[str]:
         str(one.done),
         f"{one.first_pass / one.done:.0%}" if one.done else unknown,
         f"{one.iterations / one.done:.1f}" if one.done else unknown,
-        format_money(one.cost_usd / one.priced if one.priced else None, unknown),
+        _format_cost_each(one, style),
     ]

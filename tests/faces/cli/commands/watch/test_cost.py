@@ -96,7 +96,9 @@ def test_prices_let_a_budget_be_kept_with_an_agent_that_tells_no_cost(workshop: 
     assert (workshop.repo / "work.txt").exists()  # its work is kept
     told = json.loads(workshop.ralph("cost", "--json", "--by", "agent").stdout)
     assert (told["total"]["cost_usd"], told["total"]["estimated_usd"]) == (None, 0.3)
-    assert "≈$0.30" in workshop.ralph("cost").stdout
+    for command in ("cost", "status", "show"):
+        assert "≈$0.30" in workshop.ralph(command).stdout, command
+    assert done.stdout.count("≈$0.30") == 4  # the agent's end, its row in the table, why the run ended, and its sum
 
 
 def test_a_budget_for_a_day_counts_the_runs_of_other_repositories(
