@@ -47,7 +47,7 @@ def test_what_is_written_does_not_change_how_the_rest_binds() -> None:
 
 
 def test_a_module_is_judged_by_the_tests_that_mirror_it() -> None:
-    assert mirrored("src/ralph/core/step.py") == ["tests/core/test_step.py"]
+    assert mirrored("src/ralph/core/outcome.py") == ["tests/core/test_outcome.py"]
     assert "tests/faces/cli/commands/test_run_resume.py" in mirrored("src/ralph/faces/cli/commands/run.py")
     assert mirrored("src/ralph/core/environment.py") == ["tests/core"]
 

@@ -406,7 +406,7 @@ def test_snapshots_stand_beside_their_iterations(office: Office) -> None:
         ),
     )
     titles = ["before the first agent", *(f"after iteration {n}" for n in (1, 1, 2))]
-    commits = [office.keep("r", title, str(number)) for number, title in enumerate(titles)]
+    commits = [office.keep("r", title, str(number), at=2000) for number, title in enumerate(titles)]
     found = office.receipt()
     assert [(kept.title, kept.commit) for kept in found.snapshots] == [*zip(titles, commits, strict=True)]
     assert found.before is not None
@@ -434,6 +434,17 @@ def test_what_a_later_life_found_is_not_what_was_there_at_the_start(office: Offi
     found = office.receipt()
     assert found.before is None
     assert found.iterations[0].remarks[0].snapshot == kept
+
+
+def test_what_a_stopped_agent_left_stands_beside_it_and_not_beside_its_next_life(office: Office) -> None:
+    stop = Stop(Outcome.INTERRUPTED, "SIGINT")
+    office.run("r", *rows((Began(), FIRST), (Interrupted("SIGINT"), stop), (Resumed(), FIRST), (FINISHED, TWO_GATES)))
+    begun = [each.started_at for each in office.receipt().iterations]
+    assert begun[1] is not None
+    kept = office.keep("r", "after iteration 1", "half done", at=int(begun[1]))  # within the second of the next life
+    assert [each.snapshot for each in office.receipt().iterations] == [kept, None]
+    last = office.keep("r", "after iteration 1", "done", at=int(begun[1]))
+    assert [each.snapshot for each in office.receipt().iterations] == [kept, last]
 
 
 def test_commits_that_are_not_the_runs_own_are_left_out(office: Office) -> None:

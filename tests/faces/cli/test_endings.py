@@ -99,7 +99,7 @@ def test_a_plain_success_does_not(workshop: ProjectFixture) -> None:
     ("words", "meant"),
     [
         (["kill"], "'cancel'"),
-        (["continue"], "'run --resume'"),
+        (["continue"], "'resume'"),
         (["stauts"], "'status'"),
         (["--verison"], "'--version'"),
         (["run", "-p", "x", "--agent", "cluade"], "'claude'"),

@@ -148,20 +148,35 @@ def _point_to_kept_logs(iterations: Sequence[Iteration], run_dir: str) -> list[I
 
 
 def _attach_snapshots(iterations: Sequence[Iteration], snapshots: Sequence[SnapshotCommit]) -> list[Iteration]:
-    """Each snapshot beside its iteration; of several with the same number the last one beside the last."""
-    commits = {snapshot.iteration: snapshot.commit for snapshot in snapshots if snapshot.iteration}
+    """Each snapshot beside the iteration that left it, and what a resumed run found beside its beginning."""
     begun = _snapshots_by_start(iterations, snapshots)
-    if START_SECOND in begun:
-        commits[0] = begun[START_SECOND]
-    found = [
+    left = _snapshots_by_iteration(iterations, snapshots)
+    return [
         replace(
             each,
-            snapshot=commits.pop(each.iteration, None),
+            snapshot=left.get(at) if each.iteration else begun.get(START_SECOND),
             remarks=tuple(replace(remark, snapshot=begun.get(_resumed_at(remark))) for remark in each.remarks),
         )
-        for each in reversed(iterations)
+        for at, each in enumerate(iterations)
     ]
-    return found[::-1]
+
+
+def _snapshots_by_iteration(iterations: Sequence[Iteration], snapshots: Iterable[SnapshotCommit]) -> dict[int, str]:
+    """By place: after an interruption two iterations have the same number, and the last that had begun left it. Git
+    knows no time below a second: one that began within it comes second."""
+    places: dict[int, list[int]] = {}
+    for place, each in enumerate(iterations):
+        places.setdefault(each.iteration, []).append(place)
+    left: dict[int, str] = {}
+    for snapshot in snapshots:
+        same = places.get(snapshot.iteration or 0, [])
+        begun = [place for place in same if (iterations[place].started_at or 0) < snapshot.at + 1] or same[:1]
+        if not snapshot.iteration or not begun:
+            continue
+        last = max((place for place in begun if (iterations[place].started_at or 0) < snapshot.at), default=begun[0])
+        later = [place for place in begun if place > last]
+        left[later[0] if last in left and later else last] = snapshot.commit
+    return left
 
 
 def _snapshots_by_start(iterations: Iterable[Iteration], snapshots: Iterable[SnapshotCommit]) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ralph.core.text.questions import QUESTION_LINE
 from support.workshop import ProjectFixture, make_result_command
 
 DONE = make_result_command("All good.\n<response>DONE</response>")
@@ -109,7 +110,7 @@ def test_refused_runs_that_change_the_tree_go_on(workshop: ProjectFixture) -> No
 
 
 # -- the line about the claim ----------------------------------------------------------------------
-LINE = "When everything is done, end your answer with <response>DONE</response>."
+LINE = f"When everything is done, end your answer with <response>DONE</response>. {QUESTION_LINE}"
 
 
 def test_a_prompt_that_names_no_signal_gets_a_line_and_the_run_says_so(workshop: ProjectFixture) -> None:  # C26
@@ -132,7 +133,7 @@ def test_a_prompt_that_names_no_signal_gets_a_line_and_the_run_says_so(workshop:
 def test_the_line_names_the_signal_in_force(workshop: ProjectFixture, words: list[str], line: str) -> None:  # C26
     workshop.agent(WORKING)
     workshop.ralph("run", "-p", "x", "-m", "1", *words)
-    assert workshop.prompt(1) == f"x\n\nWhen everything is done, {line}"
+    assert workshop.prompt(1) == f"x\n\nWhen everything is done, {line} {QUESTION_LINE}"
 
 
 def test_a_prompt_that_names_the_signal_is_sent_as_it_is(workshop: ProjectFixture) -> None:  # C26

@@ -410,7 +410,7 @@ def test_list_shows_work_first_then_what_is_ready_then_what_waits() -> None:
         "● T-work     cut off at coder 3/15  p1  Do T-work",  # there is no such run
         "○ T-low      todo                   p3  Do T-low",
         "○ T-wait     waits for T-low +1     p0  Do T-wait",
-        "‖ T-blocked  blocked                p2  Do T-blocked",
+        "‖ T-blocked  blocked                p2  Do T-blocked  (why)",
         "4 tasks: 1 in progress, 2 todo, 1 blocked; 1 ready",
     ]
     assert [t["id"] for t in answered("list", "--ready")["tasks"]] == ["T-low"]
