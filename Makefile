@@ -103,9 +103,8 @@ test-clients-quick: clients
 
 # Real sandboxes: every way out is tried. What cannot be had on this machine is said to be not run.
 test-sandbox: $(READY)
-	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet bubblewrap; } || \
-	  echo "NOT RUN: bubblewrap is missing (apt install bubblewrap)" >&2
-	$(BIN)/python tests/support/engines.py
+	PYTHONPATH=tests $(BIN)/python -m support.debian bubblewrap
+	PYTHONPATH=tests $(BIN)/python tests/support/engines.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile -rs -m sandbox tests/sandboxes
 
 # The web page in Debian's Chromium. What cannot be had on this machine is said to be not run.

@@ -1,6 +1,7 @@
 """Fixtures for tests that drive the installed program."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from support.pipeline import PipelineFixture
 from support.workshop import ProjectFixture
 
 put_interpreter_on_path()
+# A shell's background ignores both, and every child would inherit that: Ctrl-C could not be tried there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 pytest.register_assert_rewrite("contracts")  # so that their failures are told as those of other tests
 
 

@@ -1,21 +1,20 @@
 """Gets what the browser tests need: Debian's Chromium, where root may install it, and axe-core from npm."""
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from support.browser import AXE, find_browser
+from support.debian import install_packages
 
 HERE = Path(__file__).parent
 CACHE = AXE.parents[2]
 
 
 def install_browser() -> None:
-    if find_browser() is None and os.getuid() == 0 and shutil.which("apt-get"):
-        words = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", "chromium"]
-        subprocess.run(words, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, check=False)
+    if find_browser() is None:
+        install_packages("chromium")
 
 
 def install_axe() -> None:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.debian import install_packages
+
 CACHE = Path(__file__).parents[2] / ".cache" / "sandbox"
 ROOT_FS = CACHE / "base.tar"
 IMAGE = "ralph-test:base"
@@ -32,12 +34,8 @@ def prepare() -> str:
         for name, program in zip(PACKAGES, ("dockerd", "podman", "debootstrap"), strict=True)
         if shutil.which(program) is None
     ]
-    if missing and shutil.which("apt-get") is None:
-        return f"{', '.join(missing)} not installed, and there is no apt-get"
-    if missing:
-        words = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-        if subprocess.run(words, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, check=False).returncode:
-            return f"apt-get could not install {' '.join(missing)}"
+    if missing and (problem := install_packages(*missing)):
+        return problem
     return "" if ROOT_FS.exists() else _make_root_fs()
 
 
