@@ -119,7 +119,7 @@ def test_a_copy_stands_in_the_place_of_the_work_tree(stand_in: StandIn, processe
 
 @pytest.mark.parametrize(
     ("network", "is_alone", "relays"),
-    [(None, False, False), ("full", False, False), ("none", True, False), (("pypi.org",), True, True)],
+    [(None, False, False), ("full", False, False), ("none", True, False), (("packages.example.com",), True, True)],
 )
 def test_the_network_is_the_engines_none_or_a_socket(
     stand_in: StandIn, processes: Supervisor, network: NetworkPolicy | None, is_alone: bool, relays: bool
