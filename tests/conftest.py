@@ -8,9 +8,11 @@ import pytest
 
 from support.interpreter import put_interpreter_on_path
 from support.pipeline import PipelineFixture
+from support.scratch import put_scratch_in_memory
 from support.workshop import ProjectFixture
 
 put_interpreter_on_path()
+put_scratch_in_memory()
 # A shell's background ignores both, and every child would inherit that: Ctrl-C could not be tried there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)

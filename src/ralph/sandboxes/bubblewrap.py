@@ -64,7 +64,8 @@ class Bubblewrap:
         if isinstance(self._network, tuple):
             mounts += self._open_network((*self._network, *(host for card in plan.cards for host in card.hosts)))
         alone = () if self._network == "full" else ("--unshare-net",)
-        self._start = (*_start_program(program, plan), *_ISOLATION, *alone)
+        # Before the mounts: a work tree may be in /dev/shm, which an empty /dev would hide.
+        self._start = (*_start_program(program, plan), *_ISOLATION, *alone, "--dev", "/dev", "--proc", "/proc")
         self._mounts = [word for mount in order_mounts(mounts) for word in mount.as_words()]
 
     def describe(self) -> str:
@@ -77,7 +78,7 @@ class Bubblewrap:
             *self._start,
             *self._mounts,
             *own,
-            *("--dev", "/dev", "--proc", "/proc", *_close_kernel_files()),
+            *_close_kernel_files(),
             *("--remount-ro", "/", "--chdir", command.cwd, "--"),
             *self._relay,
             *command.argv,

@@ -22,7 +22,7 @@ CODEX_ANSWER = "; ".join(f"echo {shlex.quote(json.dumps(event))}" for event in C
 @pytest.fixture
 def codex(workshop: ProjectFixture) -> ProjectFixture:
     workshop.agent(CODEX_ANSWER, name="codex")
-    workshop.environment["RALPH_AGENT_COMMAND"] = "codex"
+    workshop.environment |= {"RALPH_AGENT_COMMAND": "codex", "TMPDIR": str(workshop.home.parent)}
     return workshop
 
 
@@ -68,7 +68,7 @@ def test_once_for_all_tasks_and_stages(pipeline: PipelineFixture) -> None:
     pipeline.workshop.agent(CODEX_ANSWER, name="codex")
     for name in ("TASK-001", "TASK-002"):
         pipeline.task(name, "--coder-max-iterations", "1")
-    pipeline.workshop.environment["RALPH_AGENT_COMMAND"] = "codex"
+    pipeline.workshop.environment |= {"RALPH_AGENT_COMMAND": "codex", "TMPDIR": str(pipeline.workshop.home.parent)}
     done = pipeline.execute("--json")
     assert done.returncode == 1, done.stderr
     assert [done.stdout.count(text) for text in (NO_LIST, HOME_IS_TEMPORARY)] == [1, 1]
