@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ralph"
 MODULES = sorted(SOURCE.rglob("*.py"))
 LONGEST = 400  # lines of code
+LONGEST_FUNCTION = 60
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc"}
@@ -54,13 +55,21 @@ def docstrings(text: str) -> set[int]:
     return lines
 
 
-def code_lines(path: Path) -> int:
-    text = path.read_text(encoding="utf-8")
+def code_lines(text: str) -> set[int]:
+    """Those that are neither blank nor comment nor docstring."""
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
-    return len(lines - docstrings(text))
+    return lines - docstrings(text)
+
+
+def long_functions(text: str) -> dict[str, int]:
+    """Those with too many lines of code, from `def` to their end."""
+    code = code_lines(text)
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    sizes = {node.name: len(code & {*range(node.lineno, (node.end_lineno or 0) + 1)}) for node in functions}
+    return {name: size for name, size in sizes.items() if size > LONGEST_FUNCTION}
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -107,15 +116,23 @@ def probed(workshop: ProjectFixture, run: str, *arguments: str) -> str:
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_a_module_fits_in_the_head(path: Path) -> None:
-    assert code_lines(path) <= LONGEST
+    assert len(code_lines(path.read_text(encoding="utf-8"))) <= LONGEST
 
 
-def test_lines_of_code_are_counted_without_comments_blanks_and_docstrings(tmp_path: Path) -> None:
-    module = tmp_path / "module.py"
-    module.write_text(
-        '"""Two\nlines."""\n\n# why\nX = """\none\n"""\n\n\ndef f() -> None:\n    """Says."""\n    pass\n'
-    )
-    assert code_lines(module) == 5
+def test_a_function_fits_on_a_screen() -> None:
+    found = {named(path): long_functions(path.read_text(encoding="utf-8")) for path in MODULES}
+    assert {name: functions for name, functions in found.items() if functions} == {}
+
+
+def test_long_functions_are_found_by_their_code() -> None:
+    head, line = 'def f():\n    """Says."""\n    # why\n\n', "    x = 1\n"
+    assert long_functions(head + line * LONGEST_FUNCTION) == {"f": LONGEST_FUNCTION + 1}
+    assert long_functions(head + line * (LONGEST_FUNCTION - 1)) == {}
+
+
+def test_lines_of_code_are_counted_without_comments_blanks_and_docstrings() -> None:
+    module = '"""Two\nlines."""\n\n# why\nX = """\none\n"""\n\n\ndef f() -> None:\n    """Says."""\n    pass\n'
+    assert len(code_lines(module)) == 5
 
 
 def test_nothing_is_left_for_later() -> None:  # what a string says is data: some modules look for such words

@@ -201,9 +201,6 @@ class AgentRunner:
         if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
             parsed = _read_answer_file(parsed, files.answer)
         reported = classify_run(parsed, exited, stderr, time.time())
-        may_have_changed = reported.outcome == "refused" or not _has_changed_nothing(parsed)
-        # What an agent tells of tools is believed once; whether files change decides about more than a snapshot.
-        self._toolless_runs = self._toolless_runs + 1 if _has_changed_nothing(parsed) else 0
         reported = replace(
             reported,
             agent=self._adapter,
@@ -211,6 +208,13 @@ class AgentRunner:
             tool_error=output.find_repeated_error(),
             estimated_usd=self._estimate_cost(reported),
         )
+        return self._describe_tree(reported, parsed)
+
+    def _describe_tree(self, reported: Reported, parsed: ParsedRun) -> Reported:
+        """Whether the work tree is still to be looked at; if not, what it is known to be."""
+        may_have_changed = reported.outcome == "refused" or not _has_changed_nothing(parsed)
+        # What an agent tells of tools is believed once; whether files change decides about more than a snapshot.
+        self._toolless_runs = self._toolless_runs + 1 if _has_changed_nothing(parsed) else 0
         if self._tree_keeper is not None and (may_have_changed or self._toolless_runs > 1):
             return replace(reported, unseen=True)
         tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""

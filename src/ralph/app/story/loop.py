@@ -20,7 +20,7 @@ from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
 from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration, has_loops, list_current_loops
 from ralph.app.story.kept_list import KeptList
-from ralph.config.schema import AgentSettings, Guardrail, Layer, SandboxSettings, check_layer
+from ralph.config.schema import AgentSettings, Guardrail, Layer, SandboxSettings, Settings, check_layer
 from ralph.core.policies.reviewed import ReviewedState, ReviewPolicy
 from ralph.core.step import Rules
 from ralph.core.stories.review import is_story_done, parse_story_file
@@ -70,6 +70,23 @@ class StoryRequest(Struct, frozen=True, kw_only=True):
     proofs: ProofMode = "warn"
 
 
+def apply_story_settings(request: StoryRequest, settings: Settings) -> StoryRequest:
+    """With all that only settings say."""
+    return replace(
+        request,
+        patience=settings.patience,
+        snapshots=settings.snapshots,
+        sandbox=settings.sandbox,
+        setup=settings.setup,
+        protected=settings.protected,
+        stuck=settings.build_stuck_limits(),
+        chain=settings.agent_chain,
+        day_usd=settings.budget_usd_per_day,
+        budget_reserve=0.0 if request.rules.skip_review else settings.budget_reserve,
+        proofs=settings.proofs,
+    )
+
+
 def run_stories(
     request: StoryRequest,
     paths: Paths,
@@ -82,9 +99,7 @@ def run_stories(
     place, rules = request.place, request.rules
     _refuse_double_start(place)
     command = wiring.resolve_agent(request.agent, place.project, variables, commits_in=place.project)
-    git = find_program("git", variables)
-    if git is None or not paths.in_git:
-        raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
+    git = _find_git(paths, place, variables)
     wiring.refuse_unenforceable_budget(command, request.budget_usd or request.day_usd)
     with open_session(
         paths,
@@ -99,20 +114,14 @@ def run_stories(
     ) as session:
         kept_list = KeptList(paths, place.folder, variables)
         earlier = None if request.as_is else _find_earlier(session.runs, place, kept_list)
-        repository = Git(
-            git,
-            place.project,
-            environment=session.gate_environment,
-            processes=session.processes,
-            timeout=GIT_READ_TIMEOUT_SECONDS,
-        ).guarded()
+        repository = _open_repository(git, place, session)
         announced = read_announced_branch(_read_list(place) if earlier is None else earlier.tasks)
         branch, notice = enter_branch(repository, announced, request.branch)
         # What a cut-off iteration left on disk is not the user's list; ours of before is in the journal.
         commands = read_verify_commands(place) if earlier is None else parse_verify_commands(place, earlier.tasks)
         session.record(request, place.folder)
-        emit(session.watchers, 0, Warned(notice), *_estimate_iterations(request, session.runs))
-        emit(session.watchers, 0, *map(Warned, _find_commit_problems(command)))
+        problems = map(Warned, _find_commit_problems(command))
+        emit(session.watchers, 0, Warned(notice), *_estimate_iterations(request, session.runs), *problems)
         policy = ReviewPolicy(
             cap=rules.cap,
             skip_review=rules.skip_review,
@@ -124,15 +133,6 @@ def run_stories(
             has_protected=bool(request.protected or session.containment),
         )
         marker = MarkerFile(place, replace(rules, run_mode="sandbox") if request.isolation.kind else rules)
-        limits = Limits(
-            request.max_iterations,
-            request.max_time,
-            cost_usd=request.budget_usd,
-            stuck=request.stuck,
-            chain=request.chain,
-            day_usd=request.day_usd,
-            reserve_usd=(request.budget_usd or 0.0) * request.budget_reserve,
-        )
         try:
             with _contain(session, request, command) as contained:
                 effects = _build_effects(
@@ -144,13 +144,43 @@ def run_stories(
                     commands=commands,
                     kept_list=kept_list,
                 )
-                loop_rules = Rules(policy, request.patience)
-                life = _read_earlier_life(session, request, loop_rules)
-                return contained.play(loop_rules, effects, Began(limits, standstill=life.standstill, told=life.told))
+                return _play(contained, request, policy, effects)
         finally:
             marker.remove()
             if find_unjudged_iteration(session.runs, place.folder) is None:
                 kept_list.forget()
+
+
+def _find_git(paths: Paths, place: StoryPaths, variables: Mapping[str, str]) -> str:
+    git = find_program("git", variables)
+    if git is None or not paths.in_git:
+        raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
+    return git
+
+
+def _open_repository(program: str, place: StoryPaths, session: Session) -> Git:
+    return Git(
+        program,
+        place.project,
+        environment=session.gate_environment,
+        processes=session.processes,
+        timeout=GIT_READ_TIMEOUT_SECONDS,
+    ).guarded()
+
+
+def _play(session: Session, request: StoryRequest, policy: ReviewPolicy, effects: StoryEffects) -> Stop:
+    limits = Limits(
+        request.max_iterations,
+        request.max_time,
+        cost_usd=request.budget_usd,
+        stuck=request.stuck,
+        chain=request.chain,
+        day_usd=request.day_usd,
+        reserve_usd=(request.budget_usd or 0.0) * request.budget_reserve,
+    )
+    rules = Rules(policy, request.patience)
+    life = _read_earlier_life(session, request, rules)
+    return session.play(rules, effects, Began(limits, standstill=life.standstill, told=life.told))
 
 
 def _find_earlier(runs: RunStore, place: StoryPaths, kept: KeptList) -> Brief | None:

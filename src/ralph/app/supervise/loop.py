@@ -19,7 +19,7 @@ from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies
-from ralph.config.schema import AgentSettings, Guardrail, Judge, SandboxSettings
+from ralph.config.schema import AgentSettings, Guardrail, Judge, SandboxSettings, Settings
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
@@ -64,6 +64,24 @@ class SuperviseRequest(Struct, frozen=True, kw_only=True):
     stuck: StuckLimits = StuckLimits()
     chain: AgentChain = AgentChain()
     day_usd: float | None = None  # for all runs of this machine together
+
+
+def apply_supervise_settings(request: SuperviseRequest, settings: Settings) -> SuperviseRequest:
+    """With all that only settings say; the checks of settings come before those that were typed."""
+    return replace(
+        request,
+        snapshots=settings.snapshots,
+        checks=tuple(dict.fromkeys((*settings.supervise.checks, *request.checks))),
+        proofs=settings.proofs,
+        protected=settings.protected,
+        judge=settings.specflow.judge,
+        max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
+        sandbox=settings.sandbox,
+        setup=settings.setup,
+        stuck=settings.build_stuck_limits(),
+        chain=settings.agent_chain,
+        day_usd=settings.budget_usd_per_day,
+    )
 
 
 def supervise_task(

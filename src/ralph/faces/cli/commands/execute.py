@@ -31,14 +31,15 @@ from ralph.faces.cli.live.watching import (
     notify_people,
     trace_runs,
 )
-from ralph.faces.cli.options.agent import agent_options, apply_agent_options
+from ralph.faces.cli.options.agent import agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_open_task
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
-from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
+from ralph.faces.cli.options.loop_flags import collect_loop_flags
+from ralph.faces.cli.options.sandbox import sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.execute_report import ExecuteTotals, render_execute_report
 from ralph.faces.cli.terminal.look import resolve_style
@@ -86,24 +87,14 @@ Examples:
 def command(
     tasks: tuple[str, ...],
     jobs: int,
-    agent: str | None,
-    model: str | None,
-    allow: tuple[str, ...],
     wanted: str,
     target: str,
     semantic: str | None,
     resume: bool,
     budget: float | None,
     task_budget: float | None,
-    sandbox: str | None,
-    no_sandbox: bool,
     max_time: float | None,
-    timeout: float | None,
-    idle_timeout: float | None,
-    accept_settings: bool,
-    as_json: bool,
-    plain: bool | None,
-    verbose: bool,
+    **shared: object,
 ) -> int:
     """Work on TASKS (or all open ones), by priority and dependency, each in its own work tree and branch.
 
@@ -112,20 +103,19 @@ def command(
 
     Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
     """
+    flags = collect_loop_flags(shared)
+    as_json = flags.as_json
     paths = find_project_paths(os.getcwd())
     given = {
-        "agent.timeoutSeconds": timeout,
-        "agent.idleTimeoutSeconds": idle_timeout,
+        **flags.list_settings(),
         "budgetUsd": budget,
         "maxTimeSeconds": max_time,
         "specflow.task_budget_usd": task_budget,
         "specflow.semantic": semantic,
-        "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
-        "display.plain": plain,
     }
     loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
-    chosen = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
-    chosen = use_one_agent(chosen) if agent or model else chosen
+    chosen = flags.choose_agent(loaded.settings, paths)
+    chosen = use_one_agent(chosen) if flags.agent or flags.model else chosen
     settings, notice = ensure_agent(anchor_agents(chosen, paths.folder), paths, os.environ)
     settings, isolation = settle_sandbox(settings, as_json=as_json)
     request = ExecuteRequest(
@@ -137,8 +127,8 @@ def command(
         target=target,
         isolation=isolation,
     )
-    changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
-    display, totals = ExecuteDisplay(settings, jobs, paths, as_json=as_json, verbose=verbose), ExecuteTotals()
+    changed = settle_settings_changes(paths, accepted=flags.accept_settings, as_json=as_json)
+    display, totals = ExecuteDisplay(settings, jobs, paths, as_json=as_json, verbose=flags.verbose), ExecuteTotals()
     display.show_warnings((*changed, *describe_settings_choice(paths, loaded.files), *loaded.warnings, *notice))
     try:
         with (

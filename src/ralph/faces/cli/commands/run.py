@@ -4,11 +4,13 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.agents.choice import ensure_agent
@@ -24,7 +26,8 @@ from ralph.app.run.loop import (
     start_run,
 )
 from ralph.app.runs.waking import wake_waiting_run
-from ralph.app.session import make_run_id
+from ralph.app.sandbox.choice import Isolation
+from ralph.app.session import Callbacks, make_run_id
 from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
@@ -55,6 +58,7 @@ from ralph.model.loop import Stop
 
 if TYPE_CHECKING:
     from ralph.model.runs import RunRecord
+    from ralph.process.spawner import GuardianHandle
 
 _ALLOW_DIRTY_KEY = "scm.allowDirty"  # nobody asks a run that goes on
 _SANDBOX_KEY = "sandbox.kind"
@@ -199,55 +203,104 @@ def command(
     wanted = apply_agent_options(loaded.settings, paths, agent=agent, model=model, allow=allow)
     settings, notice = ensure_agent(wanted, paths, os.environ)
     settings, isolation = settle_sandbox(settings, as_json=as_json)
-    chosen, warnings = describe_settings_choice(paths, loaded.files), (*loaded.warnings, *notice)
+    prepared = PreparedRun(
+        paths=paths,
+        settings=settings,
+        isolation=isolation,
+        given=given,
+        files=loaded.files,
+        warnings=(*loaded.warnings, *notice),
+        worktree=worktree,
+        dry_run=dry_run,
+        accept_settings=accept_settings,
+        as_json=as_json,
+        verbose=verbose,
+        guardian=context.obj,
+    )
     if resume is not None:
         _refuse_changes({**given, **({"--baseline": True} if baseline else {})})
-        if dry_run:
-            limits = partial(_with_limits, given=given)
-            record, request = load_resumable_run(resume, limits, paths, worktree, variables=os.environ)
-            return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(warnings)), record)
-        if woken := wake_waiting_run(paths, resume):
-            click.echo(render_runs_json([woken]) if as_json else f"Woke {woken.id}; follow it with: ralph logs -f")
-            return 0
-        changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
-        shown = (*changed, *chosen, *warnings)
-        with watch_run(settings, as_json=as_json, verbose=verbose, warnings=shown, paths=paths) as callbacks:
-            stop = resume_run(
-                resume,
-                lambda old: _with_limits(old, given),
-                today=settings,
-                isolation=isolation,
-                paths=paths,
-                variables=os.environ,
-                guardian=context.obj,
-                callbacks=callbacks,
-                worktree=worktree,
-            )
-        return _report_end(stop, resume, quiet=as_json or not has_stores(paths))
-    reread = resolve_typed_path(prompt_file.name, paths) if prompt_file and text is None else None
+        return _resume(prepared, resume)
     request = RunRequest(
         settings=settings,
         prompt=text,
-        prompt_file=reread,
+        prompt_file=resolve_typed_path(prompt_file.name, paths) if prompt_file and text is None else None,
         baseline=baseline,
         tells_completion=settings.tell_completion,
         isolation=isolation,
     )
-    run = make_run_id()
-    if worktree is not None:
-        request = plan_in_worktree(request, worktree or run, paths, os.environ)
-        chosen = describe_settings_choice(paths, loaded.files, request.worktree.folder if request.worktree else "")
-    refuse_undecoded(read_prompt(request), repr(reread) if reread else "the prompt")
-    if dry_run:
-        return _print_plan(request, paths, (*chosen, *_label(warnings)))
-    notes = _describe_settings(settings, loaded.files) if verbose else ()
-    changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
-    warnings = (*changed, *chosen, *warnings)
-    with watch_run(
-        settings, as_json=as_json, verbose=verbose, warnings=warnings, notes=notes, paths=paths
-    ) as callbacks:
-        stop = start_run(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks, run=run)
-    return _report_end(stop, run, quiet=as_json or not has_stores(paths))
+    return _start(prepared, request)
+
+
+class PreparedRun(Struct, frozen=True, kw_only=True):
+    """What a new run and one that goes on have alike: what was typed, and what settings make of it."""
+
+    paths: Paths
+    settings: Settings
+    isolation: Isolation
+    given: dict[str, object]  # settings that were typed
+    files: tuple[str, ...]  # of settings
+    warnings: tuple[str, ...]
+    worktree: str | None
+    dry_run: bool
+    accept_settings: bool
+    as_json: bool
+    verbose: bool
+    guardian: "GuardianHandle | None"
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.as_json or not has_stores(self.paths)
+
+    def watch(self, chosen: Sequence[str], notes: Sequence[str] = ()) -> AbstractContextManager[Callbacks]:
+        """Asks about settings that got weaker, then shows the run. `chosen`: which settings hold, in words."""
+        changed = settle_settings_changes(self.paths, accepted=self.accept_settings, as_json=self.as_json)
+        return watch_run(
+            self.settings,
+            as_json=self.as_json,
+            verbose=self.verbose,
+            warnings=(*changed, *chosen, *self.warnings),
+            notes=notes,
+            paths=self.paths,
+        )
+
+
+def _resume(prepared: PreparedRun, name: str) -> int:
+    paths, settings = prepared.paths, prepared.settings
+    limits = partial(_with_limits, given=prepared.given)
+    chosen = describe_settings_choice(paths, prepared.files)
+    if prepared.dry_run:
+        record, request = load_resumable_run(name, limits, paths, prepared.worktree, variables=os.environ)
+        return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(prepared.warnings)), record)
+    if woken := wake_waiting_run(paths, name):
+        click.echo(render_runs_json([woken]) if prepared.as_json else f"Woke {woken.id}; follow it with: ralph logs -f")
+        return 0
+    with prepared.watch(chosen) as callbacks:
+        stop = resume_run(
+            name,
+            limits,
+            today=settings,
+            isolation=prepared.isolation,
+            paths=paths,
+            variables=os.environ,
+            guardian=prepared.guardian,
+            callbacks=callbacks,
+            worktree=prepared.worktree,
+        )
+    return _report_end(stop, name, quiet=prepared.is_quiet)
+
+
+def _start(prepared: PreparedRun, request: RunRequest) -> int:
+    paths, run, typed_file = prepared.paths, make_run_id(), request.prompt_file
+    if prepared.worktree is not None:
+        request = plan_in_worktree(request, prepared.worktree or run, paths, os.environ)
+    chosen = describe_settings_choice(paths, prepared.files, request.worktree.folder if request.worktree else "")
+    refuse_undecoded(read_prompt(request), repr(typed_file) if typed_file else "the prompt")
+    if prepared.dry_run:
+        return _print_plan(request, paths, (*chosen, *_label(prepared.warnings)))
+    notes = _describe_settings(prepared.settings, prepared.files) if prepared.verbose else ()
+    with prepared.watch(chosen, notes) as callbacks:
+        stop = start_run(request, paths, variables=os.environ, guardian=prepared.guardian, callbacks=callbacks, run=run)
+    return _report_end(stop, run, quiet=prepared.is_quiet)
 
 
 def _label(warnings: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from ralph.app.story.files import archive_stories, check_story_file, create_stor
 from ralph.app.story.loop import (
     StoryRequest,
     add_story_flags,
+    apply_story_settings,
     find_stories,
     locate_stories,
     read_verify_commands,
@@ -25,7 +26,7 @@ from ralph.config.sources import load_settings
 from ralph.core.text.plain import truncate_cells
 from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.cli.live.watching import watch_run
-from ralph.faces.cli.options.agent import agent_options, apply_agent_options
+from ralph.faces.cli.options.agent import agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import add_detach_option
@@ -37,7 +38,8 @@ from ralph.faces.cli.options.looks import (
     add_plain_option,
     add_verbose_option,
 )
-from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
+from ralph.faces.cli.options.loop_flags import collect_loop_flags
+from ralph.faces.cli.options.sandbox import sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.story import render_story_page
 from ralph.faces.cli.terminal.columns import align_columns
@@ -116,42 +118,29 @@ def run_stories_command(
     ralph_dir: str,
     max_iterations: int,
     model: str,
-    agent: str | None,
-    allow: tuple[str, ...],
-    sandbox: str | None,
-    no_sandbox: bool,
     skip_review: bool,
     review_cap: int,
     max_time: float | None,
     budget: float | None,
-    timeout: float | None,
-    idle_timeout: float | None,
     as_is: bool,
     branch: str,
-    accept_settings: bool,
-    as_json: bool,
-    plain: bool | None,
-    verbose: bool,
+    **shared: object,
 ) -> int:
     """Implement, review and fix until every story is approved.
 
     Exit code: 0 all approved, 1 stopped before that, 2 bad usage or files, 3 every story waits, 130 interrupted.
     """
+    flags = collect_loop_flags({**shared, "model": None})  # the model is one of the flags a story loop adds
     place = find_stories(project_dir, ralph_dir)
-    given = {
-        "agent.timeoutSeconds": timeout,
-        "agent.idleTimeoutSeconds": idle_timeout,
-        "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
-        "display.plain": plain,
-    }
     paths = find_paths(place.project)
     chosen = replace(find_project_paths(place.project), started_in=os.getcwd())
-    loaded = load_settings(chosen.folder, os.environ, given, seen_from=chosen.started_in)
+    loaded = load_settings(chosen.folder, os.environ, flags.list_settings(), seen_from=chosen.started_in)
     configured = loaded.settings if chosen.folder == place.project else anchor_agents(loaded.settings, chosen.folder)
-    wanted = apply_agent_options(configured, chosen, agent=agent, model=None, allow=allow)
-    settings, notice = ensure_agent(wanted, paths, os.environ)
+    settings, notice = ensure_agent(flags.choose_agent(configured, chosen), paths, os.environ)
     plugin = find_plugin_folder()
-    settings, isolation = settle_sandbox(settings, as_json=as_json, wants_everything=wants_everything(settings.agent))
+    settings, isolation = settle_sandbox(
+        settings, as_json=flags.as_json, wants_everything=wants_everything(settings.agent)
+    )
     request = StoryRequest(
         place=place,
         agent=add_story_flags(settings.agent, model, plugin),
@@ -159,29 +148,20 @@ def run_stories_command(
         max_iterations=max_iterations,
         max_time=max_time,
         budget_usd=budget,
-        patience=settings.patience,
         as_is=as_is,
-        snapshots=settings.snapshots,
         branch=branch,
         isolation=isolation,
-        sandbox=settings.sandbox,
-        setup=settings.setup,
-        protected=settings.protected,
         plugin=plugin,
-        stuck=settings.build_stuck_limits(),
-        chain=settings.agent_chain,
-        day_usd=settings.budget_usd_per_day,
-        budget_reserve=0.0 if skip_review else settings.budget_reserve,
-        proofs=settings.proofs,
     )
+    request = apply_story_settings(request, settings)
     described = describe_settings_choice(chosen, loaded.files, works_in=place.project)
-    changed = settle_settings_changes(chosen, accepted=accept_settings, as_json=as_json)
+    changed = settle_settings_changes(chosen, accepted=flags.accept_settings, as_json=flags.as_json)
     warnings = (*changed, *described, *loaded.warnings, *notice)
     with watch_run(
-        settings, as_json=as_json, verbose=verbose, warnings=warnings, kind="story", paths=paths
+        settings, as_json=flags.as_json, verbose=flags.verbose, warnings=warnings, kind="story", paths=paths
     ) as callbacks:
         stop = run_stories(request, paths, variables=os.environ, guardian=context.obj, callbacks=callbacks)
-    if not as_json:
+    if not flags.as_json:
         with suppress(ConfigError):  # a list that cannot be read has been told of
             click.echo(render_story_table(build_story_report(place, paths)))
     return stop.outcome.exit_code

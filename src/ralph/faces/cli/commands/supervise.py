@@ -6,16 +6,17 @@ import click
 
 from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import describe_settings_choice, find_paths, find_project_paths
-from ralph.app.supervise.loop import SuperviseRequest, locate_task, supervise_task
+from ralph.app.supervise.loop import SuperviseRequest, apply_supervise_settings, locate_task, supervise_task
 from ralph.config.sources import load_settings
 from ralph.faces.cli.live.watching import watch_run
-from ralph.faces.cli.options.agent import agent_options, apply_agent_options
+from ralph.faces.cli.options.agent import agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
 from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
-from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
+from ralph.faces.cli.options.loop_flags import collect_loop_flags
+from ralph.faces.cli.options.sandbox import sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.model.errors import UsageError
 
@@ -74,26 +75,16 @@ def command(
     /,
     task_dir: str,
     command_line: tuple[str, ...],
-    agent: str | None,
-    model: str | None,
-    allow: tuple[str, ...],
     max_restarts: int,
     restart_delay: float,
     wait_timeout: float,
     poll_interval: float,
     checks: tuple[str, ...],
-    sandbox: str | None,
-    no_sandbox: bool,
-    timeout: float | None,
-    idle_timeout: float | None,
     max_time: float | None,
     budget: float | None,
     project: str,
     task: str,
-    accept_settings: bool,
-    as_json: bool,
-    plain: bool | None,
-    verbose: bool,
+    **shared: object,
 ) -> int:
     """Start an agent on TASK_DIR/TASK.md and restart it until the file TASK_DIR/DONE is there.
 
@@ -101,22 +92,16 @@ def command(
 
     Exit code: 0 done, 1 restarts used up, 2 bad usage or a fatal error, 3 waiting for a person, 130 interrupted.
     """
-    if agent and command_line:
+    flags = collect_loop_flags(shared)
+    if flags.agent and command_line:
         raise UsageError("give --agent or a command after --, not both", "ralph supervise TASK_DIR -- my-agent --flag")
     place = locate_task(task_dir, project, task)
-    given = {
-        "agent.timeoutSeconds": timeout,
-        "agent.idleTimeoutSeconds": idle_timeout,
-        "sandbox.kind": choose_sandbox_kind(sandbox, no_sandbox),
-        "display.plain": plain,
-    }
     paths = find_project_paths(os.getcwd())
-    loaded = load_settings(paths.folder, os.environ, given, seen_from=paths.started_in)
+    loaded = load_settings(paths.folder, os.environ, flags.list_settings(), seen_from=paths.started_in)
     settings, notice = loaded.settings, tuple[str, ...]()
     if not command_line:
-        settings = apply_agent_options(settings, paths, agent=agent, model=model, allow=allow)
-        settings, notice = ensure_agent(settings, paths, os.environ)
-    settings, isolation = settle_sandbox(settings, as_json=as_json)
+        settings, notice = ensure_agent(flags.choose_agent(settings, paths), paths, os.environ)
+    settings, isolation = settle_sandbox(settings, as_json=flags.as_json)
     request = SuperviseRequest(
         place=place,
         agent=settings.agent,
@@ -128,25 +113,16 @@ def command(
         poll_interval=poll_interval,
         max_time=max_time,
         budget_usd=budget,
-        snapshots=settings.snapshots,
-        checks=tuple(dict.fromkeys((*settings.supervise.checks, *(check for check in checks if check.strip())))),
-        proofs=settings.proofs,
-        protected=settings.protected,
-        judge=settings.specflow.judge,
-        max_wait=settings.retry.max_wait_seconds if settings.retry.attempts else 0.0,
+        checks=tuple(check for check in checks if check.strip()),
         isolation=isolation,
-        sandbox=settings.sandbox,
-        setup=settings.setup,
-        stuck=settings.build_stuck_limits(),
-        chain=settings.agent_chain,
-        day_usd=settings.budget_usd_per_day,
     )
+    request = apply_supervise_settings(request, settings)
     chosen = describe_settings_choice(paths, loaded.files, works_in=request.folder)
-    changed = settle_settings_changes(paths, accepted=accept_settings, as_json=as_json)
+    changed = settle_settings_changes(paths, accepted=flags.accept_settings, as_json=flags.as_json)
     warnings = (*changed, *chosen, *loaded.warnings, *notice)
     home = find_paths(place.folder)
     with watch_run(
-        settings, as_json=as_json, verbose=verbose, warnings=warnings, kind="supervise", paths=home
+        settings, as_json=flags.as_json, verbose=flags.verbose, warnings=warnings, kind="supervise", paths=home
     ) as callbacks:
         stop = supervise_task(request, home, variables=os.environ, guardian=context.obj, callbacks=callbacks)
     return stop.outcome.exit_code
