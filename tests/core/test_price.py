@@ -21,12 +21,20 @@ USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000, cache_read_tokens=5
         (PRICE, USAGE, False, 2.05),
         (PRICE, USAGE, True, 1.55),  # what was cached is half of the input
         (TokenPrice(input=1.0, output=10.0), USAGE, False, 2.5),
+        (TokenPrice(input=3.0, output=15.0), Usage(input_tokens=1_000_000), False, 3.0),
+        (TokenPrice(input=3.0, output=0.0, cache_write=4.0), Usage(cache_write_tokens=500_000), False, 2.0),
+        (TokenPrice(input=3.0, output=0.0), Usage(cache_write_tokens=500_000), False, 1.5),
+        (PRICE, Usage(input_tokens=10, cache_read_tokens=1_000_000), True, 0.1),  # never less than nothing
         (PRICE, Usage(), False, None),
         (None, USAGE, False, None),
     ],
 )
 def test_tokens_have_a_price(price: TokenPrice | None, usage: Usage, counts_cached: bool, cost: float | None) -> None:
     assert estimate_cost(price, usage, counts_cached=counts_cached) == cost
+
+
+def test_input_is_told_apart_from_the_cache_unless_somebody_says_otherwise() -> None:
+    assert estimate_cost(PRICE, USAGE) == estimate_cost(PRICE, USAGE, counts_cached=False)
 
 
 def test_the_model_decides_before_the_agent() -> None:
