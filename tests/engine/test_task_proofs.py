@@ -104,7 +104,7 @@ def test_red_with_them_passes_only_as_an_explanation_of_the_coder(
     assert found.sealed is not None
     assert [change.path for change in found.sealed.proofs] == ["test_calc.py"]
     assert "diff of test_calc.py" in found.sealed.diff
-    assert "test_calc.py was changed" in found.told
+    assert "test_calc.py was changed" in found.remark
     assert scene.approved == {}
 
 

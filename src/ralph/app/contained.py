@@ -82,5 +82,5 @@ def _prepare_tree(session: Session, setup: str, paths: Paths, *, is_fresh: bool)
         share=share if is_fresh else None,
     )
     if prepared != "run":
-        told = "done before" if prepared == "known" else "taken from another work tree"
-        emit(session.watchers, 0, Noted(f"setup: {told}, with the same lock files"))
+        how = "done before" if prepared == "known" else "taken from another work tree"
+        emit(session.watchers, 0, Noted(f"setup: {how}, with the same lock files"))

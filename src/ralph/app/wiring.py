@@ -149,48 +149,50 @@ class PreparedAgent(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()  # what its CLI cannot express, what keeps it from working
 
 
-def prepare_agent(crew: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes) -> PreparedAgent:
+def prepare_agent(
+    command: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes
+) -> PreparedAgent:
     """Its adapter; one whose flags depend on the version asks for it first."""
-    crew, unguarded = _guard(crew, folder)
-    asked = getattr(registry.load_extension("agents", crew.adapter), "VERSION_ARGV", ())
-    version = read_version((*crew.argv, *asked), folder, variables, processes) if asked else ""
+    command, unguarded = _guard(command, folder)
+    asked = getattr(registry.load_extension("agents", command.adapter), "VERSION_ARGV", ())
+    version = read_version((*command.argv, *asked), folder, variables, processes) if asked else ""
     return PreparedAgent(
-        agent=build_agent(crew, version),
-        can_commit=read_grant(crew, version).can_commit,
-        warnings=(*find_agent_warnings(crew, variables, version), *unguarded),
+        agent=build_agent(command, version),
+        can_commit=read_grant(command, version).can_commit,
+        warnings=(*find_agent_warnings(command, variables, version), *unguarded),
     )
 
 
-def _guard(crew: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str, ...]]:
+def _guard(command: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str, ...]]:
     """The agent with a hook that prevents accidents, where it takes one; and why it has none, in a sentence."""
-    flag = registry.load_agent_card(crew.adapter).settings_flag
-    if not flag or not crew.guarded or crew.judges or crew.own_sandbox:
-        return crew, ()
-    words = (*crew.argv[1:], *crew.flags)
+    flag = registry.load_agent_card(command.adapter).settings_flag
+    if not flag or not command.guarded or command.judges or command.own_sandbox:
+        return command, ()
+    words = (*command.argv[1:], *command.flags)
     found = build_guard_settings(flag, words, project=find_paths(folder).root, folder=folder)
     problem = (f"no guard against destructive commands: {found.problem}",) if found.problem else ()
-    return replace(crew, guard=found.text), problem
+    return replace(command, guard=found.text), problem
 
 
-def find_agent_warnings(crew: AgentCommand, variables: Mapping[str, str], version: str = "") -> tuple[str, ...]:
+def find_agent_warnings(command: AgentCommand, variables: Mapping[str, str], version: str = "") -> tuple[str, ...]:
     """What its CLI cannot express of its permissions, and what in these variables keeps it from working."""
-    adapter = registry.load_extension("agents", crew.adapter)
+    adapter = registry.load_extension("agents", command.adapter)
     check = getattr(adapter, "check_environment", _find_nothing_wrong)
-    no_fallback = crew.fallback_model and not getattr(adapter, "HAS_FALLBACK_MODEL", False)
-    ignored = (f"{crew.adapter} has no fallback model: fallbackModel is ignored",) if no_fallback else ()
-    return (*read_grant(crew, version).limits, *check({**variables, **crew.environment}), *ignored)
+    no_fallback = command.fallback_model and not getattr(adapter, "HAS_FALLBACK_MODEL", False)
+    ignored = (f"{command.adapter} has no fallback model: fallbackModel is ignored",) if no_fallback else ()
+    return (*read_grant(command, version).limits, *check({**variables, **command.environment}), *ignored)
 
 
-def read_grant(crew: AgentCommand, version: str = "") -> Grant:
+def read_grant(command: AgentCommand, version: str = "") -> Grant:
     """What its adapter makes of its permissions."""
-    grant = getattr(registry.load_extension("agents", crew.adapter), "grant_permissions", None)
-    found: Grant = Grant() if grant is None else grant(crew.as_options(version))
+    grant = getattr(registry.load_extension("agents", command.adapter), "grant_permissions", None)
+    found: Grant = Grant() if grant is None else grant(command.as_options(version))
     return found
 
 
-def build_agent(crew: AgentCommand, version: str = "") -> Agent:
+def build_agent(command: AgentCommand, version: str = "") -> Agent:
     """Its adapter, without asking anyone."""
-    made: Agent = registry.load_extension("agents", crew.adapter).build(crew.as_options(version))
+    made: Agent = registry.load_extension("agents", command.adapter).build(command.as_options(version))
     return made
 
 
@@ -200,9 +202,9 @@ def choose_output_mode(settings: Settings) -> OutputMode:
     return "stream" if settings.stream_agent_output or has_budget else "text"
 
 
-def list_unknown_costs(crew: AgentCommand, settings: Settings) -> list[str]:
+def list_unknown_costs(command: AgentCommand, settings: Settings) -> list[str]:
     """What to say at the start, where the agent would tell its costs and is not listened to."""
-    if choose_output_mode(settings) == "stream" or not (crew.price or build_agent(crew).reports_cost):
+    if choose_output_mode(settings) == "stream" or not (command.price or build_agent(command).reports_cost):
         return []
     return ["costs are unknown: streamAgentOutput is off (a budget turns on what they are read from)"]
 
@@ -251,20 +253,20 @@ def refuse_missing_scm(settings: Settings, folder: str, variables: Mapping[str, 
         )
 
 
-def refuse_unenforceable_budget(crew: AgentCommand, budget_usd: float | None) -> None:
+def refuse_unenforceable_budget(command: AgentCommand, budget_usd: float | None) -> None:
     """A promise about money that nobody can keep is not made; said before a run is on record."""
-    if budget_usd is not None and crew.price is None and not build_agent(crew).reports_cost:
+    if budget_usd is not None and command.price is None and not build_agent(command).reports_cost:
         raise ConfigError(
-            f"{crew.adapter} does not report what it costs, so a budget cannot be kept",
-            f"tell what its tokens cost in `prices` (by model, or {crew.adapter!r}), or leave out the budget",
+            f"{command.adapter} does not report what it costs, so a budget cannot be kept",
+            f"tell what its tokens cost in `prices` (by model, or {command.adapter!r}), or leave out the budget",
         )
-    for other in crew.substitutes.values():
+    for other in command.substitutes.values():
         refuse_unenforceable_budget(other, budget_usd)
 
 
 def build_agent_runner(
     made: PreparedAgent,
-    crew: AgentCommand,
+    command: AgentCommand,
     *,
     settings: AgentSettings,
     folder: str,
@@ -275,7 +277,7 @@ def build_agent_runner(
     watch: ChangeWatch | None = None,
     substitutes: Mapping[str, Callable[[], AgentRunner]] | None = None,
 ) -> AgentRunner:
-    card = registry.load_agent_card(crew.adapter)
+    card = registry.load_agent_card(command.adapter)
     its = environment.build_agent_env(
         variables,
         {**own, GUARD_VARIABLE: "settings"} if card.settings_flag else own,
@@ -293,9 +295,11 @@ def build_agent_runner(
         idle_timeout=settings.idle_timeout_seconds,
         keep=keep,
         watch=watch,
-        adapter=crew.adapter,
-        model=crew.model,
-        estimate=partial(estimate_cost, crew.price, counts_cached=card.counts_cached_input) if crew.price else None,
+        adapter=command.adapter,
+        model=command.model,
+        estimate=partial(estimate_cost, command.price, counts_cached=card.counts_cached_input)
+        if command.price
+        else None,
         substitutes=substitutes,
     )
 

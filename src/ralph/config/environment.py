@@ -51,8 +51,8 @@ def read_variable_layers(environment: Mapping[str, str]) -> Iterator[Layer]:
 
 def find_misspelt(environment: Mapping[str, str]) -> Iterator[str]:
     """Warnings for variables that look very much like one of ours."""
-    told = RUN_VARIABLES if f"{VARIABLE_PREFIX}RUN_ID" in environment else ()  # we are inside a run
-    unknown = [name for name in environment if name.startswith(VARIABLE_PREFIX) and name not in told]
+    own = RUN_VARIABLES if f"{VARIABLE_PREFIX}RUN_ID" in environment else ()  # we are inside a run
+    unknown = [name for name in environment if name.startswith(VARIABLE_PREFIX) and name not in own]
     names = list_variables() if unknown else {}
     for name in unknown:
         if name not in names:

@@ -55,11 +55,11 @@ def digest_checks(checks: Iterable[CheckEvidence]) -> str:
     Later versions may tell more of a check, and must not count it here."""
     import hashlib  # 3 ms that a run needs only at its end
 
-    told = [
+    records = [
         (each.name, each.role, each.stage, each.passed, each.exit_code, each.digest, each.sealed, each.judge)
         for each in redact_checks(checks)
     ]
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(records)).hexdigest()
 
 
 def _redact_check(check: CheckEvidence) -> CheckEvidence:

@@ -56,21 +56,21 @@ def find_limit_end(words: str, now: float, local: tzinfo | None = None) -> float
     if seconds := re.search(_BARE_SECONDS, words, re.IGNORECASE):
         return now + float(seconds[1])
     for announced in re.finditer(_ANNOUNCEMENT, words, re.IGNORECASE):
-        told = words[announced.end() :].partition("\n")[0]
-        for end in _read_forms(told, now, local):
+        text = words[announced.end() :].partition("\n")[0]
+        for end in _read_forms(text, now, local):
             if end is not None and end - now <= MAX_SPAN_SECONDS:
                 return end
     return None
 
 
-def _read_forms(told: str, now: float, local: tzinfo | None) -> Iterator[float | None]:
-    yield _read_iso(told, local)
-    yield _read_span(told, now)
-    yield _read_hour(told, now, local)
+def _read_forms(text: str, now: float, local: tzinfo | None) -> Iterator[float | None]:
+    yield _read_iso(text, local)
+    yield _read_span(text, now)
+    yield _read_hour(text, now, local)
 
 
-def _read_iso(told: str, local: tzinfo | None) -> float | None:
-    found = re.match(_ISO, told)
+def _read_iso(text: str, local: tzinfo | None) -> float | None:
+    found = re.match(_ISO, text)
     if not found:
         return None
     try:
@@ -80,18 +80,18 @@ def _read_iso(told: str, local: tzinfo | None) -> float | None:
     return (at if at.tzinfo else at.replace(tzinfo=local)).timestamp()
 
 
-def _read_span(told: str, now: float) -> float | None:
+def _read_span(text: str, now: float) -> float | None:
     """3 hours 12 minutes, 18h31m10s, 20 s"""
-    found = re.match(_SPAN, told, re.IGNORECASE)
+    found = re.match(_SPAN, text, re.IGNORECASE)
     if not found:
         return None
     parts = re.findall(_SPAN_PART, found[1], re.IGNORECASE)
     return now + sum(float(amount) * _UNITS[unit[0].lower()] for amount, unit in parts)
 
 
-def _read_hour(told: str, now: float, local: tzinfo | None) -> float | None:
+def _read_hour(text: str, now: float, local: tzinfo | None) -> float | None:
     """5pm (Europe/Vilnius), Nov 20th, 2026 8:56 AM, Monday at 9:00, tomorrow at 9am"""
-    found = re.match(_DAY + _HOUR + _ZONE, told, re.IGNORECASE)
+    found = re.match(_DAY + _HOUR + _ZONE, text, re.IGNORECASE)
     if not found or not _is_hour_told(found):
         return None
     clock = _read_clock(found)

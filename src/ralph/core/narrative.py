@@ -143,8 +143,8 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
 
 
 def _build_start_events(brief: Brief) -> list[Event]:
-    told: list[Event] = [Noted(f"told: {_describe_note(note)}") for note in brief.notes]
-    return [_describe_start(brief), *told]
+    notes: list[Event] = [Noted(f"told: {_describe_note(note)}") for note in brief.notes]
+    return [_describe_start(brief), *notes]
 
 
 def _describe_note(note: PersonNote) -> str:

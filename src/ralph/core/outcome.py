@@ -234,8 +234,8 @@ def _find_trouble(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classi
 
 
 def _search_signs(words: str, signs: tuple[TroubleSign, ...], status: int | None = None) -> Classification | None:
-    told = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
-    status = status or (int(told[1]) if told else None)
+    named = re.search(HTTP_STATUS_PATTERN, words, re.IGNORECASE)
+    status = status or (int(named[1]) if named else None)
     for sign in signs:
         found = re.search(sign.words, words, re.IGNORECASE)
         if found or status in sign.statuses:

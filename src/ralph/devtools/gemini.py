@@ -42,7 +42,7 @@ def parse_gemini_request(body: Mapping[str, Any], headers: Mapping[str, str]) ->
 
 
 def render_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFactory) -> object:
-    parts = [told for part in answer.parts if (told := _render_part(part, new_id))]
+    parts = [rendered for part in answer.parts if (rendered := _render_part(part, new_id))]
     return {**_render_chunk(parts, "STOP"), "usageMetadata": _render_usage(answer), "modelVersion": asked.model}
 
 
@@ -63,11 +63,11 @@ def stream_gemini_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFacto
 
 def render_gemini_error(failure: ServiceError) -> object:
     kind = GEMINI_ERROR_KINDS.get(failure.status, "INTERNAL" if failure.status >= 500 else "INVALID_ARGUMENT")
-    told: dict[str, Any] = {"code": failure.status, "message": failure.message, "status": kind}
+    error: dict[str, Any] = {"code": failure.status, "message": failure.message, "status": kind}
     if failure.retry_after is not None:
         delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{failure.retry_after:g}s"}
-        told["details"] = [delay]
-    return {"error": told}
+        error["details"] = [delay]
+    return {"error": error}
 
 
 def _render_chunk(parts: list[dict[str, Any]], reason: str | None = None) -> dict[str, Any]:

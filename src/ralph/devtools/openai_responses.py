@@ -70,15 +70,15 @@ def stream_responses_reply(asked: ModelRequest, answer: ModelReply, new_id: IdFa
 
 def render_openai_error(failure: ServiceError) -> object:
     """What goes with its status; a usage limit of an account has a kind and a time of its own."""
-    told: dict[str, Any] = {
+    error: dict[str, Any] = {
         "message": failure.message,
         "type": _get_error_kind(failure),
         "code": _get_error_kind(failure),
         "param": None,
     }
     if failure.reset_at is not None:
-        told |= {"type": "usage_limit_reached", "resets_at": int(failure.reset_at)}
-    return {"error": told}
+        error |= {"type": "usage_limit_reached", "resets_at": int(failure.reset_at)}
+    return {"error": error}
 
 
 def _iterate_item_events(item: Mapping[str, Any], index: int) -> Iterator[StreamEvent]:
@@ -118,8 +118,8 @@ def _render_item(part: object, new_id: IdFactory) -> dict[str, Any]:
 def _render_response(
     asked: ModelRequest, name: str, *, answer: ModelReply, status: str, items: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    told = {"id": name, "object": "response", "model": asked.model, "status": status, "output": items or []}
-    return {**told, "usage": _render_usage(answer)} if status == "completed" else told
+    response = {"id": name, "object": "response", "model": asked.model, "status": status, "output": items or []}
+    return {**response, "usage": _render_usage(answer)} if status == "completed" else response
 
 
 def _render_usage(answer: ModelReply) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self._read_body()
         path = self._path
-        if counted := next((told for end, told in TOKEN_COUNTS.items() if path.endswith(end)), None):
+        if counted := next((content for end, content in TOKEN_COUNTS.items() if path.endswith(end)), None):
             self._log_question(body)
             return self._send(counted)
         api = next((api for end, api in APIS.items() if path.endswith(end)), None)
@@ -182,9 +182,9 @@ class _RequestHandler(BaseHTTPRequestHandler):
 
     # -- sending -----------------------------------------------------------------------------------
     def _send(
-        self, told: object, status: int = 200, headers: Mapping[str, str] | None = None, broken: bool = False
+        self, content: object, status: int = 200, headers: Mapping[str, str] | None = None, broken: bool = False
     ) -> None:
-        data = json.dumps(told).encode()
+        data = json.dumps(content).encode()
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)

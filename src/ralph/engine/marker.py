@@ -53,8 +53,8 @@ def find_owner_pid(path: str) -> int:
     if living is None:
         return 0
     # A pid alone, as other tools write it, has to do; with more we know whether it is someone else's by now.
-    told = (content.get("ticks", living.ticks), content.get("boot", living.boot))
-    return living.pid if told == (living.ticks, living.boot) else 0
+    recorded = (content.get("ticks", living.ticks), content.get("boot", living.boot))
+    return living.pid if recorded == (living.ticks, living.boot) else 0
 
 
 def _read_content(path: str) -> dict[str, Any]:

@@ -45,9 +45,9 @@ class RedactingWatcher:
         self._values = tuple(dict.fromkeys((*self._values, *list_secret_values(variables))))
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
-        told = [redact_event(event, self._redact) for event in events]
+        redacted = [redact_event(event, self._redact) for event in events]
         for watch in self._watchers:
-            watch(at, iteration, told)
+            watch(at, iteration, redacted)
 
     def _redact(self, text: str) -> str:
         for value in self._values:

@@ -47,7 +47,7 @@ class ProofFinding(Struct, frozen=True, kw_only=True):
     sealed: Checked | None = None
     approved: tuple[ProofApproval, ...] = ()
     judge: str = ""  # who was asked about the change of proofs
-    told: str = ""  # what became of it, in words; empty: nothing
+    remark: str = ""  # what became of it, in words; empty: nothing
 
     def list_evidence(self, role: str) -> tuple[CheckEvidence, ...]:
         """Every look that had a say in it, those at the sealed tree last."""
@@ -114,8 +114,8 @@ class TaskProofs:
         if not sealed.failures:
             return _pass(verdict, describe_sealed_pass(sealed.proofs), sealed=sealed)
         if self._has_reviewer:
-            told = f"{describe_altered(sealed.proofs)} and fails in its old form, as explained: the reviewer is asked"
-            return _pass(verdict, told, sealed=sealed)
+            remark = f"{describe_altered(sealed.proofs)} and fails in its old form, as explained: the reviewer is asked"
+            return _pass(verdict, remark, sealed=sealed)
         return self._hear_judge(wanted, verdict, sealed)
 
     def _hear_judge(self, wanted: Verify, verdict: Verdict, sealed: Checked) -> ProofFinding | Interrupted:
@@ -123,17 +123,17 @@ class TaskProofs:
         if self._ask_judge is None:
             self._keep_approved(sealed.proofs)
             return _pass(verdict, f"{describe_altered(sealed.proofs)} and fails in its old form", sealed=sealed)
-        heard = self._ask_judge(render_judge_question(sealed.proofs, wanted.explanation, sealed.diff))
-        if isinstance(heard, Interrupted):
-            return heard
-        costs = [cost for cost in (verdict.cost_usd, heard.cost_usd) if cost is not None]
-        verdict, judge = replace(verdict, cost_usd=sum(costs) if costs else None), heard.judge or "judge"
-        if not heard.verified:
+        answer = self._ask_judge(render_judge_question(sealed.proofs, wanted.explanation, sealed.diff))
+        if isinstance(answer, Interrupted):
+            return answer
+        costs = [cost for cost in (verdict.cost_usd, answer.cost_usd) if cost is not None]
+        verdict, judge = replace(verdict, cost_usd=sum(costs) if costs else None), answer.judge or "judge"
+        if not answer.verified:
             found = self._refuse(verdict, sealed)
-            reason = f"The judge does not accept that {found.verdict.reason}: {heard.reason}"
-            return replace(found, verdict=replace(found.verdict, reason=reason), told=reason, judge=judge)
+            reason = f"The judge does not accept that {found.verdict.reason}: {answer.reason}"
+            return replace(found, verdict=replace(found.verdict, reason=reason), remark=reason, judge=judge)
         approved = tuple(
-            ProofApproval(change=change, by="judge", why=heard.reason, explanation=wanted.explanation)
+            ProofApproval(change=change, by="judge", why=answer.reason, explanation=wanted.explanation)
             for change in sealed.proofs
         )
         self._keep_approved(sealed.proofs)
@@ -145,7 +145,7 @@ class TaskProofs:
         if answer.missing:
             reason = describe_missing_approvals(answer.missing)
             refused = replace(verdict, verified=False, method=PROOFS_METHOD, reason=reason)
-            return ProofFinding(verdict=refused, told=reason)
+            return ProofFinding(verdict=refused, remark=reason)
         self._keep_approved(wanted.proofs)
         return _pass(verdict, describe_approvals(answer.approved), approved=answer.approved)
 
@@ -161,19 +161,19 @@ class TaskProofs:
         )
         printed = "\n".join(failure.tail for failure in sealed.failures if failure.tail)
         refused = replace(verdict, verified=False, method=PROOFS_METHOD, reason=reason, detail=printed)
-        return ProofFinding(verdict=refused, sealed=sealed, told=reason)
+        return ProofFinding(verdict=refused, sealed=sealed, remark=reason)
 
 
 def _pass(
     verdict: Verdict,
-    told: str,
+    remark: str,
     *,
     sealed: Checked | None = None,
     approved: tuple[ProofApproval, ...] = (),
     judge: str = "",
 ) -> ProofFinding:
-    noted = replace(verdict, notes=(*verdict.notes, told))
-    return ProofFinding(verdict=noted, sealed=sealed, approved=approved, judge=judge, told=told)
+    noted = replace(verdict, notes=(*verdict.notes, remark))
+    return ProofFinding(verdict=noted, sealed=sealed, approved=approved, judge=judge, remark=remark)
 
 
 def _as_checked(verdict: Verdict) -> Checked | Interrupted:

@@ -35,8 +35,8 @@ def suggest_start(target: Target) -> str:
 
 
 def describe_note(target: Target) -> str:
-    told = f"Noted for {target.name}: its next prompt has it."
-    return told if target.is_running or target.subject.kind == "task" else f"{told} {suggest_start(target)}"
+    text = f"Noted for {target.name}: its next prompt has it."
+    return text if target.is_running or target.subject.kind == "task" else f"{text} {suggest_start(target)}"
 
 
 def describe_answer(target: Target, *, is_execute_running: bool) -> str:
@@ -98,6 +98,6 @@ def note_to_dict(stored: StoredNote) -> dict[str, object]:
 
 
 def _format_note(stored: StoredNote) -> str:
-    heard = f"told in run {stored.heard_by}" if stored.heard_by else "not told yet"
+    state = f"told in run {stored.heard_by}" if stored.heard_by else "not told yet"
     when = format_local_time(_TIME_FORMAT, stored.at)
-    return f"{when}  {stored.note.by}  {sanitize(stored.note.text)}  ({heard})"
+    return f"{when}  {stored.note.by}  {sanitize(stored.note.text)}  ({state})"

@@ -116,8 +116,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
             inner = (
                 replace(each, red_before=self.red_before) if each.red_before is None else each for each in self.stages
             )
-            heard = [stage for stage in inner if stage.method != SKIPPED_IN_STAGES]
-            return tuple(each for stage in heard for each in stage.list_evidence(role, on_merged_tree=on_merged_tree))
+            counted = [stage for stage in inner if stage.method != SKIPPED_IN_STAGES]
+            return tuple(each for stage in counted for each in stage.list_evidence(role, on_merged_tree=on_merged_tree))
         found = self.check or CheckEvidence(name=self.method, passed=False, kind=self._kind_of_look())
         return (
             replace(

@@ -111,7 +111,7 @@ def render_host_script(
     """What runs on the host around one command; the command is its arguments. `hidden`: where ralph itself writes all
     the time, and nobody inside looks."""
     restart = shlex.join((*client, "run", name, "--", "--version")) if is_docker_sandbox(client) else ":"
-    told = {
+    values = {
         "client": shlex.join(client),
         "name": shlex.quote(name),
         "folders": shlex.join(folders),
@@ -122,7 +122,7 @@ def render_host_script(
         "many": str(MAX_PUSHED_FILES + 1),
         "settle": f"sleep {SETTLE_SECONDS}" if is_agent else ":",
     }
-    return _HOST_SCRIPT.format_map(told)
+    return _HOST_SCRIPT.format_map(values)
 
 
 def is_docker_sandbox(client: Sequence[str]) -> bool:

@@ -26,12 +26,12 @@ def choose_left_out(sizes: Mapping[bytes, int]) -> dict[bytes, str]:
 def describe_left_out(left_out: Mapping[bytes, str]) -> str:
     """In words, folders in the place of many files."""
     folders = Counter(_name_folder(name) for name, why in left_out.items() if why == "too many files")
-    told = [f"{folder}/ ({count} new files)" for folder, count in folders.items()]
+    names = [f"{folder}/ ({count} new files)" for folder, count in folders.items()]
     for name, why in left_out.items():
         if why != "too many files":
-            told.append(f"{name.decode('utf-8', 'backslashreplace')} ({why})")
-    more = len(told) - MAX_NAMES_TOLD
-    return ", ".join(told[:MAX_NAMES_TOLD]) + (f" and {more} more" if more > 0 else "")
+            names.append(f"{name.decode('utf-8', 'backslashreplace')} ({why})")
+    more = len(names) - MAX_NAMES_TOLD
+    return ", ".join(names[:MAX_NAMES_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def _choose_folders(names: list[bytes]) -> dict[bytes, str]:

@@ -20,7 +20,7 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     """One agent."""
 
     name: str
-    traits: AgentCard
+    card: AgentCard
     checkable: bool  # it can be pointed at the scripted model
     path: str = ""  # empty: not on PATH
     version: str = ""
@@ -37,11 +37,11 @@ def _describe_agent(name: str, folder: str, variables: Mapping[str, str], proces
         adapter, card = registry.load_extension("agents", name), registry.load_agent_card(name)
     except BrokenExtension as error:
         lost = AgentCard(title=name, streaming=False, tools=False, verified=f"cannot be loaded: {error.__cause__}")
-        return KnownAgent(name=name, traits=lost, checkable=False)
+        return KnownAgent(name=name, card=lost, checkable=False)
     path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_agent_program(name, card, folder, variables)
     version = read_version((path, "--version"), folder, variables, processes) if path else ""
     return KnownAgent(
-        name=name, traits=card, checkable=hasattr(adapter, "configure_endpoint"), path=path, version=version
+        name=name, card=card, checkable=hasattr(adapter, "configure_endpoint"), path=path, version=version
     )
 
 

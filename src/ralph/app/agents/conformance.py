@@ -60,7 +60,7 @@ def check_conformance(
         how = TRIED_BY_SCRIPT if tried.is_free else TRIED_BY_PROMPT
         return ConformanceCard(
             name=tried.command.adapter,
-            title=tried.traits.title,
+            title=tried.card.title,
             path=tried.command.argv[0],
             version=version,
             how=how,
@@ -73,7 +73,7 @@ def _check_by_script(
     tried: AgentUnderTest, lab: TrialEnvironment, on_trial: Callable[[str], object]
 ) -> Iterator[CheckResult]:
     on_trial("a day's work")
-    yield from _check_work(tried.traits, lab)
+    yield from _check_work(tried.card, lab)
     on_trial("text mode, with a long prompt")
     yield from _check_text_mode(lab)
     on_trial("trouble with the service")
@@ -84,7 +84,7 @@ def _check_by_script(
     yield CheckResult("beyond this kit", "unverified", NOT_COVERED)
 
 
-def _check_work(traits: AgentCard, lab: TrialEnvironment) -> Iterator[CheckResult]:
+def _check_work(card: AgentCard, lab: TrialEnvironment) -> Iterator[CheckResult]:
     trial = lab.run_trial(
         "Do your work.",
         [
@@ -95,8 +95,8 @@ def _check_work(traits: AgentCard, lab: TrialEnvironment) -> Iterator[CheckResul
         ],
     )
     yield _check_completion(trial)
-    yield from _check_events(traits, trial)
-    yield _check_tools(traits, trial)
+    yield from _check_events(card, trial)
+    yield _check_tools(card, trial)
 
 
 def _check_completion(trial: TrialResult) -> CheckResult:
@@ -110,7 +110,7 @@ def _check_completion(trial: TrialResult) -> CheckResult:
     )
 
 
-def _check_events(traits: AgentCard, trial: TrialResult) -> Iterator[CheckResult]:
+def _check_events(card: AgentCard, trial: TrialResult) -> Iterator[CheckResult]:
     """What its events tell, held against what its adapter says they do."""
     said = sum(isinstance(event, Said) for event in trial.events)
     sessions = [
@@ -118,11 +118,11 @@ def _check_events(traits: AgentCard, trial: TrialResult) -> Iterator[CheckResult
     ]
     tokens = trial.reported.usage.input_tokens + trial.reported.usage.output_tokens if trial.reported else 0
     cost = trial.reported.cost_usd if trial.reported else None
-    yield _check_promised("streaming", traits.streaming, said > 0, f"{len(trial.events)} events")
-    yield _check_promised("session", traits.session, bool(sessions), sessions[0] if sessions else "")
-    yield _check_promised("tokens", traits.tokens, tokens > 0, f"{tokens}")
-    yield _check_promised("cost", traits.cost, cost is not None and cost > 0, f"${cost or 0:.4f}")
-    if traits.streaming:
+    yield _check_promised("streaming", card.streaming, said > 0, f"{len(trial.events)} events")
+    yield _check_promised("session", card.session, bool(sessions), sessions[0] if sessions else "")
+    yield _check_promised("tokens", card.tokens, tokens > 0, f"{tokens}")
+    yield _check_promised("cost", card.cost, cost is not None and cost > 0, f"${cost or 0:.4f}")
+    if card.streaming:
         yield _check_known_events(trial)
 
 
@@ -136,16 +136,16 @@ def _check_promised(topic: str, promised: bool, found: bool, detail: str) -> Che
     )
 
 
-def _check_tools(traits: AgentCard, trial: TrialResult) -> CheckResult:
+def _check_tools(card: AgentCard, trial: TrialResult) -> CheckResult:
     started = [event.name for event in trial.events if isinstance(event, ToolStarted)]
     outputs = [f"{event.output}{event.error or ''}" for event in trial.events if isinstance(event, ToolEnded)]
     made = os.path.exists(os.path.join(trial.folder, "made.txt"))
-    if made and not traits.tools:
+    if made and not card.tools:
         return CheckResult("tools", "no", "it used them, and told nothing")
     if made and len(started) >= 2 and any("heard" in output for output in outputs):
         return CheckResult("tools", "yes", ", ".join(started))
-    told = f"told {', '.join(started) or 'no tool'}; the file was {'' if made else 'not '}made"
-    return CheckResult("tools", "wrong", told)
+    detail = f"told {', '.join(started) or 'no tool'}; the file was {'' if made else 'not '}made"
+    return CheckResult("tools", "wrong", detail)
 
 
 def _check_known_events(trial: TrialResult) -> CheckResult:
@@ -200,9 +200,9 @@ def _check_by_prompt(
     tried: AgentUnderTest, lab: TrialEnvironment, on_trial: Callable[[str], object]
 ) -> Iterator[CheckResult]:
     on_trial("one small real prompt")
-    yield CheckResult("its format", "unverified", tried.traits.verified)
+    yield CheckResult("its format", "unverified", tried.card.verified)
     trial = lab.run_trial(SMALL_PROMPT, ())
     yield _check_completion(trial)
-    yield from _check_events(tried.traits, trial)
+    yield from _check_events(tried.card, trial)
     for topic in ("tools", "text mode", "long prompt", "exit codes", "overload", "empty answer", "signals"):
         yield CheckResult(topic, "unverified", "it cannot be pointed at the scripted model")

@@ -50,7 +50,7 @@ class AgentUnderTest(Struct, frozen=True):
     adapter: ModuleType
 
     @property
-    def traits(self) -> AgentCard:
+    def card(self) -> AgentCard:
         return registry.load_agent_card(self.command.adapter)
 
     @property
@@ -77,8 +77,8 @@ def resolve_agent_under_test(
     command: str, adapter: str | None, folder: str, variables: Mapping[str, str]
 ) -> AgentUnderTest:
     """An agent's name, or a command."""
-    crew = wiring.resolve_agent(AgentSettings(command=command, adapter=adapter), folder, variables)
-    return AgentUnderTest(crew, registry.load_extension("agents", crew.adapter))
+    resolved = wiring.resolve_agent(AgentSettings(command=command, adapter=adapter), folder, variables)
+    return AgentUnderTest(resolved, registry.load_extension("agents", resolved.adapter))
 
 
 class _RecordingProcesses:
@@ -157,7 +157,7 @@ class TrialEnvironment:
                 prompt,
                 mode,
                 place=place,
-                pointing=EndpointConfig(),
+                endpoint=EndpointConfig(),
                 environment=without_git_vars(self._variables),
                 requests=[],
             )
@@ -165,14 +165,14 @@ class TrialEnvironment:
         server = ModelServer([ScriptRun(list(steps))], log=requests.append)
         server.start()
         try:
-            pointing: EndpointConfig = self._agent.adapter.configure_endpoint(server.url, home)
-            _write_files(home, pointing.files)
+            endpoint: EndpointConfig = self._agent.adapter.configure_endpoint(server.url, home)
+            _write_files(home, endpoint.files)
             return self._run(
                 prompt,
                 mode,
                 place=place,
-                pointing=pointing,
-                environment=self._isolated_variables(home, pointing),
+                endpoint=endpoint,
+                environment=self._isolated_variables(home, endpoint),
                 requests=requests,
             )
         finally:
@@ -184,13 +184,13 @@ class TrialEnvironment:
         mode: OutputMode,
         *,
         place: str,
-        pointing: EndpointConfig,
+        endpoint: EndpointConfig,
         environment: dict[str, str],
         requests: Sequence[Mapping[str, object]],
     ) -> TrialResult:
         work = os.path.join(place, "work")
-        crew = replace(self._agent.command, flags=pointing.flags)
-        made = wiring.prepare_agent(crew, work, environment, self._processes)
+        agent_command = replace(self._agent.command, flags=endpoint.flags)
+        made = wiring.prepare_agent(agent_command, work, environment, self._processes)
         events: list[Event] = []
         caller = AgentRunner(
             made.agent,
@@ -203,7 +203,7 @@ class TrialEnvironment:
         files = CallFiles.in_dir(place, stdout="stdout", stderr="stderr", prompt="prompt", answer="answer")
         reported = caller.run(
             AgentRequest(prompt=prompt, mode=mode, files=files, iteration=1),
-            [lambda at, number, told: events.extend(told)],
+            [lambda at, number, new: events.extend(new)],
         )
         if self._stopper.user_interruption():
             raise KeyboardInterrupt
@@ -217,13 +217,13 @@ class TrialEnvironment:
             folder=work,
         )
 
-    def _isolated_variables(self, home: str, pointing: EndpointConfig) -> dict[str, str]:
+    def _isolated_variables(self, home: str, endpoint: EndpointConfig) -> dict[str, str]:
         """Nothing of the user's own: no key, no settings, no address can slip in."""
         kept = {name: self._variables[name] for name in KEPT_VARIABLES if name in self._variables}
         own = {f"XDG_{kind}_HOME": os.path.join(home, kind.lower()) for kind in XDG_KINDS}
         # Beside the home: Codex puts no helper programs below its temporary folder, and then runs no command.
         temporary = os.path.join(os.path.dirname(home), "tmp")
-        return {**kept, **own, "HOME": home, "TMPDIR": temporary, **pointing.environment}
+        return {**kept, **own, "HOME": home, "TMPDIR": temporary, **endpoint.environment}
 
 
 @contextmanager

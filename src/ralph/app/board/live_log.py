@@ -54,11 +54,11 @@ class LiveLog:
                     os.path.join(self._paths.run_dir(slot.run), "events.ndjson"), MAX_LOG_BYTES_PER_READ
                 )
         blocks = [(run, block) for run, tail in self._tails.items() for block in tail.read_blocks()]
-        found = [heard for run, block in blocks for heard in self._parse_block(run, block)]
+        found = [event for run, block in blocks for event in self._parse_block(run, block)]
         for ended in self._tails.keys() - {slot.run for slot in running}:
             self._tails.pop(ended).close()
             del self._slots[ended], self._roles[ended]
-        return sorted(found, key=lambda heard: heard.at)
+        return sorted(found, key=lambda event: event.at)
 
     def close(self) -> None:
         for tail in self._tails.values():
@@ -66,15 +66,15 @@ class LiveLog:
         self._tails.clear()
 
     def _parse_block(self, run: str, block: bytes) -> list[LiveEvent]:
-        moments = (self._parse_line(line) for line in block.splitlines())
-        return [self._to_live_event(run, moment) for moment in moments if moment is not None]
+        records = (self._parse_line(line) for line in block.splitlines())
+        return [self._to_live_event(run, record) for record in records if record is not None]
 
-    def _to_live_event(self, run: str, moment: EventRecord) -> LiveEvent:
-        slot, event = self._slots[run], moment.event
+    def _to_live_event(self, run: str, record: EventRecord) -> LiveEvent:
+        slot, event = self._slots[run], record.event
         if isinstance(event, IterationStarted) and (role := event.about.partition(" ")[0]) in ROLES:
             self._roles[run] = role  # what is told may be older than what the slot says
         role = self._roles[run]
-        return LiveEvent(at=moment.at, run=run, label=slot.task or slot.title or role, role=role, event=event)
+        return LiveEvent(at=record.at, run=run, label=slot.task or slot.title or role, role=role, event=event)
 
     def _parse_line(self, line: bytes) -> EventRecord | None:
         try:

@@ -69,8 +69,8 @@ def list_runs_everywhere(variables: Mapping[str, str], here: Paths, count: int) 
 
     places = {paths.state: paths for paths in (*list_repositories(variables), here)}
     found = [_list_repository_runs(paths, count) for paths in places.values()]
-    told = [each for each in found if each.runs or each.problem]
-    return sorted(told, key=lambda each: max((run.record.started_at for run in each.runs), default=0.0), reverse=True)
+    shown = [each for each in found if each.runs or each.problem]
+    return sorted(shown, key=lambda each: max((run.record.started_at for run in each.runs), default=0.0), reverse=True)
 
 
 def describe_run(stores: Stores, record: RunRecord) -> str:

@@ -102,8 +102,8 @@ def _verify_entries(
             criteria = select_file_criteria(stages.resolve_stage_criteria(entry.task, role, settings).criteria)
             if criteria is None or interrupted:
                 continue
-            told = _promise(claim, criteria.promise)
-            verdict = verify_claim(told, criteria, tools)
+            promised = _promise(claim, criteria.promise)
+            verdict = verify_claim(promised, criteria, tools)
             interrupted = verdict.interrupted
             for check in verdict.list_evidence(role):
                 checks.setdefault((check.name, check.folder), check)

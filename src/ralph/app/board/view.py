@@ -216,5 +216,5 @@ def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None, title: str
 def _sum_spent(on_tasks: float | None, living: Sequence[RunRecord]) -> float | None:
     """What tasks cost so far, and what runs without one cost now."""
     others = [run.cost_usd for run in living if run.kind != "execute"]
-    told = [usd for usd in (on_tasks, *others) if usd is not None]
-    return sum(told) if told else None
+    known = [usd for usd in (on_tasks, *others) if usd is not None]
+    return sum(known) if known else None

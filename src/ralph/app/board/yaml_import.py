@@ -139,11 +139,11 @@ def _locate_problem(value: object, problem: Problem) -> Problem:
 
 def _build_refusal(document: YamlDocument, problems: list[Problem]) -> ImportRefused:
     ordered = sorted(problems, key=lambda problem: document.find_line(problem.path))
-    told = [f"{document.format_location(problem.path)}: {problem.text}" for problem in ordered]
+    lines = [f"{document.format_location(problem.path)}: {problem.text}" for problem in ordered]
     hint = next((problem.hint for problem in ordered if problem.hint), _NOTHING_IMPORTED)
-    if len(told) == 1:
-        return ImportRefused(told[0], hint)
-    more = [f"… and {len(told) - _MAX_PROBLEMS_SHOWN} more"] if len(told) > _MAX_PROBLEMS_SHOWN else []
+    if len(lines) == 1:
+        return ImportRefused(lines[0], hint)
+    more = [f"… and {len(lines) - _MAX_PROBLEMS_SHOWN} more"] if len(lines) > _MAX_PROBLEMS_SHOWN else []
     return ImportRefused(
-        "\n  ".join([f"{len(told)} problems, {_NOTHING_IMPORTED}", *told[:_MAX_PROBLEMS_SHOWN], *more]), hint
+        "\n  ".join([f"{len(lines)} problems, {_NOTHING_IMPORTED}", *lines[:_MAX_PROBLEMS_SHOWN], *more]), hint
     )

@@ -69,8 +69,8 @@ class PromiseVerifier:
             folder = worktree_path if isinstance(worktree_path, str | os.PathLike) else Path()
             verdict = self.verdict(criteria, output, folder, context or {})
             return verdict.verified, verdict.reason
-        told = context if context is not None else worktree_path if isinstance(worktree_path, Mapping) else {}
-        return self.examine(criteria or promise, output, _read_name(told, "stage"))
+        known = context if context is not None else worktree_path if isinstance(worktree_path, Mapping) else {}
+        return self.examine(criteria or promise, output, _read_name(known, "stage"))
 
     def verdict(
         self,

@@ -168,8 +168,8 @@ def find_ended_agent_run(plan: TaskPlan, log: Sequence[Mapping[str, object]]) ->
         return None
     brief = replace(wanted.brief, iteration=plan.unseen.iteration)
     reported, last = plan.unseen.reported, log[-1] if log else {}
-    told = tuple(last.get(name) for name in ("stage", "ralph_iteration", "outcome", "duration_ms"))
-    is_on_board = told == (brief.role, brief.turn, reported.outcome, int(reported.seconds * 1000))
+    recorded = tuple(last.get(name) for name in ("stage", "ralph_iteration", "outcome", "duration_ms"))
+    is_on_board = recorded == (brief.role, brief.turn, reported.outcome, int(reported.seconds * 1000))
     return EndedAgentRun(brief=brief, reported=reported, is_on_board=is_on_board)
 
 
@@ -179,13 +179,13 @@ def describe_lost_costs(kind: str, *, entry: Entry, runs: RunStore, history: Tas
     facts = _read_facts(runs.list_transitions(last)) if last else []
     if not last or not facts or not isinstance(facts[-1], AnswersLost | Interrupted) or facts[-1].cost_usd is None:
         return []
-    told = [fact.cost_usd for fact in facts if isinstance(fact, Reported | Verified | AnswersLost | Interrupted)]
-    unheard = sum(cost or 0.0 for cost in told) - (history.sum_for_run(last).cost_usd or 0.0)
-    if unheard <= SMALLEST_COST_USD:
+    costs = [fact.cost_usd for fact in facts if isinstance(fact, Reported | Verified | AnswersLost | Interrupted)]
+    unrecorded = sum(cost or 0.0 for cost in costs) - (history.sum_for_run(last).cost_usd or 0.0)
+    if unrecorded <= SMALLEST_COST_USD:
         return []
     task = entry.task
     stage, turn = task.stage or ROLES[0], task.iteration
-    return [CostRecorded(task=task.id, stage=stage, iteration=turn, at=time.time(), cost_usd=unheard, run=last)]
+    return [CostRecorded(task=task.id, stage=stage, iteration=turn, at=time.time(), cost_usd=unrecorded, run=last)]
 
 
 def _read_facts(rows: Sequence[tuple[bytes, bytes]]) -> list[Fact]:

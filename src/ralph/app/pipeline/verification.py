@@ -101,8 +101,8 @@ def verify_claim(claim: Claim, criteria: CompletionCriteria, tools: VerifierTool
 
 def find_objection(claim: Claim, criteria: CompletionCriteria) -> str:
     """What the message itself says against its promise: a contradiction, or no sign of what its stage is for."""
-    told = (*claim.acceptance_criteria, claim.outcome, criteria.description, *list_expected_words(criteria, ()))
-    if words := find_contradiction(claim.output, told):
+    expected = (*claim.acceptance_criteria, claim.outcome, criteria.description, *list_expected_words(criteria, ()))
+    if words := find_contradiction(claim.output, expected):
         return f"{PROMISE_CONTRADICTED}: {words!r}"
     return "" if claim.has_sign else find_missing_sign(claim.agent, claim.output, can_commit=claim.can_commit)
 

@@ -93,12 +93,12 @@ def start_run(
     settings, tree = request.settings, request.worktree
     command = _require_tools(settings, paths, variables)
     read_prompt(request)  # a missing file is told before anything starts
-    told: list[Event] = []
+    events: list[Event] = []
     here = paths
     if tree is None:
         refuse_uncommitted_changes(settings, paths, variables)
     else:
-        told = create_worktree(tree, paths, variables)
+        events = create_worktree(tree, paths, variables)
         here = find_worktree_paths(tree, paths)
         command = replace(command, git_folders=list_commit_folders(here.folder) if command.git_folders else ())
     with open_session(
@@ -115,9 +115,9 @@ def start_run(
         rules = wiring.build_rules(settings, baseline=request.baseline)
         with _contain(session, request, command) as contained:
             contained.record(replace(request, title=take_prompt_title(_read_own_prompt(request))))
-            told += map(Warned, wiring.list_unknown_costs(command, settings))
-            told += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
-            emit(contained.watchers, 0, *told)
+            events += map(Warned, wiring.list_unknown_costs(command, settings))
+            events += [Warned(f"added to the prompt: {line}") for line in list_added_lines(request)]
+            emit(contained.watchers, 0, *events)
             stop = contained.play(rules, _build_effects(contained, request, command), Began(settings.limits))
     _tell_result(tree, session.run, stop, paths=paths, variables=variables, callbacks=callbacks)
     return stop
@@ -129,8 +129,8 @@ def _tell_result(
     """After the run's own last word: what a work tree of its own holds now."""
     if tree is not None:
         is_completed = stop.outcome is Outcome.COMPLETED
-        told = conclude_worktree(tree, run, is_completed=is_completed, paths=paths, variables=variables)
-        emit(callbacks.watchers, 0, *told)
+        events = conclude_worktree(tree, run, is_completed=is_completed, paths=paths, variables=variables)
+        emit(callbacks.watchers, 0, *events)
 
 
 def resume_run(

@@ -42,10 +42,10 @@ def create_worktree(tree: Worktree, paths: Paths, variables: Mapping[str, str]) 
         trees.create(tree)
         missing = [name for name in trees.list_uncommitted() if not is_own_file(name)]
     shown = os.path.relpath(tree.folder, paths.started_in)
-    told: list[Event] = [Noted(f"working in {shown} on branch {tree.branch}, from {describe_base(tree)}")]
+    events: list[Event] = [Noted(f"working in {shown} on branch {tree.branch}, from {describe_base(tree)}")]
     if missing:
-        told.append(Warned(f"not committed, so not in the work tree: {describe_files(missing)}"))
-    return told
+        events.append(Warned(f"not committed, so not in the work tree: {describe_files(missing)}"))
+    return events
 
 
 def reopen_worktree(tree: Worktree, paths: Paths, variables: Mapping[str, str]) -> None:
@@ -85,9 +85,9 @@ def conclude_worktree(
         message = f"ralph: {tree.branch.partition('/')[2]}\n\nWhat run {run} left uncommitted."
         found = trees.commit_leftovers(tree, message) if is_completed else trees.look(tree)
     shown = os.path.relpath(tree.folder, paths.started_in)
-    told: list[Event] = [Warned(f"not committed in {shown}: {found.problem}")] if found.problem else []
+    events: list[Event] = [Warned(f"not committed in {shown}: {found.problem}")] if found.problem else []
     described = _describe_result(tree, found, shown) if is_completed else _describe_state(tree, found, shown)
-    return [*told, *map(Hinted, described)]
+    return [*events, *map(Hinted, described)]
 
 
 def _describe_result(tree: Worktree, found: WorktreeResult, shown: str) -> Iterator[str]:

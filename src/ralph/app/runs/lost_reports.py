@@ -94,13 +94,13 @@ def sum_lost_answers(run_dir: str, since: float) -> AnswersLost | None:
     except OSError:
         return None
     found = [read_lost_report(os.path.join(run_dir, name), since) for name in names]
-    told = [reported for reported in found if reported is not None and reported.cost_usd is not None]
-    if not told:
+    priced = [reported for reported in found if reported is not None and reported.cost_usd is not None]
+    if not priced:
         return None
     return AnswersLost(
-        cost_usd=sum(reported.cost_usd or 0.0 for reported in told),
-        usage=sum((reported.usage for reported in told), NO_USAGE),
-        agent=told[-1].agent,
+        cost_usd=sum(reported.cost_usd or 0.0 for reported in priced),
+        usage=sum((reported.usage for reported in priced), NO_USAGE),
+        agent=priced[-1].agent,
     )
 
 

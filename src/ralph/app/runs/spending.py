@@ -84,7 +84,7 @@ def list_all_expenses(variables: Mapping[str, str], here: Paths, since: float) -
 def sum_expenses(expenses: Iterable[Expense], name: str = "total") -> ExpenseSum:
     """What they come to."""
     found = [*expenses]
-    told = [expense.cost_usd for expense in found if expense.cost_usd is not None]
+    reported = [expense.cost_usd for expense in found if expense.cost_usd is not None]
     estimated = [expense.estimated_usd for expense in found if expense.estimated_usd is not None]
     usage = NO_USAGE
     for expense in found:
@@ -92,9 +92,9 @@ def sum_expenses(expenses: Iterable[Expense], name: str = "total") -> ExpenseSum
     return ExpenseSum(
         name=name,
         calls=len(found),
-        cost_usd=sum(told) if told else None,
+        cost_usd=sum(reported) if reported else None,
         estimated_usd=sum(estimated) if estimated else None,
-        unpriced=len(found) - len(told) - len(estimated),
+        unpriced=len(found) - len(reported) - len(estimated),
         usage=usage,
     )
 

@@ -101,5 +101,5 @@ def format_trial(trial: CheckTrial) -> str:
         case "slow":
             return f"{trial.command}: still running after {trial.seconds:.0f} s, stopped"
         case verdict:
-            told = ", ".join(part for part in (trial.summary, f"{trial.seconds:.1f} s") if part)
-            return f"{trial.command}: {verdict} ({told})"
+            detail = ", ".join(part for part in (trial.summary, f"{trial.seconds:.1f} s") if part)
+            return f"{trial.command}: {verdict} ({detail})"

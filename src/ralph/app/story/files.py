@@ -55,8 +55,8 @@ def create_story_files(place: StoryPaths, name: str, variables: Mapping[str, str
     if "tasks.json" in wanted:
         close_story_list(places.find_paths(place.project), place.folder)
     made = [f"Created {os.path.join(place.folder, file)}" for file in wanted]
-    told = (ignore_lines(place.project, [MARKER_NAME]), ignore_logs(place.project))
-    return [*made, *filter(None, (*told, branch))]
+    ignored = (ignore_lines(place.project, [MARKER_NAME]), ignore_logs(place.project))
+    return [*made, *filter(None, (*ignored, branch))]
 
 
 def check_story_file(place: StoryPaths, cap: int, skip_review: bool) -> tuple[list[str], list[str]]:
@@ -145,8 +145,8 @@ def _render_summary(place: StoryPaths, document: Mapping[str, object], done: int
     for raw in stories if isinstance(stories, list) else []:
         if isinstance(raw, dict):
             mark = "yes" if raw.get("passes") is True else "no"
-            told = (raw.get("id"), raw.get("title"), mark, raw.get("reviewCount", 0))
-            lines.append(f"| {' | '.join(_table_cell(value) for value in told)} |")
+            cells = (raw.get("id"), raw.get("title"), mark, raw.get("reviewCount", 0))
+            lines.append(f"| {' | '.join(_table_cell(value) for value in cells)} |")
     return "\n".join(lines) + "\n"
 
 

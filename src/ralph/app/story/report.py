@@ -66,12 +66,12 @@ def _build_line(story: Story) -> StoryLine:
 
 
 def _add_agent_run(line: StoryLine, effort: StoryAgentRun) -> StoryLine:
-    told = effort.reported
+    reported = effort.reported
     return replace(
         line,
         iterations=line.iterations + effort.is_iteration,
-        seconds=line.seconds + told.seconds,
-        cost_usd=line.cost_usd if told.cost_usd is None else (line.cost_usd or 0.0) + told.cost_usd,
+        seconds=line.seconds + reported.seconds,
+        cost_usd=line.cost_usd if reported.cost_usd is None else (line.cost_usd or 0.0) + reported.cost_usd,
     )
 
 

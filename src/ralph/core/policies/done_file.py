@@ -104,9 +104,9 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
             case Checked() as checked if not checked.failures:
                 return self._prove(state, checked, tally)
             case Checked() as checked:
-                told = tuple(failure.feedback for failure in checked.failures if failure.feedback)
+                feedback = tuple(failure.feedback for failure in checked.failures if failure.feedback)
                 red = tuple(failure.gate for failure in checked.failures)
-                after = DoneFileState(feedback=told, red=red, warned=state.warned)
+                after = DoneFileState(feedback=feedback, red=red, warned=state.warned)
                 return after, Wait(self.restart_delay, "before the restart")
             case Verified() as verdict if state.sealed:
                 return self._hear_judge(state, state.sealed, verdict, tally)

@@ -304,8 +304,8 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         proofs = replace(
             state.proofs, changes=checked.proofs, diff=checked.diff, asked=state.proofs.asked + 1, altered=altered
         )
-        told = () if not wanted else (feedback,)
-        after = _note_correction(replace(state, text=text, proofs=proofs, feedback=told, claimed=False))
+        repeated = () if not wanted else (feedback,)
+        after = _note_correction(replace(state, text=text, proofs=proofs, feedback=repeated, claimed=False))
         return after, Restore(text, (f"{id_} is open again: {altered}",))
 
     def _complete(self, state: ReviewedState, note: str = "") -> Decision:

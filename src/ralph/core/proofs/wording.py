@@ -100,9 +100,9 @@ def describe_notes(changes: Sequence[ProofChange]) -> str:
 
 def describe_doubtful(changes: Sequence[ProofChange]) -> str:
     """look at calc.py (asks whether tests are running: `PYTEST_CURRENT_TEST`)"""
-    told = [f"{change.path} ({change.reason})" for change in changes[:MAX_LISTED_FILES]]
-    more = len(changes) - len(told)
-    return f"look at {join_words([*told, f'{more} more'] if more else told)}"
+    listed = [f"{change.path} ({change.reason})" for change in changes[:MAX_LISTED_FILES]]
+    more = len(changes) - len(listed)
+    return f"look at {join_words([*listed, f'{more} more'] if more else listed)}"
 
 
 def build_proof_feedback(

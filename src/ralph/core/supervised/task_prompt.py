@@ -34,6 +34,6 @@ def compose_task_prompt(
     guide = _LOOP_GUIDE.format(done=f"{task_folder}/DONE", wait=f"{task_folder}/WAIT_WITHOUT_RESTART")
     lead = CONTINUE_PROMPT_PREFIX if again else ""
     refused = [failure for failure in failures if not failure.startswith(NO_PROGRESS_MARK)]
-    told = f"{_REFUSED_DONE}{chr(10).join(refused)}\n" if refused else ""
-    told += "".join(f"\n{note}\n" for note in failures if note.startswith(NO_PROGRESS_MARK))
-    return f"TASK_FOLDER={task_folder}\nRUN_FOLDER={run_folder}\n\n{lead}{text.rstrip()}{guide}{told}"
+    complaints = f"{_REFUSED_DONE}{chr(10).join(refused)}\n" if refused else ""
+    complaints += "".join(f"\n{note}\n" for note in failures if note.startswith(NO_PROGRESS_MARK))
+    return f"TASK_FOLDER={task_folder}\nRUN_FOLDER={run_folder}\n\n{lead}{text.rstrip()}{guide}{complaints}"

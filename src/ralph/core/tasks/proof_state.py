@@ -86,8 +86,8 @@ class ProofState(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def describe(self) -> str:
         """For the last line of a task that is complete."""
-        told = describe_approvals(self.approvals)
-        return "".join(f"; {each}" for each in (*self.notes, told, self.doubts) if each)
+        approved = describe_approvals(self.approvals)
+        return "".join(f"; {each}" for each in (*self.notes, approved, self.doubts) if each)
 
 
 def passes_with_changed_proofs(sealed: Checked, *, mode: ProofMode, explanation: str, can_explain: bool) -> bool:

@@ -7,7 +7,7 @@ from ralph.core.text.plain import sanitize
 MAX_SUMMARY_CHARS = 160
 MAX_TAIL_LINES = 20  # of what a failed check printed; how many are shown is a setting
 _PYTEST_COUNTS = r"(?:\d+ (?:failed|passed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+"
-# what test runners and linters end with, most telling first; the whole match is shown unless a group says which part
+# what test runners and linters end with, most meaningful first; the whole match is shown unless a group says which part
 _SUMMARIES = tuple(
     re.compile(pattern, re.MULTILINE | re.IGNORECASE)
     for pattern in (
@@ -60,8 +60,8 @@ def summarize_output(output: str) -> str:
 def take_last_lines(output: str, count: int = MAX_TAIL_LINES) -> str:
     """How the output ends, for people: without blank lines and without what make and npm add below it."""
     lines = [line.rstrip() for line in sanitize(output).splitlines()]
-    told = [line for line in lines if line and not _NOISE.match(line)] or [line for line in lines if line]
-    return "\n".join(told[-count:])
+    meaningful = [line for line in lines if line and not _NOISE.match(line)] or [line for line in lines if line]
+    return "\n".join(meaningful[-count:])
 
 
 def find_why_it_cannot_run(exit_code: int | None, output: str) -> str:

@@ -155,10 +155,10 @@ class PipelineEffects:
         else:
             self._workspace.look()  # an agent that tells of no tool is not believed
         if undone := self._workspace.undo_review():
-            told = f"its edits of {join_paths(undone)} were undone"
-            emit(self._watchers, self._iteration, Warned(f"{role}: {told}"))
+            text = f"its edits of {join_paths(undone)} were undone"
+            emit(self._watchers, self._iteration, Warned(f"{role}: {text}"))
             if self._open_iteration is not None:
-                self._board.record(replace(self._open_iteration, reason=told))
+                self._board.record(replace(self._open_iteration, reason=text))
         changed = self._task_proofs.compare() if self._task_proofs else ()
         return replace(taken, tree=self._workspace.tree(), proofs=changed, undone=undone)
 
@@ -312,9 +312,9 @@ class PipelineEffects:
 
         has_checks = looks is not None and open_sealed is not None
         found = proofs.weigh(wanted, verdict, self._iteration, verify_sealed if has_checks else None)
-        if isinstance(found, ProofFinding) and found.told:
-            told = redact(f"{role}: {found.told}")
-            emit(self._watchers, self._iteration, Noted(told) if found.verdict.verified else Warned(told))
+        if isinstance(found, ProofFinding) and found.remark:
+            text = redact(f"{role}: {found.remark}")
+            emit(self._watchers, self._iteration, Noted(text) if found.verdict.verified else Warned(text))
         return found
 
     def _run_verification(

@@ -77,12 +77,12 @@ def draw_timeline(runs: Sequence[ReportedRun], now: float) -> str:
 
 def draw_costs(runs: Sequence[ReportedRun]) -> str:
     """What all runs together had cost, agent run by agent run; empty where nobody told a cost."""
-    told = [each for each in list_spent(runs) if each.cost_usd is not None]
-    if not told:
+    priced = [each for each in list_spent(runs) if each.cost_usd is not None]
+    if not priced:
         return ""
     total, points = 0.0, []
-    begin, end = told[0].at, told[-1].at
-    for each in told:
+    begin, end = priced[0].at, priced[-1].at
+    for each in priced:
         total += each.cost_usd or 0.0
         points.append((each, total))
     scale_x = (WIDTH - LEFT - RIGHT) / max(end - begin, 1.0)

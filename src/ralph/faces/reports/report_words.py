@@ -63,9 +63,9 @@ def describe_proof(receipt: Receipt) -> str:
         return ""
     if proof.by_words_only or not proof.checks:
         return f"not verified, {BY_WORDS_WARNING}"
-    told = [describe_check(check).replace(", exit code 0", "") for check in proof.checks]
-    more = f"; {len(told) - MAX_CHECKS_NAMED} more" if len(told) > MAX_CHECKS_NAMED else ""
-    return f"verified: {'; '.join(told[:MAX_CHECKS_NAMED])}{more}{describe_checked_tree(proof)}"
+    checks = [describe_check(check).replace(", exit code 0", "") for check in proof.checks]
+    more = f"; {len(checks) - MAX_CHECKS_NAMED} more" if len(checks) > MAX_CHECKS_NAMED else ""
+    return f"verified: {'; '.join(checks[:MAX_CHECKS_NAMED])}{more}{describe_checked_tree(proof)}"
 
 
 def list_results(receipt: Receipt) -> list[str]:

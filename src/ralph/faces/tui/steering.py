@@ -217,8 +217,8 @@ def _create(paths: Paths, text: str) -> str:
 def _stop(paths: Paths, how: ExecuteEnd) -> str:
     _identify()
     stop_execute(paths, how)
-    told = {"tasks": "after the tasks at work", "agents": "after the agents at work", "now": "now"}
-    return f"`ralph execute` stops {told[how]}."
+    when = {"tasks": "after the tasks at work", "agents": "after the agents at work", "now": "now"}
+    return f"`ralph execute` stops {when[how]}."
 
 
 def _cancel_open_task(paths: Paths, task: str) -> str:

@@ -193,5 +193,5 @@ def _find_unknown_needs(task: Task, known: Collection[str]) -> list[Problem]:
 
 def _find_cycle_problems(needs: Mapping[str, Collection[str]]) -> list[Problem]:
     found = find_cycle(needs)
-    told = f"tasks wait for each other: {format_cycle(found)}"
-    return [Problem((found[0], "dependencies"), told, "see `ralph task graph`")] if found else []
+    text = f"tasks wait for each other: {format_cycle(found)}"
+    return [Problem((found[0], "dependencies"), text, "see `ralph task graph`")] if found else []

@@ -70,16 +70,16 @@ def _render_agents(agents: tuple[KnownAgent, ...]) -> str:
 
 
 def _render_agent(agent: KnownAgent) -> str:
-    traits = agent.traits
-    named = {"events": traits.streaming, "tools": traits.tools, "session": traits.session}
-    reported = {**named, "tokens": traits.tokens, "cost": traits.cost}
+    card = agent.card
+    named = {"events": card.streaming, "tools": card.tools, "session": card.session}
+    reported = {**named, "tokens": card.tokens, "cost": card.cost}
     where = agent.path or {"scripted": "part of ralph", "command": "whatever agent.command names"}.get(agent.name)
     version = f", {agent.version}" if agent.version else ""
-    missing = f"not found on PATH; install it with `{traits.install}`" if traits.install else "not found on PATH"
+    missing = f"not found on PATH; install it with `{card.install}`" if card.install else "not found on PATH"
     lines = (
-        f"{agent.name:<10}{traits.title}: {where or missing}{version}",
+        f"{agent.name:<10}{card.title}: {where or missing}{version}",
         f"{'':<10}tells {', '.join(name for name, known in reported.items() if known) or 'its text'}",
-        f"{'':<10}verified: {traits.verified}",
+        f"{'':<10}verified: {card.verified}",
     )
     return "\n".join(lines)
 

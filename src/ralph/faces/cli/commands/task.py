@@ -153,8 +153,8 @@ def retry_task_command(task_id: str, as_json: bool) -> None:
     refuse_inside_agent(os.environ, "ralph task retry", OTHER_TASKS_REASON)
     paths = find_project_paths(os.getcwd())
     target = retry_task(paths, task_id)
-    told = describe_retry(target, is_execute_running=is_execute_running(paths))
-    click.echo(msgspec.json.encode({"retried": target_to_dict(target)}) if as_json else told)
+    text = describe_retry(target, is_execute_running=is_execute_running(paths))
+    click.echo(msgspec.json.encode({"retried": target_to_dict(target)}) if as_json else text)
 
 
 @command.command("cancel")

@@ -23,9 +23,9 @@ class JsonDisplay:
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
         """Write the events of one moment in one write."""
-        moments = [EventRecord(at, iteration, event) for event in events if self._is_wanted(event)]
-        if moments:
-            self._send(self._encode_lines(moments))
+        records = [EventRecord(at, iteration, event) for event in events if self._is_wanted(event)]
+        if records:
+            self._send(self._encode_lines(records))
 
     has_status_line = False
 
@@ -38,11 +38,11 @@ class JsonDisplay:
             return self._style.verbose
         return self._style.stream_agent_output or type(event) not in _AGENT_EVENT_TYPES
 
-    def _encode_lines(self, moments: Sequence[EventRecord]) -> bytes:
+    def _encode_lines(self, records: Sequence[EventRecord]) -> bytes:
         try:
-            return self._encoder.encode_lines(moments)
+            return self._encoder.encode_lines(records)
         except UnicodeEncodeError:  # half a character, as file names may hold: JSON for others has none
-            return b"".join(map(_encode_lossy, moments))
+            return b"".join(map(_encode_lossy, records))
 
 
 def replay_events(lines: bytes, watcher: Watcher) -> int:
@@ -59,17 +59,17 @@ def replay_events(lines: bytes, watcher: Watcher) -> int:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 skipped += bool(row.strip())
 
-    for (at, iteration), moments in groupby(known(), lambda moment: (moment.at, moment.iteration)):
-        watcher(at, iteration, _extract_events(moments))
+    for (at, iteration), records in groupby(known(), lambda record: (record.at, record.iteration)):
+        watcher(at, iteration, _extract_events(records))
     return skipped
 
 
-def _extract_events(moments: Iterable[EventRecord]) -> list[Event]:
-    return [moment.event for moment in moments]
+def _extract_events(records: Iterable[EventRecord]) -> list[Event]:
+    return [record.event for record in records]
 
 
-def _encode_lossy(moment: EventRecord) -> bytes:
+def _encode_lossy(record: EventRecord) -> bytes:
     import json  # only for what msgspec refuses
 
-    text = json.dumps(msgspec.to_builtins(moment), ensure_ascii=False)
+    text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False)
     return text.encode("utf-8", "replace") + b"\n"

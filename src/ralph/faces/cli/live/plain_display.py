@@ -125,9 +125,9 @@ class PlainDisplay:
     def _tell_tool_ended(self, event: ToolEnded) -> list[str]:
         name = self._tools.pop(event.id, "Tool")
         text = event.output if event.error is None else event.error or event.output
-        told = [line for line in sanitize(text).splitlines() if _has_words(line)]
+        lines = [line for line in sanitize(text).splitlines() if _has_words(line)]
         most = self._style.max_output_lines
-        shown = (told[-most:] if event.from_end else told[:most]) if most else []
+        shown = (lines[-most:] if event.from_end else lines[:most]) if most else []
         size = pluralize(event.lines, "line") if event.lines else "nothing"
         head = f"{name} failed" if event.error is not None else f"{name} printed {size}"
         return [f"{head}{':' if shown else '.'}", *(f"  {_shorten(line)}" for line in shown)]
@@ -163,13 +163,13 @@ class PlainDisplay:
         if event.passed:
             return [f"{what} passed: {event.gate}, {took}."]
         code = "" if event.exit_code is None else f", exit code {event.exit_code}"
-        told = " The agent is told." if event.action or event.is_verification else ""
+        consequence = " The agent is told." if event.action or event.is_verification else ""
         why = describe_check_failure(event.command, event.detail)
         shown = self._style.max_check_lines
         tail = [line for line in event.tail.splitlines() if _has_words(line)][-shown:] if shown else []
         path = shorten_paths(event.log, self._style.folder)
         below = [*([why] if why else []), *tail, *([f"All of its output is in {path}."] if path else [])]
-        return [f"{what} failed: {event.gate}{code}, {took}.{told}", *(f"  {_shorten(line)}" for line in below)]
+        return [f"{what} failed: {event.gate}{code}, {took}.{consequence}", *(f"  {_shorten(line)}" for line in below)]
 
     def _tell_waiting(self, event: Waiting) -> list[str]:
         end = format_end_time(self._at, event.seconds)

@@ -133,8 +133,8 @@ class StatusLine:
 
     def _on_agent_ended(self, event: AgentEnded, _: float) -> None:
         self._is_estimated |= event.cost_usd is None and bool(event.estimated_usd)
-        told = _add(None, event.cost_usd, event.estimated_usd)
-        self._ended_cost = _add(self._ended_cost, self._current_cost if told is None else told)
+        cost = _add(None, event.cost_usd, event.estimated_usd)
+        self._ended_cost = _add(self._ended_cost, self._current_cost if cost is None else cost)
         self._current_cost = None
 
     def _on_run_ended(self, _: RunEnded, __: float) -> None:

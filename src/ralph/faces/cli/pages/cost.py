@@ -22,9 +22,9 @@ def render_cost(groups: Sequence[ExpenseSum], total: ExpenseSum, period: str, st
     if total.unpriced:
         lines.append(f"{pluralize(total.unpriced, 'call')} told no cost: the total is at least this much.")
     if total.estimated_usd is not None:
-        told = format_money(total.cost_usd or 0.0)
+        reported = format_money(total.cost_usd or 0.0)
         lines.append(
-            f"≈ {format_money(total.estimated_usd)} of it is estimated by tokens and `prices`, {told} reported."
+            f"≈ {format_money(total.estimated_usd)} of it is estimated by tokens and `prices`, {reported} reported."
         )
     return "\n".join(lines)
 

@@ -63,8 +63,8 @@ def _render_totals(report: "ExecuteReport", totals: ExecuteTotals, glyphs: Glyph
         counts[names.get(each.outcome.value, "failed")] += 1
     counts["blocked"] += sum(left.blocked for left in report.left)
     counts |= {"not done": sum(not left.blocked for left in report.left), "broken": len(report.broken)}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    parts = [told, format_duration(totals.seconds)]
+    counted = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    parts = [counted, format_duration(totals.seconds)]
     if totals.spent_usd is not None:
         parts.append(f"{glyphs.about if totals.is_estimated else ''}{format_money(max(0.0, totals.spent_usd))}")
     return f" {glyphs.dot} ".join(parts).replace(" , ", ", ")

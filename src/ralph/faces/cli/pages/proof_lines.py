@@ -29,7 +29,7 @@ class ProofRenderer:
             yield from self._lines.render_item("warn", f"{change.path} {change.kind}{reason}", 2)
         for approval in proof.approved:
             why = f": {approval.why}" if approval.why else ""
-            told = f"{approval.change.path}: its change was approved by the {approval.by}{why}"
-            yield from self._lines.render_item("note", told, 2)
+            line = f"{approval.change.path}: its change was approved by the {approval.by}{why}"
+            yield from self._lines.render_item("note", line, 2)
         for path in proof.accepted:
             yield from self._lines.render_item("note", f"{path}: its change was accepted by a person", 2)

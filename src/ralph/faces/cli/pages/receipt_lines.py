@@ -71,8 +71,8 @@ class ReceiptLineRenderer:
     def _render_check(self, check: "CheckLine", indent: int) -> TextLines:
         """✗ make test, exit code 2 (1.2s), the last lines it printed, and where all of its output is"""
         code = "" if check.exit_code is None else f", exit code {check.exit_code}"
-        told = describe_check_failure(check.command, check.reason)
-        reason = f": {told}" if told else ""
+        why = describe_check_failure(check.command, check.reason)
+        reason = f": {why}" if why else ""
         amounts = f" ({format_duration(check.seconds, tenths=True)}{_format_price(check.cost_usd)})"
         yield from self.render_item("ok" if check.passed else "bad", check.name + code + reason + amounts, indent)
         if not check.passed:

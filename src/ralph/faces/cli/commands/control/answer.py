@@ -40,5 +40,5 @@ def answer(paths: Paths, words: tuple[str, ...], usage: str, as_json: bool) -> N
     by = identify_person(os.environ, "ralph answer")
     name, text = read_spoken_text(words, usage, partial(is_known_name, paths))
     target = answer_question(paths, name, text, by=by)
-    told = describe_answer(target, is_execute_running=is_execute_running(paths))
-    click.echo(msgspec.json.encode({"answered": target_to_dict(target)}) if as_json else told)
+    reply = describe_answer(target, is_execute_running=is_execute_running(paths))
+    click.echo(msgspec.json.encode({"answered": target_to_dict(target)}) if as_json else reply)

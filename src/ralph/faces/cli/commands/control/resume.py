@@ -32,10 +32,10 @@ def command(context: click.Context, words: tuple[str, ...]) -> int:
     target = lift_pause(paths, name) if has_stores(paths) else None
     if target is not None and (target.is_running or target.subject.kind != "run"):
         as_json = "--json" in words
-        told = describe_resume(target, is_execute_running=is_execute_running(paths))
+        text = describe_resume(target, is_execute_running=is_execute_running(paths))
         if is_still_paused(paths, target):
-            told = f"Lifted the pause of {target.name}; all of `ralph execute` is still paused: ralph resume"
-        click.echo(msgspec.json.encode({"resumed": target_to_dict(target)}) if as_json else told)
+            text = f"Lifted the pause of {target.name}; all of `ralph execute` is still paused: ralph resume"
+        click.echo(msgspec.json.encode({"resumed": target_to_dict(target)}) if as_json else text)
         return 0
     if target is not None and target.run is not None and target.run.kind != "run":
         click.echo(describe_resume(target))
