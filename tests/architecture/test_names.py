@@ -1,7 +1,8 @@
 """One name, one thing; one folder, one room."""
 
 import ast
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,11 @@ SHARED_NAMES = {
 
 def public_names(text: str) -> Iterator[str]:
     """What a module defines on top for others, imports apart."""
-    for node in ast.parse(text).body:
+    return (name for name in top_names(ast.parse(text)) if not name.startswith("_"))
+
+
+def top_names(module: ast.Module) -> Iterator[str]:
+    for node in module.body:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 names = [name]
@@ -38,7 +43,7 @@ def public_names(text: str) -> Iterator[str]:
                 names = [name]
             case _:
                 names = []
-        yield from (name for name in names if not name.startswith("_"))
+        yield from names
 
 
 def defined_twice() -> dict[str, list[str]]:
@@ -67,3 +72,32 @@ def test_no_folder_has_more_modules_than_fit_on_a_screen() -> None:
     for path in MODULES:
         folders[str(path.parent.relative_to(ROOT))] += path.stem != "__init__"
     assert {folder: count for folder, count in folders.items() if count > MAX_MODULES} == {}
+
+
+def is_found_by_name(node: ast.stmt) -> bool:
+    """Whether a decorator hands it on: a command, a route."""
+    return bool(getattr(node, "decorator_list", ()))
+
+
+def unused_names(modules: dict[str, str], others: str = "") -> list[str]:
+    """What a module defines on top and nobody mentions, not even the module itself."""
+    mentions = Counter(re.findall(r"\w+", " ".join([*modules.values(), others])))
+    found = []
+    for name, text in modules.items():
+        body = [node for node in ast.parse(text).body if not is_found_by_name(node)]
+        defined = top_names(ast.Module(body=body, type_ignores=[]))
+        found += [f"{name}: {each}" for each in defined if mentions[each] == 1 and not each.startswith("__")]
+    return found
+
+
+def test_whatever_is_defined_on_top_is_used() -> None:
+    """By ralph itself: what only tests call serves nobody."""
+    modules = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in MODULES}
+    plugin = "".join(path.read_text() for path in (ROOT / "plugins").rglob("*.py") if path.name != "review.py")
+    assert unused_names(modules, plugin) == []
+
+
+def test_unused_names_are_found_private_ones_too() -> None:
+    text = "A = 1\n_B = A\ndef c(): ...\n@command\ndef d(): ...\nclass E: ...\nE()\n"
+    assert unused_names({"m": text}) == ["m: _B", "m: c"]
+    assert unused_names({"m": text}, "c _B") == []

@@ -424,4 +424,3 @@ class Workspace(Protocol):
 
 
 Watcher = Callable[[float, int, Sequence[Event]], object]  # unix time, iteration, events
-Environment = Mapping[str, str]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.supervised.task_ids import find_project_id_problem, find_task_id_problem, make_task_id
+from ralph.core.supervised.task_ids import find_project_id_problem, find_task_id_problem
 
 
 def at_noon(slug: str) -> str:
@@ -75,8 +75,8 @@ def test_what_is_wrong_with_a_project_id_is_said(project_id: str, problem: str) 
 
 
 @given(st.integers(0, 2**34), st.from_regex(r"[a-z0-9][a-z0-9-]{1,48}[a-z0-9]", fullmatch=True))
-def test_the_ids_we_make_are_valid(at: int, slug: str) -> None:
-    assert find_task_id_problem(make_task_id(datetime.fromtimestamp(at, UTC), slug)) == ""
+def test_any_time_and_slug_make_a_valid_id(at: int, slug: str) -> None:
+    assert find_task_id_problem(f"task-{datetime.fromtimestamp(at, UTC):%Y%m%d-%H%M%S}-{slug}") == ""
 
 
 @given(st.text())

@@ -21,7 +21,6 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
 
     name: str
     card: AgentCard
-    checkable: bool  # it can be pointed at the scripted model
     path: str = ""  # empty: not on PATH
     version: str = ""
 
@@ -34,15 +33,13 @@ def list_agents(folder: str, variables: Mapping[str, str]) -> tuple[KnownAgent, 
 
 def _describe_agent(name: str, folder: str, variables: Mapping[str, str], processes: Processes) -> KnownAgent:
     try:
-        adapter, card = registry.load_extension("agents", name), registry.load_agent_card(name)
+        card = registry.load_agent_card(name)
     except BrokenExtension as error:
         lost = AgentCard(title=name, streaming=False, tools=False, verified=f"cannot be loaded: {error.__cause__}")
-        return KnownAgent(name=name, card=lost, checkable=False)
+        return KnownAgent(name=name, card=lost)
     path = "" if name in (BUILTIN_AGENT, COMMAND_ADAPTER) else find_agent_program(name, card, folder, variables)
     version = read_version((path, "--version"), folder, variables, processes) if path else ""
-    return KnownAgent(
-        name=name, card=card, checkable=hasattr(adapter, "configure_endpoint"), path=path, version=version
-    )
+    return KnownAgent(name=name, card=card, path=path, version=version)
 
 
 def find_agent_program(adapter: str, card: AgentCard, folder: str, variables: Mapping[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from ralph.app.control.targets import Target, find_target, open_for_control
 from ralph.app.control.tasks import is_execute_running
@@ -16,7 +16,6 @@ ExecuteEnd = Literal[
     "agents",  # agents at work finish, no agent is started; tasks can be resumed
     "now",  # agents at work are stopped; their work is kept
 ]
-EXECUTE_ENDS: tuple[ExecuteEnd, ...] = get_args(ExecuteEnd)
 
 
 def stop_execute(places: Paths, how: ExecuteEnd) -> None:

@@ -95,10 +95,6 @@ def _is_new_name(name: str, bound: frozenset[str]) -> bool:
     return name not in bound and not _SPECIAL_NAMES.fullmatch(name)
 
 
-def _calls_anything(value: ast.expr) -> bool:
-    return any(isinstance(node, ast.Call) for node in ast.walk(value))
-
-
 def _is_automatic(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """A fixture that every test gets, asked for or not."""
     return any("autouse" in ast.dump(decorator) for decorator in function.decorator_list)

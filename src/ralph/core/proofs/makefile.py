@@ -167,12 +167,6 @@ def list_fakeable_targets(makefile: Makefile, use: MakeUse) -> list[str]:
     return names
 
 
-def _makes_file(recipe: str, name: str) -> bool:
-    """Whether the recipe seems to make a file or folder called like its target."""
-    made = rf"(?:mkdir|touch|cp|mv|-o|>|-d|venv)\s[^;&|]*(?<![\w/.-]){re.escape(name)}\b"
-    return "$@" in recipe or bool(re.search(made, recipe))
-
-
 def _read_logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
     """Each line outside recipes, continuations joined, comments gone, with the recipe that follows it."""
     lines = re.sub(r"\\\r?\n", " ", text).splitlines()

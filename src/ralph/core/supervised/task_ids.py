@@ -9,11 +9,6 @@ _TASK_ID = re.compile(r"task-([0-9]{8})-([0-9]{6})-(.*)", re.DOTALL)
 _SLUG = re.compile(r"[a-z0-9-]+")
 
 
-def make_task_id(at: datetime, slug: str) -> str:
-    """The id of a task created then; `slug` is to be valid."""
-    return f"task-{at:%Y%m%d-%H%M%S}-{slug}"
-
-
 def find_task_id_problem(task_id: str) -> str:
     """What is wrong with it, in one sentence; empty when nothing is."""
     found = _TASK_ID.fullmatch(task_id)

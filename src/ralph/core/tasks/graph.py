@@ -28,12 +28,6 @@ def find_unknown_needs(needs: Mapping[Id, Collection[Id]]) -> dict[Id, tuple[Id,
     return {id_: away for id_ in needs if (away := tuple(need for need in needs[id_] if need not in needs))}
 
 
-def find_ready(needs: Mapping[Id, Collection[Id]], done: Collection[Id]) -> tuple[Id, ...]:
-    """What is not done and waits for nothing, in the graph's order."""
-    held = {*find_blocked(needs, done), *done}
-    return tuple(id_ for id_ in needs if id_ not in held)
-
-
 def find_blocked(needs: Mapping[Id, Collection[Id]], done: Collection[Id]) -> dict[Id, tuple[Id, ...]]:
     """What is not done and has to wait, and for what: a need is met only when it is done, in the graph or not."""
     finished = frozenset(done)

@@ -215,11 +215,6 @@ class Feed:
         self._order(read)
         return await asyncio.wait_for(found, READ_TIMEOUT_SECONDS)
 
-    def find_version(self, key: str) -> str:
-        """Of the last look; any thread may ask."""
-        channel = self._channels.get(key)
-        return channel.version if channel else ""
-
     def _order(self, order: Callable[[], None]) -> None:
         self._orders.append(order)
         self._wake.set()

@@ -95,11 +95,6 @@ def translate_errors(path: str) -> Iterator[None]:
         raise _translate_error(error, path) from error
 
 
-def open_existing(path: str) -> sqlite3.Connection | None:
-    """A connection that creates nothing; None when there is no database yet."""
-    return open_database(path) if os.path.exists(path) else None
-
-
 def open_read_only(path: str) -> sqlite3.Connection | None:
     """A connection that cannot write and hardly waits; None while there is nothing to read yet."""
     if not os.path.exists(path):
