@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 
+from ralph.app import registry
 from ralph.core.text.plain import one_line
 from ralph.core.text.secrets import redact
 from ralph.model.events import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_ATTRIBUTE_CELLS = 300
 NANOSECONDS = 1_000_000_000
-PROVIDERS = {"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini", "copilot": "github"}  # by adapter
 AttributeValue = str | int | float | bool
 
 
@@ -130,7 +130,7 @@ class RunSpans:
         self._iteration = self._start(f"iteration {event.iteration}", self._run, facts)
         asked: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.provider.name": PROVIDERS.get(self._agent_name, self._agent_name),
+            "gen_ai.provider.name": find_provider(self._agent_name),
             "gen_ai.agent.name": self._agent_name,
         }
         if self._model:
@@ -233,3 +233,8 @@ class RunSpans:
 
     def _show(self, text: str) -> str:
         return one_line(redact(text), MAX_ATTRIBUTE_CELLS)
+
+
+def find_provider(agent: str) -> str:
+    """As its card says; else it is called like the agent."""
+    return registry.load_agent_card(registry.resolve_adapter(agent)).provider or agent

@@ -18,10 +18,12 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...] = ()  # the names of its program; empty: the adapter's own name
     install: str = ""  # the command that installs it
     detect_order: int | None = None  # its turn when ralph looks for an agent on PATH; None: it is not looked for
+    provider: str = ""  # of its models, as OpenTelemetry calls it (gen_ai.provider.name); empty: the adapter's name
     # -- its environment
     env_keys: frozenset[str] = frozenset()  # the variables that hold its keys; others' known keys are kept from it
     session_vars: frozenset[str] = frozenset()  # marks of a session of its own, which no child of ours inherits
     home_paths: tuple[str, ...] = ()  # below HOME: its settings and its login, which it reads and writes
+    program_paths: tuple[str, ...] = ()  # below HOME: where its installer puts programs, besides .local/bin
     home_variable: str = ""  # names another place for the first of them
     login_files: tuple[str, ...] = ()  # of home_paths: what it writes anew when it renews its login
     config_folders: tuple[str, ...] = ()  # of home_paths: folders it reads and a sandbox does not let it change

@@ -11,7 +11,7 @@ _NO_SETTINGS = (".sqlite", ".sqlite-shm", ".sqlite-wal", ".db", ".log", ".jsonl"
 # Programs that tools install for one user. Of folders that also hold keys or downloads, the part with programs.
 TOOL_PATHS = (
     *(".local/bin", ".local/lib", ".npm-global", ".nvm", ".volta", ".fnm", ".bun/bin", ".deno/bin", ".yarn/bin"),
-    *(f".local/share/{name}" for name in ("claude", "uv", "pnpm", "pipx", "mise", "fnm", "virtualenvs", "rtx")),
+    *(f".local/share/{name}" for name in ("uv", "pnpm", "pipx", "mise", "fnm", "virtualenvs", "rtx")),
     *(".cargo/bin", ".cargo/env", ".rustup", "go/bin", "sdk", ".pyenv", ".rye", ".conda", "miniconda3", "anaconda3"),
     *(".rbenv", ".rvm", ".gem/ruby", ".asdf", ".sdkman", ".dotnet", ".ghcup", ".opam", ".juliaup", ".nix-profile"),
     *(".nix-defexpr", ".konan", ".swiftly"),
@@ -29,7 +29,7 @@ def read_home(home: str, cards: Iterable[AgentCard], variables: Mapping[str, str
     logins = [path for card in known for path in _locate(card, card.login_files, home, variables)]
     return HomeContent(
         folder=home,
-        tools=tuple(filter(os.path.exists, (os.path.join(home, name) for name in TOOL_PATHS))),
+        tools=tuple(filter(os.path.exists, (os.path.join(home, name) for name in _list_tool_paths(known)))),
         settings=tuple(path for card in known for path in _list_settings(card, home, variables) if path not in logins),
         folders=tuple(
             path
@@ -41,6 +41,10 @@ def read_home(home: str, cards: Iterable[AgentCard], variables: Mapping[str, str
         caches=caches,
         downloads=DOWNLOAD_FOLDERS,
     )
+
+
+def _list_tool_paths(cards: Iterable[AgentCard]) -> list[str]:
+    return [*TOOL_PATHS, *(path for card in cards for path in card.program_paths)]
 
 
 def _locate(card: AgentCard, names: Iterable[str], home: str, variables: Mapping[str, str]) -> Iterator[str]:
