@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from ralph.core.agent_chain import find_first_end
 from ralph.core.policies.tagged import TagPolicy
 from ralph.core.step import Rules, replay
-from ralph.model.agent_chain import AgentChain, OnLimit
+from ralph.model.agent_chain import AgentChain, OnLimit, Rest
 from ralph.model.loop import Limits, Outcome, Patience, Reported, RunAgent, Stop, Wait
 from ralph.model.standstill import StuckLimits
 from support.scripted_world import AgentTurn, ScriptedEffects, play_loop
@@ -93,3 +94,10 @@ def test_an_old_journal_knows_no_chain() -> None:
     world = ScriptedEffects([LIMITED, DONE])
     _, log, _ = play_loop(RULES, world, limits=Limits(3))
     assert [type(decision) for _, decision in log] == [RunAgent, Wait, RunAgent, Stop]
+
+
+def test_only_agents_of_the_chain_are_waited_for() -> None:
+    resting = (Rest("gone", START + 60.0), Rest("", START + 600.0), Rest("codex", START + 300.0))
+    assert find_first_end(AgentChain(others=("codex",)), resting) == START + 300.0
+    assert find_first_end(AgentChain(), resting) == START + 600.0
+    assert find_first_end(AgentChain(others=("codex",)), resting[:1]) is None

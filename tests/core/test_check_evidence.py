@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from ralph.core.check_evidence import describe_gate, digest_checks, redact_checks
+from ralph.core.check_evidence import StageEvidence, describe_gate, digest_checks, redact_checks
 from ralph.model.loop import Feedback, GateResult
 from ralph.model.receipt import CheckEvidence, ProofFile
 
@@ -73,3 +73,17 @@ def test_the_digest_differs_with_whatever_was_found(changed: dict[str, object]) 
 def test_the_digest_does_not_count_times_and_what_later_versions_may_add() -> None:
     other = replace(CHECK, seconds=9.0, cost_usd=1.0, red_before=True, proofs=(ProofFile("Makefile", "b10b"),))
     assert digest_checks([other]) == digest_checks([CHECK])
+
+
+def test_a_stage_that_begins_anew_takes_its_checks_and_those_after_it_along() -> None:
+    evidence, other = StageEvidence(), replace(CHECK, name="make lint")
+    evidence.begin_stage("coder")
+    evidence.pass_stage("coder", [CHECK])
+    evidence.begin_stage("reviewer")
+    evidence.pass_stage("reviewer", [other])
+    assert evidence.list_checks() == (CHECK, other)
+    evidence.begin_stage("reviewer")
+    assert evidence.list_checks() == (CHECK,)
+    evidence.pass_stage("reviewer", [other])
+    evidence.begin_stage("coder")
+    assert evidence.list_checks() == ()

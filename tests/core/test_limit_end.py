@@ -39,6 +39,11 @@ def read(words: str, now: datetime = TUESDAY) -> str:
         ("Weekly limit reached ∙ resets Tue 3pm", "11-17 15:00:00"),
         ("Weekly limit reached ∙ resets Tuesday at 9:00", "11-24 09:00:00"),
         ("resets tomorrow at 9am", "11-18 09:00:00"),
+        ("resets tomorrow at 3pm", "11-18 15:00:00"),
+        ("resets today at 3pm", "11-17 15:00:00"),
+        ("resets Friday at 9", "11-20 09:00:00"),  # a bare figure is an hour behind a day
+        ("resets Nov 20 at 9", "11-20 09:00:00"),
+        ("resets tomorrow at 9", "11-18 09:00:00"),
         ("resets at 2026-11-17T15:00:00Z", "11-17 17:00:00"),
         ("resets at 2026-11-17 15:00:30", "11-17 15:00:30"),
         # a span
@@ -61,6 +66,12 @@ def read(words: str, now: datetime = TUESDAY) -> str:
 )
 def test_the_end_of_a_limit_is_read_as_services_write_it(words: str, end: str) -> None:
     assert read(words) == end
+
+
+def test_a_day_that_is_over_is_next_years() -> None:
+    new_years_eve = datetime(2026, 12, 30, 14, 0, tzinfo=VILNIUS)
+    end = find_limit_end("resets Jan 2, 5pm", new_years_eve.timestamp(), VILNIUS)
+    assert end == datetime(2027, 1, 2, 17, 0, tzinfo=VILNIUS).timestamp()
 
 
 def test_an_epoch_is_read_in_seconds_and_milliseconds() -> None:

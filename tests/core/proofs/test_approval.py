@@ -63,3 +63,18 @@ def test_the_question_names_files_shows_the_diff_and_how_to_answer() -> None:
     for words in (CALC.path, GOLDEN.path, "+plus", "add is plus now", "its assertions differ"):
         assert words in asked
     assert read_approvals(asked, [CALC, GOLDEN], by="reviewer").approved == ()  # who repeats it has not answered
+
+
+def test_of_two_files_with_the_same_beginning_the_named_one_is_approved() -> None:
+    short, long = ProofChange(path="golden/a", kind="changed"), ProofChange(path="golden/a: b.txt", kind="changed")
+    found = read_approvals("<approves>golden/a: b.txt: as wanted</approves>", [short, long], by="reviewer")
+    assert ([each.change for each in found.approved], found.missing) == ([long], (short.path,))
+
+
+def test_what_is_missing_is_asked_for_in_the_right_number() -> None:
+    assert "its change is right" in describe_missing_approvals(["a"])
+    assert "their changes are right" in describe_missing_approvals(["a", "b"])
+
+
+def test_a_change_nobody_explained_is_asked_about_as_such() -> None:
+    assert "(none)" in render_review_question([CALC], "", "-add")

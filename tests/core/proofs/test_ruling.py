@@ -2,9 +2,11 @@
 
 import pytest
 
-from ralph.core.proofs.ruling import SealedRuling, counts_as_proof, rule_on_sealed_check
-from ralph.model.loop import Checked, GateResult
-from ralph.model.proofs import ProofChange, ProofMode
+from ralph.core.policies.done_file import DoneFilePolicy, DoneFileState
+from ralph.core.policies.tagged import TaggedState, TagPolicy
+from ralph.core.proofs.ruling import SealedRuling, counts_as_proof, decide_on_sealed_check, rule_on_sealed_check
+from ralph.model.loop import Checked, GateResult, Outcome, Stop, Verify
+from ralph.model.proofs import ProofChange, ProofChangeKind, ProofMode
 
 WEAKENED = ProofChange(path="test_calc.py", kind="weakened")
 PROTECTED = ProofChange(path="spec.md", kind="changed", protected=True)
@@ -39,3 +41,34 @@ def test_what_follows(
 def test_what_is_protected_counts_also_where_proofs_are_off() -> None:
     assert [counts_as_proof(change, "off") for change in (WEAKENED, PROTECTED)] == [False, True]
     assert counts_as_proof(WEAKENED, "warn")
+
+
+@pytest.mark.parametrize("kind", ["changed", "weakened", "deleted", "shadowed"])
+def test_what_is_new_or_only_noted_is_welcome(kind: ProofChangeKind) -> None:
+    assert counts_as_proof(ProofChange(path="a", kind=kind), "warn")
+    assert not counts_as_proof(ProofChange(path="a", kind=kind, noted=True), "warn")
+    assert not counts_as_proof(ProofChange(path="a", kind="added"), "strict")
+
+
+@pytest.mark.parametrize(
+    ("policy", "state"), [(TagPolicy, TaggedState), (DoneFilePolicy, DoneFileState)], ids=["run", "supervise"]
+)
+def test_every_loop_without_a_reviewer_decides_alike(
+    policy: type[TagPolicy | DoneFilePolicy], state: type[TaggedState | DoneFileState]
+) -> None:
+    lenient, strict = policy(proofs="warn", has_judge=True), policy(proofs="strict", has_judge=True)
+    explained = state(explanation="a rename")
+    warned = state(warned=frozenset({WEAKENED.path}))
+    assert decide_on_sealed_check(lenient, state(), GREEN, is_last_run=True) == "pass"
+    assert decide_on_sealed_check(lenient, state(), RED, is_last_run=True) == "put back"
+    assert decide_on_sealed_check(policy(proofs="warn"), explained, RED, is_last_run=False) == "flag"
+    assert decide_on_sealed_check(lenient, explained, RED, is_last_run=False) == Verify(
+        role="judge", turn=1, turns=1, text="a rename"
+    )
+    assert decide_on_sealed_check(strict, state(), RED, is_last_run=False) == "put back"
+    for refused in (
+        decide_on_sealed_check(strict, state(), RED, is_last_run=True),
+        decide_on_sealed_check(strict, warned, RED, is_last_run=False),
+    ):
+        assert isinstance(refused, Stop)
+        assert (refused.outcome, WEAKENED.path in refused.why) == (Outcome.TAMPERED, True)

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.core.proofs.suite_marks import MARKS
-from ralph.core.proofs.weakening import count_tests, describe_danger, describe_weakening
+from ralph.core.proofs.weakening import (
+    count_tests,
+    describe_danger,
+    describe_weakening,
+    strip_comment_text,
+    strip_comments,
+)
 
 PYTHON = (
     'def test_a():\n    assert 1 == 1  # assert\n    assert 2 == 2\n\n\ndef test_b():\n    """assert"""\n    assert 3\n'
@@ -101,6 +107,39 @@ def test_what_was_taken_away_is_named(old: str, new: str, reason: str) -> None:
 )
 def test_a_new_test_that_could_end_the_others_is_dangerous(language: str, text: str, dangerous: bool) -> None:
     assert bool(describe_danger(language, text)) is dangerous
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_skip_that_was_there_before_is_no_news(language: str) -> None:
+    old, new = SKIPS[language]
+    skipped = LANGUAGES[language].replace(old, new, 1)
+    assert describe_weakening(language, skipped, f"{skipped}\n") == ""
+
+
+@pytest.mark.parametrize(("language", "reason"), [("go", "excluded by a build tag"), ("c", "")])
+def test_a_build_tag_keeps_a_file_of_go_from_being_built(language: str, reason: str) -> None:
+    text = LANGUAGES[language]
+    assert describe_weakening(language, text, f"//go:build never\n{text}") == reason
+    assert describe_weakening(language, f"//go:build linux\n{text}", f"//go:build linux\n{text}") == ""
+
+
+RUST = "fn f<'a>(x: &'a str) { g(\"'\") } "
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "code", "with_strings"),
+    [
+        ("python", 'a = "#1"  # one\nb', 'a = ""  \nb', 'a = "#1"  \nb'),
+        ("python", '"""two\nlines"""\nb', '"""\n"""\nb', '"""two\nlines"""\nb'),
+        ("python", "'''x'''", "''" * 3, "'''x'''"),
+        ("javascript", "/* two\nlines */ f('//', `\n`)", "\n f('', `\n`)", "\n f('//', `\n`)"),
+        ("rust", f"{RUST}// '", RUST.replace('"\'"', '""'), RUST),
+        ("shell", 'echo "#a" # b', 'echo "#a" ', 'echo "#a" '),
+    ],
+)
+def test_comments_go_strings_are_emptied_and_lines_stay(language: str, text: str, code: str, with_strings: str) -> None:
+    assert strip_comments(language, text) == code
+    assert strip_comment_text(language, text) == with_strings
 
 
 @given(st.sampled_from([*MARKS, "unknown"]), st.text(max_size=80), st.text(max_size=80))

@@ -2,7 +2,14 @@
 
 import pytest
 
-from ralph.core.text.questions import MAX_QUESTION_CHARS, add_notes, extract_question, find_question
+from ralph.core.text.questions import (
+    MAX_QUESTION_CHARS,
+    add_notes,
+    describe_question,
+    extract_question,
+    find_question,
+    render_notes,
+)
 from ralph.model.control import PersonNote
 from ralph.model.loop import Reported
 
@@ -29,6 +36,12 @@ from ralph.model.loop import Reported
         ("<question>Why?</question>\n<promise>COMPLETE</promise>", ""),
         ("<promise>COMPLETE</promise>\n<question>Why?</question>", "Why?"),
         ("", ""),
+        ("```\n<question>Quoted?\n```\nand then</question>", ""),  # its beginning is only quoted
+        ("Or <question>\nWhy?</question>", ""),  # it begins in the middle of a line
+        ("<question>Why?</question>\nso\nreally?</question>", ""),  # ended before
+        ("<question>Why?</question> so?</question>", ""),
+        ("<question>One <question>Two?</question>", ""),
+        ("<question>Is it\n```\n<question>x</question>\n```\nright?</question>", ""),
     ],
 )
 def test_a_question_is_the_last_thing_said_and_begins_its_line(text: str, found: str) -> None:
@@ -37,6 +50,20 @@ def test_a_question_is_the_last_thing_said_and_begins_its_line(text: str, found:
 
 def test_a_question_without_end_is_shortened() -> None:
     assert len(extract_question(f"<question>{'x' * 100_000}</question>")) == MAX_QUESTION_CHARS + 2
+
+
+def test_a_question_as_long_as_allowed_is_whole() -> None:
+    question = "x" * MAX_QUESTION_CHARS
+    assert extract_question(f"<question>{question}</question>") == question
+
+
+def test_a_question_is_told_in_one_line_of_bounded_length() -> None:
+    assert describe_question("Tabs\nor spaces?") == "the agent asks: Tabs or spaces?"
+    assert len(describe_question("x" * 1000)) < 400
+
+
+def test_a_note_nobody_signed_is_from_a_person() -> None:
+    assert render_notes((PersonNote(id=1, text="Use tabs", by=""),)) == "## Note from a person\n\nUse tabs"
 
 
 @pytest.mark.parametrize(("outcome", "found"), [("finished", "Why?"), ("refused", "Why?"), ("timed_out", "")])

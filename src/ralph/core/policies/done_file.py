@@ -5,15 +5,15 @@ from typing import assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.proofs.ruling import ask_proof_judge, counts_as_proof, rule_on_sealed_check
+from ralph.core.proofs.ruling import counts_as_proof, decide_on_sealed_check
 from ralph.core.proofs.wording import (
     DIFF_COMMAND,
     OFF_NOTE,
     build_proof_feedback,
     describe_altered,
     describe_flagged_completion,
+    describe_judge_approval,
     describe_notes,
-    describe_refused_proofs,
     describe_sealed_pass,
     extract_explanation,
 )
@@ -36,6 +36,7 @@ from ralph.model.loop import (
     Stop,
     Tally,
     Verified,
+    Verify,
     Wait,
     add_reset_margin,
 )
@@ -142,35 +143,24 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
     def _judge_sealed(
         self, state: DoneFileState, checked: Checked, tally: Tally, limits: Limits
     ) -> tuple[DoneFileState, Decision]:
-        known = frozenset(change.path for change in checked.proofs) <= state.warned
-        ruling = rule_on_sealed_check(
-            checked,
-            self.proofs,
-            is_explained=bool(state.explanation),
-            has_judge=self.has_judge,
-            is_last_chance=known or tally.iterations >= limits.iterations,
-        )
-        match ruling:
+        match decide_on_sealed_check(self, state, checked, is_last_run=tally.iterations >= limits.iterations):
+            case Stop() | Verify() as decision:
+                return replace(state, sealed=checked), decision
             case "pass":
                 return state, _complete(state, tally, describe_sealed_pass(checked.proofs) if checked.proofs else "")
-            case "refuse":
-                return replace(state, sealed=checked), Stop(Outcome.TAMPERED, describe_refused_proofs(checked.proofs))
-            case "ask judge":
-                return replace(state, sealed=checked), ask_proof_judge(state.explanation)
             case "flag":
                 return state, _flag(state, checked)
             case "put back":
                 return self._ask_to_put_back(state, checked)
-            case _:
-                assert_never(ruling)
+            case unknown:
+                assert_never(unknown)
 
     def _hear_judge(
         self, state: DoneFileState, checked: Checked, verdict: Verified, tally: Tally
     ) -> tuple[DoneFileState, Decision]:
         state = replace(state, sealed=None)
         if verdict.verified:
-            why = f": {verdict.reason}" if verdict.reason else ""
-            return state, _complete(state, tally, f"{describe_altered(checked.proofs)}, which the judge approved{why}")
+            return state, _complete(state, tally, describe_judge_approval(checked.proofs, verdict.reason))
         if not verdict.judge:
             return state, _flag(state, checked, verdict.reason)
         return self._ask_to_put_back(state, checked, verdict.reason)

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from ralph.core.claims import MISPLACED_PROMISE_REASON, find_completion_signal, has_misplaced_promise
 from ralph.core.incompletion import ClaimHistory
-from ralph.core.proofs.ruling import ask_proof_judge, counts_as_proof, rule_on_sealed_check
+from ralph.core.proofs.ruling import counts_as_proof, decide_on_sealed_check
 from ralph.core.proofs.wording import (
     OFF_NOTE,
     build_proof_feedback,
     describe_altered,
     describe_flagged_completion,
+    describe_judge_approval,
     describe_notes,
-    describe_refused_proofs,
     describe_sealed_pass,
     extract_explanation,
 )
@@ -36,6 +36,7 @@ from ralph.model.loop import (
     Stop,
     Tally,
     Verified,
+    Verify,
 )
 from ralph.model.proofs import ProofChange, ProofMode
 
@@ -149,38 +150,26 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
         self, state: TaggedState, checked: Checked, tally: Tally, limits: Limits
     ) -> tuple[TaggedState, Decision]:
         """Green: complete. Red: to be put back or explained; where that was refused before, it is the end."""
-        known = frozenset(change.path for change in checked.proofs) <= state.warned
-        ruling = rule_on_sealed_check(
-            checked,
-            self.proofs,
-            is_explained=bool(state.explanation),
-            has_judge=self.has_judge,
-            is_last_chance=known or tally.iterations >= limits.iterations,
-        )
-        match ruling:
+        match decide_on_sealed_check(self, state, checked, is_last_run=tally.iterations >= limits.iterations):
+            case Stop() | Verify() as decision:
+                return replace(state, sealed=checked), decision
             case "pass":
                 note = f"; {describe_sealed_pass(checked.proofs)}" if checked.proofs else ""
                 state = replace(state, sealed=None, note=note)
                 return state, self._save_or_finish(state, tally)
-            case "refuse":
-                return replace(state, sealed=checked), Stop(Outcome.TAMPERED, describe_refused_proofs(checked.proofs))
-            case "ask judge":
-                return replace(state, sealed=checked), ask_proof_judge(state.explanation)
             case "flag":
                 state = replace(state, sealed=None, flag=describe_flagged_completion(checked.proofs))
                 return state, self._save_or_finish(state, tally)
             case "put back":
                 return self._ask_to_put_back(state, checked)
-            case _:
-                assert_never(ruling)
+            case unknown:
+                assert_never(unknown)
 
     def _hear_judge(
         self, state: TaggedState, checked: Checked, verdict: Verified, tally: Tally
     ) -> tuple[TaggedState, Decision]:
         if verdict.verified:
-            why = f": {verdict.reason}" if verdict.reason else ""
-            note = f"; {describe_altered(checked.proofs)}, which the judge approved{why}"
-            state = replace(state, sealed=None, note=note)
+            state = replace(state, sealed=None, note=f"; {describe_judge_approval(checked.proofs, verdict.reason)}")
             return state, self._save_or_finish(state, tally)
         if not verdict.judge:  # nobody answered: a person has to look
             flag = describe_flagged_completion(checked.proofs)

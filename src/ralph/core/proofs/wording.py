@@ -53,6 +53,11 @@ def describe_altered(changes: Sequence[ProofChange]) -> str:
     return f"{name_files(changes)} {verb}"
 
 
+def describe_judge_approval(changes: Sequence[ProofChange], reason: str) -> str:
+    """test_calc.py was changed, which the judge approved: a rename"""
+    return f"{describe_altered(changes)}, which the judge approved{f': {reason}' if reason else ''}"
+
+
 def describe_flagged_completion(changes: Sequence[ProofChange]) -> str:
     """completed, but test_calc.py was changed and fails in its old form: `ralph diff --proofs`"""
     fails = "fail in their old form" if len(changes) > 1 else "fails in its old form"
