@@ -68,6 +68,16 @@ def test_a_launcher_of_a_module_of_the_project_was_not_installed(tmp_path: Path)
     assert find(tmp_path, ".venv/bin/pytest") == [".venv/bin/pytest"]
 
 
+@pytest.mark.parametrize("place", ["node_modules/.bin/pytest", ".venv/lib/python3.11/site-packages/evil.pth"])
+@pytest.mark.timeout(20)
+def test_a_pipe_in_the_place_of_a_program_is_not_waited_for(tmp_path: Path, place: str) -> None:
+    install(tmp_path, ".venv/bin/pytest", "x")
+    install(tmp_path, ".venv/pyvenv.cfg", "x")
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(tmp_path / place)
+    assert find(tmp_path, "pytest && .venv/bin/pytest") is not None
+
+
 def test_a_program_on_the_path_counts_wherever_it_is(tmp_path: Path) -> None:
     program = install(tmp_path, "home/bin/pytest", FAKE)
     assert find(tmp_path / "project", "pytest", PATH=str(program.parent)) == [str(program)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.process.atomic_file import read_regular_file, remove_path, write_atomic
+from ralph.process.atomic_file import open_regular_file, read_regular_file, remove_path, write_atomic
 
 BOTH = pytest.mark.parametrize("follow_links", [True, False])
 
@@ -123,3 +123,17 @@ def test_a_users_own_file_keeps_its_mode(tmp_path: Path) -> None:
     secret.chmod(0o600)
     write_atomic(str(secret), "new", follow_links=True)
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("special", ["pipe", "device", "folder"])
+def test_only_a_regular_file_is_opened(tmp_path: Path, special: str) -> None:
+    path = tmp_path / "it"
+    match special:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "folder":
+            path.mkdir()
+    with pytest.raises(OSError, match="regular file"):
+        open(path, "rb", opener=open_regular_file)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.config.location import locate_settings
+from ralph.process.atomic_file import open_regular_file
 
 
 class Paths(Struct, frozen=True, kw_only=True):
@@ -96,7 +97,8 @@ def resolve_typed_path(path: str, paths: Paths) -> str:
 def read_branch(places: Paths) -> str:
     """What is checked out: a branch, or the beginning of a commit; empty outside git."""
     try:
-        with open(os.path.join(_find_git_dir(os.path.join(places.root, ".git")), "HEAD"), encoding="utf-8") as file:
+        path = os.path.join(_find_git_dir(os.path.join(places.root, ".git")), "HEAD")
+        with open(path, encoding="utf-8", opener=open_regular_file) as file:
             head = file.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""
@@ -123,7 +125,7 @@ def _find_common_dir(path: str) -> str:
     if not own or not os.path.isdir(own):
         return ""
     try:
-        with open(os.path.join(own, "commondir"), encoding="utf-8") as file:
+        with open(os.path.join(own, "commondir"), encoding="utf-8", opener=open_regular_file) as file:
             return os.path.normpath(os.path.join(own, file.read().strip()))
     except OSError:
         return os.path.normpath(own)  # a submodule: its own repository
@@ -134,7 +136,7 @@ def _find_git_dir(path: str) -> str:
     if os.path.isdir(path):
         return path
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_regular_file) as file:
             word, _, target = file.read().strip().partition(": ")
     except OSError:
         return ""

@@ -26,6 +26,7 @@ from ralph.config.schema import (
 )
 from ralph.core.text.secrets import redact_argv
 from ralph.model.errors import ConfigError
+from ralph.process.atomic_file import open_regular_file
 
 DEFAULT_ORIGIN = "default"
 COMMAND_LINE_ORIGIN = "command line"
@@ -138,7 +139,7 @@ def _read_specflow_layer(name: str, path: str) -> Layer | None:
 
 def _read_text(name: str, path: str) -> str | None:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None

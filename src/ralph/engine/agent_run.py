@@ -21,7 +21,7 @@ from ralph.model.errors import ConfigError, MachineError, RalphError
 from ralph.model.events import NO_USAGE, Usage, Warned
 from ralph.model.loop import Interrupted, Reported, SnapshotTaken
 from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
-from ralph.process.atomic_file import open_without_links
+from ralph.process.atomic_file import open_regular_file, open_without_links
 from ralph.process.output import BoundedLog, Excerpt
 
 STDERR_HEAD_BYTES, STDERR_TAIL_BYTES = 1 << 14, 1 << 16
@@ -297,7 +297,7 @@ def _write_prompt_file(path: str, prompt: str) -> None:
 def _read_answer_file(parsed: ParsedRun, path: str) -> ParsedRun:
     """What the agent wrote into its answer file counts as its text."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
             text = file.read(1 << 20)
         os.unlink(path)
     except OSError:

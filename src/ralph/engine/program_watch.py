@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ralph.model.proofs import ProofChange, WorkTime
+from ralph.process.atomic_file import open_regular_file
 from ralph.process.shell import find_program
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _find_replacement(path: str, root: str, since: WorkTime) -> str:
         if not _is_newer(path, since) and not _is_newer(os.path.realpath(path), since):
             return ""
         target = os.path.realpath(path)
-        with open(target, "rb") as file:
+        with open(target, "rb", opener=open_regular_file) as file:
             text = file.read(MAX_LAUNCHER_BYTES)
     except OSError:
         return ""
@@ -220,7 +221,7 @@ def _find_edited_module(site: str, names: Sequence[str], module: str, since: Wor
 
 def _records(record: str, module: str) -> bool:
     try:
-        with open(record, encoding="utf-8", errors="replace") as file:
+        with open(record, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
             return any(line.startswith(f"{module}/") for line in file)
     except OSError:
         return False
@@ -228,7 +229,7 @@ def _records(record: str, module: str) -> bool:
 
 def _has_only_folders(path: str) -> bool:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
             return all(_HARMLESS_PATH_LINES.fullmatch(line.strip()) for line in file)
     except OSError:
         return True

@@ -10,17 +10,20 @@ MAX_FILE_CHARS = 4 << 20  # characters: more than any list of stories, little en
 
 def read_regular_file(path: str, largest: int = MAX_FILE_CHARS, errors: str = "replace") -> str:
     """Its text. OSError when there is none, when it is no regular file (a pipe would have us wait) or too large."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "Not a regular file", path)
-        with open(handle, encoding="utf-8", errors=errors, closefd=False) as file:
-            text = file.read(largest + 1)
-    finally:
-        os.close(handle)
+    with open(path, encoding="utf-8", errors=errors, opener=open_regular_file) as file:
+        text = file.read(largest + 1)
     if len(text) > largest:
         raise OSError(errno.EFBIG, f"Larger than {largest >> 20} MB", path)
     return text
+
+
+def open_regular_file(path: str, flags: int) -> int:
+    """For `open(…, opener=…)`: of a pipe we would wait for a writer, deaf to signals, and a device never ends."""
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, "Not a regular file", path)
 
 
 def open_without_links(path: str, errors: str = "replace") -> TextIO:

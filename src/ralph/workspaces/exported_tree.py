@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ralph.model.errors import MachineError
+from ralph.process.atomic_file import open_regular_file
 from ralph.workspaces.git import Git
 from ralph.workspaces.sealed.tree_copy import copy_folder, is_small_folder
 from ralph.workspaces.sealed.untracked import choose_treatment
@@ -57,7 +58,7 @@ def remove_abandoned_exports(git: Git, common: str) -> None:
 
 def _read_worktree_folder(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file:
             return os.path.dirname(os.path.normpath(file.read().strip()))
     except OSError:
         return ""

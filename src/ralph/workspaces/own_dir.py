@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from ralph.model.errors import MachineError
+from ralph.process.atomic_file import open_regular_file
 from ralph.workspaces.own_git import replace_file
 from ralph.workspaces.project_dir import ProjectDir
 
@@ -133,7 +134,7 @@ def _remove_unused(base: str) -> None:
 
 def _read_text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file:
             return file.read()
     except OSError:
         return ""

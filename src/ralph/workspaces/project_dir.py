@@ -5,6 +5,8 @@ import re
 
 from msgspec import Struct
 
+from ralph.process.atomic_file import open_regular_file
+
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _SHA256_REPOSITORY = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
 _BRANCH_HEAD = "ref: refs/heads/"
@@ -82,7 +84,7 @@ def find_git_dir(root: str) -> str:
 
 def _read_text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file:
             return file.read()
     except OSError:
         return ""

@@ -73,3 +73,10 @@ def test_installations_of_a_few_states_are_kept(tmp_path: Path) -> None:
                 str(tree), {}
             )
     assert len([*(tmp_path / "installed").iterdir()]) == MAX_KEPT
+
+
+@pytest.mark.timeout(20)
+def test_a_device_in_the_place_of_a_lock_file_is_not_read(tmp_path: Path) -> None:
+    empty = digest_setup("npm ci", str(tmp_path))
+    (tmp_path / "package-lock.json").symlink_to("/dev/zero")
+    assert digest_setup("npm ci", str(tmp_path)) == empty

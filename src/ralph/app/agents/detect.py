@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ralph.app import registry
 from ralph.model.agent_card import AgentCard
+from ralph.process.atomic_file import open_regular_file
 from ralph.process.shell import find_program
 
 _MAX_FILE_CHARS = 1_000_000  # characters of a build file worth reading
@@ -171,7 +172,7 @@ _USUAL_COMMANDS = (  # a file that is there → what it is for, and the usual co
 
 def _read_text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
             return file.read(_MAX_FILE_CHARS)
     except OSError:
         return ""

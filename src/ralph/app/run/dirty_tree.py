@@ -10,6 +10,7 @@ from ralph.core.own_files import adds_only_own_ignores, is_own_file
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import list_some
 from ralph.model.errors import UsageError
+from ralph.process.atomic_file import open_regular_file
 from ralph.process.lock import find_lock_holder
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
@@ -56,7 +57,7 @@ def _is_our_ignore(git: Git, name: str) -> bool:
     if os.path.basename(name) != ".gitignore":
         return False
     try:
-        with open(os.path.join(git.folder, name), encoding="utf-8", errors="replace") as file:
+        with open(os.path.join(git.folder, name), encoding="utf-8", errors="replace", opener=open_regular_file) as file:
             return adds_only_own_ignores(git.run("show", f"HEAD:{name}").output, file.read())
     except OSError:
         return False

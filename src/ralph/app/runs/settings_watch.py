@@ -22,7 +22,7 @@ from ralph.core.watched_files import (
     find_hooks_path,
 )
 from ralph.model.errors import ConfigError
-from ralph.process.atomic_file import read_regular_file
+from ralph.process.atomic_file import open_regular_file, read_regular_file
 from ralph.process.identity import ProcessIdentity, identify_self, is_alive
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _digest_file(path: str) -> str | None:
     import hashlib  # hardly ever needed
 
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             return UNREADABLE_TEXT.format(digest=hashlib.file_digest(file, "sha256").hexdigest())
     except OSError:
         return None

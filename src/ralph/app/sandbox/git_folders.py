@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from ralph.process.atomic_file import open_regular_file
 from ralph.workspaces.project_dir import ProjectDir, find_project_dir
 
 _CLOSED = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")  # what can make git run a program
@@ -74,7 +75,7 @@ def _list_of_linked_tree(root: str, project: ProjectDir, *, common: str, own: st
 def _find_branch_folder(own: str) -> str:
     """refs/heads/ralph for refs/heads/ralph/T-1; empty where no branch is checked out."""
     try:
-        with open(os.path.join(own, "HEAD"), encoding="utf-8") as file:
+        with open(os.path.join(own, "HEAD"), encoding="utf-8", opener=open_regular_file) as file:
             head = file.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""

@@ -10,7 +10,7 @@ from ralph.app.sandbox.shared_setup import SharedSetup, list_other_files
 from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Processes
-from ralph.process.atomic_file import write_atomic
+from ralph.process.atomic_file import open_regular_file, write_atomic
 from ralph.process.output import Excerpt
 from ralph.process.shell import build_shell_argv
 
@@ -94,5 +94,5 @@ def digest_setup(command: str, folder: str) -> str:
 
 def _read_lock_files(folder: str) -> Iterator[tuple[str, bytes]]:
     for name in LOCK_FILES:
-        with suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+        with suppress(OSError), open(os.path.join(folder, name), "rb", opener=open_regular_file) as file:
             yield name, file.read()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ralph.app.paths import find_paths
 from ralph.core.own_files import GITIGNORE_LINES
+from ralph.process.atomic_file import open_regular_file
 
 _ALL_OF_RALPH = {".ralph", ".ralph/", ".ralph/*", ".ralph/**"}
 
@@ -38,7 +39,9 @@ def _find_missing(folder: str, lines: Sequence[str]) -> tuple[str, ...]:
 
 def _read_lines(folder: str) -> set[str]:
     try:
-        with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
+        with open(
+            os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace", opener=open_regular_file
+        ) as file:
             return {line.strip().lstrip("/") for line in file}
     except OSError:
         return set()

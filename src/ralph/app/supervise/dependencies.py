@@ -5,6 +5,7 @@ import os
 from ralph.core.tasks.graph import find_cycle, format_cycle
 from ralph.model.errors import ConfigError
 from ralph.model.supervised import DONE_FILE, TASK_CONFIG_FILE, TaskPaths
+from ralph.process.atomic_file import open_regular_file
 
 
 def read_task_dependencies(place: TaskPaths) -> tuple[str, ...]:
@@ -41,7 +42,7 @@ def _read_depends_on(folder: str) -> tuple[str, ...]:
     import yaml
 
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_regular_file) as file:
             content = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {path}: {error}", "it holds `depends_on: [task, …]`") from error
