@@ -27,12 +27,14 @@ def contain_session(
     protected: Sequence[str] = (),
     readable: Sequence[str] = (),
     writable: Sequence[str] = (),
+    used: Sequence[str] = (),
+    used_folders: Sequence[str] = (),
     setup: str = "",
     is_fresh: bool = False,
 ) -> Iterator[Session]:
     """The same session in the sandbox that was chosen, while the block lasts. `paths`: of the work tree; `protected`:
-    patterns; `setup`: the command that makes the work tree ready; `is_fresh`: it was just checked out, and no agent has
-    worked in it."""
+    patterns; `used`: files in the agent's reach that we read or write, and folders of such files; `setup`: the command
+    that makes the work tree ready; `is_fresh`: it was just checked out, and no agent has worked in it."""
     if isolation.kind is None:
         _prepare_tree(session, setup, paths, is_fresh=is_fresh)
         yield session
@@ -51,6 +53,8 @@ def contain_session(
         programs=[command.argv[0] for command in everyone if command.argv],
         readable=readable,
         writable=writable,
+        used=used,
+        used_folders=used_folders,
         variables=session.variables,
     )
     with open_containment(isolation.kind, request, session.processes) as containment:

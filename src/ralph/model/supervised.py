@@ -5,6 +5,7 @@ from msgspec import Struct
 DONE_FILE = "DONE"
 WAIT_FILE = "WAIT_WITHOUT_RESTART"
 TASK_FILE = "TASK.md"
+ATTEMPTS_FOLDER = "runs"  # one folder for each agent run
 TASK_CONFIG_FILE = "TASK-CONFIG.yaml"
 
 

@@ -47,7 +47,7 @@ def list_plan_mounts(plan: SandboxPlan) -> list[Mount]:
         *_list_private(plan),
         *_list_readable(readable, opened),
         *(Mount(path, "bind") for path in (*plan.home.logins, *opened)),
-        *(Mount(path, "bind") for path in _list_parents((*plan.protected, *plan.hidden), opened)),
+        *(Mount(path, "bind") for path in _list_parents((*plan.protected, *plan.hidden, *plan.writable), opened)),
         *(Mount(path, "ro-bind") for path in plan.protected),
         *map(_hide, plan.hidden),
     ]

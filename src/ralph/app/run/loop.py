@@ -238,6 +238,7 @@ def _contain(session: Session, request: RunRequest, command: AgentCommand) -> Ab
         paths=session.paths,
         commands=(command,),
         protected=settings.protected,
+        used=(os.path.abspath(request.prompt_file),) if request.prompt_file else (),
         setup=settings.setup,
     )
 

@@ -13,7 +13,7 @@ from ralph.app.sandbox.choice import load_backend
 from ralph.app.sandbox.git_folders import list_git_folders
 from ralph.app.sandbox.identity import write_git_identity
 from ralph.app.sandbox.leftovers import remember_sandbox
-from ralph.app.sandbox.plan import SandboxRequest, build_plan, list_closed_settings
+from ralph.app.sandbox.plan import SandboxRequest, build_plan, list_closed_settings, list_used_files
 from ralph.core.text.write_error import explain_write_error
 from ralph.model.command import Command, CommandExit
 from ralph.model.ports import Processes, Sandbox
@@ -32,9 +32,11 @@ class Containment:
         self._root = os.path.realpath(request.paths.root)
         self._absent = list_git_folders(self._root).absent
         self.closed, self.protected = list_closed_settings(request), request.settings.protected
+        self._used = list_used_files(request)
 
     def remove_made(self) -> None:
         """What is not there in the sandbox's plan and was made inside: everything in there has ended."""
+        self._used.remove_links_out()
         for path in self._absent:
             if os.path.lexists(path):
                 remove_folder(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
@@ -70,6 +72,7 @@ class ContainedProcesses:
 
 @contextmanager
 def open_containment(kind: SandboxKind, request: SandboxRequest, processes: Processes) -> Iterator[Containment]:
+    list_used_files(request).refuse_links_out()
     with open_sandbox(kind, request, processes) as sandbox:
         yield Containment(kind, request, sandbox)
 

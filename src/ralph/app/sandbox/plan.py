@@ -12,6 +12,7 @@ from ralph.app.paths import Paths
 from ralph.app.sandbox.choice import CONTAINED_VARIABLE
 from ralph.app.sandbox.git_folders import list_git_folders
 from ralph.app.sandbox.home import read_home
+from ralph.app.sandbox.used_files import UsedFiles
 from ralph.config.schema import SandboxSettings
 from ralph.core.watched_files import HOST_SETTINGS
 from ralph.model.errors import ConfigError, MachineError
@@ -36,6 +37,8 @@ class SandboxRequest(Struct, frozen=True, kw_only=True):
     programs: Sequence[str] = ()  # the agents', absolute
     readable: Sequence[str] = ()
     writable: Sequence[str] = ()
+    used: Sequence[str] = ()  # absolute; files there that ralph itself reads or writes
+    used_folders: Sequence[str] = ()  # absolute; the same for what is right in them
     variables: Mapping[str, str]
 
 
@@ -52,7 +55,7 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
         *(path for name in request.programs for path in _follow(name)),
         *(sys.prefix, sys.base_prefix, _OWN_PACKAGE),
     ]
-    closed = (request.paths.state, *(os.path.join(request.paths.folder, name) for name in _OWN_HIDDEN))
+    closed = _list_own_hidden(request)
     return SandboxPlan(
         run=request.run,
         folder=root,
@@ -77,6 +80,21 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
         environment={CONTAINED_VARIABLE: "1"}
         | {name: value for card in cards for name, value in card.sandbox_environment.items()},
     )
+
+
+def list_used_files(request: SandboxRequest) -> UsedFiles:
+    """A link to git's own folder would show what is hidden there."""
+    root = os.path.realpath(request.paths.root)
+    return UsedFiles(
+        paths=tuple(request.used),
+        folders=tuple(request.used_folders),
+        opened=_unique((root, *map(os.path.realpath, request.writable))),
+        closed=(os.path.join(root, ".git"), *map(os.path.realpath, _list_own_hidden(request))),
+    )
+
+
+def _list_own_hidden(request: SandboxRequest) -> tuple[str, ...]:
+    return (request.paths.state, *(os.path.join(request.paths.folder, name) for name in _OWN_HIDDEN))
 
 
 def _refuse_home_as_tree(root: str, home: str) -> None:

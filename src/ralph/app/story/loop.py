@@ -190,6 +190,12 @@ def _find_earlier(runs: RunStore, place: StoryPaths, kept: KeptList) -> Brief | 
 
 
 def _contain(session: Session, request: StoryRequest, command: wiring.AgentCommand) -> AbstractContextManager[Session]:
+    place = request.place
+    if request.isolation.kind and not place.folder.startswith(f"{os.path.realpath(session.paths.root)}/"):
+        raise MachineError(
+            f"the stories are in {place.folder}, which is outside of the sandbox",
+            "keep them in a folder of the project that is no link, or use --no-sandbox",
+        )
     return contain_session(
         session,
         request.isolation,
@@ -198,6 +204,8 @@ def _contain(session: Session, request: StoryRequest, command: wiring.AgentComma
         commands=(command,),
         protected=request.protected,
         readable=(request.plugin,) if request.plugin else (),
+        used=(place.marker,),
+        used_folders=(place.folder,),
         setup=request.setup,
     )
 

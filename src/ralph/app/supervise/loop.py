@@ -31,7 +31,14 @@ from ralph.model.message import TASK_BUS_FILE
 from ralph.model.proofs import ProofMode
 from ralph.model.runs import RunRecord
 from ralph.model.standstill import StuckLimits
-from ralph.model.supervised import DONE_FILE, TASK_FILE, AttemptRecord, TaskPaths
+from ralph.model.supervised import (
+    ATTEMPTS_FOLDER,
+    DONE_FILE,
+    TASK_CONFIG_FILE,
+    TASK_FILE,
+    AttemptRecord,
+    TaskPaths,
+)
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
 
@@ -121,6 +128,8 @@ def supervise_task(
             commands=(command,),
             protected=request.protected,
             writable=(place.folder,),
+            used=(place.path(TASK_FILE), place.path(TASK_CONFIG_FILE)),
+            used_folders=(place.path(ATTEMPTS_FOLDER),),
             setup=request.setup,
         ) as contained,
     ):

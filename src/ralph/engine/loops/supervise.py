@@ -38,7 +38,7 @@ from ralph.model.loop import (
     Wait,
 )
 from ralph.model.ports import Inbox, Watcher
-from ralph.model.supervised import DONE_FILE, TASK_FILE, WAIT_FILE, AttemptRecord, TaskPaths
+from ralph.model.supervised import ATTEMPTS_FOLDER, DONE_FILE, TASK_FILE, WAIT_FILE, AttemptRecord, TaskPaths
 from ralph.process.atomic_file import open_without_links, read_regular_file, remove_path
 
 COARSE_CLOCK_SECONDS = 1.0  # how much older than it is a file may look
@@ -260,7 +260,7 @@ class AgentAttempts:
     def _open_attempt(self, brief: Brief) -> AttemptRecord:
         self._count += 1
         name = f"{time.strftime('%Y%m%d-%H%M%S')}0000-{os.getpid()}-{self._count}"
-        folder = self._place.path(f"runs/{name}")
+        folder = self._place.path(f"{ATTEMPTS_FOLDER}/{name}")
         os.makedirs(folder, exist_ok=True)
         return AttemptRecord(
             id=name,
