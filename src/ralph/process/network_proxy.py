@@ -1,17 +1,21 @@
 """An HTTP proxy on a socket in the file system that connects to named hosts and to no other."""
 
 import os
+import re
 import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 MAX_HEAD_BYTES = 1 << 16
 CONNECT_TIMEOUT_SECONDS = 30.0
 PROXY_BLOCK_BYTES = 1 << 16
+MAX_CONNECTIONS = 256  # at once: whoever opens more waits, and ralph itself does not run out of threads
 SOCKET_NAME = "proxy"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")  # a name or an address, with nothing in it for others to misread
+_METADATA = ("fd00:ec2::254", "100.100.100.200")  # of clouds, where they are not link-local
 _REFUSAL = "ralph's sandbox does not allow {}: add it to sandbox.network, or leave that at full\n"
 
 
@@ -21,6 +25,7 @@ class NetworkProxy:
     def __init__(self, folder: str, hosts: Sequence[str]) -> None:
         self._hosts = tuple(hosts)
         self._server = _listen(folder)
+        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._thread = threading.Thread(target=self._serve, name="network proxy", daemon=True)
         self._thread.start()
 
@@ -36,13 +41,23 @@ class NetworkProxy:
                 client, _ = self._server.accept()
             except OSError:
                 return
-            threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+            self._free.acquire()
+            threading.Thread(target=self._serve_one, args=(client,), daemon=True).start()
+
+    def _serve_one(self, client: socket.socket) -> None:
+        try:
+            self._answer(client)
+        finally:
+            self._free.release()
 
     def _answer(self, client: socket.socket) -> None:
         with client, suppress(OSError, ValueError):
             head, rest = _read_head(client)
             method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
             host, port = split_target(method, target)
+            if not _HOST.fullmatch(host) or not _is_plain(head):
+                _refuse(client, "400 Bad Request", "ralph's sandbox cannot make sense of this request\n")
+                return
             if not is_allowed(host, port, self._hosts):
                 _refuse(client, "403 Forbidden", _REFUSAL.format(f"{host}:{port}"))
                 return
@@ -56,7 +71,7 @@ class NetworkProxy:
                     client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                     server.sendall(rest)
                 else:
-                    server.sendall(_to_origin_form(head, target) + rest)
+                    server.sendall(to_origin_form(head, target) + rest)
                 _pump_both(client, server)
 
 
@@ -135,8 +150,8 @@ def _connect(host: str, port: int) -> socket.socket:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     problem: OSError = OSError("no address")
     for family, kind, protocol, _, address in found:
-        number = ip_address(str(address[0]).partition("%")[0])
-        if (number.is_loopback or number.is_link_local) and host not in LOOPBACK_NAMES and host != str(number):
+        text = str(address[0]).partition("%")[0]
+        if is_near(text) and host not in LOOPBACK_NAMES and host != text:
             continue
         server = socket.socket(family, kind, protocol)
         server.settimeout(CONNECT_TIMEOUT_SECONDS)
@@ -151,19 +166,42 @@ def _connect(host: str, port: int) -> socket.socket:
     raise problem
 
 
-def _to_origin_form(head: bytes, target: str) -> bytes:
-    """The request as the server itself wants it, once: another on the same connection could be for another host."""
+def is_near(address: str) -> bool:
+    """Whether it is this machine's own, or what only its neighbours have: services there ask for no password."""
+    number = ip_address(address)
+    if isinstance(number, IPv6Address):
+        number = number.ipv4_mapped or number
+    return number.is_loopback or number.is_link_local or number.is_unspecified or str(number) in _METADATA
+
+
+def _is_plain(head: bytes) -> bool:
+    """Whether lines end where all servers agree that they do."""
+    lines = head.split(b"\r\n")
+    return not any(b"\n" in line or b"\r" in line or line.startswith((b" ", b"\t")) for line in lines)
+
+
+def to_origin_form(head: bytes, target: str) -> bytes:
+    """The request as the server itself wants it, once: another on the same connection could be for another host. And so
+    could the field that names it: many hosts may answer at one address."""
     first, _, fields = head.partition(b"\r\n")
     path = target.partition("://")[2]
+    host = path.partition("/")[0].partition("?")[0].rpartition("@")[2]
     origin = path[path.find("/") :] if "/" in path else "/"
     kept = [
         line
         for line in fields.split(b"\r\n")
-        if line and not line.lower().startswith((b"proxy-", b"connection:", b"keep-alive:"))
+        if line and not line.lower().startswith((b"proxy-", b"connection:", b"keep-alive:", b"host:", b"host "))
     ]
     words = first.split(b" ")
     return b"\r\n".join(
-        (b" ".join((words[0], origin.encode("latin-1"), words[2])), *kept, b"Connection: close", b"", b"")
+        (
+            b" ".join((words[0], origin.encode("latin-1"), words[2])),
+            b"Host: " + host.encode("latin-1"),
+            *kept,
+            b"Connection: close",
+            b"",
+            b"",
+        )
     )
 
 
