@@ -20,9 +20,12 @@ def read_regular_file(path: str, largest: int = MAX_FILE_CHARS, errors: str = "r
 def open_regular_file(path: str, flags: int) -> int:
     """For `open(…, opener=…)`: of a pipe we would wait for a writer, deaf to signals, and a device never ends."""
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
         return handle
     os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     raise OSError(errno.EINVAL, "Not a regular file", path)
 
 

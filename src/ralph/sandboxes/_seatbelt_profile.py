@@ -86,6 +86,7 @@ def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
 def _list_write_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
     opened = (plan.folder, plan.scratch, *plan.writable, *plan.home.logins, *extra)
     yield _rule("allow", "file-write*", (*map(_below, opened), *(f"(literal {quote(path)})" for path in _DEVICES)))
+    yield "(deny file-write-setugid)"  # such a file left behind is a way in for other users
     closed = (*plan.protected, *plan.absent, *plan.home.folders, *plan.hidden)
     if closed:
         yield _rule("deny", "file-write*", map(_below, closed))

@@ -1,7 +1,7 @@
 """Which system calls nobody in a sandbox needs, as a program for the kernel (classic BPF).
 
-What is refused answers "not permitted"; clone3, whose flags cannot be looked at, answers "not there", and libraries
-then use clone. Programs of another architecture than the machine's own are refused altogether.
+What is refused answers "not permitted"; clone3 and openat2, whose flags cannot be looked at, answer "not there", and
+libraries then use clone and openat. Programs of another architecture than the machine's own are refused altogether.
 """
 
 import struct
@@ -11,10 +11,13 @@ from msgspec import Struct
 
 _LOAD, _JUMP_EQ, _JUMP_SET, _JUMP_GE, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _REFUSE, _ABSENT = 0x7FFF0000, 0x00050001, 0x00050026  # SECCOMP_RET_ERRNO with EPERM, ENOSYS
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+_NUMBER, _ARCHITECTURE = 0, 4
+_FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT, _FOURTH_ARGUMENT = 16, 24, 32, 40
 _FOREIGN_ABI = 0x40000000  # x32
 _NEW_NAMESPACES = 0x7E020080  # the CLONE_NEW… flags
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into the terminal of others
+_SETUID = 0o4000  # such a file left in the work tree is a way in for every other user of the machine
+_CREATE = 0x400040  # O_CREAT, O_TMPFILE: without one of them there is no mode to look at
 _CLOSED_SOCKETS = (15, 17, 31, 38, 40)  # AF_KEY, AF_PACKET, AF_BLUETOOTH, AF_ALG, AF_VSOCK
 
 
@@ -23,6 +26,8 @@ class _Machine(Struct, frozen=True, kw_only=True):
     clone: int
     ioctl: int
     socket: int
+    modes: tuple[tuple[int, int], ...]  # calls that give a file its mode, and where that is among their arguments
+    opens: tuple[tuple[int, int, int], ...]  # the same for those that may make one, after where their flags are
     refused: tuple[int, ...]
 
 
@@ -36,6 +41,11 @@ _MACHINES = {
         clone=56,
         ioctl=16,
         socket=41,
+        modes=(  # chmod, fchmod, creat, mknod, fchmodat, mknodat
+            *((number, _SECOND_ARGUMENT) for number in (90, 91, 85, 133)),
+            *((number, _THIRD_ARGUMENT) for number in (268, 259)),
+        ),
+        opens=((2, _SECOND_ARGUMENT, _THIRD_ARGUMENT), (257, _THIRD_ARGUMENT, _FOURTH_ARGUMENT)),
         refused=(
             *(155, 161, 165, 166, 272, 308),  # pivot_root, chroot, mount, umount2, unshare, setns
             *(175, 176, 313, 246, 320, 169),  # init_module, delete_module, finit_module, kexec_*, reboot
@@ -50,6 +60,8 @@ _MACHINES = {
         clone=220,
         ioctl=29,
         socket=198,
+        modes=((52, _SECOND_ARGUMENT), (53, _THIRD_ARGUMENT), (33, _THIRD_ARGUMENT)),
+        opens=((56, _THIRD_ARGUMENT, _FOURTH_ARGUMENT),),
         refused=(
             *(41, 51, 40, 39, 97, 268),
             *(105, 106, 273, 104, 294, 142),
@@ -60,7 +72,7 @@ _MACHINES = {
         ),
     ),
 }
-_CLONE3 = 435  # everywhere
+_CLONE3, _OPENAT2, _FCHMODAT2 = 435, 437, 452  # everywhere
 
 
 def build_filter(machine: str) -> bytes:
@@ -79,9 +91,20 @@ def _list_instructions(machine: _Machine) -> Iterator[bytes]:
     for number in machine.refused:
         yield from _answer(number, _REFUSE)
     yield from _answer(_CLONE3, _ABSENT)
+    yield from _answer(_OPENAT2, _ABSENT)
     yield from _look_at(machine.clone, _FIRST_ARGUMENT, (_NEW_NAMESPACES,), jump=_JUMP_SET)
     yield from _look_at(machine.ioctl, _SECOND_ARGUMENT, _TERMINAL_INPUT)
     yield from _look_at(machine.socket, _FIRST_ARGUMENT, _CLOSED_SOCKETS)
+    for number, mode in (*machine.modes, (_FCHMODAT2, _THIRD_ARGUMENT)):
+        yield from _look_at(number, mode, (_SETUID,), jump=_JUMP_SET)
+    for number, flags, mode in machine.opens:
+        yield _encode(_JUMP_EQ, number, no=6)
+        yield _encode(_LOAD, flags)
+        yield _encode(_JUMP_SET, _CREATE, no=3)
+        yield _encode(_LOAD, mode)
+        yield _encode(_JUMP_SET, _SETUID, no=1)
+        yield _encode(_RETURN, _REFUSE)
+        yield _encode(_RETURN, _ALLOW)
     yield _encode(_RETURN, _ALLOW)
 
 

@@ -159,8 +159,11 @@ def explain_failure() -> str:
 
 
 def _close_kernel_files() -> Iterator[str]:
-    """Root without a capability is still the owner of these files."""
-    for name in ("sys", "sysrq-trigger", "irq", "bus", "acpi") if os.getuid() == 0 else ():
+    """Root without a capability is still the owner of these files; everybody's keys are listed in one; and some of the
+    kernel's switches are those of who made the namespace."""
+    if os.path.exists("/proc/keys"):
+        yield from ("--ro-bind", "/dev/null", "/proc/keys")
+    for name in ("sys", "sysrq-trigger", "irq", "bus", "acpi") if os.getuid() == 0 else ("sys",):
         if os.path.exists(path := f"/proc/{name}"):
             yield from ("--ro-bind", path, path)
 

@@ -46,6 +46,20 @@ def repo(tmp_path: Path) -> Path:
     return repo
 
 
+@pytest.mark.parametrize(
+    ("named", "closed"), [(".githooks", ".githooks"), ("./.husky/_", ".husky"), ("/elsewhere", ""), ("none", "")]
+)
+def test_hooks_in_the_work_tree_are_closed_where_git_looks_for_them(
+    repo: Path, home: Path, named: str, closed: str
+) -> None:
+    for name in (".githooks", ".husky/_"):
+        (repo / name).mkdir(parents=True)
+    subprocess.run(["git", "-C", repo, "config", "core.hooksPath", named], check=True)
+    found = {path for path in plan(repo, home).protected if path.startswith((f"{repo}/.g", f"{repo}/.husky"))}
+    own = {path for path in found if not path.startswith(f"{repo}/.git/")}
+    assert own == ({str(repo / closed)} if closed else set())
+
+
 def test_the_work_tree_is_open_and_what_steers_ralph_and_git_is_closed(repo: Path, home: Path) -> None:
     made = plan(repo, home)
     assert made.folder == str(repo)

@@ -115,9 +115,79 @@ ESCAPES = (
             "change the root folder": "chroot / true",
         },
     ),
+    *_each(
+        "leave a trap",
+        {
+            "a program that runs as its owner": "cp /bin/true own && chmod 4755 own && test -u own",
+            "the same by its installer": "install -m 4755 /bin/true own && test -u own",
+            "a program with capabilities": "cp /bin/true own && setcap cap_net_raw+ep own",
+            "a file of another user": "touch own && chown 12345 own",
+            "a device": "mknod own c 1 5 && head -c 1 own",
+            "attributes for git": "echo '* filter=x' > .git/info/attributes",
+            "the same by a link": "ln .git/HEAD .git/info/attributes",
+            "another folder in the place of git's": "mv .git/info .git/away",
+            "a link in the place of git's folder": "mv .git away && ln -s away .git",
+            "a work tree beside this one": "git worktree add -q ../made && test -e ../made",
+            "a program on the user's PATH": "touch ~/.local/bin/git && cat $OUT/secret",
+            "a library for every program": "echo x > /etc/ld.so.preload",
+            "a job for later": "touch /var/spool/cron/made || touch /etc/cron.d/made",
+        },
+    ),
+    *_each_call(
+        "leave a trap",
+        {
+            "a file made as its owner's program": (
+                "f=os.open('own',os.O_CREAT|os.O_WRONLY,0o4755);sys.exit(not os.fstat(f).st_mode&0o4000)"
+            ),
+            "one without a name, to be linked": (
+                "f=os.open('.',os.O_TMPFILE|os.O_WRONLY,0o4755);sys.exit(not os.fstat(f).st_mode&0o4000)"
+            ),
+            "one made as a node": "os.mknod('node',0o104755);sys.exit(not os.stat('node').st_mode&0o4000)",
+            "one by a call that hides its mode": (
+                "call(437,-100,b'own',(65).to_bytes(8,'little')+(0o4755).to_bytes(16,'little'),24)"
+            ),
+        },
+    ),
+    *_each(
+        "look around",
+        {
+            "files of the first process": "ls -l /proc/1/fd | grep -q 'secret\\|ralph.db'",
+            "its root folder": "cat /proc/1/root$OUT/secret",
+            "its variables": "tr '\\0' '\\n' < /proc/1/environ | grep -q of-the-harness",
+            "the filter's file": "cat <&9",
+            "a folder above": "cat ../outside/secret",
+            "keys of the kernel": "grep -q . /proc/keys",
+            "this machine's number": "grep -q . /etc/machine-id",
+            "sandboxes of other runs": "ls ~/.local/state/ralph/sandboxes",
+            "another sandbox in this one": "bwrap --dev-bind / / cat $OUT/secret",
+            "a namespace where one is root": "unshare -rm true",
+            "containers": "docker ps || podman --url unix:///run/podman/podman.sock ps",
+            "services of the user": "systemd-run --user true || systemctl --user status",
+            "terminals of others": "for at in /dev/pts/[0-9]*; do echo x > $at && exit; done; exit 1",
+            "the kernel's switches": (
+                "find /proc/sys -type f -writable | while read at; do (: >> $at) && echo $at; done | grep -q ."
+            ),
+            "devices of the machine": "head -c 0 /dev/fuse || head -c 0 /dev/kvm || head -c 0 /dev/net/tun",
+        },
+    ),
     *_each_call(
         "reach the kernel",
         {
+            "enter a namespace": "call(308,os.open('/proc/1/ns/mnt',0),0)",
+            "fork into a user namespace": "p=c.syscall(56,0x10000011,0,0,0,0);p or os._exit(0);sys.exit(p<0)",
+            "the same by a newer call": "call(435,(0x10000000).to_bytes(8,'little')+b'\\0'*56,64)",
+            "the same by other numbers of calls": "call(0x40000000+272,0x10000000)",
+            "open a file system": "call(430,b'tmpfs',0)",
+            "copy a mount": "call(428,-100,b'/',1)",
+            "change a mount": "call(442,-100,b'/',0,b'\\0'*32,32)",
+            "hold a process of the machine": "call(434,int(os.environ['VICTIM']),0)",
+            "add a key": "call(248,b'user',b'a',b'b',1,-3)",
+            "watch all files": "call(300,0,0)",
+            "get capabilities": "call(157,47,2,21,0,0)",
+            "be without its filter": "sys.exit('Seccomp:\\t2' in open('/proc/self/status').read())",
+            "type by other bits of a call": "sys.exit(c.syscall(16,0,ctypes.c_ulong(0x100005412),b'x')!=0)",
+            "open raw addresses": "socket.socket(2,3,1)",
+            "run before others": "call(141,0,0,-10)",
             "make a user namespace": "call(272,0x10000000)",
             "make a mount namespace": "call(272,0x20000)",
             "mount": "call(165,b'none',b'.',b'tmpfs',0,0)",

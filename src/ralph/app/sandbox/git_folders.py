@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from ralph.core.watched_files import extract_git_program_settings, find_hooks_path
 from ralph.process.atomic_file import open_regular_file
 from ralph.workspaces.project_dir import ProjectDir, find_project_dir
 
@@ -33,7 +34,12 @@ def list_git_folders(root: str) -> GitFolders:
     if own != common:
         return _list_of_linked_tree(root, project, common=common, own=own)
     _make_closable(common)
-    protected = (*_list_there(common, _CLOSED), *_list_submodule_settings(common), *_list_git_file(root))
+    protected = (
+        *_list_there(common, _CLOSED),
+        *_list_submodule_settings(common),
+        *_list_git_file(root),
+        *_list_own_hooks(root, common),
+    )
     # git would read the configuration and hooks of the folder that this file names
     absent = tuple(path for name in ("commondir", "gitdir") if not os.path.lexists(path := os.path.join(common, name)))
     return GitFolders(writable=(common,), protected=protected, hidden=hidden, absent=absent)
@@ -67,7 +73,7 @@ def _list_of_linked_tree(root: str, project: ProjectDir, *, common: str, own: st
     return GitFolders(
         writable=(own, *shared),
         readable=(common,),
-        protected=(*_list_git_file(root), *_list_there(own, _CLOSED)),
+        protected=(*_list_git_file(root), *_list_there(own, _CLOSED), *_list_own_hooks(root, common)),
         hidden=_list_there(common, _OTHERS),
     )
 
@@ -92,6 +98,18 @@ def _list_git_file(root: str) -> tuple[str, ...]:
     """The file that names git's directory: who replaces it has another repository."""
     path = os.path.join(root, ".git")
     return (path,) if os.path.isfile(path) else ()
+
+
+def _list_own_hooks(root: str, common: str) -> tuple[str, ...]:
+    """Where git was told to look for hooks in the work tree: the user's next commit runs them. Of husky's folder, whose
+    hooks call those beside it, all of it."""
+    with suppress(OSError), open(os.path.join(common, "config"), encoding="utf-8", errors="replace") as file:
+        named = find_hooks_path(extract_git_program_settings(file.read()))
+        folder = os.path.realpath(os.path.join(root, os.path.expanduser(named)))
+        folder = os.path.dirname(folder) if os.path.basename(folder) == "_" else folder
+        if named and folder.startswith(f"{root}/") and os.path.isdir(folder):
+            return (folder,)
+    return ()
 
 
 def _list_submodule_settings(common: str) -> Iterator[str]:
