@@ -439,6 +439,18 @@ def test_a_command_that_was_refused_is_named_once(words: str) -> None:  # issue 
     assert heard.refused_commands == ("make test; echo rc=$?",)
 
 
+def test_a_refusal_of_our_own_guard_keeps_the_guards_words() -> None:  # issue 12
+    given = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "rm -rf /etc"}}
+    words = "PreToolUse:Bash hook error: ralph's guard: /etc belongs to the system. A person can allow it."
+    heard = heard_of(
+        assistant(use("Bash", "t1")),
+        user(answer(words, "t1", is_error=True)),
+        result(permission_denials=[given]),
+    )
+    assert (heard.denials, heard.refused_commands) == (("Bash",), ())
+    assert heard.guard_words == ("/etc belongs to the system. A person can allow it.",)
+
+
 def test_a_refused_edit_is_no_command() -> None:
     given = {"tool_name": "Write", "tool_use_id": "t1", "tool_input": {"file_path": "/x", "content": "y"}}
     assert heard_of(result(permission_denials=[given])).refused_commands == ()

@@ -15,7 +15,8 @@ _PIECE_PATTERN = re.compile(
     r"""|(?P<words>'[^']*'|"(?:\\.|[^"\\])*"|\\.|.)""",
     re.DOTALL,
 )
-_ASSIGNMENTS_PATTERN = re.compile(r"(?:[A-Za-z_]\w*=\S*\s+)+")
+# What may stand before a command and is no part of it for a CLI: words of the shell, and variables.
+_LEAD_PATTERN = re.compile(r"^(?:(?:do|then|else|elif|if|while|until|time|!|\{)\s+)*(?:[A-Za-z_]\w*=\S*\s+)*")
 
 
 def user_decides(options: AgentOptions, card: AgentCard) -> bool:
@@ -42,7 +43,7 @@ def list_simple_commands(lines: Iterable[str]) -> tuple[str, ...]:
     for line in lines:
         for part in _split_line(line):
             found[part] = None
-            if bare := _ASSIGNMENTS_PATTERN.sub("", part, count=1):
+            if bare := _LEAD_PATTERN.sub("", part):
                 found[bare] = None
     return tuple(found)
 

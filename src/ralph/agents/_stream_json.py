@@ -39,6 +39,7 @@ from ralph.model.ports import ParsedRun
 # The last two: a command Claude cannot look through, such as one with a variable in it.
 _PERMISSION_PATTERN = re.compile(r"permission|approv|granted|can't be checked|Contains \w+_", re.IGNORECASE)
 _STATUS_PATTERN = re.compile(r"API Error: (\d{3})\b")
+_GUARD_PREFIX = "ralph's guard: "  # as our hook begins
 _STOP_HOOK_PREFIX = "Stop hook feedback:"
 _MAX_NOTE_CHARS = 400  # characters
 MAX_FLOOD_TEXT_CHARS = 120  # characters told of a text in a flood; a claim is looked for in all of it
@@ -92,7 +93,8 @@ class StreamJsonParser:
     def _apply_result(self, told: ParsedRun, result: ResultLine) -> ParsedRun:
         error = _describe_error(result)
         denials = self._list_denials(result)
-        commands = (read_command(denial.tool_input) for denial in denials)
+        guarded = {denial.tool_use_id: words for denial in denials if (words := self._find_guard_words(denial))}
+        commands = (read_command(denial.tool_input) for denial in denials if denial.tool_use_id not in guarded)
         if self._resets_at is not None:
             error = f"{error or 'rate limit rejected'}|{self._resets_at:.0f}"
         return replace(
@@ -105,7 +107,11 @@ class StreamJsonParser:
             cut_short=result.subtype.startswith("error_max_"),
             denials=tuple(denial.tool_name for denial in denials),
             refused_commands=tuple(dict.fromkeys(filter(None, commands))),
+            guard_words=tuple(dict.fromkeys(guarded.values())),
         )
+
+    def _find_guard_words(self, denial: PermissionDenial) -> str:
+        return self._failures.get(denial.tool_use_id, "").partition(_GUARD_PREFIX)[2]
 
     def _list_denials(self, result: ResultLine) -> tuple[PermissionDenial, ...]:
         """Refused for lack of permission. A hook's own words about a tool that else works are no such lack."""

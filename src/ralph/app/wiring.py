@@ -85,8 +85,9 @@ def resolve_agent(
     folders: Sequence[str] = (),
     commits_in: str = "",
 ) -> AgentCommand:
-    """The agent these settings name. `checks` are the commands that will judge its work: it may run them itself;
-    `folders` are writable for it besides the one it works in; `commits_in` is that one, where it may commit."""
+    """The agent these settings name. `checks` are the commands that will judge its work, or that its prompt orders: it
+    may run them itself; `folders` are writable for it besides the one it works in; `commits_in` is that one, where it
+    may commit."""
     words = _split_command(settings.command, folder, variables)
     located = locate_agent(
         words,
@@ -297,6 +298,7 @@ def build_agent_runner(
         watch=watch,
         adapter=command.adapter,
         model=command.model,
+        allowed=command.allow,
         estimate=partial(estimate_cost, command.price, counts_cached=card.counts_cached_input)
         if command.price
         else None,

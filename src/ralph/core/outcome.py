@@ -1,10 +1,11 @@
 """What an agent run was. Exit code 0 is no success; a terminal success event without an error is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.answer import shorten_answer, unwrap_claim
 from ralph.core.refusal import describe_refusal
@@ -153,10 +154,14 @@ NEVER_STARTS_PATTERN = (
 SHELL_SIGNAL_OFFSET = 128  # a shell, and Node, tell a signal as this and its number
 
 
-def classify_run(parsed: ParsedRun, exited: CommandExit, stderr: str, now: float = 0.0) -> Reported:
+def classify_run(
+    parsed: ParsedRun, exited: CommandExit, stderr: str, now: float = 0.0, *, allowed: Sequence[str] = ()
+) -> Reported:
     """Turns parser result, exit and stderr into one outcome, before any policy sees the run. `now`, the unix time when
-    it ended, is what "in 3 hours" and "at 5pm" count from."""
+    it ended, is what "in 3 hours" and "at 5pm" count from; `allowed` are the commands it may run."""
     verdict = _classify(parsed, exited, stderr)
+    if verdict.outcome == "refused":
+        verdict = replace(verdict, detail=_describe_denials(parsed, allowed))
     until = _find_limit_end(verdict, now)
     return Reported(
         outcome=verdict.outcome,
@@ -215,7 +220,7 @@ def _effective_exit_code(parsed: ParsedRun, exited: CommandExit) -> int:
 def _classify_success(parsed: ParsedRun) -> Classification:
     text = parsed.text.strip()
     if parsed.denials:
-        return Classification(outcome="refused", detail=describe_refusal(parsed.denials, parsed.refused_commands))
+        return Classification(outcome="refused", detail=_describe_denials(parsed))
     if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
         return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{parsed.error}")
     if not parsed.tools and re.fullmatch(ERROR_ANSWER_PATTERN, text) and (found := _search_signs(text, TROUBLE_SIGNS)):
@@ -223,6 +228,10 @@ def _classify_success(parsed: ParsedRun) -> Classification:
     if not text:
         return Classification(outcome="empty", detail="The agent ended without a word.")
     return Classification(outcome="finished", detail="The agent finished.")
+
+
+def _describe_denials(parsed: ParsedRun, allowed: Sequence[str] = ()) -> str:
+    return describe_refusal(parsed.denials, parsed.refused_commands, allowed=allowed, guard_words=parsed.guard_words)
 
 
 def _find_trouble(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classification | None:

@@ -1,23 +1,43 @@
 """What to say of an agent that was not permitted to do something: what it was, and what to type."""
 
+import re
 from collections.abc import Sequence
 
 MAX_TYPED_CHARS = 200  # nobody types a longer command
+# Claude Code cannot look ahead into these, so no rule lets them pass: `&`, variables of a loop, `$?` and its like.
+_UNCHECKED_PATTERN = re.compile(r"(?<![&<>])&(?![&>])|\bfor \w+ in |\$[?!@*#$]")
+_ALLOW_EVERYTHING = 'Only agent.permissions "all" does, in a sandbox.'
 _NEEDS_SINGLE_QUOTES = '"$`\\!'
 
 
-def describe_refusal(tools: Sequence[str], commands: Sequence[str]) -> str:
-    """In a sentence or two. `tools` are the refused calls by the name of the tool, `commands` those of them that are
-    commands, where the agent reports them."""
+def describe_refusal(
+    tools: Sequence[str], commands: Sequence[str], *, allowed: Sequence[str] = (), guard_words: Sequence[str] = ()
+) -> str:
+    """In a few sentences. `tools` are the refused calls by the name of the tool, `commands` those of them that are
+    commands, where the agent reports them; `allowed` what it may run already; `guard_words` what our own guard said."""
+    told = [f"ralph's guard refused a command: {words}" for words in guard_words]
     typed = [command for command in commands if "\n" not in command and len(command) <= MAX_TYPED_CHARS]
-    if typed:
-        allowed = " ".join(f"--allow {_quote(command)}" for command in typed)
-        return f"The agent was refused {join_words([f'`{c}`' for c in typed])}. Allow it: {allowed}, or agent.allow."
+    stubborn = [command for command in typed if command in allowed or _UNCHECKED_PATTERN.search(command)]
+    if new := [command for command in typed if command not in stubborn]:
+        options = " ".join(f"--allow {_quote(command)}" for command in new)
+        told.append(f"The agent was refused {_name_commands(new)}. Allow it: {options}, or agent.allow.")
+    if stubborn:
+        why = "it is allowed already" if stubborn[0] in allowed else "no rule allows `&`, `$?` and loops"
+        told.append(
+            f"The agent was refused {_name_commands(stubborn)}, and --allow does not change that: {why}."
+            f" {_ALLOW_EVERYTHING}"
+        )
+    if told:
+        return " ".join(told)
     calls = "1 tool call" if len(tools) == 1 else f"{len(tools)} tool calls"
     return (
         f"The agent was refused {calls} ({', '.join(dict.fromkeys(tools))}). Allow it more: agent.allow for commands,"
         ' agent.permissions "all" for everything, in a sandbox.'
     )
+
+
+def _name_commands(commands: Sequence[str]) -> str:
+    return join_words([f"`{command}`" for command in commands])
 
 
 def join_words(words: Sequence[str], last: str = "and") -> str:

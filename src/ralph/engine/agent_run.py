@@ -115,10 +115,12 @@ class AgentRunner:
         watch: ChangeWatch | None = None,
         adapter: str = "",
         model: str = "",
+        allowed: Sequence[str] = (),
         estimate: Callable[[Usage], float | None] | None = None,
         substitutes: Mapping[str, Callable[[], "AgentRunner"]] | None = None,
     ) -> None:
-        """`adapter` and `model` are for the record; `substitutes` are made when they are needed."""
+        """`adapter` and `model` are for the record; `allowed`: the commands it may run, for words about those it may
+        not; `substitutes` are made when they are needed."""
         self._model, self._estimate = model, estimate
         self._substitutes = substitutes or {}
         self._made: dict[str, AgentRunner] = {}
@@ -129,7 +131,7 @@ class AgentRunner:
         self.timeout, self.idle_timeout = timeout, idle_timeout
         self._tree_keeper, self._watch = keep, watch
         self._toolless_runs = 0  # in a row
-        self._adapter = adapter
+        self._adapter, self._allowed = adapter, allowed
 
     @property
     def reports_cost(self) -> bool:
@@ -200,7 +202,7 @@ class AgentRunner:
         parsed = parser.summarize_run()
         if any(ANSWER_FILE in word for word in invocation.argv):  # who was not asked for one speaks on stdout
             parsed = _read_answer_file(parsed, files.answer)
-        reported = classify_run(parsed, exited, stderr, time.time())
+        reported = classify_run(parsed, exited, stderr, time.time(), allowed=self._allowed)
         reported = replace(
             reported,
             agent=self._adapter,

@@ -49,6 +49,7 @@ class ParsedRun(Struct, frozen=True, kw_only=True):
     errors: int = 0
     denials: tuple[str, ...] = ()  # tools it was not permitted to use
     refused_commands: tuple[str, ...] = ()  # the commands among them, each once
+    guard_words: tuple[str, ...] = ()  # what our own guard said of those it refused
     broken: str = ""  # why this agent can do nothing here, in a sentence: trying again cannot help
     unparsed: int = 0
 
