@@ -2,7 +2,8 @@
 
 import pytest
 
-from ralph.config.environment import RUN_VARIABLES, list_variables
+from ralph.app.guard import GUARD_VARIABLE
+from ralph.config.environment import RUN_VARIABLES, find_misspelt, list_variables
 from ralph.config.schema import Guardrail, Settings
 from ralph.config.sources import load_settings
 from ralph.model.errors import ConfigError
@@ -22,6 +23,15 @@ def test_names_follow_the_keys() -> None:
     assert names["RALPH_SCM_TASKS"] == ("scm", "tasks")
     assert not RUN_VARIABLES & set(names)
     assert not [name for name in names if "SPECFLOW" in name or "SCHEMA" in name]
+
+
+@pytest.mark.parametrize("name", sorted(RUN_VARIABLES))
+def test_what_ralph_itself_tells_its_agents_is_no_misspelling(name: str) -> None:
+    assert list(find_misspelt({name: "x", "RALPH_RUN_ID": "r"})) == []
+
+
+def test_the_guards_variable_is_among_them() -> None:
+    assert GUARD_VARIABLE in RUN_VARIABLES
 
 
 def test_text_becomes_what_the_setting_is() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.app.runs.living_runs import list_living_runs
 from ralph.app.session import make_run_id
 from ralph.app.stores import open_existing_stores
 from ralph.core.text.write_error import explain_write_error
@@ -25,6 +26,7 @@ class BackgroundStart(Struct, frozen=True, kw_only=True):
     pid: int
     log: str
     run: str = ""
+    is_elsewhere: bool = False  # the run keeps its state in another place than ours
     exit_code: int | None = None
 
 
@@ -45,6 +47,8 @@ def start_in_background(
             return BackgroundStart(pid=pid, log=log, run=_find_run_of(pid, paths, since), exit_code=code)
         if run := _find_run_of(pid, paths, since):
             return BackgroundStart(pid=pid, log=log, run=run)
+        if run := _find_run_elsewhere(pid, paths, variables):
+            return BackgroundStart(pid=pid, log=log, run=run, is_elsewhere=True)
         time.sleep(_POLL_SECONDS)
     return BackgroundStart(pid=pid, log=log)
 
@@ -54,3 +58,9 @@ def _find_run_of(pid: int, paths: Paths, since: float) -> str:
     with open_existing_stores(paths) as stores:
         found = [*stores.runs.list_unfinished(), *stores.runs.list_latest(MAX_RUNS_SINCE)] if stores else []
     return next((each.id for each in found if each.pid == pid and each.changed_at >= since - CLOCK_SLACK_SECONDS), "")
+
+
+def _find_run_elsewhere(pid: int, paths: Paths, variables: Mapping[str, str]) -> str:
+    """A supervised task has its runs on record in its own folder, wherever that is; but they announce themselves."""
+    running = list_living_runs(paths, variables)
+    return next((each.run for each in running if each.pid == pid and each.state != paths.state), "")

@@ -1,5 +1,7 @@
 """`--detach`: a run that outlives who started it."""
 
+from pathlib import Path
+
 import pytest
 
 from ralph.faces.cli.options.detach import DETACH_NAMES, drop_detach_words
@@ -54,6 +56,19 @@ def test_every_loop_goes_on_in_the_background(workshop: ProjectFixture, loop: st
     assert "goes on in the background" in started.stdout
     assert wait_until(lambda: workshop.status()["outcome"])
     assert (workshop.home / "worked").exists()
+
+
+def test_a_task_outside_the_repository_is_not_waited_for(workshop: ProjectFixture) -> None:
+    task = workshop.home / "tasks/app/job"
+    task.mkdir(parents=True)
+    (task / "TASK.md").write_text("Do it.\n")
+    script = 'while [ ! -e "$TASK_FOLDER/go" ]; do sleep 0.05; done; touch "$TASK_FOLDER/DONE"'
+    started = workshop.ralph("supervise", "-d", str(task), "--", "sh", "-c", script)  # it ends only once we say so
+    (task / "go").touch()
+    assert started.returncode == 0, started.stderr
+    assert started.stdout.startswith("Run 20")
+    log = Path(started.stdout.partition("Follow it with: tail -f ")[2].strip())  # `ralph logs` knows no run of there
+    assert wait_until(lambda: "Completed" in log.read_text())
 
 
 def test_one_that_cannot_start_says_so_at_once(workshop: ProjectFixture) -> None:

@@ -42,6 +42,7 @@ def _detach(context: click.Context, option: click.Parameter, is_wanted: bool) ->
         context.exit(started.exit_code)
     name = f"Run {started.run}" if started.run else "It"
     click.echo(f"{name} goes on in the background (pid {started.pid}).")
-    follow = f"ralph logs -f {started.run}" if started.run else f"tail -f {started.log}"
+    is_known_here = started.run and not started.is_elsewhere
+    follow = f"ralph logs -f {started.run}" if is_known_here else f"tail -f {started.log}"
     click.echo(f"Follow it with: {follow}")
     context.exit(0)
