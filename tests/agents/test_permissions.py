@@ -42,6 +42,8 @@ def argv(name: str, *flags: str, **more: object) -> tuple[str, ...]:
         ("grep -q 'a && b; c' file", ["grep -q 'a && b; c' file"]),
         ('echo "a | b" \\; x', ['echo "a | b" \\; x']),
         ("CI=1 FOO=x  make test", ["CI=1 FOO=x make test", "make test"]),
+        ("if make lint; then make test; fi", ["if make lint", "make lint", "then make test", "make test", "fi"]),
+        ("make test FOO=1 all", ["make test FOO=1 all"]),
         ("  ", []),
     ],
 )
@@ -66,10 +68,10 @@ def test_a_permission_flag_of_the_users_own_wins(name: str, flag: str, permissio
     words = ("-c", f"{flag}=x") if not flag.startswith("-") else (flag, "x")
     git = ("/repo/.git",)
     found = granted(name, *words, permissions=permissions, allow=ALLOW, git_folders=git)
-    assert replace(found, can_commit=True) == Grant()
+    assert replace(found, can_commit=True, can_start_runs=True) == Grant()
     in_command = options(f"{name} {' '.join(words)}", permissions=permissions, allow=ALLOW)
     found = importlib.import_module(f"ralph.agents.{name}").grant_permissions(in_command)
-    assert replace(found, can_commit=True) == Grant()
+    assert replace(found, can_commit=True, can_start_runs=True) == Grant()
 
 
 @pytest.mark.parametrize("name", [name for name, card in CARDS.items() if card.folder_flag])
@@ -104,6 +106,27 @@ def test_who_takes_no_model_says_so() -> None:
 def test_any_other_command_is_given_a_model_as_most_take_it() -> None:
     call = command.build(options("x", model="opus")).invocation("p", "text", None)
     assert call.argv[-2:] == ("--model", "opus")
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "expected"),
+    [
+        ("codex", {}, False),
+        ("codex", {"permissions": "checks"}, False),
+        ("codex", {"permissions": "all"}, True),
+        ("claude", {"permissions": "checks"}, True),
+        ("claude", {"own_sandbox": True}, False),
+    ],
+)
+def test_no_agent_is_told_to_start_runs_that_its_sandbox_ends(
+    name: str, words: dict[str, object], expected: bool
+) -> None:
+    assert granted(name, **words).can_start_runs is expected
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("danger-full-access", True), ("workspace-write", False)])
+def test_codex_starts_runs_where_the_user_opened_its_sandbox(mode: str, expected: bool) -> None:
+    assert granted("codex", "-s", mode).can_start_runs is expected
 
 
 # -- claude ------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """The way most people walk: an ordinary repository, nothing configured, the real Claude Code."""
 
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +152,32 @@ def test_a_supervised_agent_writes_done_outside_its_folder(room: ClientFixture) 
     done = room.ralph("supervise", str(task), "--agent", "claude", "--max-restarts", "2", "--restart-delay", "0.1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (task / "DONE").exists()
+
+
+@claude
+def test_a_supervised_agent_may_do_what_its_prompt_says(room: ClientFixture) -> None:
+    prepare(room)
+    task = room.home / "tasks" / "proj" / "task-20260101-000000-greet-it"
+    child = task / "part"
+    task.mkdir(parents=True)
+    (task / "TASK.md").write_text("Greet.\n")
+    ralph = Path(sys.executable).with_name("ralph")
+    room.model(
+        [
+            {"bash": f'{ralph} bus post --type PROGRESS "half way"'},
+            {"write": {"path": str(child / "TASK.md"), "content": "Be a part.\n"}},
+            {"bash": f"{ralph} supervise {child} --detach"},
+            {"bash": f"touch {task}/DONE"},
+            {"say": "Done."},
+        ],
+        [{"sleep": 2}, {"bash": f"touch {child}/DONE"}, {"say": "Done, too."}],
+    )
+    done = room.ralph("supervise", str(task), "--agent", "claude", "--max-restarts", "2", "--restart-delay", "0.1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "refused" not in done.stdout
+    assert f"`{ralph} supervise FOLDER --detach`" in str(room.requests()[0]["body"])
+    assert "half way" in (task / "TASK-MESSAGE-BUS.md").read_text()
+    assert (child / "DONE").exists()
 
 
 @claude

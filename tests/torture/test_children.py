@@ -13,6 +13,7 @@ ROUNDS = int(os.environ.get("RALPH_TORTURE", "3"))
 MAX_DELAY_SECONDS = 2.0
 SLOW_EXEC = "import os, sys, time; os.fork() or (time.sleep(0.3), os.execv(sys.executable, os.environ['W'].split('|')))"
 STARTS = {
+    "as its prompt says": "{detached}",
     "by a process that forks": "setsid -f {line}",
     "on a machine so busy that exec takes its time": "W={joined} {python} -c {slow_exec}",
     "by another shell": "sh -c {quoted} &",
@@ -33,8 +34,10 @@ def lose_child(workshop: ProjectFixture, number: int, start: str, delay: float) 
         (folder / "TASK.md").write_text("Do it.\n")
     words = [sys.executable, "-m", "ralph", "supervise", str(child), "--", "sh", "-c", f"sleep 0.3; touch {child}/DONE"]
     line = shlex.join(words)
+    detached = shlex.join((*words[:5], "--detach", *words[5:]))
     started = STARTS[start].format(
         line=line,
+        detached=detached,
         quoted=shlex.quote(line),
         joined=shlex.quote("|".join(words)),
         python=sys.executable,

@@ -103,7 +103,8 @@ def grant_permissions(options: AgentOptions) -> Grant:
         return grant_judge(CARD, options)
     folders = add_folders(options, CARD)
     if options.own_sandbox:
-        return Grant(argv=(*folders, "--permission-mode", "acceptEdits", "--settings", _OWN_SANDBOX))
+        edits = (*folders, "--permission-mode", "acceptEdits")
+        return Grant(argv=(*edits, "--settings", _OWN_SANDBOX), can_start_runs=False)
     if options.permissions is None or user_decides(options, CARD):
         return Grant(argv=folders, can_commit=not _only_edits(options))
     if options.permissions == "all":

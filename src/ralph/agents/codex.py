@@ -107,7 +107,8 @@ def grant_permissions(options: AgentOptions) -> Grant:
     folders = () if old else add_folders(options, CARD)
     missing = find_missing_options(options, replace(CARD, folder_flag="") if old else CARD)
     if user_decides(options, CARD):
-        return Grant(argv=folders, limits=missing, can_commit=_is_without_sandbox(options))
+        is_free = _is_without_sandbox(options)
+        return Grant(argv=folders, limits=missing, can_commit=is_free, can_start_runs=is_free)
     if options.permissions == "all" and not options.own_sandbox:
         return Grant(argv=("--dangerously-bypass-approvals-and-sandbox", *folders), limits=missing)
     sandbox = ("--full-auto",) if old else ("-s", "workspace-write")
@@ -115,7 +116,7 @@ def grant_permissions(options: AgentOptions) -> Grant:
     # Its sandbox keeps .git read-only: a commit fails there, and no event tells of it.
     git_folders = () if old or options.permissions not in ("checks", "all") else options.git_folders
     opened = add_folders(replace(options, folders=git_folders), CARD)
-    return Grant(argv=(*sandbox, *folders, *opened), limits=limits, can_commit=bool(git_folders))
+    return Grant(argv=(*sandbox, *folders, *opened), limits=limits, can_commit=bool(git_folders), can_start_runs=False)
 
 
 def check_environment(variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     files: Mapping[str, str] = {}  # as Invocation.files
     limits: tuple[str, ...] = ()  # what this CLI cannot express, a sentence each, for the start of a run
     can_commit: bool = True  # False: no prompt tells it to commit, and ralph commits what it leaves
+    can_start_runs: bool = True  # False: what its commands start ends with them; no prompt tells it to start a run
 
 
 class EndpointConfig(Struct, frozen=True):

@@ -1,6 +1,8 @@
 """Use case: restart an agent on a task until its DONE mark is there."""
 
 import os
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -22,6 +24,7 @@ from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_
 from ralph.config.schema import AgentSettings, Guardrail, Judge, SandboxSettings, Settings
 from ralph.core.policies.done_file import DoneFilePolicy
 from ralph.core.step import Rules
+from ralph.core.supervised.task_prompt import GUIDE_COMMANDS
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.engine.loops.supervise import AgentAttempts, SuperviseEffects
 from ralph.model.agent_chain import AgentChain
@@ -157,9 +160,21 @@ def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) ->
     here = request.folder or os.getcwd()
     if request.words:
         return wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
+    ordered = [f"{program} {command}" for program in ("ralph", _find_own_program()) for command in GUIDE_COMMANDS]
     return wiring.resolve_agent(
-        request.agent, here, variables, checks=request.checks, folders=[request.place.folder], commits_in=here
+        request.agent,
+        here,
+        variables,
+        checks=(*request.checks, *ordered),
+        folders=[request.place.folder],
+        commits_in=here,
     )
+
+
+def _find_own_program() -> str:
+    """How an agent calls us: by the full path, for a login shell, as Codex has it, makes a PATH of its own."""
+    program = os.path.join(os.path.dirname(sys.executable), "ralph")
+    return shlex.quote(program) if os.access(program, os.X_OK) else f"{shlex.quote(sys.executable)} -m ralph"
 
 
 class TaskLog:
@@ -198,7 +213,15 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
     _restore_run_infos(session, earlier[:1])
     keep = session.keep_snapshots(request.snapshots, tree, _list_own_patterns(place, tree.root), earlier)
     runner = session.prepare_agent(command, request.agent, folder=here, keep=keep)
-    attempts = AgentAttempts(session.run, place, runner=runner, log=log, watchers=session.watchers)
+    attempts = AgentAttempts(
+        session.run,
+        place,
+        runner=runner,
+        log=log,
+        watchers=session.watchers,
+        own_program=_find_own_program(),
+        can_start_runs=session.containment is None and wiring.read_grant(command).can_start_runs,
+    )
     checks = [Guardrail(command=check) for check in request.checks]
     judge = None if request.words else wiring.find_proof_judge(request.agent, request.judge)
     gates = build_proof_gates(

@@ -199,9 +199,18 @@ class AgentAttempts:
     projection of the record."""
 
     def __init__(
-        self, run: str, place: TaskPaths, *, runner: AgentRunner, log: AttemptLog, watchers: Sequence[Watcher]
+        self,
+        run: str,
+        place: TaskPaths,
+        *,
+        runner: AgentRunner,
+        log: AttemptLog,
+        watchers: Sequence[Watcher],
+        own_program: str = "ralph",
+        can_start_runs: bool = True,
     ) -> None:
         self._run, self._place = run, place
+        self._own_program, self._can_start_runs = own_program, can_start_runs
         self._runner, self._log, self._watchers = runner, log, watchers
         self._count = 0
         self._brief = Brief(iteration=0, limit=0)
@@ -302,6 +311,8 @@ class AgentAttempts:
             run_folder=attempt.folder,
             again=brief.iteration > 1,
             failures=[item.text for item in brief.feedback],
+            own_program=self._own_program,
+            can_start_runs=self._can_start_runs,
         )
         prompt = add_notes(prompt, brief.notes)
         _write_file(attempt, "prompt.md", prompt)
