@@ -36,6 +36,13 @@ def test_a_budget_is_a_number(workshop: ProjectFixture, loop: list[str], amount:
     assert workshop.calls == 0
 
 
+def test_a_model_in_the_place_of_a_number_is_told_its_option(workshop: ProjectFixture) -> None:  # issue 12
+    refused = workshop.ralph("run", "-p", "x", "-m", "opus")
+    assert refused.returncode == 2
+    assert "'opus' is not a valid integer; for a model: --model opus" in refused.stderr
+    assert "--model" not in workshop.ralph("run", "-p", "x", "-m", "3.5").stderr
+
+
 @pytest.mark.parametrize("option", ["--max-time", "--timeout", "--idle-timeout"])
 @pytest.mark.parametrize("time", ["9" * 20, "9" * 400, "99999d"])
 def test_nobody_waits_for_ever(workshop: ProjectFixture, option: str, time: str) -> None:

@@ -14,10 +14,20 @@ class CountParam(click.IntRange):
         super().__init__(min=least)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401  # as click has it
+        try:
+            int(value)
+        except ValueError:
+            self.fail(f"{str(value)[:60]!r} is not a valid integer{_suggest_model(str(value), param)}", param, ctx)
         number = int(super().convert(value, param, ctx))
         if number > MAX_COUNT:
             self.fail(f"{str(value)[:60]!r} is too many; write a whole number up to {MAX_COUNT:,}", param, ctx)
         return number
+
+
+def _suggest_model(value: str, param: click.Parameter | None) -> str:
+    """Other commands, and the agents themselves, have -m for the model."""
+    is_short = param is not None and "-m" in param.opts
+    return f"; for a model: --model {value}" if is_short and value[:1].isalpha() else ""
 
 
 class DollarsParam(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
