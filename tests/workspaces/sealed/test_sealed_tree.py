@@ -265,3 +265,16 @@ def test_what_a_killed_run_left_is_removed_by_the_next(repo: RepositoryFixture, 
         killed.wait()
         assert wait_until(lambda: not repo.keeper("20261118-010203-abcd").save_initial_tree() and not copy.exists())
     assert [*repo.root.parent.glob("*sealed-*")] == []
+
+
+def test_nobody_mounts_it_who_came_while_agents_were_at_work(repo: RepositoryFixture, tmp_path: Path) -> None:
+    keep = begin(repo)
+    (repo.root / "tests/test_a.py").write_text("weakened\n")
+    keep.save_tree_after(1)
+    liar = tmp_path / "bin/bwrap"
+    liar.parent.mkdir()
+    liar.write_text("#!/bin/sh\necho all is well\n")
+    liar.chmod(0o755)
+    repo.environment["PATH"] = f"{liar.parent}:{repo.environment['PATH']}"
+    with keep.open_sealed_tree(["tests/test_a.py"]) as sealed:
+        assert ask(repo, sealed, "cat tests/test_a.py") == "old"

@@ -20,9 +20,11 @@ from ralph.model.ports import Processes
 from ralph.process.shell import find_program
 from ralph.workspaces.sealed.clean_home import make_clean_home
 from ralph.workspaces.sealed.tree_copy import remove_folder
+from ralph.workspaces.sealed.untracked import is_newer
 
 PROBE_TIMEOUT_SECONDS = 10.0
 WRITABLE_IN_DEPENDENCIES = (".cache", ".vite", ".vitest")  # where tools keep what they made of them
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _SEALED = "sealed"  # the folder in our own directory
 _MARK = ".sealed-"  # in the name of a copy beside the work tree
 
@@ -102,7 +104,7 @@ class SealedPlaces:
         lock = _lock_folder(folder)
         try:
             home = make_clean_home(os.path.join(folder, "home"), self._environment, since)
-            yield self._choose_place(folder, name, home)
+            yield self._choose_place(folder, home, self._find_bwrap(since))
         except OSError as error:
             raise MachineError(f"cannot copy the work tree: {error.strerror}: {error.filename}") from error
         finally:
@@ -119,12 +121,19 @@ class SealedPlaces:
                 _remove_copy(folder)
                 os.close(lock)
 
-    def _choose_place(self, folder: str, name: str, home: Mapping[str, str]) -> SealedFolder:
-        copy = os.path.join(folder, "tree")
+    def _find_bwrap(self, since: float) -> str:
+        """One that was there before agents came: who mounts the sealed tree could also say that all went well."""
+        for path in (self._environment.get("PATH", os.defpath), SYSTEM_PATH):
+            found = find_program("bwrap", {"PATH": path}) or ""
+            if found and not is_newer(found, since) and not is_newer(os.path.realpath(found), since):
+                return found
+        return ""
+
+    def _choose_place(self, folder: str, home: Mapping[str, str], bwrap: str) -> SealedFolder:
+        name, copy = os.path.basename(folder), os.path.join(folder, "tree")
         os.mkdir(copy)
         base = os.path.dirname(self._own)
         make = partial(SealedFolder, root=self._root, home=home, hidden=base if not _is_below(base, self._root) else "")
-        bwrap = find_program("bwrap", self._environment) or ""
         if bwrap and self._can_mount(make(copy=copy, bwrap=bwrap)):
             return make(copy=copy, bwrap=bwrap)
         beside = f"{self._root}{_MARK}{name}"
