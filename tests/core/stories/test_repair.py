@@ -285,6 +285,15 @@ def test_the_branch_of_the_loop_is_the_users() -> None:  # C34
     assert "'branchName'" in found.problems[0]
 
 
+def test_what_a_story_asks_for_is_the_users() -> None:
+    before = tasks(raw() | {"description": "Add two numbers."})
+    found = after(before, "implement", raw(**needs_review()) | {"description": "Nothing to do.", "title": "better"})
+    (story,) = found.tasks.document["userStories"]
+    assert (story["description"], story["title"]) == ("Add two numbers.", "better")
+    assert "'description'" in found.problems[0]
+    assert any("description" in line for line in found.undone)
+
+
 def test_nothing_passes_without_notes() -> None:  # 004-15
     found = after(tasks(raw(**needs_review(), notes="")), "review", raw(**approved(), notes=""))
     assert found.tasks.document["userStories"] == [raw(**needs_review(), notes="")]

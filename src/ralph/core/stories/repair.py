@@ -70,6 +70,7 @@ def repair_story_file(
     stories = _parse_stories(document)
     criteria = _keep_criteria(before, document)
     found = [*after.problems, *_keep_verify_commands(before, document), *_keep_branch_name(before, document)]
+    found += _keep_description(before, document)
     found += [f"Story {id_}: 'acceptanceCriteria' are the user's; none may be removed or changed." for id_ in criteria]
     approved: list[str] = []
     if skip_review:
@@ -149,6 +150,16 @@ def _keep_criteria(before: StoryFile, document: JsonObject) -> tuple[str, ...]:
             raw["acceptanceCriteria"] = [*given, *(each for each in now if each not in given)]
             changed.append(raw["id"])
     return tuple(changed)
+
+
+def _keep_description(before: StoryFile, document: JsonObject) -> Iterator[str]:
+    """What a story asks for is the user's as much as what it is measured by: a reviewer reads both."""
+    known = {raw["id"]: raw["description"] for raw in before.document["userStories"] if "description" in raw}
+    for raw in document["userStories"]:
+        given = known.get(raw["id"])
+        if given is not None and raw.get("description") != given:
+            raw["description"] = given
+            yield f"Story {raw['id']}: 'description' is the user's and stays as it was."
 
 
 def _keep_branch_name(before: StoryFile, document: JsonObject) -> Iterator[str]:
