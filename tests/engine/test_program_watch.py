@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph.core.proofs.check_rules import resolve_check
-from ralph.engine.program_watch import find_changed_home_files, find_changed_programs
+from ralph.engine.program_watch import find_changed_programs
+from ralph.engine.steering_files import find_changed_home_files
 from ralph.model.proofs import WorkTime
 
 OLD, NEW = 10_000_000_000.0, 0.0  # a run that began after, and before all files of today
@@ -21,6 +22,9 @@ FAKE = "#!/bin/sh\nexit 0\n"
 class NoFiles:
     def read(self, path: str) -> str | None:
         return None
+
+    def find(self, pattern: str) -> list[str]:
+        return []
 
 
 def find(root: Path, command: str, since: float = NEW, **environment: str) -> list[str]:
@@ -115,6 +119,16 @@ def test_what_every_python_runs_at_its_start(tmp_path: Path, name: str, text: st
     assert find(tmp_path, ".venv/bin/pytest") == ([path] if found else [])
 
 
+def test_a_folder_in_a_path_file_may_hold_what_every_python_runs(tmp_path: Path) -> None:
+    install(tmp_path, ".venv/pyvenv.cfg", "")
+    install(tmp_path, ".venv/bin/pytest", CONSOLE_SCRIPT)
+    path = ".venv/lib/python3.11/site-packages/more.pth"
+    install(tmp_path, path, f"{tmp_path}/lib\n")
+    assert find(tmp_path, ".venv/bin/pytest") == []
+    install(tmp_path, "lib/sitecustomize.py", "")
+    assert find(tmp_path, ".venv/bin/pytest") == [path]
+
+
 def test_a_runner_edited_where_it_is_installed(tmp_path: Path) -> None:
     install(tmp_path, ".venv/pyvenv.cfg", "")
     install(tmp_path, ".venv/bin/pytest", CONSOLE_SCRIPT)
@@ -132,6 +146,10 @@ def test_a_runner_edited_where_it_is_installed(tmp_path: Path) -> None:
         ("bash -lc 'sh check.sh'", ".bash_profile", True),
         ("bash -c 'sh check.sh'", ".bash_profile", False),
         ("cargo test", ".cargo/config.toml", True),
+        ("mypy calc.py", ".mypy.ini", True),
+        ("ruff check .", ".config/ruff/ruff.toml", True),
+        ("sh gen.sh && git diff --exit-code", ".gitconfig", True),
+        ("pytest", ".gitconfig", False),
         ("pytest", ".npmrc", False),
     ],
 )

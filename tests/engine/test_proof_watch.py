@@ -180,6 +180,29 @@ def test_an_ignored_file_that_shadows_a_runner_is_seen(project: Project) -> None
     assert kinds(project.watch("make test")) == {}  # it was there before
 
 
+def test_settings_above_the_tree_are_a_failure_no_sealed_tree_can_undo(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    watch = Project(tmp_path / "repo").watch("pytest", since=time.time() - 60)
+    assert kinds(watch) == {}
+    above = tmp_path / "pytest.ini"
+    above.write_text("[pytest]\naddopts = -k sub\n")
+    assert kinds(watch) == {str(above): "changed"}
+    checked = watch.check_sealed(green)
+    assert isinstance(checked, Checked)
+    assert [(each.gate, each.passed) for each in checked.results] == [("test", True), (str(above), False)]
+
+
+def test_a_cache_that_selects_tests_is_removed_before_checks_that_ask_it(project: Project) -> None:
+    cache = project.root / ".pytest_cache/v/cache/lastfailed"
+    cache.parent.mkdir(parents=True)
+    for command, is_kept in (("pytest", True), ("pytest --lf", False)):
+        cache.write_text("{}")
+        watch = project.watch(command, since=time.time() - 60)
+        watch.compare()
+        watch.clear_caches()
+        assert cache.exists() is is_kept
+
+
 def test_compiled_python_of_the_run_is_removed_before_checks(project: Project) -> None:
     cache = project.root / "__pycache__"
     cache.mkdir()

@@ -21,6 +21,7 @@ MAX_LAUNCHER_BYTES = 1 << 16
 _MAX_WALKED_FOLDERS = 20_000
 _INSTALLED_FOLDERS = ("node_modules", ".venv", "venv", "env", ".tox", ".nox", "vendor", ".direnv")
 _ENVIRONMENT_RUNNERS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
+_PYTHON_PLUGS = ("sitecustomize.py", "usercustomize.py")
 _CONSOLE_SCRIPT_LINES = re.compile(  # as pip, uv and distlib write them
     r"#.*|'''exec'.*|' '''|import (re|sys)|from (?P<module>[\w.]+) import \w+|if __name__ == .*:|sys\.argv\[0\] = .*"
     r"|sys\.exit\([\w.]+\(\)\)|if sys\.argv\[0\]\.endswith\(.*|elif sys\.argv\[0\]\.endswith\(.*|"
@@ -28,19 +29,6 @@ _CONSOLE_SCRIPT_LINES = re.compile(  # as pip, uv and distlib write them
 _HARMLESS_PATH_LINES = re.compile(  # of a .pth file: folders, and what installers write
     r"(?!import\b).*|import (_virtualenv|__editable__\w*|_distutils_hack|coverage)\b.*|import os; var = .*"
 )
-
-_HOME_FILES = (  # what these programs read there
-    (("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml")),
-    (("cargo",), (".cargo/config", ".cargo/config.toml")),
-    (("gradle", "gradlew"), (".gradle/init.gradle", ".gradle/init.gradle.kts", ".gradle/gradle.properties")),
-    (("mvn", "mvnw", "mvnd"), (".m2/settings.xml", ".mavenrc")),
-    (("go",), (".config/go/env",)),
-    (("rspec",), (".rspec",)),
-    (("Rscript",), (".Rprofile",)),
-    (("zsh",), (".zshenv",)),
-)
-_LOGIN_SHELL = re.compile(r"\b(?:ba|z|k|da)?sh\b[^|;&]*?\s(?:-\w*l|--login\b)")
-_LOGIN_FILES = (".bash_profile", ".bash_login", ".profile", ".bashrc", ".zshenv", ".zprofile", ".zlogin")
 
 
 def find_changed_programs(
@@ -72,23 +60,8 @@ def find_ignored_shadows(rules: "Sequence[CheckRules]", *, root: str, since: Wor
             for ending in (".py", "/__init__.py", ".pyc")
         ]
         for path, reason in (*((shadow.path, shadow.reason) for shadow in rule.shadows), *modules):
-            if _is_newer(os.path.join(root, path), since):
+            if is_newer_file(os.path.join(root, path), since):
                 yield ProofChange(path=path, kind="shadowed", reason=reason, check=rule.command)
-
-
-def find_changed_home_files(
-    rules: "Sequence[CheckRules]", *, environment: Mapping[str, str], since: WorkTime
-) -> Iterator[ProofChange]:
-    """Settings in the home folder that steer a check: a sealed one has a home without them."""
-    home = environment.get("HOME", "")
-    for rule in rules if home else ():
-        used = {*rule.runners, *(program.name.rpartition("/")[2] for program in rule.programs)}
-        names = [name for tools, files in _HOME_FILES if not used.isdisjoint(tools) for name in files]
-        names += [*_LOGIN_FILES] if _LOGIN_SHELL.search(rule.command) else []
-        for name in names:
-            if _is_newer(os.path.join(home, name), since):
-                reason = "steers the check from your home folder"
-                yield ProofChange(path=f"~/{name}", kind="changed", reason=reason, check=rule.command)
 
 
 def find_ignored_protected(protected: Sequence[str], *, root: str, since: WorkTime) -> Iterator[ProofChange]:
@@ -104,8 +77,16 @@ def find_ignored_protected(protected: Sequence[str], *, root: str, since: WorkTi
         found += _walk(root)
     for path in found:
         name = os.path.relpath(path, root)
-        if _is_newer(path, since) and not os.path.isdir(path) and matches_any(name, protected):
+        if is_newer_file(path, since) and not os.path.isdir(path) and matches_any(name, protected):
             yield ProofChange(path=name, kind="changed", reason="git ignores it", protected=True)
+
+
+def is_newer_file(path: str, since: WorkTime) -> bool:
+    """By its change time, which nobody can set back."""
+    try:
+        return since.covers(os.lstat(path).st_ctime)
+    except OSError:
+        return False
 
 
 def _walk(root: str) -> Iterator[str]:
@@ -139,7 +120,7 @@ def _is_project_file(path: str, root: str) -> bool:
 def _find_replacement(path: str, root: str, since: WorkTime) -> str:
     """Why a program is not what was there and not what an installer leaves; empty: it is fine, or there is none."""
     try:
-        if not _is_newer(path, since) and not _is_newer(os.path.realpath(path), since):
+        if not is_newer_file(path, since) and not is_newer_file(os.path.realpath(path), since):
             return ""
         target = os.path.realpath(path)
         with open(target, "rb", opener=open_regular_file) as file:
@@ -152,7 +133,7 @@ def _find_replacement(path: str, root: str, since: WorkTime) -> str:
         return "" if b"basedir=$(dirname" in text else "replaced, and not by an installer"  # as pnpm writes them
     if text.startswith(b"\x7fELF") or _is_console_script(text.decode("utf-8", "replace"), root):
         return ""
-    if not _is_newer(target, since):  # a link to what has always been there: a Python, for instance
+    if not is_newer_file(target, since):  # a link to what has always been there: a Python, for instance
         return ""
     return "replaced, and not by an installer"
 
@@ -163,7 +144,7 @@ def _find_package_change(target: str, since: WorkTime) -> str:
     names = folders[-1].split("/")
     package = "/".join(names[:2] if names[0].startswith("@") else names[:1])
     manifest = f"{'/node_modules/'.join(folders[:-1])}/node_modules/{package}/package.json"
-    return "" if _is_newer(manifest, since) or not _is_newer(target, since) else "edited where it is installed"
+    return "" if is_newer_file(manifest, since) or not is_newer_file(target, since) else "edited where it is installed"
 
 
 def _is_console_script(text: str, root: str) -> bool:
@@ -177,6 +158,11 @@ def _is_console_script(text: str, root: str) -> bool:
             modules.append(found["module"].partition(".")[0])
     own = (os.path.join(root, f"{module}{ending}") for module in modules for ending in ("", ".py"))
     return len(modules) == 1 and not any(os.path.exists(path) for path in own)
+
+
+def has_changed_packages(rule: "CheckRules", *, root: str, environment: Mapping[str, str], since: WorkTime) -> bool:
+    """Whether packages of its Python came or went since agents began."""
+    return any(is_newer_file(site, since) for site in _list_site_folders(rule, root, environment))
 
 
 def _list_site_folders(rule: "CheckRules", root: str, environment: Mapping[str, str]) -> Iterator[str]:
@@ -200,8 +186,8 @@ def _find_site_changes(site: str, modules: Iterable[str], since: WorkTime) -> It
         return
     for name in names:
         path = os.path.join(site, name)
-        is_run = name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth")
-        if is_run and _is_newer(path, since) and not (name.endswith(".pth") and _has_only_folders(path)):
+        is_run = name in _PYTHON_PLUGS or name.endswith(".pth")
+        if is_run and is_newer_file(path, since) and not (name.endswith(".pth") and _has_only_folders(path)):
             yield path, "is run at the start of every Python"
         elif name in modules and os.path.isdir(path):
             yield from _find_edited_module(site, names, name, since)
@@ -210,12 +196,12 @@ def _find_site_changes(site: str, modules: Iterable[str], since: WorkTime) -> It
 def _find_edited_module(site: str, names: Sequence[str], module: str, since: WorkTime) -> Iterator[tuple[str, str]]:
     """Sources that are newer than the run in a package whose record is not: nobody installed them."""
     records = [os.path.join(site, name, "RECORD") for name in names if name.endswith(".dist-info")]
-    if any(_is_newer(record, since) and _records(record, module) for record in records):
+    if any(is_newer_file(record, since) and _records(record, module) for record in records):
         return
     for folder, folders, files in os.walk(os.path.join(site, module)):
         folders[:] = [name for name in folders if name != "__pycache__"]
         for name in files:
-            if name.endswith((".py", ".so")) and _is_newer(os.path.join(folder, name), since):
+            if name.endswith((".py", ".so")) and is_newer_file(os.path.join(folder, name), since):
                 yield os.path.join(folder, name), "edited where it is installed"
 
 
@@ -228,18 +214,14 @@ def _records(record: str, module: str) -> bool:
 
 
 def _has_only_folders(path: str) -> bool:
+    """A folder may hold what every Python runs at its start, too."""
     try:
         with open(path, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
-            return all(_HARMLESS_PATH_LINES.fullmatch(line.strip()) for line in file)
+            lines = [line.strip() for line in file]
     except OSError:
         return True
-
-
-def _is_newer(path: str, since: WorkTime) -> bool:
-    try:
-        return since.covers(os.lstat(path).st_ctime)
-    except OSError:
-        return False
+    plugs = (os.path.join(os.path.dirname(path), line, name) for line in lines for name in _PYTHON_PLUGS)
+    return all(map(_HARMLESS_PATH_LINES.fullmatch, lines)) and not any(map(os.path.exists, plugs))
 
 
 def _name_path(path: str, root: str) -> str:

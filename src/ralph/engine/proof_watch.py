@@ -1,20 +1,23 @@
 """Watches what the checks of a run rest on: compared after every agent, put back as it was for a sealed check."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ralph.core.proofs.wording import MAX_DIFF_CHARS
 from ralph.engine.program_watch import (
-    find_changed_home_files,
     find_changed_programs,
     find_ignored_protected,
     find_ignored_shadows,
+    has_changed_packages,
 )
-from ralph.engine.stale_caches import remove_new_bytecode
+from ralph.engine.stale_caches import remove_new_bytecode, remove_new_test_cache
+from ralph.engine.steering_files import find_changed_above, find_changed_git_settings, find_changed_home_files
 from ralph.model.errors import MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper
@@ -28,6 +31,7 @@ MAX_PROOF_CHARS = 1 << 20
 MAX_RESTORED_FILES = 2000
 MAX_SUMMARY_BYTES = 1 << 16
 MAX_READ_TESTS = 200  # for what they expect
+SELECTING_OPTIONS = re.compile(r"--(?:lf|last-failed|ff|failed-first|sw|stepwise|nf|new-first)\b")  # of pytest
 CheckSealed = Callable[[SealedTree], Checked | Interrupted]
 
 
@@ -55,6 +59,7 @@ class ProofWatch:
         self._closed = closed or ClosedSettings()
         self._doubts: dict[tuple[str, str, str], str] = {}
         self._rules: Sequence[CheckRules] | None = None
+        self._old_paths: tuple[str, Sequence[str]] = ("", ())  # of which baseline
 
     def look(self, iteration: int) -> None:
         """At the tree as it is now."""
@@ -84,7 +89,9 @@ class ProofWatch:
         accepted = self._list_accepted()
         shadows = find_ignored_shadows(rules, root=self._root, since=self._worked)
         home = find_changed_home_files(rules, environment=self._environment, since=self._worked)
-        for change in (*shadows, *self._find_changed_programs(rules), *home, *self._find_ignored_protected(after)):
+        git = find_changed_git_settings(rules, root=self._root, since=self._worked)
+        lasting = self._find_lasting_changes(rules)
+        for change in (*shadows, *lasting, *home, *git, *self._find_ignored_protected(after)):
             if accepted.get(change.path) != ANY_BLOB:
                 found.setdefault(change.path, change)
         return tuple(found.values())
@@ -97,23 +104,37 @@ class ProofWatch:
     def compare_after(self, iteration: int, results: Sequence[GateResult]) -> tuple[ProofChange, ...]:
         """Once more after checks that are green: they may have touched what they rest on, or have run nothing."""
         self.look(iteration)
-        return (*self.compare(), *self._find_silent_checks(results))
+        return (*self.compare(), *self.find_silent_checks(results))
 
-    def _find_silent_checks(self, results: Sequence[GateResult]) -> Iterator[ProofChange]:
-        from ralph.core.proofs.silence import describe_silence, is_summed_up
+    def find_silent_checks(self, results: Sequence[GateResult]) -> tuple[ProofChange, ...]:
+        """Green ones whose output does not say that a test passed."""
+        return tuple(self._list_silent_checks(results))
 
+    def _list_silent_checks(self, results: Sequence[GateResult]) -> Iterator[ProofChange]:
+        from ralph.core.proofs.silence import describe_silence, find_summing_runner
+
+        rules = {rule.command: rule for rule in self._rules or ()}
         for result in results:
-            if not result.passed or not result.log or not is_summed_up(result.gate):
+            rule = rules.get(result.gate)
+            runner = find_summing_runner(rule.lines if rule else (result.gate,))
+            if not result.passed or not result.log or not runner:
                 continue
+            is_poorer = rule is not None and self._has_changed_packages(rule)
             with suppress(OSError), open(os.path.join(self._folder, result.log), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SUMMARY_BYTES))
-                if reason := describe_silence(result.gate, file.read().decode("utf-8", "replace")):
+                output = file.read().decode("utf-8", "replace")
+                if reason := describe_silence(runner, output, is_poorer=is_poorer):
                     yield ProofChange(path=result.gate, kind="doubtful", reason=reason, check=result.gate, noted=True)
+
+    def _has_changed_packages(self, rule: "CheckRules") -> bool:
+        return has_changed_packages(rule, root=self._root, environment=self._environment, since=self._worked)
 
     def clear_caches(self) -> None:
         """Before checks that run Python: what an agent left in caches is not asked."""
         if any("sitecustomize" in rule.modules for rule in self._rules or ()):
             remove_new_bytecode(self._root, self._worked.first)
+        if any(SELECTING_OPTIONS.search(line) for rule in self._rules or () for line in rule.lines):
+            remove_new_test_cache(self._folder, self._worked.first)
 
     def check_sealed(self, check: CheckSealed, approved: Sequence[ProofApproval] = ()) -> Checked | Interrupted:
         """Run the checks once more with the suspects put back, but for those a reviewer approved. A program that was
@@ -138,8 +159,8 @@ class ProofWatch:
             found = check(sealed)
         if isinstance(found, Interrupted):
             return found
-        programs = {each.path for each in self._find_changed_programs(self._rules or ())}
-        replaced = (_build_failure(each.path, each.reason) for each in suspects if each.path in programs)
+        lasting = {each.path for each in self._find_lasting_changes(self._rules or ())}
+        replaced = (_build_failure(each.path, each.reason) for each in suspects if each.path in lasting)
         return Checked((*found.results, *replaced), sealed=True, proofs=suspects, diff=self._diff(suspects))
 
     def diff_suspects(self, changes: Sequence[ProofChange]) -> str:
@@ -206,14 +227,18 @@ class ProofWatch:
         closed = (f"/{path}" for path in self._closed.paths)
         return find_proof_changes(rules, changes, reader, (*self._protected, *closed))
 
-    def _find_changed_programs(self, rules: "Sequence[CheckRules]") -> tuple[ProofChange, ...]:
-        return find_changed_programs(rules, root=self._root, environment=self._environment, since=self._worked)
+    def _find_lasting_changes(self, rules: "Sequence[CheckRules]") -> tuple[ProofChange, ...]:
+        """Those that no sealed tree is without: programs, and settings above it."""
+        return (
+            *find_changed_programs(rules, root=self._root, environment=self._environment, since=self._worked),
+            *find_changed_above(rules, root=self._root, since=self._worked),
+        )
 
     def _read_old_tests(self, changes: Sequence[TreeChange]) -> Iterator[str]:
-        from ralph.core.proofs.suites import detect_test
+        from ralph.core.proofs.suites import DATA, detect_test
 
         files = _BaselineFiles(self._keeper, self._root, changes)
-        paths = [path for path in self._list_old_paths() if detect_test(path) == "python"]
+        paths = [path for path in self._list_old_paths() if detect_test(path) not in ("", DATA)]
         yield from (files.read(path) or "" for path in paths[:MAX_READ_TESTS])
 
     def _find_ignored_protected(self, tree: str) -> list[ProofChange]:
@@ -225,8 +250,11 @@ class ProofWatch:
             *(ProofChange(path=path, kind="added", reason="made in the sandbox", protected=True) for path in made),
         ]
 
-    def _list_old_paths(self) -> list[str]:
-        return [change.path for change in self._keeper.list_changes("", self._keeper.baseline())]
+    def _list_old_paths(self) -> Sequence[str]:
+        baseline = self._keeper.baseline()
+        if self._old_paths[0] != baseline:
+            self._old_paths = (baseline, [change.path for change in self._keeper.list_changes("", baseline)])
+        return self._old_paths[1]
 
 
 class _BaselineFiles:
@@ -244,6 +272,10 @@ class _BaselineFiles:
             return read_regular_file(os.path.join(self._root, path), MAX_PROOF_CHARS, "replace")
         except OSError:
             return None
+
+    def find(self, pattern: str) -> list[str]:
+        paths = (change.path for change in self._keeper.list_changes("", self._keeper.baseline()))
+        return [path for path in paths if fnmatchcase(path, pattern)]
 
 
 def _build_failure(what: str, reason: str) -> GateResult:

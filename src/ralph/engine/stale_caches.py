@@ -1,9 +1,10 @@
-"""Removes compiled Python that was written while a run went on: Python would believe it instead of the source."""
+"""Removes caches that were written while a run went on: a check would believe them instead of the source."""
 
 import os
 from contextlib import suppress
 
 MAX_VISITED_FOLDERS = 50_000
+_SELECTING_CACHES = ("lastfailed", "stepwise", "nodeids")
 _SKIPPED_FOLDERS = frozenset(("node_modules", "site-packages", "target", ".git", ".tox", ".nox"))
 
 
@@ -23,9 +24,15 @@ def remove_new_bytecode(root: str, since: float) -> int:
     return removed
 
 
+def remove_new_test_cache(folder: str, since: float) -> int:
+    """What pytest remembers of earlier runs, by which it may select tests."""
+    kept = os.path.join(folder, ".pytest_cache/v/cache")
+    return sum(_remove_if_new(os.path.join(kept, name), since) for name in _SELECTING_CACHES)
+
+
 def _remove_if_new(path: str, since: float) -> bool:
     with suppress(OSError):
-        if path.endswith(".pyc") and os.lstat(path).st_ctime >= since:
+        if path.endswith((".pyc", *_SELECTING_CACHES)) and os.lstat(path).st_ctime >= since:
             os.unlink(path)
             return True
     return False

@@ -1,6 +1,7 @@
 """What became of the proofs, by what the checks rest on."""
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -22,6 +23,9 @@ class Tree(dict[str, str]):
 
     def read(self, path: str) -> str | None:
         return self.get(path)
+
+    def find(self, pattern: str) -> list[str]:
+        return [path for path in self if fnmatchcase(path, pattern)]
 
 
 def find(
@@ -189,6 +193,11 @@ CHEATING = [  # code that is no proof, and steers those that are
     ("pytest", "calc.py", "def add(a, b): return {(1, 1): 2, (2, 2): 4}[a, b]\n", "repeats 2 answers of the tests"),
     ("jest", "lib/kit.js", "require.cache[require.resolve('./add')] = {exports: 1};\n", "replaces what tests rest on"),
     ("python3 main.py", "main.py", "import os\nos._exit(0)\n", "can end the test run"),
+    ("mypy .", "calc.pyi", "def add(a, b) -> int: ...\n", "is read instead of calc.py"),
+    ("pytest", "calc.cpython-311-x86_64-linux-gnu.so", "x", "is imported instead of calc.py"),
+    ("frobnicate test", "frobnicate.toml", "x = 1\n", "may steer `frobnicate`"),
+    ("pytest", ".github/workflows/ci.yml", "- run: pytest || true\n", "lets a failure of the CI pass"),
+    ("pytest tests/test_x.py", "tests/test_x.py", "def test_x():\n    pass\n", "asserts nothing"),
 ]
 
 
@@ -196,6 +205,49 @@ CHEATING = [  # code that is no proof, and steers those that are
 def test_code_that_steers_its_tests_is_noted_and_no_more(command: str, path: str, text: str, reason: str) -> None:
     [found] = find(BEFORE, {path: text}, command)
     assert (found.kind, found.is_suspect, reason in found.reason) == ("doubtful", False, True)
+
+
+def test_values_that_tests_read_are_noted_and_what_they_compare_with_is_suspect() -> None:
+    tests = {"tests/test_calc.py": "rows = open('rows.json'), open('expected.txt')\n"}
+    before = {**BEFORE, **tests, "rows.json": "[1]", "expected.txt": "5", "other.json": "[2]"}
+    found = find(before, {"rows.json": "[]", "expected.txt": "6", "other.json": "[]"}, "pytest")
+    assert [(change.path, change.kind) for change in found] == [("expected.txt", "changed"), ("rows.json", "doubtful")]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "hides"),
+    [
+        ("tests/calc.py", {}, True),
+        ("tests/calc.py", {"tests/__init__.py": ""}, False),
+        ("tests/helper.py", {}, False),
+    ],
+)
+def test_a_module_beside_the_tests_may_hide_the_tested_one(path: str, before: Mapping[str, str], hides: bool) -> None:
+    [found] = find({**BEFORE, **before}, {path: "def add(a, b): return a + b\n"}, "pytest")
+    assert (found.kind, found.is_suspect) == (("shadowed", True) if hides else ("added", False))
+
+
+@pytest.mark.parametrize(
+    ("path", "hidden"),
+    [("calc.py", "src/calc.py"), ("src/add", "src/add.js"), ("src/sum.js", "src/sum.ts"), ("src/new.js", "")],
+)
+def test_a_file_that_is_found_before_another_is_noted(path: str, hidden: str) -> None:
+    before = {"src/calc.py": "x = 1\n", "src/add.js": "1\n", "src/sum.ts": "1\n", "tests/test_a.py": TEST}
+    assert [change.reason.rpartition(" ")[2] for change in find(before, {path: "x = 2\n"}, "pytest", "jest")] == (
+        [hidden] if hidden else []
+    )
+
+
+@pytest.mark.parametrize(("line", "found"), [("calc.py", True), ("*.py", True), ("dist/", False), ("# calc.py", False)])
+def test_a_linter_that_leaves_out_what_git_ignores_is_told_by_gitignore(line: str, found: bool) -> None:
+    changes = find({**BEFORE, ".gitignore": "out/\n"}, {".gitignore": f"out/\n{line}\n"}, "ruff check .")
+    assert [change.path for change in changes if change.is_suspect] == ([".gitignore"] if found else [])
+
+
+def test_a_file_that_every_python_runs_at_its_start_is_in_the_way_wherever_it_lies() -> None:
+    assert kinds(BEFORE, {"src/deep/sitecustomize.py": "x = 1\n"}, "pytest") == {
+        "src/deep/sitecustomize.py": "shadowed"
+    }
 
 
 def test_a_module_that_became_a_package_hides_nothing() -> None:

@@ -1,5 +1,7 @@
 """From a check's command to what it rests on."""
 
+from fnmatch import fnmatchcase
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,9 @@ class Tree(dict[str, str]):
 
     def read(self, path: str) -> str | None:
         return self.get(path)
+
+    def find(self, pattern: str) -> list[str]:
+        return [path for path in self if fnmatchcase(path, pattern)]
 
 
 MAKEFILE = "PY = python3\ntest: unit\n\t$(PY) -m pytest -q\nunit:\n\t./scripts/unit.sh\nlint:\n\truff check .\n"
@@ -155,6 +160,64 @@ def test_what_a_script_sources_is_a_part_of_it() -> None:
     rules = resolve_check("sh check.sh", Tree({"check.sh": ". ./lib.sh\nexpect 1 1\n", "lib.sh": "pytest\n"}))
     assert rules.scripts == ("check.sh", "lib.sh")
     assert rules.runners == ("pytest",)
+
+
+@pytest.mark.parametrize("command", ["sh < check.sh", "cat check.sh | sh", "cat check.sh | bash -e -", "sh check.sh"])
+def test_a_shell_carries_out_what_it_is_given(command: str) -> None:
+    assert "check.sh" in resolve(command).scripts
+
+
+@pytest.mark.parametrize(
+    "source", ['. "$DIR/lib.sh"', 'source "$(dirname "$0")/lib.sh"', '. "${BASH_SOURCE%/*}/lib.sh"']
+)
+def test_a_script_finds_what_lies_beside_it(source: str) -> None:
+    tree = Tree({"ci/run.sh": f'DIR=$(cd "$(dirname "$0")" && pwd)\n{source}\n', "ci/lib.sh": ""})
+    assert "ci/lib.sh" in resolve_check("sh ci/run.sh", tree).scripts
+
+
+def test_scripts_a_check_loops_over_are_proofs_unless_they_are_only_parsed() -> None:
+    tree = Tree({"run.sh": 'for each in checks/*.sh; do sh "$each" || exit 1; done\n'})
+    assert "checks/*.sh" in resolve_check("sh run.sh", tree).scripts
+    work = Tree({"run.sh": 'for each in src/*.sh; do sh -n "$each"; done\n'})
+    assert resolve_check("sh run.sh", work).scripts == ()
+
+
+def test_a_program_of_awk_judges() -> None:
+    assert resolve("sh main.sh | awk -f rules.awk").scripts == ("rules.awk",)
+
+
+def test_modules_beside_a_script_that_judges_do_so_by_their_name() -> None:
+    script = "import csv\nimport calc\nfrom checks import equal\nfrom expect import expect\n"
+    files = {"scripts/check.py": script, "scripts/expect.py": "", "scripts/checks.py": "", "calc.py": ""}
+    rules = resolve_check("python3 scripts/check.py", Tree(files))
+    assert rules.scripts == ("scripts/check.py", "scripts/checks.py")
+    assert rules.work == ("scripts/expect.py",)
+    assert "scripts/csv.py" in [shadow.path for shadow in rules.shadows]
+
+
+def test_files_that_make_includes_by_a_pattern_count() -> None:
+    makefile = "include $(wildcard mk/*.mk)\ntest:\n\t$(RUN)\n"
+    rules = resolve_check("make test", Tree({"Makefile": makefile, "mk/run.mk": "RUN = pytest\n"}))
+    assert [part.path for part in rules.makefiles] == ["Makefile", "mk/run.mk", "mk/*.mk"]
+    assert rules.runners == ("pytest",)
+
+
+@pytest.mark.parametrize(
+    ("makefile", "faked"),
+    [
+        ("test: .tested\n.tested: calc.py\n\tpytest\n\ttouch .tested\n", True),
+        ("test: out/ok\nout/ok: calc.py\n\tpytest && touch $@\n", True),
+        ("test: .venv/ready\n\tpytest\n.venv/ready:\n\tpip install pytest\n\ttouch $@\n", False),
+        ("test: calc.o\n\tpytest\ncalc.o: calc.c\n\tcc -o $@ calc.c\n", False),
+    ],
+)
+def test_a_stamp_of_make_stands_for_tests_that_ran(makefile: str, faked: bool) -> None:
+    shadows = resolve_check("make test", Tree({"Makefile": makefile})).shadows
+    assert any("again" in shadow.reason for shadow in shadows) is faked
+
+
+def test_folders_of_pythonpath_are_searched_for_what_hides_a_runner() -> None:
+    assert {"src", "lib"} <= {*resolve("PYTHONPATH=src:lib pytest").folders}
 
 
 def test_a_runner_nobody_knows_runs_tests_of_any_language() -> None:

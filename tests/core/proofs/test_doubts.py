@@ -19,6 +19,28 @@ DOUBTFUL = [
     ("python", "import calc\n\ncalc.add = lambda a, b: a + b\n", "replaces `calc.add`"),
     ("python", "import calc\n\n\ndef add(a, b): ...\n\n\nsetattr(calc, 'add', add)\n", "replaces `calc.add`"),
     ("python", "x = f()  # type: ignore[no-any-return]\n", "silences a finding"),
+    ("python", "class A:\n    def __eq__(self, other):\n        return not None\n", "equals everything"),
+    (
+        "python",
+        "import os\n\nx = any(key.startswith('RALPH') for key in os.environ)\n",
+        "asks whether ralph is running",
+    ),
+    ("python", "import os\n\nx = os.environ.get('CI')\n", "asks"),
+    ("python", "x = open('/proc/self/cmdline').read()\n", "asks who runs it"),
+    ("python", "import inspect\n\nx = inspect.currentframe()\n", "asks who runs it"),
+    ("python", "from unittest import mock\n\nx = mock.ANY\n", "imports a library for tests"),
+    ("python", "x = Path('test_calc' + '.py').read_text()\n", "names a test file"),
+    ("python", "y = bytes.fromhex(x).decode()\nexec(y)\n", "runs code"),
+    ("python", "# coding: utf-7\nx = 1\n", "hides"),
+    ("python", "import os\nos.execv('/bin/true', ['true'])\n", "can end"),
+    ("python", "import ctypes\nctypes.CDLL(None).exit(0)\n", "can end"),
+    ("python", "import atexit\np.write_text(new)\natexit.register(p.write_text, old)\n", "when it ends"),
+    ("python", "# mypy: ignore-errors\nx = 1\n", "silences a finding"),
+    ("python", "# ruff: noqa\nx = 1\n", "silences a finding"),
+    ("python", "x = 1\n" * 90_000 + "import os\nos._exit(0)\n", "can end"),
+    ("javascript", "process.exit(0)\n", "can end"),
+    ("pipeline", "jobs:\n  - run: make test || true\n", "lets a failure of the CI pass"),
+    ("pipeline", "jobs:\n  - continue-on-error: true\n", "lets a failure of the CI pass"),
     ("javascript", "if (process.env.JEST_WORKER_ID) return 5\n", "asks"),
     ("javascript", "const fake = process.env.NODE_ENV === 'test'\n", "asks"),
     ("javascript", "if (typeof describe !== 'undefined') x()\n", "asks"),
@@ -40,6 +62,10 @@ HONEST = [
     ("python", "import calc\n\n\ndef main():\n    calc.add = lambda: 1\n"),
     ("javascript", "process.exit(code)\nif (process.env.NODE_ENV === 'production') x()\n"),
     ("go", "func main() { os.Exit(0) }\n"),
+    ("python", "import ast\n\nx = ast.literal_eval(text)\nmodel.eval()\n\n\nclass A:\n    def eval(self): ...\n"),
+    ("python", "# -*- coding: utf-8 -*-\nimport atexit\n\natexit.register(close)\n"),
+    ("javascript", "function main() {\n  process.exit(0)\n}\n"),
+    ("pipeline", "jobs:\n  - run: make test\n  - if: github.event_name == 'push'\n"),
     ("rust", "#[cfg(test)]\nmod tests {}\n"),
     ("python", "x ="),
 ]
@@ -54,6 +80,12 @@ def test_code_that_steers_its_tests_is_named(language: str, text: str, reason: s
 @pytest.mark.parametrize(("language", "text"), HONEST)
 def test_code_that_does_its_work_is_not(language: str, text: str) -> None:
     assert describe_doubt(language, "", text) == ""
+
+
+def test_a_pipeline_that_runs_fewer_checks_is_named() -> None:
+    steps = "steps:\n  - run: make lint\n  - run: make test\n"
+    assert "fewer checks" in describe_doubt("pipeline", steps, steps.replace("  - run: make test\n", ""))
+    assert describe_doubt("pipeline", steps, f"{steps}  - run: make docs\n") == ""
 
 
 TESTS = "def test_all():\n    assert add(2, 3) == 5\n    self.assertEqual(add(2, 0), 2)\n    assert roman(1) == 'I'\n"

@@ -21,6 +21,12 @@ def test_changing_what_is_imported_is_named(text: str) -> None:
     assert describe_meddling(text).startswith("changes what it imports: `")
 
 
+def test_a_patch_that_is_never_stopped_is_named() -> None:
+    started = 'from unittest import mock\n\nmock.patch("calc.add", max).start()\n'
+    assert describe_meddling(started) == "starts a patch and never stops it"
+    assert describe_meddling(f"{started}\n\ndef tearDownModule():\n    mock.patch.stopall()\n") == ""
+
+
 @pytest.mark.parametrize(
     "text",
     [

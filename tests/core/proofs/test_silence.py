@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.proofs.silence import describe_silence, is_summed_up
+from ralph.core.proofs.silence import describe_silence, find_summing_runner
 
 OK, FAILED = "..\n\nRan 2 tests in 0.000s\n\nOK\n", "Ran 2 tests in 0.001s\n\nFAILED (failures=1)\n"
 
@@ -27,10 +27,34 @@ OK, FAILED = "..\n\nRan 2 tests in 0.000s\n\nOK\n", "Ran 2 tests in 0.001s\n\nFA
     ],
 )
 def test_one_that_says_nothing_is_named(command: str, output: str, found: str) -> None:
-    said = describe_silence(command, output)
+    runner = find_summing_runner([command])
+    said = describe_silence(runner, output) if runner else ""
     assert found in said
     assert bool(found) is bool(said)
 
 
-def test_of_most_commands_nobody_can_tell() -> None:
-    assert [command for command in ("pytest", "make test", "sh check.sh", "") if is_summed_up(command)] == ["pytest"]
+def test_a_runner_is_heard_through_make_where_nobody_keeps_it_silent() -> None:
+    assert find_summing_runner(["make test", "python3 -m unittest -q"]) == "unittest"
+    assert find_summing_runner(["make test", "python3 -m unittest -q > log"]) == ""
+    assert find_summing_runner(["make test", "pytest", "python3 -m unittest"]) == ""
+    assert find_summing_runner(["make test", "sh check.sh", ""]) == ""
+
+
+@pytest.mark.parametrize(
+    ("runner", "output"),
+    [
+        ("pytest", "== 3 skipped in 0.01s ==\n"),
+        ("pytest", "no tests ran in 0.01s\n"),
+        ("unittest", "Ran 2 tests in 0.000s\n\nOK (skipped=2)\n"),
+        ("unittest", "Ran 0 tests in 0.000s\n\nOK\n"),
+    ],
+)
+def test_tests_that_were_all_skipped_prove_nothing(runner: str, output: str) -> None:
+    assert "no test that passed" in describe_silence(runner, output)
+
+
+def test_a_skipped_test_is_strange_only_where_packages_came_or_went() -> None:
+    some = "== 1 passed, 2 skipped in 0.01s ==\n"
+    assert describe_silence("pytest", some) == ""
+    assert "skips tests" in describe_silence("pytest", some, is_poorer=True)
+    assert describe_silence("pytest", "1 passed in 0.01s\n", is_poorer=True) == ""

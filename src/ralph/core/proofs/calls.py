@@ -104,7 +104,7 @@ def _unwrap(command: SimpleCommand, launchers: tuple[str, ...], depth: int) -> l
     inner = _find_wrapped(name, words)
     if inner is not None:
         folder = _find_other_folder(words, command.folder)
-        wrapped = SimpleCommand(inner, folder, command.is_compared)
+        wrapped = replace(command, words=inner, folder=folder)
         return _unwrap(wrapped, (*launchers, program), depth + 1)
     if name in _SHELLS:
         return _read_shell(command, words, launchers, depth)
@@ -119,6 +119,8 @@ def _unwrap(command: SimpleCommand, launchers: tuple[str, ...], depth: int) -> l
         return _read_python(command, words, launchers, depth)
     if name in _INTERPRETERS and (script := _find_script(words[1:])):
         return [_build_script_call(command, script, words[words.index(script) + 1 :], (*launchers, program))]
+    if name in _INTERPRETERS and command.reads and len(words) == 1:
+        return _read_input(command, words, launchers)
     if "/" in program or program.endswith((".sh", ".py")):
         return [_build_program_call(command, words, launchers)]
     return [_build_call(command, name, words, launchers)]
@@ -177,7 +179,12 @@ def _read_shell(command: SimpleCommand, words: tuple[str, ...], launchers: tuple
             continue
         if not word.startswith(("-", "+")) and words[index - 1] != "-o":
             return [_build_script_call(command, word, words[index + 1 :], (*launchers, words[0]))]
-    return []
+    return _read_input(command, words, launchers)
+
+
+def _read_input(command: SimpleCommand, words: tuple[str, ...], launchers: tuple[str, ...]) -> list[Call]:
+    """`sh < check.sh`, `cat check.py | python3`"""
+    return [_build_script_call(command, path, (), (*launchers, words[0])) for path in command.reads]
 
 
 def _read_parallel(name: str, command: SimpleCommand, words: tuple[str, ...], depth: int) -> list[Call]:
@@ -197,13 +204,13 @@ def _read_python(command: SimpleCommand, words: tuple[str, ...], launchers: tupl
     rest = words[1:]
     while rest and rest[0].startswith("-"):
         if rest[0] == "-m":
-            inner = SimpleCommand(rest[1:], command.folder, command.is_compared)
+            inner = replace(command, words=rest[1:])
             return _unwrap(inner, (*launchers, words[0], "-m"), depth + 1)
         if rest[0] == "-c":
             return [_build_call(command, "python", words, launchers)]
         rest = rest[2:] if rest[0] in ("-W", "-X", "--check-hash-based-pycs") else rest[1:]
-    if not rest:
-        return []
+    if not rest or rest[0] == "-":
+        return _read_input(command, words, launchers)
     if rest[0].rpartition("/")[2] == "manage.py" and rest[1:2] == ("test",):
         return [_build_call(command, "django", rest, (*launchers, words[0]))]
     return [_build_script_call(command, rest[0], rest[1:], (*launchers, words[0]))]

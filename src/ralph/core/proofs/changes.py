@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
 
 from msgspec import Struct
 
@@ -19,14 +20,17 @@ from ralph.core.proofs.python_doubts import (
     find_expectations,
 )
 from ralph.core.proofs.runners import RUNNERS
-from ralph.core.proofs.suites import DATA, detect_language, detect_test
-from ralph.core.proofs.weakening import count_tests, describe_danger, describe_weakening
+from ralph.core.proofs.stand_ins import find_shadowed_module, find_stand_in
+from ralph.core.proofs.suites import DATA, detect_language, detect_pipeline, detect_test, is_golden_name
+from ralph.core.proofs.tested_data import find_named_files, may_be_tested_data
+from ralph.core.proofs.weakening import asserts_nothing, count_tests, describe_danger, describe_weakening
 from ralph.core.proofs.wording import LOOKED_AT_REASON
 from ralph.core.text.quantities import pluralize
 from ralph.model.proofs import ProofChange, ProofChangeKind, TreeChange
 
 MAX_PROOF_CHANGES = 200
 MAX_READ_FILES = 400  # of those that are no proofs
+EXPECTED_REASON = "tests compare with it"
 INLINE_TEST_LANGUAGES = frozenset(("rust", "zig"))  # tests stand in the file they test
 # a prompt and what follows it, up to the next prompt, a blank line or the end of the text it stands in
 _EXAMPLE = re.compile(r"^[ \t]*>>> .*(?:\n(?![ \t]*(?:>>> |\"\"\"|'''|$)).*)*", re.MULTILINE)
@@ -47,7 +51,7 @@ class TreeReader(Struct, frozen=True, kw_only=True):
 
     read_blob: Callable[[str], bytes]
     list_old_paths: Callable[[], Collection[str]]  # of the baseline
-    read_old_tests: Callable[[], Iterable[str]] = tuple  # texts of the baseline's tests, in Python
+    read_old_tests: Callable[[], Iterable[str]] = tuple  # texts of the baseline's tests
     doubts: dict[tuple[str, str, str], str] = {}  # by path, old and new blob: what was found before
 
     def read_text(self, blob: str) -> str:
@@ -58,8 +62,8 @@ def find_proof_changes(
     rules: Sequence[CheckRules], changes: Sequence[TreeChange], reader: TreeReader, protected: Sequence[str] = ()
 ) -> tuple[ProofChange, ...]:
     """Each proof that is not as it was, once, the suspect ones first."""
-    judge = _Judge(rules, reader, _find_moves(changes))
     gone = {change.path for change in changes if not change.new_blob}
+    judge = _Judge(rules, reader, moved=_find_moves(changes), gone=gone)
     found: dict[str, ProofChange] = {}
     for change in changes:
         seen = judge.judge(change)
@@ -67,7 +71,7 @@ def find_proof_changes(
             kind, reason = (seen.kind, seen.reason) if seen else (_plain_kind(change), "")
             seen = ProofChange(path=change.path, kind=kind, reason=reason, protected=True)
         if seen is None or seen.noted:
-            seen = judge.judge_code(change, gone) or seen
+            seen = judge.judge_code(change) or seen
         if seen is not None:
             found[seen.path] = seen
     return tuple(sorted(found.values(), key=lambda each: (not each.is_suspect, each.path))[:MAX_PROOF_CHANGES])
@@ -77,6 +81,11 @@ def matches_any(path: str, patterns: Sequence[str]) -> bool:
     """By patterns as .gitignore has them: without a slash a name in any folder, `**` over folders; a folder stands for
     all it holds."""
     return any(compile_pattern(pattern).fullmatch(path) for pattern in patterns)
+
+
+def is_named(path: str, names: Iterable[str]) -> bool:
+    """By its path, or by a pattern as shells and make have them."""
+    return any(path == name or ("*" in name and fnmatchcase(path, name)) for name in names)
 
 
 @cache
@@ -92,11 +101,23 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 class _Judge:
     """Knows what the checks rest on, and asks of one file after the other what it was to them."""
 
-    def __init__(self, rules: Sequence[CheckRules], reader: TreeReader, moved: Mapping[str, str]) -> None:
-        self._rules, self._reader, self._moved = rules, reader, moved
+    def __init__(
+        self, rules: Sequence[CheckRules], reader: TreeReader, *, moved: Mapping[str, str], gone: Collection[str]
+    ) -> None:
+        self._rules, self._reader, self._moved, self._gone = rules, reader, moved, gone
         self._languages = {language for rule in rules for language in rule.languages}
         self._named_tests = {path for rule in rules for path in rule.tests}
+        self._runners = {runner for rule in rules for runner in rule.runners}
+        self._unknown = {name for rule in rules for name in rule.unknown}
         self._unread = MAX_READ_FILES
+
+    @cached_property
+    def _old_paths(self) -> frozenset[str]:
+        return frozenset(self._reader.list_old_paths())
+
+    @cached_property
+    def _tested_files(self) -> frozenset[str]:
+        return find_named_files(self._reader.read_old_tests())
 
     def judge(self, change: TreeChange) -> ProofChange | None:
         for rule in self._rules:
@@ -113,9 +134,9 @@ class _Judge:
 
     def _judge_build_file(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
         """Makefile, justfile, package.json: only what the check uses of them counts."""
-        texts = self._read_both(change) if change.path in _list_build_files(rule, change.path) else ()
+        texts = self._read_both(change) if is_named(change.path, _list_build_files(rule, change.path)) else ()
         for make_part in rule.makefiles:
-            if make_part.path == change.path:
+            if is_named(change.path, (make_part.path,)):
                 parsed = map(makefile.parse_makefile, texts)
                 parts = [makefile.extract_make_use(each, make_part.use) for each in parsed]
                 return _compare_parts(change, rule, parts, is_new_check=not rule.shadows)
@@ -135,6 +156,8 @@ class _Judge:
         if not runners:
             return None
         old, new = self._read_both(change)
+        if change.path.endswith("ignore") and not self._hides_old_files(change.path, old, new):
+            return None
         empty = "{}" if change.path.endswith(".json") else ""
         parts = [extract_config_part(change.path, text or empty, rule.runners) for text in (old, new)]
         if parts[0] == parts[1]:
@@ -149,17 +172,23 @@ class _Judge:
         kind: ProofChangeKind = "weakened" if weaker else "changed"
         return ProofChange(path=change.path, kind=kind, reason=weaker or reason, check=rule.command)
 
+    def _hides_old_files(self, path: str, old: str, new: str) -> bool:
+        """Whether a file is ignored now that was there and was not; a new one may be ignored."""
+        folder, slash, _ = path.rpartition("/")
+        more = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
+        patterns = [line for line in more if line and not line.startswith(("#", "!"))]
+        inner = (
+            each.removeprefix(f"{folder}{slash}") for each in self._old_paths if each.startswith(f"{folder}{slash}")
+        )
+        return bool(patterns) and any(matches_any(each, patterns) for each in inner)
+
     def _has_old_tests(self, path: str, rule: CheckRules) -> bool:
         """Whether a configuration holds for tests that were there before: for those beside and below the path, or any.
         A check that runs no tests always has what it looks at."""
         if not rule.languages:
             return True
         folder = path.rpartition("/")[0]
-        return any(
-            self._is_run_by(old, rule)
-            for old in self._reader.list_old_paths()
-            if not folder or old.startswith(f"{folder}/")
-        )
+        return any(self._is_run_by(old, rule) for old in self._old_paths if not folder or old.startswith(f"{folder}/"))
 
     def _is_run_by(self, path: str, rule: CheckRules) -> bool:
         language = detect_test(path)
@@ -179,7 +208,7 @@ class _Judge:
         return ProofChange(path=change.path, kind=kind, reason=reason, check=rule.command, noted=True)
 
     def _judge_script(self, change: TreeChange, rule: CheckRules) -> ProofChange | None:
-        if change.path not in rule.scripts:
+        if not is_named(change.path, rule.scripts):
             return None
         if not change.old_blob:
             return ProofChange(path=change.path, kind="added", reason="new, and the check runs it", check=rule.command)
@@ -199,7 +228,11 @@ class _Judge:
             return ProofChange(path=path, kind="changed", reason=f"moved {way} {self._moved[path]}")
         old, new = self._read_both(change)
         if not change.old_blob:
+            if module := find_shadowed_module(path, self._old_paths, self._gone):
+                return ProofChange(path=path, kind="shadowed", reason=f"would be imported instead of {module}")
             danger = describe_danger(language, new) or self._describe_meddling(path, language, new)
+            if not danger and path in self._named_tests and asserts_nothing(language, new):
+                return ProofChange(path=path, kind="doubtful", reason="new test that asserts nothing", noted=True)
             return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "new test")
         if not change.new_blob:
             count = count_tests(language, old)
@@ -238,20 +271,28 @@ class _Judge:
                 return ProofChange(path=change.path, kind=kind, reason=reason, check=rule.command, noted=True)
         return None
 
-    def judge_code(self, change: TreeChange, gone: Collection[str]) -> ProofChange | None:
-        """Of a file that is no proof: whether it steers those that are. `gone`: files that are deleted."""
-        language = detect_language(change.path)
-        if not language or not change.new_blob or not self._rules or not self._unread:
+    def judge_code(self, change: TreeChange) -> ProofChange | None:
+        """Of a file that is no proof: whether it steers those that are."""
+        if not change.new_blob or not self._rules:
             return None
         known, key = self._reader.doubts, (change.path, change.old_blob, change.new_blob)
-        if key not in known:
-            self._unread -= 1
-            known[key] = self._find_doubt(change, language)
-        reason = known[key] or (self._find_hidden_module(change, gone) if language == "python" else "")
+        if key not in known and self._unread:
+            self._unread -= bool(detect_language(change.path))
+            known[key] = self._find_doubt(change) or self._find_steering(change)
+        reason = known.get(key, "")
+        if not reason and not change.old_blob:
+            hidden = find_stand_in(change.path, self._old_paths, self._gone, self._runners)
+            verb = "imported" if hidden.endswith(".py") and not change.path.endswith(".pyi") else "read"
+            reason = f"is {verb} instead of {hidden}" if hidden else ""
+        if reason.startswith(EXPECTED_REASON):
+            return ProofChange(path=change.path, kind="changed", reason=reason)
         return ProofChange(path=change.path, kind="doubtful", reason=reason, noted=True) if reason else None
 
-    def _find_doubt(self, change: TreeChange, language: str) -> str:
+    def _find_doubt(self, change: TreeChange) -> str:
         """What was there before is asked for only where there is a doubt: that takes a process."""
+        language = detect_language(change.path) or detect_pipeline(change.path)
+        if not language:
+            return ""
         new = self._reader.read_text(change.new_blob)
         if describe_doubt(language, "", new):
             return describe_doubt(language, self._reader.read_text(change.old_blob), new)
@@ -260,12 +301,19 @@ class _Judge:
         tests = map(find_expectations, self._reader.read_old_tests())
         return describe_learned_answers(self._reader.read_text(change.old_blob), new, tests)
 
-    def _find_hidden_module(self, change: TreeChange, gone: Collection[str]) -> str:
-        folder, _, name = change.path.rpartition("/")
-        module = f"{folder}.py"
-        if name != "__init__.py" or change.old_blob or not folder or module in gone:
+    def _find_steering(self, change: TreeChange) -> str:
+        """Values that tests read, and settings of programs nobody knows."""
+        path, name = change.path, change.path.rpartition("/")[2]
+        steered = next(
+            (each for each in self._unknown if re.fullmatch(rf"\.?{re.escape(each)}(?:[.-].*|rc.*|file)", name)), ""
+        )
+        if steered:
+            return f"may steer `{steered}`, which the check runs"
+        if not change.old_blob or not self._languages or not may_be_tested_data(path):
             return ""
-        return f"is imported instead of {module}" if module in self._reader.list_old_paths() else ""
+        if name not in self._tested_files:
+            return ""
+        return EXPECTED_REASON if is_golden_name(path) else "is read by tests"
 
     def _is_counted(self, language: str) -> bool:
         if not language or not self._languages:
@@ -287,6 +335,9 @@ def _judge_shadow(change: TreeChange, rule: CheckRules) -> ProofChange | None:
     for shadow in rule.shadows:
         if change.path == shadow.path or change.path.startswith(f"{shadow.path}/"):
             return ProofChange(path=change.path, kind="shadowed", reason=shadow.reason, check=rule.command)
+    if "sitecustomize" in rule.modules and re.fullmatch(r"(?:.*/)?(?:site|user)customize\.py", change.path):
+        reason = "is run at the start of every Python that finds it"
+        return ProofChange(path=change.path, kind="shadowed", reason=reason, check=rule.command)
     for folder in rule.folders if rule.modules else ():
         inner = change.path.removeprefix(f"{folder}/") if folder else change.path
         found = _PYTHON_SHADOWS.fullmatch(inner)

@@ -1,5 +1,6 @@
 """From a check's command to what it rests on: scripts, runners, their configuration, what would be taken for them."""
 
+import re
 from typing import Protocol
 
 from msgspec import Struct
@@ -10,6 +11,12 @@ from ralph.core.proofs.config_parts import read_package_scripts
 from ralph.core.proofs.justfile import JustUse
 from ralph.core.proofs.makefile import MakeUse
 from ralph.core.proofs.runners import COMPARING_COMMANDS, LOOKING_COMMANDS, MAKE_RUNNERS, PACKAGE_RUNNERS, RUNNERS
+from ralph.core.proofs.script_parts import (
+    find_from_own_folder,
+    list_imported_files,
+    list_library_modules,
+    list_looped_patterns,
+)
 from ralph.core.proofs.shell_line import join_path
 from ralph.core.proofs.suites import is_check_name, is_golden_name
 
@@ -31,6 +38,9 @@ _TESTLESS = {
     "composer": ("install", "validate"),
 }
 EXAMPLE_RUNNER = "doctest"
+_PYTHON_PATH = r"\bPYTHONPATH=[\"']?([^\s;&|\"'$]+)"
+_PROGRAM_READERS = ("awk", "gawk", "mawk", "sed", "jq")
+_FILE_OPTIONS = ("-f", "--file", "--from-file")
 _FOLDER_OPTIONS = ("-C", "--directory", "--prefix", "--cwd", "--dir")
 _WORKSPACE_OPTIONS = ("-w", "--workspace", "-ws", "--workspaces", "-r", "--recursive", "--filter", "-F", "workspaces")
 _SCRIPT_RUNNERS = ("pytest", "unittest", "tox", "nox", "jest", "vitest", "mocha", "cargo", "gradle", "mvn", "rspec")
@@ -43,9 +53,13 @@ class ProjectFiles(Protocol):
         """Its text, or the beginning of it; None: there is no such file."""
         ...
 
+    def find(self, pattern: str) -> list[str]:
+        """The paths that match, a star for anything."""
+        ...
+
 
 class MakefilePart(Struct, frozen=True):
-    """What a check uses of one Makefile."""
+    """What a check uses of one Makefile, or of all that match a pattern."""
 
     path: str
     use: MakeUse
@@ -85,7 +99,7 @@ class CheckRules(Struct, frozen=True, kw_only=True):
     command: str
     runners: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # whose tests it runs
-    scripts: tuple[str, ...] = ()  # files that judge
+    scripts: tuple[str, ...] = ()  # files that judge, or patterns of them
     tests: tuple[str, ...] = ()  # files it names as tests
     examples: tuple[str, ...] = ()  # work whose own examples it tries: those judge, the rest does not
     work: tuple[str, ...] = ()  # files it runs that may be the work itself
@@ -97,6 +111,8 @@ class CheckRules(Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()  # Python modules that would be taken for the runner's
     folders: tuple[str, ...] = ()  # where it runs something
     programs: tuple[CheckedProgram, ...] = ()
+    unknown: tuple[str, ...] = ()  # programs of which nobody knows what configures them
+    lines: tuple[str, ...] = ()  # all that it leads a shell to run
 
 
 def resolve_check(command: str, files: ProjectFiles, folder: str = "") -> CheckRules:
@@ -112,7 +128,7 @@ class _Resolver:
 
     def __init__(self, files: ProjectFiles) -> None:
         self._files = files
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: dict[tuple[str, str], None] = {}
         self._runners: dict[str, None] = {}
         self._languages: dict[str, None] = {}
         self._scripts: dict[str, None] = {}
@@ -128,6 +144,8 @@ class _Resolver:
         self._modules: dict[str, None] = {}
         self._folders: dict[str, None] = {}
         self._programs: dict[CheckedProgram, None] = {}
+        self._unknown: dict[str, None] = {}
+        self._script_folder = ""  # of the script whose lines are followed
 
     def build_rules(self, command: str) -> CheckRules:
         return CheckRules(
@@ -146,13 +164,20 @@ class _Resolver:
             modules=tuple(self._modules),
             folders=tuple(self._folders),
             programs=tuple(self._programs),
+            unknown=tuple(self._unknown),
+            lines=tuple(line for line, _ in self._seen),
         )
 
     def add_line(self, line: str, folder: str, depth: int) -> None:
         key = (line, folder)
         if depth > _MAX_DEPTH or key in self._seen or len(self._seen) > _MAX_CALLS:
             return
-        self._seen.add(key)
+        self._seen[key] = None
+        for found in re.findall(_PYTHON_PATH, line):
+            self._folders.update((join_path(folder, place), None) for place in found.split(":") if place[:1] != "/")
+        self._scripts.update(
+            (join_path(folder, each), None) for each in list_looped_patterns(line) if is_check_name(each)
+        )
         for call in find_calls(line, folder):
             self._add_call(call, depth)
 
@@ -184,6 +209,12 @@ class _Resolver:
             self._scripts.update(dict.fromkeys(path for path in paths if path and is_golden_name(path)))
         elif call.name not in LOOKING_COMMANDS and call.name != "python":
             self._languages[ANY_LANGUAGE] = None
+            self._unknown[call.name] = None
+        if call.name in _PROGRAM_READERS:
+            named = zip(call.arguments, call.arguments[1:], strict=False)
+            self._scripts.update(
+                (join_path(call.folder, path), None) for option, path in named if option in _FILE_OPTIONS
+            )
 
     def _is_project_script(self, call: Call) -> bool:
         """`bin/rake` of the project is a script of its own; an installed one is not in the tree."""
@@ -213,7 +244,10 @@ class _Resolver:
         return not any(char in path for char in "*?$[]{} ") and not path.startswith("-")
 
     def _add_script(self, call: Call, depth: int) -> None:
-        path, text = call.script, self._files.read(call.script)
+        path = call.script
+        if "$" in path:
+            path = find_from_own_folder(call.program or path, self._script_folder, call.folder, self._exists) or path
+        text = self._files.read(path)
         is_judge = is_check_name(path) and not (call.is_compared and not is_check_name(path.rpartition("/")[2]))
         (self._scripts if is_judge or call.is_sourced else self._work)[path] = None
         if path.startswith(_INSTALLED_FOLDERS):  # a runner nobody knows
@@ -221,11 +255,30 @@ class _Resolver:
         if text is None:
             return
         if _is_shell_script(path, text):
+            outer, self._script_folder = self._script_folder, path.rpartition("/")[0]
             self.add_line(text, call.folder, depth + 1)
+            self._script_folder = outer
         else:
+            self._add_imports(path, text, is_judge=is_judge, depth=depth)
             for name in _SCRIPT_RUNNERS:
                 if name in text:
                     self._add_runner(name)
+
+    def _add_imports(self, path: str, text: str, *, is_judge: bool, depth: int) -> None:
+        """Modules beside a script that judges do so too, if they are called so; others may be the work itself."""
+        folder = path.rpartition("/")[0]
+        if path.endswith(".py"):
+            self._folders[folder] = None
+            for module in list_library_modules(text):
+                self._shadows[Shadow(join_path(folder, f"{module}.py"), f"would be imported as {module}")] = None
+        for found in list_imported_files(path, text, self._exists) if is_judge and depth < _MAX_DEPTH else ():
+            if found not in self._scripts and is_check_name(found):
+                is_named_so = is_check_name(found.rpartition("/")[2])
+                (self._scripts if is_named_so else self._work)[found] = None
+                self._add_imports(found, self._files.read(found) or "", is_judge=is_named_so, depth=depth + 1)
+
+    def _exists(self, path: str) -> bool:
+        return self._files.read(path) is not None
 
     def _add_make(self, call: Call, depth: int) -> None:
         goals, folder, path = _read_make_arguments(call)
@@ -240,10 +293,15 @@ class _Resolver:
             self._languages[ANY_LANGUAGE] = None
             return
         main = makefile.parse_makefile(text)
-        included = {name: self._files.read(name) for name in self._list_includes(main, folder)}
+        names = [self._files.find(name) if "*" in name else [name] for name in self._list_includes(main, folder)]
+        included = {name: self._files.read(name) for found in names for name in found}
         whole = makefile.merge_makefiles(main, *(makefile.parse_makefile(found or "") for found in included.values()))
         use = makefile.find_make_use(whole, goals)
-        self._makefiles += [MakefilePart(name, use) for name in (path, *included)]
+        patterns = [name for name in self._list_includes(main, folder) if "*" in name]
+        self._makefiles += [MakefilePart(name, use) for name in (path, *included, *patterns)]
+        for target, recipe in makefile.list_stamps(whole, use):
+            if any(call.name in RUNNERS and call.name not in PACKAGE_RUNNERS for call in find_calls(recipe)):
+                self._shadows[Shadow(join_path(folder, target), f"make would not run `{target}` again")] = None
         for target in makefile.list_fakeable_targets(whole, use):
             self._shadows[Shadow(join_path(folder, target), f"named like the make target `{target}`")] = None
         for name in _list_earlier(makefile.MAKEFILE_NAMES, path, folder):
@@ -252,7 +310,8 @@ class _Resolver:
             self.add_line(line, folder, depth + 1)
 
     def _list_includes(self, main: makefile.Makefile, folder: str) -> list[str]:
-        names = (join_path(folder, name) for raw in main.includes for name in main.expand(raw).split())
+        written = re.sub(r"\$[({]wildcard\s+([^)}]*)[)}]", r"\1", " ".join(main.includes))
+        names = (join_path(folder, name) for name in main.expand(written).split())
         return [name for name in names if name]
 
     def _add_just(self, call: Call, depth: int) -> None:

@@ -159,12 +159,28 @@ def list_fakeable_targets(makefile: Makefile, use: MakeUse) -> list[str]:
         rules = _find_rules(makefile, name)
         recipe = "\n".join(line for rule in rules for line in rule.recipe)
         is_name = "." not in name and "/" not in name and "$" not in name
-        makes_it = "$@" in recipe or re.search(
-            rf"(?:mkdir|touch|cp|mv|-o|>|-d|venv)\s[^;&|]*(?<![\w/.-]){re.escape(name)}\b", recipe
-        )
-        if rules and is_name and not makes_it:
+        if rules and is_name and not _makes_file(recipe, name):
             names.append(name)
     return names
+
+
+def list_stamps(makefile: Makefile, use: MakeUse) -> Iterator[tuple[str, str]]:
+    """Files that say when something was last run, with what is run: who makes one need not run it."""
+    for name in sorted(use.targets - makefile.phony):
+        recipe = "\n".join(makefile.expand(line.lstrip("@-+ \t")) for line in _list_recipe(makefile, name))
+        touched = re.search(r"\btouch\s[^;&|\n]*", "\n".join(_list_recipe(makefile, name)))
+        if touched and ("$@" in touched[0] or name in makefile.expand(touched[0]).split()):
+            yield name, recipe
+
+
+def _list_recipe(makefile: Makefile, name: str) -> list[str]:
+    return [line for rule in _find_rules(makefile, name) for line in rule.recipe]
+
+
+def _makes_file(recipe: str, name: str) -> bool:
+    """Whether the recipe seems to make a file or folder called like its target."""
+    made = rf"(?:mkdir|touch|cp|mv|-o|>|-d|venv)\s[^;&|]*(?<![\w/.-]){re.escape(name)}\b"
+    return "$@" in recipe or bool(re.search(made, recipe))
 
 
 def _read_logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -1,6 +1,7 @@
 """Whether a Python test changes what it imports: then other tests of the same process see that, not the code."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 MAX_PARSED_CHARS = 400_000
@@ -15,9 +16,20 @@ def describe_meddling(text: str) -> str:
         nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
+    if not re.search(r"\.stop(?:all)?\b", text) and any(map(_starts_patch, nodes)):
+        return "starts a patch and never stops it"
     imported = {name for node in nodes for name in _list_imported_names(node)}
     found = next((target for node in nodes for target in _list_targets(node) if _get_root(target) in imported), None)
     return f"changes what it imports: `{ast.unparse(found)}`" if found else ""
+
+
+def _starts_patch(node: ast.AST) -> bool:
+    """`mock.patch("calc.add").start()`, `patch.object(…).start()`"""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="start", value=ast.Call(func=patched))):
+            return "patch" in ast.unparse(patched)
+        case _:
+            return False
 
 
 def _list_imported_names(node: ast.AST) -> Iterator[str]:

@@ -57,8 +57,8 @@ def _list_doubts(tree: ast.Module) -> Iterator[str]:
 def _equals_everything(node: ast.AST) -> bool:
     """A comparison that always says yes, in a class or given to `type`."""
     match node:
-        case ast.FunctionDef(name="__eq__", body=[*_, ast.Return(value=ast.Constant(value=True))] as body):
-            return len(body) == 1 or (len(body) == 2 and isinstance(body[0], ast.Expr))
+        case ast.FunctionDef(name="__eq__", args=ast.arguments(args=[_, other])):
+            return not any(isinstance(each, ast.Name) and each.id == other.arg for each in ast.walk(node))
         case ast.Dict(keys=keys, values=values):
             named = (value for key, value in zip(keys, values, strict=True) if _get_constant(key) == "__eq__")
             return any(_is_always_true(value) for value in named)
@@ -110,8 +110,22 @@ def _list_tables(tree: ast.Module) -> Iterator[KnownAnswer]:
                 yield from filter(None, [_read_branch(test, value)])
             case ast.IfExp(test=test, body=value):
                 yield from filter(None, [_read_branch(test, value)])
+            case ast.match_case(pattern=pattern, body=[ast.Return(value=ast.expr() as value)]):
+                yield from filter(None, [_read_row(_read_pattern(pattern), value)])
             case _:
                 continue
+
+
+def _read_pattern(pattern: ast.pattern) -> ast.expr | None:
+    """`(2, 3)` of `case (2, 3):`"""
+    match pattern:
+        case ast.MatchValue(value=value):
+            return value
+        case ast.MatchSequence(patterns=parts):
+            values = [_read_pattern(part) for part in parts]
+            return ast.Tuple([value for value in values if value]) if all(values) else None
+        case _:
+            return None
 
 
 def _read_row(key: ast.expr | None, value: ast.expr) -> KnownAnswer | None:

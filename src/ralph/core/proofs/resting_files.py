@@ -1,6 +1,7 @@
 """Which files of a tree a check rests on, to be named with what proves a run."""
 
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -24,6 +25,9 @@ class TreeTexts(Struct, frozen=True):
     def read(self, path: str) -> str | None:
         blob = self.blobs.get(path)
         return self.read_blob(blob)[:MAX_TEXT_CHARS].decode("utf-8", "replace") if blob else None
+
+    def find(self, pattern: str) -> list[str]:
+        return [path for path in self.blobs if fnmatchcase(path, pattern)]
 
 
 def list_resting_files(command: str, files: TreeTexts, folder: str = "") -> tuple[ProofFile, ...]:

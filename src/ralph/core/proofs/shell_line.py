@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _OPERATORS = ("&&", "||", "|&", ";;", "&>>", "&>", ";", "|", "&", "(", ")", "\n")
 _REDIRECTIONS = (">>", ">&", ">|", "<<-", "<<<", "<<", "<&", "<>", ">", "<")
@@ -11,17 +12,19 @@ _PIPES = ("|", "|&")
 _MAX_DEPTH = 8
 
 
-class SimpleCommand(Struct, frozen=True):
+class SimpleCommand(Struct, frozen=True, kw_only=True):
     """One program and its arguments, quotes taken away."""
 
     words: tuple[str, ...]
     folder: str = ""  # where it runs, from the folder of the line; empty: there
     is_compared: bool = False  # what it prints is read by another command: it is looked at, it does not judge
+    reads: tuple[str, ...] = ()  # files it gets as its input: a shell carries out what is in them
 
 
 class _Token(Struct, frozen=True):
     text: str
     is_operator: bool = False
+    is_input: bool = False
 
 
 def parse_shell_line(line: str, folder: str = "", depth: int = 0) -> list[SimpleCommand]:
@@ -30,19 +33,24 @@ def parse_shell_line(line: str, folder: str = "", depth: int = 0) -> list[Simple
     inner: list[str] = []  # what stands in `$(…)`
     saved: list[str] = []  # folders to come back to at the end of a subshell
     words: list[str] = []
+    reads: list[str] = []
     here = folder
     for token in [*_tokenize(line.replace("\\\n", " "), inner), _Token("\n", is_operator=True)]:
         if not token.is_operator:
-            words.append(token.text)
+            (reads if token.is_input else words).append(token.text)
             continue
         words = _drop_keywords(words)
         if words:
             moved = _find_new_folder(words, here)
             if moved is None:
-                found.append(SimpleCommand(tuple(words), here, token.text in _PIPES))
+                is_compared = token.text in _PIPES
+                found.append(
+                    SimpleCommand(words=tuple(words), folder=here, is_compared=is_compared, reads=tuple(reads))
+                )
             else:
                 here = moved
-            words = []
+            is_passed_on = words[0] == "cat" and token.text in _PIPES
+            reads, words = [word for word in words[1:] if is_passed_on and word[:1] != "-"], []
         if token.text == "(":
             saved.append(here)
         elif token.text == ")" and saved:
@@ -50,7 +58,7 @@ def parse_shell_line(line: str, folder: str = "", depth: int = 0) -> list[Simple
     if depth < _MAX_DEPTH:
         for text in inner:
             nested = parse_shell_line(text, folder, depth + 1)
-            found += [SimpleCommand(each.words, each.folder, is_compared=True) for each in nested]
+            found += [replace(each, is_compared=True) for each in nested]
     return found
 
 
@@ -87,6 +95,7 @@ def _tokenize(line: str, inner: list[str]) -> Iterator[_Token]:
     """Words and operators; the text inside `$(…)`, `<(…)` and backticks goes to `inner`."""
     word: str | None = None
     skip_next = False  # the word after a redirection
+    is_input = False
     at = 0
     while at < len(line):
         char = line[at]
@@ -98,17 +107,17 @@ def _tokenize(line: str, inner: list[str]) -> Iterator[_Token]:
             word = (word or "") + "$()"
         elif char in " \t\r" or operator or redirection or (char == "#" and word is None):
             if word is not None and not (redirection and word.isdigit()):
-                if not skip_next:
-                    yield _Token(word)
-                skip_next = False
+                if not skip_next or is_input:
+                    yield _Token(word, is_input=is_input)
+                skip_next = is_input = False
             word = None
             if char == "#":
                 at = _find(line, "\n", at)
             elif redirection or operator in ("&>", "&>>"):
-                skip_next = True
+                skip_next, is_input = True, redirection == "<"
                 at += len(redirection or operator)
             elif operator:
-                skip_next = False
+                skip_next = is_input = False
                 yield _Token(operator, is_operator=True)
                 at += len(operator)
             else:
@@ -116,8 +125,8 @@ def _tokenize(line: str, inner: list[str]) -> Iterator[_Token]:
         else:
             text, at = _read_piece(line, at, inner)
             word = (word or "") + text
-    if word is not None and not skip_next:
-        yield _Token(word)
+    if word is not None and (is_input or not skip_next):
+        yield _Token(word, is_input=is_input)
 
 
 def _read_piece(line: str, at: int, inner: list[str]) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 import re
 
+PIPELINE = "pipeline"  # what a CI service runs
 DATA = "data"  # what tests read: expected output, fixtures, snapshots
 
 _LANGUAGES = {
@@ -63,6 +64,10 @@ _CHECK_NAME = (
     r"assert(ions?)?|guard(rails?)?|gate|accept(ance)?|e2e|smoke|integration|bench(mark)?s?|grade(r)?|judge|qa|"
     r"scripts?|tools?|hack|bin|dev)([/_.-]|$)"
 )
+_PIPELINE_NAMES = (
+    r"\.(?:github|gitea|forgejo)/(?:workflows|actions)/.*\.ya?ml|\.gitlab-ci\.yml|\.gitlab/.*\.yml|\.circleci/.*\.ya?ml"
+    r"|azure-pipelines.*\.ya?ml|bitbucket-pipelines\.yml|\.travis\.yml|\.drone\.yml|\.buildkite/.*|Jenkinsfile|\.woodpecker.*"
+)
 _GOLDEN_NAME = (
     r"(?i)(^|[/_.-])(expect(ed|ations?)?|golden|reference|snapshots?|baseline|fixtures?|approved|want(ed)?)([/_.-]|$)"
 )
@@ -89,6 +94,11 @@ def detect_test(path: str) -> str:
     if language in _SPEC_LANGUAGES and not _SPEC_FOLDERS.isdisjoint(folders):
         return language
     return DATA if name.endswith(".snap") else ""
+
+
+def detect_pipeline(path: str) -> str:
+    """`pipeline` for a file that tells a CI service what to run; empty: it is none."""
+    return PIPELINE if re.fullmatch(_PIPELINE_NAMES, path) else ""
 
 
 def is_check_name(path: str) -> bool:

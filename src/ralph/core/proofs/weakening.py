@@ -53,6 +53,14 @@ def count_tests(language: str, text: str) -> int:
     return len(_find(MARKS.get(language, OTHER_MARKS).tests, strip_comments(language, text)))
 
 
+def asserts_nothing(language: str, text: str) -> bool:
+    """Whether tests stand there that cannot fail; of a language nobody knows: no."""
+    code = strip_comments(language, text)
+    return (
+        language in MARKS and bool(_find(MARKS[language].tests, code)) and not _find(MARKS[language].assertions, code)
+    )
+
+
 def strip_comments(language: str, text: str) -> str:
     """Code alone: comments gone, strings empty, lines where they were."""
     comments = MARKS.get(language, OTHER_MARKS).comments

@@ -149,7 +149,8 @@ class RunEffects:
         if self._proofs is None or checked.failures or not iteration or not self._may_claim:
             return checked
         if self._proofs.is_untouched:  # nobody did anything, so no check was told to do anything else
-            return checked
+            silent = self._proofs.find_silent_checks(checked.results)
+            return replace(checked, proofs=(*self._proofs.compare(), *silent)) if silent else checked
         return replace(checked, proofs=self._proofs.compare_after(iteration, checked.results))
 
     def _check_sealed(self, gates: Sequence[str], iteration: int) -> Fact:
