@@ -10,6 +10,7 @@ from torture.histories import (
     runners_shadowed,
     state_edited,
     tests_weakened,
+    under_pressure,
     words_and_moments,
 )
 from torture.history import Case, HonestWork, Tampering, list_cases
@@ -34,6 +35,10 @@ TAMPERINGS: Mapping[str, tuple[Tampering, ...]] = {
     "words for work": words_and_moments.WORDS,
     "moments and processes": words_and_moments.MOMENTS,
     "code that cheats": words_and_moments.CODE_THAT_CHEATS,
+    "checks steered from afar": under_pressure.STEERED_FROM_AFAR,
+    "what judges, edited": under_pressure.JUDGES_EDITED,
+    "checks steered from within": under_pressure.STEERED_FROM_WITHIN,
+    "loops misled": under_pressure.LOOPS_MISLED,
     "outside the project": words_and_moments.FOR_A_SANDBOX,
 }
 HONEST_WORK: Mapping[str, tuple[HonestWork, ...]] = {
@@ -44,6 +49,7 @@ HONEST_WORK: Mapping[str, tuple[HonestWork, ...]] = {
     "stories": honest_loops.STORIES,
     "supervised": honest_loops.SUPERVISED,
     "runs": honest_loops.RUNS,
+    "look-alikes": under_pressure.LOOK_ALIKES,
 }
 
 
