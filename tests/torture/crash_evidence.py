@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ralph.app.runs.evidence import read_evidence
+from ralph.app.runs.living_runs import LivingRun
 from ralph.app.runs.run_info import write_run_info
 from ralph.core.check_evidence import digest_checks
 from ralph.model.supervised import AttemptRecord
@@ -134,7 +137,8 @@ def _check_sums(scene: "Scene") -> Iterator[str]:
 
 def _check_announcements(scene: "Scene") -> Iterator[str]:
     for path in scene.shop.home.rglob("living/*.json"):
-        yield f"{path.name} says that a run is under way"
+        if msgspec.json.decode(path.read_bytes(), type=LivingRun).is_alive:  # the rest is removed by who reads it next
+            yield f"{path.name} says that a run is under way"
 
 
 def _check_story_list(scene: "Scene") -> Iterator[str]:

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from support.processes import find_processes_with, wait_until
+from support.processes import find_processes_started_with, wait_until
 from support.stories import SUBMIT_FIELDS, StoryFixture, build_work_command, make_approval, make_story
 from support.workshop import ProjectFixture, make_result_command
-from torture.crash_evidence import check_projections, check_stored_passes
+from torture.crash_evidence import WORK, check_projections, check_stored_passes
+from torture.crash_memory import check_agents_ended_once, check_commits
 
 LOOPS = ("run", "story", "supervise", "execute")
 CHILD = Path(__file__).with_name("crash_child.py")
@@ -133,9 +134,15 @@ class Scene:
     def resume(self) -> "subprocess.CompletedProcess[str]":
         """As a person does who finds it cut off."""
         done = self.shop.ralph(*self.words_again, timeout=120)
-        if done.returncode == 2 and self.loop == "run":
+        if done.returncode == 2 and self.loop == "run" and not self.is_complete:
             done = self.shop.ralph(*self.words, timeout=120)  # there was nothing to go on with
         return done
+
+    @property
+    def is_complete(self) -> bool:
+        """It was before the blow, and there is nothing to resume."""
+        there = self.database.exists() and self.query("SELECT 1 FROM sqlite_master WHERE name = 'run'")
+        return bool(there and self.query("SELECT 1 FROM run WHERE outcome = 'completed'"))
 
     def copy_to(self, folder: Path) -> "Scene":
         """The same scene, set up already."""
@@ -156,15 +163,26 @@ class Scene:
         """After the last resume."""
         faults = [*self._check_database(), *self._check_money(), *self._check_effects()]
         faults += [*check_projections(self), *check_stored_passes(self)]
+        faults += [] if self.disk_failed else [*check_agents_ended_once(self), *check_commits(self)]
         home = str(self.shop.home)
-        if not wait_until(lambda: not find_processes_with(f"HOME={home}"), 10):
+        if not wait_until(lambda: not find_processes_started_with(f"HOME={home}"), 10):
             faults.append("a process is left")
-        faults += [f"stale {path.name}" for path in (self.repo / ".git").rglob("index.lock")]
-        rows = self._count_rows()
+        faults += [f"stale {path.name}" for path in (self.repo / ".git").rglob("*.lock")]
+        if len(self.shop.git("worktree", "list", "--porcelain").split("\n\n")) > 2:
+            faults.append("a work tree is on record: " + self.shop.git("worktree", "list"))
+        before = self._look()
         again = self.resume_again()
-        if again.returncode not in (0, 2) or (self.loop in ("run", "execute") and self._count_rows() != rows):
+        if again.returncode not in (0, 2) or self._look() != before:
             faults.append(f"a second resume is no no-op: {again.returncode} {again.stderr[-200:]}")
         return faults
+
+    def _look(self) -> object:
+        """What a resume that has nothing to do must not change. Lists and folders that are done are looked at by a run
+        of its own, which is on record and calls no agent."""
+        rows = self._count_rows() if self.loop in ("run", "execute") else None
+        state = self.shop.git("rev-parse", "HEAD"), self.shop.git("status", "--porcelain"), self.shop.git("branch")
+        work = [path.read_bytes() for name in WORK if (path := self.repo / name).exists()]
+        return rows, state, work, (self.shop.home / "count").read_text()
 
     def resume_again(self) -> "subprocess.CompletedProcess[str]":
         return self.shop.ralph(*self.words_again, timeout=120)
@@ -190,7 +208,7 @@ class Scene:
             before = seen.get(run, (0, 0, 0.0))
             if seq != int(str(before[0])) + 1 or float(str(cost)) < float(str(before[2])) - 1e-9:
                 faults.append(f"the journal of {run} jumps at {seq}")
-            if int(str(iteration)) < int(str(before[1])) - 1:
+            if int(str(iteration)) < int(str(before[1])):
                 faults.append(f"iterations of {run} go back at {seq}")
             seen[run] = (seq, iteration, cost)
         if self.query("SELECT count(*) FROM run WHERE ended_at IS NULL") != [(0,)]:
@@ -205,23 +223,20 @@ class Scene:
         shown = json.loads(self.shop.ralph("cost", "--since", "all", "--json").stdout)
         counted = shown["total"]["cost_usd"] or 0.0
         paid = (self.shop.home / "paid").read_text().count("x") * COST
-        fits = told - 1e-6 < counted < paid + 1e-6
+        most = paid if self.disk_failed else told
+        fits = told - 1e-6 < counted < most + 1e-6
         return [] if fits else [f"agents told ${told:.2f} of ${paid:.2f}, ralph counts ${counted:.2f}"]
 
     def _check_effects(self) -> list[str]:
-        subjects = self.shop.git("log", "--format=%s").splitlines()
         match self.loop:
             case "run":
                 return [] if (self.repo / "b.txt").exists() else ["the work is not there"]
             case "story":
-                twice = [s for s in subjects if "[US-1]" in s and subjects.count(s) > 2]
-                return [f"{twice[0]!r} is there {len(twice)} times"] if twice else []
+                return []
             case "supervise":
                 return [] if (self.repo / "tasks/app/job/DONE").exists() else ["DONE is not there"]
             case _:
                 faults = []
-                if len([s for s in subjects if s.startswith("Merge ralph/T-1")]) > 1:
-                    faults.append("landed twice")
                 if self.query("SELECT status FROM task") != [("done",)]:
                     faults.append(f"the task is {self.query('SELECT status FROM task')}")
                 if not (self.repo / "T.txt").exists():
@@ -239,7 +254,7 @@ def play_to_the_end(scene: Scene, most: int = 3) -> "subprocess.CompletedProcess
     """Resume until it is complete."""
     for _ in range(most):
         done = scene.resume()
-        if done.returncode == 0:
+        if done.returncode == 0 or (done.returncode == 2 and scene.is_complete):
             break
         time.sleep(0.05)
     return done

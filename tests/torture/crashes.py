@@ -4,6 +4,7 @@ and asserts what must hold. `python tests/torture/crashes.py [MOST]` prints the 
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -11,20 +12,25 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from support.processes import find_processes_with
+from support.processes import find_processes_started_with
 from support.workshop import RALPH_ARGV
+from torture.crash_memory import check_legal_states, check_nothing_lost, remember
 from torture.crash_points import BY_NAME
 from torture.crash_scenes import LOOPS, Scene, play_to_the_end
 
 REACHES = 3  # of a point that is reached often: the first, one in the middle, the last
 RANDOM_KILLS = 20  # a loop, and of each kind
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "build/crashes.ndjson"
+PAGE = ROOT / "docs/reliability.md"
 TORN = ("events.ndjson", "call.json", "place.json")  # agents' logs are what the money is measured by
 
 
@@ -128,27 +134,42 @@ def find_faults(template: Scene, blow: Blow, folder: Path) -> list[str]:
         faults = (
             ["it calls itself broken: " + said[-300:]] if "internal error" in said or "a bug in ralph" in said else []
         )
+        memory = remember(scene)
+        faults += check_legal_states(scene)
         done = play_to_the_end(scene)
-        if done.returncode != 0:
+        if done.returncode != 0 and not scene.is_complete:
             return [*faults, f"does not come to its end: {done.returncode} {(done.stdout + done.stderr)[-300:]}"]
-        return [*faults, *scene.find_faults()]
+        return [*faults, *check_nothing_lost(scene, memory), *scene.find_faults()]
     except Exception:  # noqa: BLE001  # a harness that breaks is a fault, too
         return [traceback.format_exc()[-400:]]
     finally:
-        for pid in find_processes_with(str(folder)):
+        for pid in find_processes_started_with(f"HOME={scene.shop.home}"):
             os.kill(pid, signal.SIGKILL)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def play_all(blows: list[Blow], templates: dict[str, Scene], folder: Path, workers: int = 2) -> dict[Blow, list[str]]:
-    def play(numbered: tuple[int, Blow]) -> tuple[Blow, list[str]]:
+    """Each that is not in `RESULTS` yet, so that a run that was cut off goes on; a fault is played again."""
+    found = read_results()
+    RESULTS.parent.mkdir(exist_ok=True)
+
+    def play(numbered: tuple[int, Blow]) -> None:
         number, blow = numbered
-        found = find_faults(templates[blow.loop], blow, folder / f"blow-{number}")
-        print("✗" if found else "✓", blow.name, *found, flush=True)
-        return blow, found
+        faults = find_faults(templates[blow.loop], blow, folder / f"blow-{number}")
+        print("✗" if faults else "✓", blow.name, *faults, flush=True)
+        found[blow] = faults
+        with RESULTS.open("ab") as file:
+            file.write(msgspec.json.encode((blow, faults)) + b"\n")
 
     with ThreadPoolExecutor(workers) as pool:
-        return dict(pool.map(play, enumerate(blows)))
+        deque(pool.map(play, ((n, blow) for n, blow in enumerate(blows) if found.get(blow) != [])), maxlen=0)
+    return {blow: found[blow] for blow in blows}
+
+
+def read_results() -> dict[Blow, list[str]]:
+    if not RESULTS.exists():
+        return {}
+    return dict(msgspec.json.decode(line, type=tuple[Blow, list[str]]) for line in RESULTS.read_bytes().splitlines())
 
 
 def render_figures(found: dict[Blow, list[str]]) -> str:
@@ -167,6 +188,13 @@ def render_figures(found: dict[Blow, list[str]]) -> str:
     return "\n".join([*lines, "", f"{points} named points, {kills} kills, {len(found)} trials in all."])
 
 
+def write_page(figures: str) -> None:
+    """Its table and the sentence below it."""
+    page = PAGE.read_text()
+    table = re.compile(r"^\| loop \|.*? trials in all\.", re.MULTILINE | re.DOTALL)
+    PAGE.write_text(table.sub(lambda _: figures, page, count=1))
+
+
 def main() -> int:
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     workers = int(os.environ.get("CRASH_WORKERS", "2"))
@@ -177,10 +205,11 @@ def main() -> int:
         templates[loop] = Scene(loop, folder / loop)
         census[loop] = take_census(templates[loop].copy_to(folder / f"{loop}-census"))
     blows = list_blows(census)
-    random.shuffle(blows)
+    random.Random(most).shuffle(blows)
     blows.sort(key=lambda blow: blow.kind in ("ENOSPC", "EIO"))  # who takes only some has the kills
     found = play_all(blows[:most], templates, folder, workers)
-    print(render_figures(found))
+    print(figures := render_figures(found))
+    write_page(figures)
     shutil.rmtree(folder, ignore_errors=True)
     return int(any(found.values()))
 
