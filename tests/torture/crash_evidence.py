@@ -112,7 +112,7 @@ def _check_receipts(scene: "Scene") -> Iterator[str]:
         if not rows:
             continue  # killed before its first step
         if not (receipt := _read_receipt(scene, run)):
-            scene.shop.call("show", str(run))  # whoever asks for a missing one has it made
+            scene.shop.ralph("show", str(run))  # whoever asks for a missing one has it made
             receipt = _read_receipt(scene, run)
         if not receipt:
             yield f"{run} ({outcome}) has no receipt"

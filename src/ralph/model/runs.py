@@ -58,6 +58,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     beat: float | None = None  # unix time of its last sign of life between two transitions
     paused_by: str = ""
     question: str = ""  # of its agent, which nobody has answered
+    wakes_at: float | None = None  # unix time, of one that waits for a limit or an outage
 
 
 class CostlyTransition(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ CASES = [
      "ralph answer T-1 'YOUR ANSWER'"),
     (EndedRun(run="r1", kind="story", outcome="interrupted"), "ralph story run"),
     (EndedRun(run="r1", kind="supervise", outcome="exhausted"), "ralph show r1"),
+    (EndedRun(run="r1", kind="supervise", outcome="lost", folder="tasks/a b"), "ralph supervise 'tasks/a b'"),
+    (EndedRun(run="r1", kind="execute", outcome="lost"), "ralph execute --resume"),
     (EndedRun(run="r1", kind="execute", task="T-1", task_status="done", outcome="completed"), None),
     (EndedRun(run="r1", kind="execute", task="T-1", task_status="todo", outcome="exhausted"), "ralph execute T-1"),
     (EndedRun(run="r1", kind="execute", task="T-1", task_status="in_progress", outcome="lost"),

@@ -1,5 +1,6 @@
 """Use case: the report on a command: every run of it, what it cost, which checks failed, what reviewers said."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -167,6 +168,7 @@ def _find_step(record: RunRecord, receipt: Receipt, stores: Stores, variables: M
         suspect_proofs=list_unseen_proofs(proof) if proof else (),
         by_words_only=proof is not None and proof.by_words_only,
         question=redact(record.question),
+        folder=os.path.relpath(record.folder) if record.kind == "supervise" else "",
         branch=_find_unmerged_branch(stores.runs.read_request(record.id), record.folder, variables),
     )
     return find_next_step(ended)

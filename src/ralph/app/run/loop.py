@@ -26,7 +26,7 @@ from ralph.app.run.worktree import (
     plan_worktree,
     reopen_worktree,
 )
-from ralph.app.runs.status import explain_missing_run
+from ralph.app.runs.status import explain_missing_run, name_resume_command
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
@@ -342,6 +342,14 @@ def _is_below(folder: str, root: str) -> bool:
     return f"{folder}/".startswith(f"{root}/")
 
 
+def _suggest_instead(runs: RunStore) -> str:
+    """Where the last run is one of another loop and was cut off, how that goes on."""
+    last = next(iter(runs.list_latest(1)), None)
+    if last is None or last.kind == KIND or last.outcome not in ("lost", "interrupted"):
+        return "start one with `ralph run -p PROMPT`"
+    return f"the last run was one of `ralph {last.kind}`: resume it with: {name_resume_command(last)}"
+
+
 def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str | None) -> RunRecord:
     def is_wanted(record: RunRecord) -> bool:
         return worktree is None or is_in_worktree(record.folder, worktree, paths)
@@ -358,9 +366,10 @@ def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str
         record = next(filter(is_wanted, ours), None)
         if record is None:
             where = "" if worktree is None else f" in the work tree {worktree!r}" if worktree else " in a work tree"
-            raise NoSuchRun(f"there is no run to resume{where}", "start one with `ralph run -p PROMPT`")
+            raise NoSuchRun(f"there is no run to resume{where}", _suggest_instead(runs))
     if record.kind != KIND:
-        raise NoSuchRun(f"{record.id} is not a run of `ralph run`", f"start `ralph {record.kind}` again instead")
+        hint = f"resume it with: {name_resume_command(record)}"
+        raise NoSuchRun(f"{record.id} is not a run of `ralph run`", hint)
     if runs.has_wish(record.id, COPIED_MARK):
         whose = "the repository that this one was copied from"
         raise NoSuchRun(f"run {record.id} belongs to {whose}", "resume it there, or start a new run here")

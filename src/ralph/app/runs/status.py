@@ -9,6 +9,7 @@ from ralph.app.paths import Paths
 from ralph.app.runs.expectation import describe_expectation
 from ralph.app.runs.recovery import find_process_liveness, is_run_alive, mark_lost_runs
 from ralph.app.stores import open_existing_stores
+from ralph.core.reporting.next_steps import EndedRun, build_resume_command
 from ralph.model.errors import NoSuchRun
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
@@ -80,6 +81,13 @@ def describe_place(record: RunRecord) -> str:
     """Where a run is that cannot be seen from here."""
     here = os.uname().nodename
     return f"on {record.host}" if record.host not in ("", here) else "in another container or PID namespace"
+
+
+def name_resume_command(record: RunRecord) -> str:
+    """What to type to go on with work that was cut off."""
+    folder = os.path.relpath(record.folder) if os.path.isdir(record.folder) else record.folder
+    ended = EndedRun(run=record.id, kind=record.kind, outcome=record.outcome or "", task=record.task, folder=folder)
+    return build_resume_command(ended)
 
 
 def find_run(places: Paths, name: str) -> RunRecord:

@@ -29,6 +29,7 @@ class EndedRun(Struct, frozen=True, kw_only=True):
     by_words_only: bool = False
     question: str = ""  # of its agent, which nobody has answered
     branch: str = ""  # of a work tree of its own, with commits nobody has merged
+    folder: str = ""  # of a supervised task, as it is typed
 
 
 def find_next_step(ended: EndedRun) -> NextStep | None:
@@ -61,7 +62,7 @@ def _find_task_step(ended: EndedRun) -> NextStep | None:
         case "cancelled":
             return None  # a person wanted that
         case "in_progress":
-            return _name(ended, ended.why, f"ralph execute {task} --resume")
+            return _name(ended, ended.why, build_resume_command(ended))
         case _:
             return _name(ended, ended.why, f"ralph execute {task}")
 
@@ -74,10 +75,25 @@ def _build_retry_command(ended: EndedRun) -> str:
             return f"ralph run --resume {ended.run} -m {2 * max(1, ended.iterations)}"
         case "run", "over_budget":
             return f"ralph run --resume {ended.run} --budget USD"
-        case "run", "interrupted" | "lost" | "stuck" | "blocked":
+        case "run", "stuck" | "blocked":
             return f"ralph run --resume {ended.run}"
-        case "story", "interrupted" | "lost":
+        case _, "interrupted" | "lost":
+            return build_resume_command(ended)
+        case _:
+            return f"ralph show {ended.run}"
+
+
+def build_resume_command(ended: EndedRun) -> str:
+    """What starts the same work again where it was left."""
+    match ended.kind:
+        case "run":
+            return f"ralph run --resume {ended.run}"
+        case "story":
             return "ralph story run"
+        case "supervise" if ended.folder:
+            return f"ralph supervise {shlex.quote(ended.folder)}"
+        case "execute":
+            return f"ralph execute {shlex.quote(ended.task)} --resume" if ended.task else "ralph execute --resume"
         case _:
             return f"ralph show {ended.run}"
 

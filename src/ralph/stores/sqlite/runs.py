@@ -20,7 +20,9 @@ SELECT run.id AS id, run.kind AS kind, folder, agent, pid, ticks, boot, guardian
                 WHEN run.kind = 'execute' AND ended_at IS NULL THEN
                 (SELECT by_ FROM pause WHERE (pause.kind, name) IN (VALUES ('task', run.task), ('execute', '')) LIMIT 1)
                 END, '') AS paused_by,
-       coalesce((SELECT text FROM question WHERE question.run = run.id), '') AS question
+       coalesce((SELECT text FROM question WHERE question.run = run.id), '') AS question,
+       CASE WHEN ended_at IS NULL AND doing = 'wait' THEN wall + json_extract(CAST(decision AS TEXT), '$.seconds')
+       END AS wakes_at
 FROM run LEFT JOIN transition last ON last.run = run.id
  AND last.seq = (SELECT max(seq) FROM transition WHERE transition.run = run.id)
 """

@@ -31,7 +31,8 @@ def test_who_was_killed_while_waiting_for_a_limit_waits_on(workshop: ProjectFixt
     workshop.agent(LIMIT_OVER_LATE, make_result_command("<response>DONE</response>"))
     for words in (("-p", "x"), ("--resume",)):
         with workshop.start("run", *words) as run:
-            assert wait_until(lambda: "Waiting" in workshop.ralph("logs").stdout.rpartition("Run ")[2])
+            assert wait_until(lambda: " · waiting until " in workshop.call("status"), 20)
+            assert workshop.status()["wakesAt"] > time.time()
             run.kill()
             run.communicate()
     assert workshop.calls == 1

@@ -114,3 +114,20 @@ def test_nor_for_the_next_text_of_a_task(workshop: ProjectFixture, tmp_path: Pat
             run.send_signal(signal.SIGKILL)
     assert run.returncode == 2
     assert "cannot read" in out
+
+
+def test_who_finds_a_killed_loop_is_told_the_command_that_resumes_it(workshop: ProjectFixture) -> None:
+    task = workshop.repo / "tasks/my job"
+    task.mkdir(parents=True)
+    (task / "TASK.md").write_text("Do it.\n")
+    workshop.agent("touch up; sleep 60")
+    with workshop.start("supervise", str(task)) as run:
+        assert wait_until((workshop.repo / "up").exists, 20)
+        run.kill()
+        run.communicate()
+    command = "ralph supervise 'tasks/my job'"
+    assert workshop.call("status").endswith(f"  → Resume with: {command}\n")
+    assert command in workshop.call("report", "--short")
+    for words in (("resume",), ("run", "--resume"), ("run", "--resume", workshop.status()["id"])):
+        refused = workshop.ralph(*words)
+        assert (refused.returncode, command in refused.stderr) == (2, True), refused.stderr

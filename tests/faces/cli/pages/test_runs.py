@@ -70,5 +70,13 @@ def test_pauses_and_questions_are_shown(fields: dict[str, object], words: list[s
         assert text in shown
 
 
+def test_a_run_that_waits_for_a_limit_says_until_when_and_how_to_wake_it() -> None:
+    wakes_at = time.time() + 7200
+    shown = format_run(make_record(doing="wait", wakes_at=wakes_at), "Fix")[1]
+    clock = time.strftime("%H:%M", time.localtime(wakes_at))
+    assert f"{clock}; `ralph resume` tries at once" in shown
+    assert run_to_dict(make_record(doing="wait", wakes_at=wakes_at))["wakesAt"] == wakes_at
+
+
 def test_json_has_the_title() -> None:
     assert run_to_dict(make_record(), "Fix")["title"] == "Fix"

@@ -9,7 +9,12 @@ import msgspec
 from ralph.app.board.run_overview import list_latest_titled, list_runs_everywhere
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.recovery import find_last_sign, find_run_liveness
-from ralph.app.runs.status import count_unrecorded_runs, describe_expectations, describe_place
+from ralph.app.runs.status import (
+    count_unrecorded_runs,
+    describe_expectations,
+    describe_place,
+    name_resume_command,
+)
 from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_cost, format_duration, pluralize
 from ralph.faces.activity_labels import ACTIVITY_LABELS
@@ -43,7 +48,16 @@ def render_status(as_json: bool, last: int = 5) -> str:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
     active = {each.record.kind for each in found if each.record.ended_at is None}
     expected = describe_expectations(paths, active) if active else {}
-    return "\n".join([*_render_runs(found), *(f"  {text}" for text in expected.values())])
+    return "\n".join([*_render_runs(found), *(f"  {text}" for text in expected.values()), *_suggest_resuming(found)])
+
+
+def _suggest_resuming(runs: "Sequence[TitledRun]") -> list[str]:
+    """Where the last run was cut off and nothing is under way."""
+    newest = runs[0].record
+    is_cut_off = newest.outcome == "lost" or (newest.outcome == "interrupted" and newest.kind != "execute")
+    if not is_cut_off or any(each.record.ended_at is None for each in runs):
+        return []
+    return [f"  → Resume with: {name_resume_command(newest)}"]
 
 
 def render_status_everywhere(as_json: bool, last: int) -> str:
@@ -104,13 +118,15 @@ def _describe_subject(run: "RunRecord", title: str) -> str:
 
 
 def _list_facts(run: "RunRecord", cost: str) -> list[str]:
-    began = f"began {_format_start(run.started_at)}"
+    began = f"began {_format_moment(run.started_at)}"
     if run.ended_at is not None:
         used = f"{run.iteration}/{run.limit} iterations"
         return [run.agent, used, format_duration(run.elapsed), cost, began, run.why or ""]
     used = f"iteration {run.iteration}/{run.limit}"
     facts = [run.agent, used, format_duration(_measure_elapsed(run)), cost]
     doing = ACTIVITY_LABELS.get(run.doing, run.doing)
+    if run.wakes_at is not None:
+        doing += f" until {_format_moment(run.wakes_at)}; `ralph resume` tries at once"
     if run.paused_by:
         doing = f"{doing} by {run.paused_by}" if run.doing == PAUSED else f"{doing}, then paused by {run.paused_by}"
     if find_run_liveness(run) == "unknown":
@@ -119,7 +135,7 @@ def _list_facts(run: "RunRecord", cost: str) -> list[str]:
     return [*facts, began, doing, f"pid {run.pid}"]
 
 
-def _format_start(at: float) -> str:
+def _format_moment(at: float) -> str:
     """The hour, with its day where that is another one than today."""
     then, today = time.localtime(at), time.localtime()
     return time.strftime("%H:%M" if then[:3] == today[:3] else "%Y-%m-%d %H:%M", then)
@@ -151,6 +167,7 @@ def run_to_dict(run: "RunRecord", title: str = "") -> dict[str, object]:
         "elapsed": round(_measure_elapsed(run), 3),
         "costUsd": run.cost_usd,
         "doing": run.doing if active else None,
+        "wakesAt": run.wakes_at if active else None,
         "pausedBy": run.paused_by or None,
         "question": run.question or None,
         "outcome": run.outcome,
