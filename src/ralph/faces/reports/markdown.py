@@ -14,6 +14,7 @@ from ralph.faces.clock import format_local_time
 from ralph.faces.proof_words import BY_WORDS_WARNING, describe_check, describe_checked_tree
 from ralph.faces.reports.report_words import (
     NO_ENTRY,
+    count_iterations,
     describe_headline,
     describe_iteration_end,
     describe_part,
@@ -103,8 +104,7 @@ def _render_iterations(receipt: Receipt) -> str:
     rows = [_build_row(each, receipt) for each in receipt.iterations[-MAX_ROWS:]]
     above = f"Only the last {MAX_ROWS}.\n\n" if len(receipt.iterations) > MAX_ROWS else ""
     table = _render_table(("#", "began", "part", "agent", "time", "cost", "then"), rows)
-    count = pluralize(len(receipt.iterations), "iteration")
-    return f"<details><summary>{count}</summary>\n\n{above}{table}\n\n</details>"
+    return f"<details><summary>{count_iterations(receipt)}</summary>\n\n{above}{table}\n\n</details>"
 
 
 def _build_row(each: Iteration, receipt: Receipt) -> Sequence[str]:

@@ -37,10 +37,15 @@ def title_run(run: ReportedRun) -> RunTitle:
 
 def format_effort(receipt: Receipt) -> str:
     """3 iterations · 6m7s · $0.71"""
-    parts = [pluralize(len(receipt.iterations), "iteration"), format_duration(receipt.seconds)]
+    parts = [count_iterations(receipt), format_duration(receipt.seconds)]
     if receipt.cost_usd is not None:
         parts.append(format_money(receipt.cost_usd))
     return " · ".join(parts)
+
+
+def count_iterations(receipt: Receipt) -> str:
+    """One that a limit or a kill had repeated is one."""
+    return pluralize(len({each.iteration for each in receipt.iterations}), "iteration")
 
 
 def format_spending(total: ExpenseSum) -> str:

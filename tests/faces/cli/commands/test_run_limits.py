@@ -17,6 +17,7 @@ def test_a_limit_is_waited_for_and_spends_no_iteration(workshop: ProjectFixture)
     assert time.monotonic() - began >= 4.0
     assert "Waiting 2s, until " in done.stdout
     assert workshop.status()["iteration"] == 1
+    assert " · 1 iteration · " in workshop.call("report", "--short")
 
 
 def test_a_limit_that_ends_too_late_is_not_waited_for(workshop: ProjectFixture) -> None:
