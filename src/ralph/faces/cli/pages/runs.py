@@ -8,7 +8,7 @@ import msgspec
 
 from ralph.app.board.run_overview import list_latest_titled, list_runs_everywhere
 from ralph.app.paths import find_project_paths
-from ralph.app.runs.recovery import find_last_sign, find_run_liveness
+from ralph.app.runs.recovery import LOST_REASON, find_last_sign, find_run_liveness
 from ralph.app.runs.status import (
     count_unrecorded_runs,
     describe_expectations,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ralph.app.board.run_lists import TitledRun
     from ralph.app.board.run_overview import RepositoryRuns
+    from ralph.app.paths import Paths
     from ralph.model.runs import RunRecord
 
 PAUSED = "pause"  # what a paused run does
@@ -48,14 +49,17 @@ def render_status(as_json: bool, last: int = 5) -> str:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
     active = {each.record.kind for each in found if each.record.ended_at is None}
     expected = describe_expectations(paths, active) if active else {}
-    return "\n".join([*_render_runs(found), *(f"  {text}" for text in expected.values()), *_suggest_resuming(found)])
+    return "\n".join(
+        [*_render_runs(found), *(f"  {text}" for text in expected.values()), *_suggest_resuming(found, paths)]
+    )
 
 
-def _suggest_resuming(runs: "Sequence[TitledRun]") -> list[str]:
-    """Where the last run was cut off and nothing is under way."""
+def _suggest_resuming(runs: "Sequence[TitledRun]", paths: "Paths") -> list[str]:
+    """Where the last run was cut off and nothing is under way; those of a repository this is a copy of stay there."""
     newest = runs[0].record
-    is_cut_off = newest.outcome == "lost" or (newest.outcome == "interrupted" and newest.kind != "execute")
-    if not is_cut_off or any(each.record.ended_at is None for each in runs):
+    is_ours = f"{newest.folder}/".startswith(f"{paths.main_root}/")
+    is_cut_off = newest.why == LOST_REASON or (newest.outcome == "interrupted" and newest.kind != "execute")
+    if not (is_ours and is_cut_off) or any(each.record.ended_at is None for each in runs):
         return []
     return [f"  → Resume with: {name_resume_command(newest)}"]
 
