@@ -252,7 +252,7 @@ class Snapshots:
             try:
                 problem = self._keep(title, is_start=is_start) or problem
             except OSError as error:
-                problem = f"{error.strerror}: {error.filename}"
+                problem = f"{error.strerror}: {error.filename or 'the work tree'}"
         return self._report_once(problem)
 
     def _keep(self, title: str, *, is_start: bool) -> str:

@@ -64,7 +64,7 @@ class TreeIndex:
         try:
             return self._look()
         except OSError as error:
-            return TreeLook(problem=f"{error.strerror}: {error.filename}")
+            return TreeLook(problem=f"{error.strerror}: {error.filename or 'the work tree'}")
 
     def _look(self) -> TreeLook:
         self._hold()

@@ -59,3 +59,9 @@ def test_runs_on_disk_without_records_are_told(workshop: ProjectFixture) -> None
     shown = workshop.ralph("status").stdout
     assert "1 run on disk" in shown
     assert "was deleted or emptied" in shown
+    for words in (("cost",), ("show",), ("logs",), ("run", "--resume")):
+        told = workshop.ralph(*words)
+        assert (told.returncode, "was deleted or emptied" in told.stderr) == (2, True), (
+            words,
+            told.stdout + told.stderr,
+        )

@@ -19,7 +19,7 @@ from ralph.app.reports.command_runs import (
 from ralph.app.runs.journal_reader import DONE_CHECK_NAME, Iteration
 from ralph.app.runs.receipt import Receipt, build_receipt
 from ralph.app.runs.spending import ExpenseSum, group_expenses, list_expenses, sum_expenses
-from ralph.app.runs.status import count_unrecorded_runs
+from ralph.app.runs.status import explain_lost_records
 from ralph.app.stores import open_existing_stores
 from ralph.app.wiring import build_git
 from ralph.core.reporting.next_steps import EndedRun, NextStep, find_next_step
@@ -84,31 +84,22 @@ class Report(Struct, frozen=True, kw_only=True):
 
 def build_report(paths: Paths, name: str, variables: Mapping[str, str]) -> Report:
     """On the run of that name (its beginning will do), or on the newest command."""
+    if lost := explain_lost_records(paths):
+        raise lost
     with open_existing_stores(paths) as stores:
         if stores is None:
-            raise _explain_no_records(paths)
-        if not stores.runs.list_latest(1) and count_unrecorded_runs(paths):
-            raise _explain_no_records(paths)
+            raise NoSuchRun("there is no run yet", "start one with `ralph run -p PROMPT`")
         return _build(paths, stores, list_command_runs(stores, name), variables)
 
 
 def build_report_since(paths: Paths, since: float, variables: Mapping[str, str]) -> Report:
     """On all runs of this repository since then; one without runs is a report, too."""
+    if lost := explain_lost_records(paths):
+        raise lost
     with open_existing_stores(paths) as stores:
         if stores is None:
-            if count_unrecorded_runs(paths):
-                raise _explain_no_records(paths)
             return Report(root=paths.root, made_at=time.time(), since=since, runs=(), total=sum_expenses([]))
-        if not stores.runs.list_latest(1) and count_unrecorded_runs(paths):
-            raise _explain_no_records(paths)
         return _build(paths, stores, list_runs_since(stores, since), variables, since=since)
-
-
-def _explain_no_records(paths: Paths) -> NoSuchRun:
-    if lost := count_unrecorded_runs(paths):
-        words = f"no run is on record, but {lost} on disk: {paths.database} was deleted or emptied"
-        return NoSuchRun(words, f"their logs are in {paths.state}/runs")
-    return NoSuchRun("there is no run yet", "start one with `ralph run -p PROMPT`")
 
 
 def _build(

@@ -26,7 +26,7 @@ from ralph.app.run.worktree import (
     plan_worktree,
     reopen_worktree,
 )
-from ralph.app.runs.status import explain_missing_run, name_resume_command
+from ralph.app.runs.status import explain_lost_records, explain_missing_run, name_resume_command
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
@@ -366,7 +366,8 @@ def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str
         record = next(filter(is_wanted, ours), None)
         if record is None:
             where = "" if worktree is None else f" in the work tree {worktree!r}" if worktree else " in a work tree"
-            raise NoSuchRun(f"there is no run to resume{where}", _suggest_instead(runs))
+            missing = NoSuchRun(f"there is no run to resume{where}", _suggest_instead(runs))
+            raise explain_lost_records(paths) or missing
     if record.kind != KIND:
         hint = f"resume it with: {name_resume_command(record)}"
         raise NoSuchRun(f"{record.id} is not a run of `ralph run`", hint)

@@ -39,6 +39,14 @@ def count_unrecorded_runs(places: Paths) -> int:
         return 0
 
 
+def explain_lost_records(places: Paths) -> NoSuchRun | None:
+    """Where no run is on record, and there are some on disk: their database is gone. Else None."""
+    if not (lost := count_unrecorded_runs(places)) or list_recent_runs(places, 1):
+        return None
+    words = f"no run is on record, but {lost} on disk: {places.database} was deleted or emptied"
+    return NoSuchRun(words, f"their logs are in {places.state}/runs; start a new run with `ralph run -p PROMPT`")
+
+
 def cancel_run(places: Paths, name: str) -> RunRecord:
     """Ask a run to end and see that it does; its work stays."""
     active = [r for r in list_recent_runs(places, 1000) if r.ended_at is None]
@@ -96,7 +104,7 @@ def find_run(places: Paths, name: str) -> RunRecord:
         latest = runs.list_latest(MAX_RUNS_NAMED) if runs else []
         record = runs.find_record(name) if runs and name else next(iter(latest), None)
     if record is None:
-        raise explain_missing_run(latest, name)
+        raise explain_lost_records(places) or explain_missing_run(latest, name)
     return record
 
 

@@ -17,6 +17,7 @@ from ralph.app.runs.spending import (
     parse_since,
     sum_expenses,
 )
+from ralph.app.runs.status import explain_lost_records
 from ralph.faces.cli.options.looks import add_json_option
 from ralph.faces.cli.pages.cost import render_cost
 from ralph.faces.cli.terminal.look import resolve_style
@@ -38,6 +39,8 @@ def command(since: str, by: Grouping, everywhere: bool, as_json: bool) -> None:
     """
     paths, begin = find_project_paths(os.getcwd()), parse_since(since, datetime.now().astimezone())
     expenses = list_all_expenses(os.environ, paths, begin) if everywhere else list_expenses(paths, begin)
+    if not (expenses or everywhere or as_json) and (lost := explain_lost_records(paths)):
+        raise lost
     groups, total = group_expenses(expenses, by), sum_expenses(expenses)
     if as_json:
         click.echo(msgspec.json.encode({"by": by, "groups": groups, "total": total}))
