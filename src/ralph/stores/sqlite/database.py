@@ -15,6 +15,7 @@ BUSY_TIMEOUT_MS = 10_000
 LOOP_BUSY_TIMEOUT_MS = (
     60_000  # a backup may hold the database; what a loop cannot write was paid for, and would be done again
 )
+LOG_INDEX_BYTES = 64 << 10  # what SQLite needs beside a database to read it, and a little more
 WATCH_BUSY_TIMEOUT_MS = 50  # who watches looks again soon
 _MIGRATIONS_DIR = os.path.join(os.path.dirname(__file__), "migrations")
 LATEST_SCHEMA_VERSION = 8  # the highest number in migrations/
@@ -180,12 +181,23 @@ def _split_statements(script: str) -> list[str]:
 
 def _translate_error(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
     text = str(error)
-    if isinstance(error, sqlite3.OperationalError) and "full" in text:
-        return MachineError(f"the disk is full: {path}", "free some space, then try again; a run goes on with --resume")
+    if isinstance(error, sqlite3.OperationalError) and ("full" in text or _has_no_room(text, path)):
+        return MachineError(f"the disk is full: {path}", "free some space, then try again; resume runs with --resume")
     if isinstance(error, sqlite3.OperationalError):
         kind = StateBusy if _is_busy(error) else MachineError
         return kind(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
     return CorruptState(f"{path} is not a ralph database: {text}", f"to start anew: mv {path} {path}.broken")
+
+
+def _has_no_room(text: str, path: str) -> bool:
+    """Who only reads needs some room, too, for the index of the log; without it, SQLite speaks of an I/O error."""
+    if "disk I/O error" not in text:
+        return False
+    try:
+        room = os.statvfs(os.path.dirname(path))
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < LOG_INDEX_BYTES
 
 
 def _is_busy(error: sqlite3.DatabaseError) -> bool:
