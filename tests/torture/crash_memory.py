@@ -53,8 +53,6 @@ def check_legal_states(scene: "Scene") -> Iterator[str]:
     for task, status, stage, worker in scene.query("SELECT id, status, stage, worker FROM task"):
         if status not in ("todo", "in_progress", "done") or (status == "todo" and worker):
             yield f"{task} is {status} in {stage} by {worker!r} right after the blow"
-        if worker and not scene.query(f"SELECT 1 FROM run WHERE id = '{worker}'"):
-            yield f"{task} is worked on by {worker!r}, which is no run"
 
 
 def check_nothing_lost(scene: "Scene", memory: Memory) -> Iterator[str]:
