@@ -316,12 +316,12 @@ class Session(Struct, frozen=True, kw_only=True):
         self.write_receipt()
         return stop
 
-    def _find_day_sum(self, fact: Fact) -> Callable[[], float] | None:
+    def _find_day_sum(self, fact: Fact) -> Callable[[Fact], float] | None:
         if not isinstance(fact, Began | Resumed) or fact.limits.day_usd is None:
             return None
         from ralph.app.runs.day_spending import DaySpending  # only who has a budget for a day looks at other runs
 
-        return DaySpending(self.paths, self.variables).sum
+        return DaySpending(self.paths, self.variables).sum_with
 
     def write_receipt(self) -> None:
         """A full disk, or state that is gone, costs the receipt, never the run."""

@@ -15,11 +15,11 @@ class Clock:
         self,
         inbox: Inbox,
         already: float = 0.0,
-        sum_today: Callable[[], float] | None = None,
+        sum_today: Callable[[Fact], float] | None = None,
         read_wishes: Callable[[], Wishes] = Wishes,
     ) -> None:
-        """`sum_today`: what all runs of this machine spent since midnight; None: nobody wants to know. `read_wishes`:
-        what people want of this run."""
+        """`sum_today`: what all runs of this machine spent since midnight, the fact included; None: nobody wants to
+        know. `read_wishes`: what people want of this run."""
         self._inbox, self._sum_today, self._read_wishes = inbox, sum_today, read_wishes
         self._began = time.monotonic() - already
 
@@ -31,7 +31,7 @@ class Clock:
             at=time.monotonic() - self._began,
             wall=time.time(),
             interrupted_by=self._inbox.poll_interruption(),
-            today_usd=None if self._sum_today is None else self._sum_today(),
+            today_usd=None if self._sum_today is None else self._sum_today(fact),
             paused_by=wishes.paused_by,
             notes=wishes.notes,
         )

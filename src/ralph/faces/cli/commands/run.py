@@ -82,6 +82,8 @@ _LIMIT_FIELDS = {
     "budgetUsd": "budget_usd",
 }
 _RESUME_HINTS = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
+_DAY_SETTING = "budgetUsdPerDay"
+_DAY_HINT = f" tomorrow, or with a higher {_DAY_SETTING}"
 _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs", "display.plain"}
 
 
@@ -318,7 +320,7 @@ def _print_plan(request: RunRequest, paths: Paths, notes: Sequence[str], earlier
 def _report_end(stop: Stop, run: str, *, quiet: bool) -> int:
     """Returns the exit code; prints how to resume where that can help."""
     if stop.outcome.value != "completed" and not stop.lasting and not quiet:
-        onward = _RESUME_HINTS.get(stop.outcome.value, "")
+        onward = _DAY_HINT if _DAY_SETTING in stop.why else _RESUME_HINTS.get(stop.outcome.value, "")
         hint = f"`ralph run --resume` goes on{onward}"
         if stop.question:
             name = f" {run}" if run else ""

@@ -112,3 +112,14 @@ def test_a_budget_for_a_day_counts_the_runs_of_other_repositories(
     done = other.ralph("run", "-p", "x")
     assert (done.returncode, other.calls) == (1, 0)
     assert "$0.50 of the $0.50 for a day spent" in done.stdout
+
+
+@pytest.mark.parametrize("tells_cost", [True, False])
+def test_a_budget_for_a_day_is_kept_by_the_run_that_spends_it(workshop: ProjectFixture, tells_cost: bool) -> None:
+    workshop.settings(budgetUsdPerDay=0.5, prices={"claude": {"input": 100_000.0, "output": 0.0}})
+    cost = {} if tells_cost else {"total_cost_usd": None}
+    workshop.agent(f"date +%N > work.txt; {make_result_command('still working', 0.3, **cost)}")  # 3 tokens in: $0.30
+    done = workshop.ralph("run", "-p", "x")
+    assert (done.returncode, workshop.calls) == (1, 2), done.stdout
+    assert "$0.60 of the $0.50 for a day spent" in done.stdout
+    assert "goes on tomorrow, or with a higher budgetUsdPerDay" in done.stderr
