@@ -86,6 +86,7 @@ honesty: $(READY)
 
 torture: $(READY)
 	RALPH_TORTURE=50 $(BIN)/python -m pytest tests/torture --ignore tests/torture/test_honesty.py
+	rm -f build/crashes.ndjson
 	$(BIN)/python tests/torture/crashes.py
 
 # The real agent CLIs, from npm, against a scripted model on this machine. The first two are quick enough for every day.

@@ -39,5 +39,8 @@ def test_every_named_point_is_there(point: Point) -> None:
 
 def test_there_are_many_points_and_the_published_trials_found_no_fault() -> None:
     page = (Path(__file__).parents[2] / "docs/reliability.md").read_text()
+    kills = re.search(r"^\d+ named points, (\d+) kills, \d+ trials in all\.$", page, re.MULTILINE)
     assert len(POINTS) >= 40
+    assert kills
+    assert int(kills[1]) >= 500
     assert all(re.search(rf"^\| {loop} \|.*\| 0 \|$", page, re.MULTILINE) for loop in LOOPS)
