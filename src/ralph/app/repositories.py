@@ -28,15 +28,18 @@ def find_machine_state(variables: Mapping[str, str]) -> str:
 
 def remember_repository(paths: Paths, variables: Mapping[str, str]) -> None:
     """So that others find its runs. Where that cannot be written, nothing else suffers."""
-    base = find_machine_state(variables)
-    path = os.path.join(
-        base, "repositories", f"{os.path.basename(paths.main_root)}-{crc32(os.fsencode(paths.state)):08x}"
-    )
-    if not base or os.path.exists(path):
+    path = _locate_record(paths, variables)
+    if not path or os.path.exists(path):
         return
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         write_atomic(path, json.encode(KnownRepository(paths.main_root, paths.state)).decode())
+
+
+def forget_repository(paths: Paths, variables: Mapping[str, str]) -> None:
+    """Nobody looks for its runs any more."""
+    with suppress(OSError):
+        os.unlink(_locate_record(paths, variables))
 
 
 def list_repositories(variables: Mapping[str, str]) -> list[Paths]:
@@ -50,6 +53,12 @@ def list_repositories(variables: Mapping[str, str]) -> list[Paths]:
                 root = known.root
                 found[known.state] = Paths(folder=root, root=root, state=known.state, in_git=True, started_in=root)
     return sorted(found.values(), key=lambda paths: paths.root)
+
+
+def _locate_record(paths: Paths, variables: Mapping[str, str]) -> str:
+    name = f"{os.path.basename(paths.main_root)}-{crc32(os.fsencode(paths.state)):08x}"
+    base = find_machine_state(variables)
+    return os.path.join(base, "repositories", name) if base else ""
 
 
 def _read_repository(path: str) -> KnownRepository | None:

@@ -4,13 +4,16 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
 
 from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
+from ralph.app.repositories import forget_repository
 from ralph.app.runs.recovery import is_run_alive
+from ralph.app.runs.settings_watch import forget_watching
 from ralph.app.runs.snapshots import find_snapshot_folder
 from ralph.app.stores import open_existing_stores
 from ralph.app.wiring import build_git
@@ -130,6 +133,10 @@ def remove_all(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -
         _remove(log)
     for folder in plan.everything:
         shutil.rmtree(folder, ignore_errors=True)
+    forget_repository(paths, variables)
+    forget_watching(paths, variables)
+    with suppress(OSError):
+        os.rmdir(paths.dot_ralph)  # settings and work trees keep it
     with open_short_lived_processes() as processes:
         if git := build_git(paths.root, variables, processes):
             for ref in git.run("for-each-ref", "--format=%(refname)", _REFS).text.splitlines():

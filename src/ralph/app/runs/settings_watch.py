@@ -4,6 +4,7 @@ about before the next run."""
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -211,6 +212,12 @@ def _parse_settings(texts: Texts) -> "Settings | None":
 
 
 # -- its record -----------------------------------------------------------------------------------
+def forget_watching(paths: Paths, variables: Mapping[str, str]) -> None:
+    """Where nothing is left to be told of."""
+    with suppress(OSError):
+        os.rmdir(_locate_records(paths, variables))
+
+
 def _locate_records(paths: Paths, variables: Mapping[str, str]) -> str:
     """Out of the way of agents, where there is such a place."""
     base = find_machine_state(variables) or paths.state

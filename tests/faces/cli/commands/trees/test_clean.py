@@ -58,6 +58,7 @@ def test_old_runs_go_and_the_rest_stays(workshop: ProjectFixture) -> None:
     assert "refs/ralph" not in workshop.git("for-each-ref")
     assert (workshop.repo / ".ralph" / "settings.json").read_text() == settings
     assert workshop.git("log", "--oneline").count("Start") == 1
+    assert [path.name for path in (workshop.home / ".local/state/ralph").rglob("*") if path.is_file()] == []
 
 
 def test_a_later_run_removes_what_is_older_than_keep_days(workshop: ProjectFixture) -> None:
