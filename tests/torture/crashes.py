@@ -185,7 +185,9 @@ def render_figures(found: dict[Blow, list[str]]) -> str:
         "| loop | at a named point | at a random moment | ENOSPC | EIO | torn files | clock | faults |",
         "|---" * 8 + "|",
     ]
-    lines += [f"| {loop} | " + " | ".join(str(sums[loop][kind]) for kind in (*kinds, "faults")) + " |" for loop in LOOPS]
+    lines += [
+        f"| {loop} | " + " | ".join(str(sums[loop][kind]) for kind in (*kinds, "faults")) + " |" for loop in LOOPS
+    ]
     points = len({(blow.where, blow.side) for blow in found if blow.kind == "kill"})
     kills = sum(blow.kind in ("kill", "random", "torn", "clock") for blow in found)
     return "\n".join([*lines, "", f"{points} named points, {kills} kills, {len(found)} trials in all."])
