@@ -78,8 +78,9 @@ def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> Ca
 
 
 def format_stage_progress(card: TaskCard) -> str:
-    """Stage and iteration: "Coder (3/15)"."""
-    return f"{LANE_TITLES[card.stage or 'coder']} ({card.iteration}/{card.max_iterations or '?'})"
+    """Stage and iteration: "Coder (3/15)"; the stage alone before its first agent starts."""
+    title = LANE_TITLES[card.stage or "coder"]
+    return f"{title} ({card.iteration}/{card.max_iterations})" if card.max_iterations else title
 
 
 def format_card_facts(facts: "CardFacts", glyphs: Glyphs, room: int = 1000) -> str:

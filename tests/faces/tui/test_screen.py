@@ -439,7 +439,7 @@ def test_every_sign_is_ascii_where_nothing_else_can_be_drawn(room: BoardFixture)
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.look()
-        assert "[>] Coder (0/?)" in seen
+        assert "[>] Coder " in seen
         assert seen.isascii()
         for key in ("question_mark", "x"):
             assert (await watcher.press(key)).isascii()

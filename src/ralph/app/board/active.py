@@ -15,7 +15,7 @@ from ralph.core.tasks.task_rules import CANCELLED_RUN_GONE, LOOP_KEY, format_sta
 from ralph.model.board import Cancelled, Entry, TaskCard
 from ralph.model.errors import RalphError
 from ralph.model.runs import RunRecord
-from ralph.model.spec import AGENT_DEFAULTS, Role
+from ralph.model.spec import AGENT_DEFAULTS, Role, Task
 from ralph.model.store_ports import RunStore, TaskStore
 from ralph.process.lock import find_lock_holder
 
@@ -121,11 +121,17 @@ def build_active_task(entry: Entry, alive: bool) -> ActiveTask:
         title=task.title,
         stage=stage,
         iteration=task.iteration,
-        max_iterations=int(loop.get("max_iterations") or AGENT_DEFAULTS[stage].max_iterations),
+        max_iterations=int(loop.get("max_iterations") or _find_limit(task, stage)),
         started_at=_parse_unix_time(str(loop.get("started_at", ""))) or task.updated_at,
         alive=alive,
         worker=entry.worker,
     )
+
+
+def _find_limit(task: Task, stage: Role) -> int:
+    """Before the first agent of a stage, which says it."""
+    own = task.completion_spec.get_criteria_for_agent(stage) if task.completion_spec else None
+    return (own and own.max_iterations) or AGENT_DEFAULTS[stage].max_iterations
 
 
 def _parse_unix_time(iso: str) -> float:
