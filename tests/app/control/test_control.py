@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.app.control.notes import add_note, answer_question, list_notes
-from ralph.app.control.pausing import lift_pause, pause, refuse_resuming_at_work
+from ralph.app.control.pausing import lift_execute_pause, lift_pause, pause, pause_execute, refuse_resuming_at_work
 from ralph.app.control.person import identify_person
 from ralph.app.control.stopping import is_whole_execute, refuse_ending_others, stop_execute, stop_gently
 from ralph.app.control.tasks import retry_task
@@ -177,3 +177,21 @@ def test_people_have_names_and_agents_have_none(monkeypatch: pytest.MonkeyPatch,
     room.begin("run-2", kind="run", task="")
     with pytest.raises(InsideAgent):
         refuse_ending_others(room.places, "run-2", {}, "ralph cancel")
+
+
+def test_a_task_of_an_execute_that_is_paused_as_a_whole_is_resumed_with_the_others(room: BoardFixture) -> None:
+    room.put("Login", "Logout")
+    with pytest.raises(NoSuchRun):
+        pause_execute(room.places, by="ada")
+    crew = WorkTreeLock(room.places.execute_lock)
+    assert crew.acquire("execute") is None
+    pause_execute(room.places, by="ada")
+    with pytest.raises(UsageError) as told:
+        lift_pause(room.places, "TASK-001")
+    assert "ada" in told.value.message
+    assert "ralph resume" in told.value.hint
+    assert lift_execute_pause(room.places).is_running
+    with pytest.raises(UsageError):
+        lift_execute_pause(room.places)
+    assert lift_pause(room.places, "TASK-001") is None
+    crew.release()

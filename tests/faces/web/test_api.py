@@ -14,6 +14,7 @@ from ralph.faces.web.repositories import NoSuchRepository, Repositories
 from ralph.faces.web.routes import ENDPOINTS
 from ralph.model.events import IterationStarted, RunStarted, Said, ToolStarted
 from ralph.model.spec import ROLES
+from ralph.process.lock import WorkTreeLock
 from support.board_room import BoardFixture
 from support.web_room import BEARER, WebFixture
 
@@ -201,6 +202,22 @@ def test_a_task_is_paused_told_something_and_resumed(web: WebFixture) -> None:
     assert web.post(f"{API}/runs/20261101-090000-bbbb/cancel", {"gently": True}).status == 404  # it has ended
     assert web.post(f"{API}/executes/stop", {"how": "now"}).status == 404  # no execute has the lock
     assert web.post(f"{API}/executes/stop", {"how": "whenever"}).status == 400
+
+
+def test_all_tasks_of_an_execute_are_paused_and_resumed_at_once(web: WebFixture, room: BoardFixture) -> None:
+    assert web.post(f"{API}/executes/pause", {}).status == 404  # no execute has the lock
+    crew = WorkTreeLock(room.places.execute_lock)
+    assert crew.acquire("execute") is None
+    assert web.post(f"{API}/executes/pause", {}).status == 200
+    board = web.get(f"{API}/board").json
+    assert board["head"]["paused_by"] == "tester (web)"
+    assert {card["paused_by"] for card in board["cards"] if card["status"] == "in_progress"} == {"tester (web)"}
+    refused = web.post(f"{API}/tasks/TASK-001/resume", {})
+    assert (refused.status, "ralph resume" in refused.json["error"]["hint"]) == (400, True)
+    assert web.post(f"{API}/executes/resume", {}).status == 200
+    assert web.get(f"{API}/board").json["head"]["paused_by"] == ""
+    assert web.post(f"{API}/executes/resume", {}).status == 400
+    crew.release()
 
 
 @pytest.mark.parametrize(

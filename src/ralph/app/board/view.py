@@ -28,6 +28,9 @@ class WorkerSlot(Struct, frozen=True, kw_only=True):
     max_iterations: int = 0
     started_at: float = 0.0  # unix time
     title: str = ""  # of a run without a task: the first line of its prompt
+    elapsed: float = 0.0  # seconds its run has worked, as of `changed_at`
+    changed_at: float = 0.0
+    cost_usd: float | None = None  # of its run
 
     @property
     def name(self) -> str:
@@ -82,6 +85,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
     facts: Mapping[str, CardFacts] = {}  # of tasks that were worked on
     paused: Mapping[str, str] = {}  # by task or run: who paused it
     questions: Mapping[str, str] = {}  # by task or run: what its agent asked and nobody has answered
+    paused_by: str = ""  # who paused all of `ralph execute`
     runs: Sequence[RunCard] = ()  # without tasks: those that go on first, then the newest
     cut_off_runs: frozenset[str] = frozenset()  # of them, those that have no end and whose process is gone
 
@@ -110,6 +114,7 @@ def build_view(place: str, found: BoardState, alive: Collection[str], before: Se
         expectation=found.expectation,
         facts=found.facts,
         paused=_list_paused(found),
+        paused_by=found.paused.get("", ""),
         questions=found.questions,
         runs=found.run_cards,
         cut_off_runs=frozenset(card.id for card in found.run_cards if card.is_active and card.id not in alive),
@@ -210,6 +215,9 @@ def _build_slot(number: int, run: RunRecord, loop: ActiveTask | None, title: str
         iteration=loop.iteration,
         max_iterations=loop.max_iterations,
         started_at=loop.started_at,
+        elapsed=run.elapsed,
+        changed_at=run.changed_at,
+        cost_usd=run.cost_usd,
     )
 
 

@@ -3,6 +3,7 @@
 import time
 
 from ralph.app.control.targets import Target, build_run_target, find_target, list_running, open_for_control
+from ralph.app.control.tasks import is_execute_running
 from ralph.app.paths import Paths
 from ralph.model.control import WHOLE_EXECUTE, PauseRecord
 from ralph.model.errors import NoSuchRun, UsageError
@@ -25,9 +26,31 @@ def lift_pause(places: Paths, name: str) -> Target | None:
     """Agents may start again. None: it is not paused. Without a name: what is paused, if that is one thing."""
     with open_for_control(places) as stores:
         target = find_target(stores, name) if name else _find_only_paused(stores)
-        if target is None or not stores.control.lift(target.subject):
+        if target is None:
             return None
-        return target
+        if stores.control.lift(target.subject):
+            return target
+        if target.subject.kind == "task" and (whole := stores.control.find_pause(WHOLE_EXECUTE)):
+            what = f"all of `ralph execute` is paused, by {whole.by}, and {target.name} with it"
+            raise UsageError(what, "resume all: `ralph resume`")
+        return None
+
+
+def pause_execute(places: Paths, *, by: str, now: bool = False) -> Target:
+    """All tasks of the `ralph execute` that runs here, however many it works on."""
+    if not is_execute_running(places):
+        raise NoSuchRun("no `ralph execute` is running here", "see `ralph status`")
+    with open_for_control(places) as stores:
+        stores.control.pause(PauseRecord(subject=WHOLE_EXECUTE, by=by, at=time.time(), now=now))
+    return Target(subject=WHOLE_EXECUTE, is_running=True)
+
+
+def lift_execute_pause(places: Paths) -> Target:
+    """Agents of all tasks may start again, but for those that are paused by themselves."""
+    with open_for_control(places) as stores:
+        if not stores.control.lift(WHOLE_EXECUTE):
+            raise UsageError("`ralph execute` is not paused as a whole", "resume the tasks that are paused, by name")
+    return Target(subject=WHOLE_EXECUTE, is_running=is_execute_running(places))
 
 
 def is_still_paused(places: Paths, target: Target) -> bool:

@@ -89,6 +89,7 @@ def build_head(view: BoardView, root: str, problem: str = "") -> BoardHead:
         spent_usd=view.spent_usd,
         since=view.since,
         expectation=view.expectation,
+        paused_by=view.paused_by,
         problem=problem,
     )
 
@@ -167,6 +168,9 @@ def _build_working_run(
         iteration=slot.iteration,
         limit=slot.max_iterations,
         started_at=slot.started_at,
+        seconds=slot.elapsed,
+        changed_at=slot.changed_at,
+        cost_usd=slot.cost_usd,
         part=slot.role,
         activity=activity,
         slot=slot.number,

@@ -114,6 +114,7 @@ class BoardHead(Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None
     since: float | None = None  # when the oldest of what works began
     expectation: str = ""  # what tasks took so far
+    paused_by: str = ""  # who paused all of `ralph execute`
     problem: str = ""  # why the board could not be read just now
 
 

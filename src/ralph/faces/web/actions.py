@@ -10,7 +10,7 @@ from msgspec import Struct
 from ralph.app.board.active import cancel_task
 from ralph.app.board.tasks import TaskEdit, create_task, edit_task
 from ralph.app.control.notes import add_note, answer_question
-from ralph.app.control.pausing import lift_pause, pause
+from ralph.app.control.pausing import lift_execute_pause, lift_pause, pause, pause_execute
 from ralph.app.control.stopping import ExecuteEnd, stop_execute, stop_gently
 from ralph.app.control.tasks import is_execute_running, retry_task
 from ralph.app.keeping.launching import StartBody
@@ -158,6 +158,17 @@ def end_execute(call: ApiCall) -> DoneAnswer:
     stop_execute(call.paths, how)
     words = {"tasks": "when its tasks are finished", "agents": "when its agents have finished", "now": "now"}
     return DoneAnswer(message=f"`ralph execute` ends {words[how]}. All work is kept.")
+
+
+def pause_all(call: ApiCall) -> DoneAnswer:
+    pause_execute(call.paths, by=call.context.by, now=call.read_body(PauseBody).now)
+    return DoneAnswer(message="Paused `ralph execute`: no agent of any task starts.")
+
+
+def resume_all(call: ApiCall) -> DoneAnswer:
+    call.read_body(EmptyBody)
+    target = lift_execute_pause(call.paths)
+    return DoneAnswer(message="Resumed `ralph execute`." if target.is_running else "Start an execute to go on.")
 
 
 def issue_link(call: ApiCall) -> LinkAnswer:

@@ -211,6 +211,22 @@ WRITE_ENDPOINTS = (
         answer=DoneAnswer,
         body=actions.StopBody,
     ),
+    Endpoint(
+        method="POST",
+        path="executes/pause",
+        summary="Start no more agents of any task of a `ralph execute`",
+        handle=actions.pause_all,
+        answer=DoneAnswer,
+        body=actions.PauseBody,
+    ),
+    Endpoint(
+        method="POST",
+        path="executes/resume",
+        summary="Let agents of its tasks start again",
+        handle=actions.resume_all,
+        answer=DoneAnswer,
+        body=actions.EmptyBody,
+    ),
     *(
         Endpoint(
             method="POST",
