@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.config.location import locate_settings
+from ralph.model.errors import MachineError
 from ralph.process.atomic_file import open_regular_file
 
 
@@ -76,6 +77,14 @@ def find_project_paths(folder: str) -> Paths:
     found = locate_settings(here.folder, here.root if here.in_git else None, home)
     paths = here if found.folder in ("", here.folder) else find_paths(found.folder)
     return replace(paths, started_in=here.folder, has_settings=bool(found.folder), foreign_settings=found.foreign)
+
+
+def refuse_missing_folder(paths: Paths) -> None:
+    """For whoever lives long: a folder that was deleted or moved since must not be brought back by a write."""
+    git = os.path.dirname(paths.state) if paths.in_git else paths.folder
+    missing = next((folder for folder in (paths.folder, git) if not os.path.isdir(folder)), None)
+    if missing is not None:
+        raise MachineError(f"{missing} is gone", "was it deleted or moved? start ralph again where it is now")
 
 
 def describe_settings_choice(paths: Paths, files: Sequence[str], works_in: str = "") -> tuple[str, ...]:

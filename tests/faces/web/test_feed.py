@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.app.board.live_log import LiveLog
 from ralph.faces.web import feed
 from ralph.faces.web.connection import ABORT_KEY
 from ralph.faces.web.events import EventStream
@@ -142,3 +143,56 @@ def test_where_nothing_is_there_is_an_empty_board(tmp_path: Path) -> None:
     assert (board["cards"], board["head"]["problem"]) == ([], "")
     assert not Path(room.places.database).exists()
     server.close()
+
+
+def test_a_log_begins_with_how_the_last_runs_ended(room: BoardFixture) -> None:
+    room.put("Add a login")
+    room.begin("r1", "TASK-001")
+    room.tell("r1", Said("the last words"))
+    room.block("TASK-001", "needs a key")
+    room.runs.end("r1", 1000.0, "blocked", "needs a key")
+    channel = Channel("here", room.places)
+    channel.look()
+    assert [(line.label, line.text) for line in channel.snapshot().lines] == [("TASK-001", "the last words")]
+    channel.look()
+    assert len(channel.snapshot().lines) == 1
+    channel.close()
+
+
+def test_a_log_that_cannot_be_read_is_told_and_the_board_goes_on(
+    room: BoardFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.put("Add a login")
+    channel = Channel("here", room.places)
+    with monkeypatch.context() as patch:
+        patch.setattr(LiveLog, "read_events", _fail_to_read)
+        channel.look()
+    snapshot = channel.snapshot()
+    assert ([card.id for card in snapshot.cards], "disk" in snapshot.head.problem) == (["TASK-001"], True)
+    channel.look()
+    assert channel.snapshot().head.problem == ""
+    channel.close()
+
+
+def _fail_to_read(*_: object) -> None:
+    raise OSError("the disk is gone")
+
+
+def test_the_time_and_cost_of_a_task_at_work_are_those_of_its_run(room: BoardFixture) -> None:
+    room.put("Add a login")
+    room.begin("r1", "TASK-001")
+    room.runs.append(("r1", 1, 1000.0, 61.0, 1, 7, 0.5, "agent", b"{}", b"{}"))
+    channel = Channel("here", room.places)
+    channel.look()
+    (run,) = channel.snapshot().runs
+    assert (run.seconds, run.cost_usd, run.limit, run.changed_at > 0) == (61.0, 0.5, 7, True)
+    channel.close()
+
+
+def test_a_repository_that_is_deleted_is_told_and_not_brought_back(room: BoardFixture, web: WebFixture) -> None:
+    shutil.rmtree(room.folder)
+    assert "is gone" in web.get("/api/v1/board").json["head"]["problem"]
+    for path, body in (("runs", {"prompt": "x"}), ("tasks", {"title": "x"}), ("tasks/TASK-001/note", {"text": "x"})):
+        refused = web.post(f"/api/v1/{path}", body)
+        assert (refused.status, refused.json["error"]["code"]) == (503, "environment")
+    assert not room.folder.exists()

@@ -82,6 +82,11 @@ class BoardReader:
             since = self._stores.tasks.get(task).task.created_at
             return self._stores.runs.find_last_of_task(TASK_KIND, task, since) or ""
 
+    def list_latest_runs(self, count: int) -> Sequence[RunRecord]:
+        """Of all loops, the newest first; as of the last look at the database."""
+        with friendly_errors(self._paths):
+            return () if self._stores is None else self._stores.runs.list_latest(count)
+
     def close(self) -> None:
         self._changes.close()
         self._stores = None

@@ -10,7 +10,7 @@ from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, refuse_missing_folder
 from ralph.app.runs.inside_agent import refuse_agent_connection
 from ralph.core.text.secrets import redact
 from ralph.faces.views.encoding import encode_json
@@ -169,6 +169,8 @@ async def _read_call(endpoint: Endpoint, request: Request, context: "WebContext"
     key = query.get("repository", "") or context.repositories.key
     paths = await run_in_thread(lambda: context.repositories.find(key))
     body = await _read_body(request) if endpoint.method != "GET" else b""
+    if endpoint.method != "GET":
+        refuse_missing_folder(paths)  # else what is written would bring a deleted folder back
     return ApiCall(context=context, key=key, paths=paths, names=request.path_params, query=query, body=body)
 
 

@@ -7,13 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from ralph.app.board.live_log import LiveLog
+from ralph.app.board.live_log import LiveEvent, LiveLog, read_ended_run
 from ralph.app.board.view import BoardView
 from ralph.app.board.watch import BoardReader
-from ralph.app.paths import Paths
+from ralph.app.paths import Paths, refuse_missing_folder
 from ralph.core.text.secrets import redact
 from ralph.faces.glyphs import UNICODE_GLYPHS
 from ralph.faces.log_words import LogFormatter
@@ -29,7 +30,9 @@ MAX_WAITING_MESSAGES = 256  # of a tab; one that is slower than that starts anew
 MAX_WAITING_BYTES = 4 << 20
 MAX_KEPT_BYTES = 2 << 20  # of messages for tabs that come back
 MAX_KEPT_LINES = 500
+MAX_RUNS_RECALLED = 5  # ended ones, whose last lines a log begins with
 READ_TIMEOUT_SECONDS = 20.0
+_ResultT = TypeVar("_ResultT")
 
 
 class Tab:
@@ -83,6 +86,7 @@ class Channel:
         self._runs: dict[str, RunView] = {}
         self._activities: dict[str, str] = {}
         self._lines: deque[LogLineView] = deque(maxlen=MAX_KEPT_LINES)
+        self._has_recalled = False
 
     @property
     def version(self) -> str:
@@ -90,15 +94,9 @@ class Channel:
 
     def look(self) -> list[bytes]:
         """Messages about what is new since the last look."""
-        problem = ""
-        view = self._view or BoardView()
-        try:
-            view = self._reader.read_view()
-        except RalphError as error:
-            problem = redact(error.message)
-        except Exception as error:  # noqa: BLE001  # whatever it is, other tabs and later looks must not suffer
-            problem = f"internal error: {type(error).__name__}: {redact(str(error))}"
-        lines = self._read_lines(view)
+        view, problem = _try_reading(self._read_view, self._view or BoardView())
+        lines, other_problem = _try_reading(lambda: self._read_lines(view), [])
+        problem = problem or other_problem
         found = []
         if change := self._find_change(view, problem):
             found.append(self._keep("change", change))
@@ -106,6 +104,10 @@ class Channel:
             self._lines.extend(lines)
             found.append(self._keep("log", encode_json(LogLines(lines))))
         return found
+
+    def _read_view(self) -> BoardView:
+        refuse_missing_folder(self.paths)
+        return self._reader.read_view()
 
     def snapshot(self) -> BoardAnswer:
         return BoardAnswer(
@@ -144,7 +146,7 @@ class Channel:
         return encode_json(replace(change, runs=new_runs, runs_gone=gone)) if is_new else b""
 
     def _read_lines(self, view: BoardView) -> list[LogLineView]:
-        events = self._live.read_events(view.running_slots)
+        events = self._recall_events(view) + self._live.read_events(view.running_slots)
         for each in events:
             doing = self._formatter.format_activity(each.event)
             if doing is not None:
@@ -152,6 +154,16 @@ class Channel:
         if len(self._activities) > len(view.slots):
             self._activities = {slot.run: self._activities.get(slot.run, "") for slot in view.running_slots}
         return [line for each in events if (line := shape_line(each, self._formatter))]
+
+    def _recall_events(self, view: BoardView) -> list[LiveEvent]:
+        """At the first look: whoever comes back when all is over sees how it ended."""
+        if self._has_recalled:
+            return []
+        running = {slot.run for slot in view.running_slots}
+        ended = [run for run in self._reader.list_latest_runs(MAX_RUNS_RECALLED) if run.id not in running]
+        self._has_recalled = True
+        events = [event for run in ended for event in read_ended_run(self.paths, run.id, run.task or run.kind)]
+        return sorted(events, key=lambda event: event.at)
 
     def _keep(self, event: str, data: bytes) -> bytes:
         self._number += 1
@@ -266,6 +278,16 @@ class Feed:
 def _offer_all(tabs: Sequence[Tab], message: bytes) -> None:
     for tab in tabs:
         tab.offer(message)
+
+
+def _try_reading(read: Callable[[], _ResultT], otherwise: _ResultT) -> tuple[_ResultT, str]:
+    """What is read, or the other and what went wrong: other tabs and later looks must not suffer."""
+    try:
+        return read(), ""
+    except RalphError as error:
+        return otherwise, redact(error.message)
+    except Exception as error:  # noqa: BLE001  # whatever it is
+        return otherwise, f"internal error: {type(error).__name__}: {redact(str(error))}"
 
 
 def _format_message(event: str, id_: str, data: bytes) -> bytes:
