@@ -110,7 +110,8 @@ def test_tasks_are_added_and_changed(room: PageRoom, open_page: OpenPage) -> Non
     page = open_page(room.serve())
 
     if open_page.is_phone:
-        page.keyboard.press("t")
+        page.locator("#more").click()
+        page.locator("dialog button", has_text="Add a task").click()
     else:
         page.locator("#add-task").click()
     send(page, "Add task", title="Speak up", acceptance="- one\n- two", command="true", id="T-9", spec_id="files")
@@ -124,6 +125,49 @@ def test_tasks_are_added_and_changed(room: PageRoom, open_page: OpenPage) -> Non
 
     page.keyboard.press("-")
     wait_until(lambda: room.read_task("T-9")["priority"] == 2, "the key for a lower priority")
+
+    press(page, "pause")
+    send(page, "Pause")
+    page.wait_for_selector(".banner:has-text('Paused by')")
+    press(page, "resume")
+    page.locator(".actions [data-action=pause]").wait_for()
+    press(page, "cancel")
+    send(page, "Cancel it")
+    page.locator(".actions [data-action=retry]").wait_for()
+    assert room.read_task("T-9")["status"] == "cancelled"
+
+
+def test_all_tasks_are_paused_and_resumed_at_once(room: PageRoom, open_page: OpenPage) -> None:
+    room.add_tasks("T-1", "T-2")
+    room.hold("T-1", "T-2")
+    page = open_page(room.serve())
+    page.locator("#start").click()
+    send(page, "Start", kind="execute", jobs="2")
+    for name in ("T-1", "T-2"):
+        wait_for_lane(page, name, "coder")
+        wait_until(lambda name=name: len(room.read_prompts(name)) == 1, f"the first agent of {name}")
+
+    page.get_by_role("button", name="Pause all").click()
+    send(page, "Pause")
+    everyone = page.get_by_role("button", name="Resume all")
+    everyone.wait_for()
+    room.let_go("T-1", "T-2")
+    for name in ("T-1", "T-2"):
+        wait_for_lane(page, name, "reviewer")
+    assert [len(room.read_prompts(name)) for name in ("T-1", "T-2")] == [1, 1]
+
+    everyone.click()
+    for name in ("T-1", "T-2"):
+        wait_for_lane(page, name, "done")
+
+
+def test_another_browser_gets_a_link_of_its_own(room: PageRoom, open_page: OpenPage) -> None:
+    page = open_page(room.serve())
+    page.locator("#more").click()
+    page.locator("dialog button", has_text="Link").click()
+    link = page.locator("dialog input[readonly]").input_value()
+
+    open_page(link).wait_for_selector(".board")
 
 
 def test_a_run_is_started_read_and_outlives_the_server(room: PageRoom, open_page: OpenPage) -> None:
@@ -153,7 +197,16 @@ def test_a_run_is_started_read_and_outlives_the_server(room: PageRoom, open_page
     row.locator("a").first.click()
     page.wait_for_selector(".diff-lines [data-kind=add]:has-text('+1 done')")
     assert re.search(r"\$0\.\d\d", page.locator(".facts").inner_text())
+    page.locator("[data-diff=run]").click()
+    page.wait_for_selector("[data-diff=run][aria-pressed=true]")
+    page.wait_for_selector(".diff-lines [data-kind=add]:has-text('+1 done')")
     page.locator("[data-tab=snapshots]").click()
     page.wait_for_selector("[data-pane=snapshots] td:has-text('1')")
+    restore = page.locator("[data-pane=snapshots] code").inner_text().split()
+    assert room.workshop.ralph(*restore[1:4], str(room.home / "restored")).returncode == 0
+    assert (room.home / "restored" / "run.txt").read_text() == "1 done\n"
     page.locator("[data-tab=prompt]").click()
     page.wait_for_selector("[data-pane=prompt] pre:has-text('Make it work')")
+    page.evaluate("location.hash = '#/runs'")
+    row.locator("a").first.click()
+    page.wait_for_selector("[data-pane=prompt] pre:has-text('Make it work')")  # the tab stays, and is filled

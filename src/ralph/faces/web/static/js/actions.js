@@ -1,6 +1,6 @@
 // Everything a person can do to tasks and runs from here; each is one request.
 import { get, part, patch, post } from "./api.js";
-import { openConfirm, openForm } from "./dialogs.js";
+import { openConfirm, openForm, openText } from "./dialogs.js";
 import { store } from "./store.js";
 import { say, sayError } from "./toast.js";
 import { firstLine } from "./words.js";
@@ -66,12 +66,50 @@ export function askAnswer(target, question) {
 }
 
 export function askCancel(target) {
+  const gently = { name: "gently", type: "check", label: "Let the current step finish first" };
   openConfirm({
     title: `Cancel ${target.id}?`,
     lead: "The agent is stopped. Its work is kept; you can retry or resume later.",
+    fields: target.path.startsWith("runs/") ? [gently] : [],
     button: "Cancel it",
-    submit: () => done(post(`${target.path}/cancel`)),
+    submit: (values) => done(post(`${target.path}/cancel`, values)),
   });
+}
+
+/** One that nobody works on is only crossed out. */
+export function askCancelTask(card) {
+  if (card.status === "in_progress") {
+    askCancel(taskTarget(card.id));
+    return;
+  }
+  openConfirm({
+    title: `Cancel ${card.id}?`,
+    lead: "Nobody works on it. Retry opens it again.",
+    button: "Cancel it",
+    submit: () => done(patch(`tasks/${part(card.id)}`, { status: "cancelled" })),
+  });
+}
+
+export const resumeAll = () => attempt(post("executes/resume"));
+
+export function askPauseAll() {
+  openForm({
+    title: "Pause ralph execute",
+    lead: "No agent of any task starts until you resume.",
+    fields: [{ name: "now", type: "check", label: "Stop the agents at work now (their work is kept)" }],
+    button: "Pause",
+    submit: ({ now }) => done(post("executes/pause", { now })),
+  });
+}
+
+/** A link logs one browser in, once. */
+export async function showLink() {
+  try {
+    const { url } = await post("links");
+    openText("Link for another browser", "It works once. Whoever opens it can see and steer everything here.", url);
+  } catch (error) {
+    sayError(error);
+  }
 }
 
 export function askStopAll() {
@@ -157,9 +195,11 @@ export function askStart(kind = store.cards.size > 0 ? "execute" : "run", prompt
       { name: "prompt", type: "text", label: "Prompt", value: prompt, placeholder: "Make the failing tests in tests/net pass" },
       { name: "tasks", label: "Only these tasks", placeholder: "all that are open" },
       { name: "agent", type: "select", label: "Agent", half: true, options: [["", `default (${session.default_agent || "first one found"})`], ...agents] },
+      { name: "model", label: "Model", half: true, placeholder: "default" },
       { name: "jobs", type: "number", min: 1, max: 64, label: "Tasks at once", half: true, placeholder: "1" },
       { name: "max_iterations", type: "number", min: 1, label: "Maximum iterations", half: true, placeholder: "default" },
       { name: "budget_usd", type: "number", min: 0, step: "0.01", label: "Budget (USD)", half: true, placeholder: "no limit" },
+      { name: "worktree", type: "check", label: "In a work tree of its own" },
       { name: "no_sandbox", type: "check", label: "Run without a sandbox, directly on this machine" },
     ],
     button: "Start",
@@ -168,7 +208,7 @@ export function askStart(kind = store.cards.size > 0 ? "execute" : "run", prompt
   showFieldsFor(dialog, kind);
 }
 
-const FIELDS_ONLY_FOR = { prompt: ["run"], tasks: ["execute"], jobs: ["execute"], max_iterations: ["run", "story"] };
+const FIELDS_ONLY_FOR = { prompt: ["run"], tasks: ["execute"], jobs: ["execute"], max_iterations: ["run", "story"], worktree: ["run"] };
 
 function isFieldOf(name, kind) {
   return FIELDS_ONLY_FOR[name]?.includes(kind) ?? true;

@@ -6,7 +6,7 @@ import { LogList, buildLogFilter } from "./loglist.js";
 import { Now } from "./now.js";
 import { buildRunTable } from "./runs.js";
 import { activeRuns, serverNow, store } from "./store.js";
-import { clock, money } from "./words.js";
+import { clock, money, plain } from "./words.js";
 
 export class BoardView {
   constructor() {
@@ -105,6 +105,7 @@ class Summary {
     this.bar = h("div", { class: "progress", role: "progressbar", "aria-label": "Tasks done", "aria-valuemin": "0" }, this.done, this.running, this.trouble);
     this.figures = Object.fromEntries(["tasks", "running", "trouble", "spent", "time"].map((name) => [name, figure()]));
     this.expectation = h("span", {});
+    this.pause = h("button", { type: "button", class: "button", onclick: () => (store.head.paused_by ? actions.resumeAll() : actions.askPauseAll()), hidden: true }, "Pause all");
     this.stop = h("button", { type: "button", class: "button danger", onclick: actions.askStopAll, hidden: true }, "Stop all");
     this.node = h(
       "div",
@@ -113,7 +114,7 @@ class Summary {
       this.bar,
       h("div", { class: "figures" }, Object.values(this.figures).map((one) => one.node), this.expectation),
       h("span", { class: "spread" }),
-      this.stop,
+      h("div", { class: "summary-buttons" }, this.pause, this.stop),
     );
     this.figures.trouble.node.classList.add("bad");
   }
@@ -133,8 +134,12 @@ class Summary {
     write(this.figures.running, head.running ? String(head.running) : "", "running");
     write(this.figures.trouble, failed ? String(failed) : "", failed === 1 ? "needs you" : "need you");
     write(this.figures.spent, head.spent_usd === null ? "" : money(head.spent_usd), "spent");
-    setText(this.expectation, head.problem || head.expectation);
-    setAttribute(this.stop, "hidden", activeRuns().some((run) => run.kind === "execute") ? null : "");
+    setText(this.expectation, plain(head.problem || head.expectation, 300));
+    this.expectation.classList.toggle("problem", Boolean(head.problem));
+    const isExecuting = activeRuns().some((run) => run.kind === "execute");
+    setAttribute(this.stop, "hidden", isExecuting ? null : "");
+    setAttribute(this.pause, "hidden", isExecuting || head.paused_by ? null : "");
+    setText(this.pause, head.paused_by ? "Resume all" : "Pause all");
     this.tick();
   }
 

@@ -47,17 +47,36 @@ export function openConfirm({ title, lead, button, fields = [], submit }) {
 
 export function openHelp(groups) {
   const rows = groups.flatMap(([keys, what]) => [h("dt", {}, keys.map((key, index) => [index > 0 && " ", h("kbd", {}, key)])), h("dd", {}, what)]);
+  openReading("Keyboard shortcuts", "", h("dl", { class: "shortcuts" }, rows)).querySelector(".dialog-foot button").focus();
+}
+
+/** A text to be copied. */
+export function openText(title, lead, text) {
+  const field = h("input", { class: "mono", readonly: true, value: text, "aria-label": title });
+  openReading(title, lead, h("label", { class: "field" }, field));
+  field.select();
+}
+
+/** Buttons, each of which closes it and does something: [words, action]. */
+export function openChoices(title, choices) {
+  const buttons = choices.map(([words, act]) => h("button", { type: "button", class: "button", onclick: () => { dialog.close(); act(); } }, words));
+  const dialog = openReading(title, "", h("div", { class: "choices" }, buttons));
+  buttons[0].focus();
+}
+
+function openReading(title, lead, content) {
   const close = h("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close");
   const dialog = show(
     h(
       "div",
       {},
-      h("h2", { class: "dialog-head", id: "dialog-title" }, "Keyboard shortcuts"),
-      h("div", { class: "dialog-body" }, h("dl", { class: "shortcuts" }, rows)),
+      h("h2", { class: "dialog-head", id: "dialog-title" }, title),
+      lead && h("p", { class: "dialog-lead" }, lead),
+      h("div", { class: "dialog-body" }, content),
       h("div", { class: "dialog-foot" }, close),
     ),
   );
-  close.focus();
+  return dialog;
 }
 
 export function isDialogOpen() {

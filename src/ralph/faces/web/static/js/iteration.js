@@ -13,7 +13,7 @@ export function iterationTone(each, mark) {
 /** What stands beside the diff. */
 export function buildIteration(run, each, shown) {
   const panels = [];
-  if (each) panels.push(panel(`Iteration ${each.iteration}`, buildFacts(each)), panel("Checks", buildChecks(run, each.checks)));
+  if (each) panels.push(panel(`Iteration ${each.iteration}`, buildFacts(each, shown.run.kind)), panel("Checks", buildChecks(run, each.checks)));
   if (each?.saved) panels.push(panel("Commit", buildSaved(each.saved)));
   if (each?.reviewed) panels.push(panel("Review", h("div", { class: "panel-body prose" }, humane(each.reviewed.status ?? "no verdict"), each.reviewed.feedback && `\n${plain(each.reviewed.feedback, 4000)}`)));
   if (each?.landed) panels.push(panel("Merge", buildLanded(each.landed)));
@@ -28,12 +28,12 @@ export function panel(title, ...content) {
   return h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title)), content);
 }
 
-function buildFacts(each) {
+function buildFacts(each, kind) {
   const pairs = [
     ["Outcome", each.outcome ? humane(each.outcome) : "running"],
     ["Detail", each.outcome === "finished" ? "" : plain(each.detail, 2000)],
     ["Role", each.role && `${each.role}${each.turns ? ` ${each.turn}/${each.turns}` : ""}`],
-    ["Story", each.story],
+    [kind === "execute" ? "Task" : "Story", each.story],
     ["Time", duration(each.seconds)],
     ["Cost", money(each.cost_usd, "unknown")],
     ["Tokens", usage(each.usage)],

@@ -19,7 +19,7 @@ const SHORTCUTS = [
   [["p"], "Pause or resume"],
   [["n"], "Send a note"],
   [["a"], "Answer a question"],
-  [["r"], "Retry a failed task"],
+  [["r"], "Retry a failed task, resume a run that ended"],
   [["x"], "Cancel"],
   [["e"], "Edit the task"],
   [["+", "-"], "Raise or lower its priority"],
@@ -30,9 +30,13 @@ const SHORTCUTS = [
 ];
 const MOVES = { ArrowLeft: [-1, 0], h: [-1, 0], ArrowRight: [1, 0], l: [1, 0], ArrowUp: [0, -1], k: [0, -1], ArrowDown: [0, 1], j: [0, 1] };
 
+export function showHelp() {
+  openHelp(SHORTCUTS);
+}
+
 export function listenToKeys({ shown, search, lanes }) {
   let chordAt = 0;
-  document.getElementById("help").addEventListener("click", () => openHelp(SHORTCUTS));
+  document.getElementById("help").addEventListener("click", showHelp);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isDialogOpen()) return;
     if (isTyping(event.target)) {
@@ -54,7 +58,7 @@ function goTo(key) {
 
 function press(key, shown, search, lanes) {
   if (key === "/") search.focus();
-  else if (key === "?") openHelp(SHORTCUTS);
+  else if (key === "?") showHelp();
   else if (key === "t") actions.askAddTask();
   else if (key === "s") actions.askStart();
   else if (key === "Escape") go("");

@@ -180,6 +180,7 @@ function writeCard(parts, card) {
 }
 
 function describeWork(card) {
+  if (card.question || card.paused_by) return ""; // there is no room for more
   if (card.status === "in_progress") return card.agent ? `· ${agentName(card.agent)}` : "";
   return card.iterations > 0 ? `· ${plural(card.iterations, "iteration")}` : "";
 }

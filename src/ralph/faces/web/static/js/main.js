@@ -5,7 +5,8 @@ import { chooseRepository, get, openSession, takeSecret } from "./api.js";
 import { BoardView } from "./board.js";
 import { CostsView } from "./costs.js";
 import { restartFeed, startFeed } from "./feed.js";
-import { listenToKeys } from "./keys.js";
+import { openChoices } from "./dialogs.js";
+import { listenToKeys, showHelp } from "./keys.js";
 import { LogView } from "./logview.js";
 import { RepositoriesView } from "./repositories.js";
 import { RunView } from "./run.js";
@@ -114,8 +115,18 @@ function searchEverywhere() {
   if (search.value.trim()) go("search", "", { q: search.value.trim() });
 }
 
+function showMore() {
+  openChoices("More", [
+    ["Add a task", actions.askAddTask],
+    ["Link for another browser", actions.showLink],
+    ["Switch between light and dark", switchTheme],
+    ["Keyboard shortcuts", showHelp],
+  ]);
+}
+
 async function start() {
   takeSecret();
+  document.getElementById("more").addEventListener("click", showMore);
   document.getElementById("theme").addEventListener("click", switchTheme);
   document.getElementById("start").addEventListener("click", () => actions.askStart());
   document.getElementById("add-task").addEventListener("click", actions.askAddTask);

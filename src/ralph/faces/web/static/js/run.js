@@ -23,6 +23,8 @@ export class RunView {
     this.shown = null;
     this.chosen = null; // the number of an iteration; null: the newest
     this.drawn = "";
+    this.drawnIteration = this.diffOf = undefined;
+    this.showsWholeDiff = false;
     document.title = `${id} · ralph`;
     this.head = h("div", {});
     this.strip = h("div", { class: "strip", role: "group", "aria-label": "Iterations" });
@@ -63,6 +65,7 @@ export class RunView {
     else if (key === "n" && run.active) actions.askNote(target);
     else if (key === "x" && run.active) actions.askCancel(target);
     else if (key === "a" && run.question) actions.askAnswer(target, run.question);
+    else if (key === "r" && !run.active && run.outcome !== "completed") actions.retry(target);
     else return false;
     return true;
   }
@@ -171,6 +174,7 @@ export class RunView {
     const words = each.outcome ? humane(each.outcome) : this.shown.run.active ? "running" : "no report";
     const attributes = {
       type: "button",
+      class: each.role ? "wide" : null,
       "data-tone": tone,
       "data-iteration": each.iteration,
       "aria-pressed": each === current ? "true" : "false",
@@ -188,7 +192,8 @@ export class RunView {
     this.drawn = signature;
     this.drawnIteration = current?.iteration;
     this.left.replaceChildren(...buildIteration(this.id, current, this.shown));
-    if (this.tab === "diff" && (isOther || current?.snapshot !== this.diffOf)) this.loadDiff(current);
+    if (this.tab !== "diff") this.fillPane();
+    else if (isOther || current?.snapshot !== this.diffOf) this.loadDiff(current);
   }
 
   buildRight() {
@@ -213,26 +218,42 @@ export class RunView {
     if (name === "log") this.log.scrollToEnd();
     if (!this.shown) return;
     if (name === "diff") this.loadDiff(this.current());
-    if (name === "snapshots") this.snapshotBox.replaceChildren(buildSnapshots(this.shown));
-    if (name === "prompt") this.promptBox.replaceChildren(h("pre", { class: "output", tabindex: "0" }, plain(this.shown.prompt, 200000) || "The prompt is not on record."));
+    else this.fillPane();
+  }
+
+  fillPane() {
+    if (this.tab === "snapshots") this.snapshotBox.replaceChildren(buildSnapshots(this.shown));
+    if (this.tab === "prompt") this.promptBox.replaceChildren(h("pre", { class: "output", tabindex: "0" }, plain(this.shown.prompt, 200000) || (this.shown.run.kind === "execute" ? "Each stage has a prompt of its own, made from the task and what happened so far." : "The prompt is not on record.")));
   }
 
   async loadDiff(current) {
     this.diffOf = current?.snapshot;
-    const wanted = `${this.id} ${current?.iteration}`;
+    const isWhole = this.showsWholeDiff;
+    const wanted = `${this.id} ${isWhole || current?.iteration}`;
     this.diffWanted = wanted;
     if (!current) {
       this.diffBox.replaceChildren(h("p", { class: "diff-foot" }, "No changes yet."));
       return;
     }
     try {
-      const answer = await get(`runs/${part(this.id)}/diff`, { iteration: current.iteration });
+      const answer = await get(`runs/${part(this.id)}/diff`, isWhole ? {} : { iteration: current.iteration });
       if (this.diffWanted !== wanted) return;
-      const files = answer.files.length > 0 ? `${plural(answer.files.length, "file")} changed in iteration ${current.iteration}` : `Iteration ${current.iteration}`;
-      this.diffBox.replaceChildren(h("p", { class: "diff-foot" }, files), buildDiff(answer));
+      const files = answer.files.length > 0 ? `${plural(answer.files.length, "file")} changed` : "";
+      this.diffBox.replaceChildren(this.buildDiffHead(current, files), buildDiff(answer));
     } catch (error) {
-      if (this.diffWanted === wanted) this.diffBox.replaceChildren(h("p", { class: "diff-foot" }, plain([error.message, error.hint].filter(Boolean).join(". "))));
+      if (this.diffWanted === wanted) this.diffBox.replaceChildren(this.buildDiffHead(current, ""), h("p", { class: "diff-foot" }, plain([error.message, error.hint].filter(Boolean).join(". "))));
     }
+  }
+
+  /** Which diff is shown, and the way to the other. */
+  buildDiffHead(current, files) {
+    const choice = (isWhole, words) => h("button", { type: "button", "aria-pressed": String(isWhole === this.showsWholeDiff), "data-diff": isWhole ? "run" : "iteration", onclick: () => this.chooseDiff(isWhole) }, words);
+    return h("div", { class: "diff-head" }, h("div", { class: "tabs", role: "group", "aria-label": "Which changes" }, choice(false, `Iteration ${current.iteration}`), choice(true, "Whole run")), h("span", {}, files));
+  }
+
+  chooseDiff(isWhole) {
+    this.showsWholeDiff = isWhole;
+    this.loadDiff(this.current());
   }
 }
 
@@ -241,7 +262,7 @@ function buildSnapshots(shown) {
   if (snapshots.length === 0) return h("p", { class: "diff-foot" }, "No snapshots: this run is not in a git repository, or no agent has changed anything yet.");
   const rows = snapshots.map((each) => h("tr", {}, h("td", {}, plain(each.title, 200)), h("td", { class: "mono" }, each.commit.slice(0, 12)), h("td", { class: "right" }, date(each.at))));
   const newest = snapshots.at(-1).commit.slice(0, 12);
-  return h("div", {}, h("table", { class: "table" }, h("thead", {}, h("tr", {}, ["Snapshot", "Commit"].map((text) => h("th", { scope: "col" }, text)), h("th", { scope: "col", class: "right" }, "Made"))), h("tbody", {}, rows)), h("p", { class: "diff-foot" }, "To restore the files of a snapshot: ", h("code", {}, `git restore --source=${newest} -- .`)));
+  return h("div", {}, h("table", { class: "table" }, h("thead", {}, h("tr", {}, ["Snapshot", "Commit"].map((text) => h("th", { scope: "col" }, text)), h("th", { scope: "col", class: "right" }, "Made"))), h("tbody", {}, rows)), h("p", { class: "diff-foot" }, "To have the files of a snapshot in a folder of their own: ", h("code", {}, `ralph restore ${newest} --into ../${shown.run.id}`)));
 }
 
 export function banner(tone, title, text, ...buttons) {

@@ -73,7 +73,7 @@ export class TaskView {
 
   buildHead(card) {
     const facts = [
-      [h("span", { class: "chip", "data-tone": { done: "green", running: "blue", trouble: "red" }[card.tone] ?? "" }, card.paused_by ? `paused by ${card.paused_by}` : plain(card.text, 80))],
+      [h("span", { class: "chip", "data-tone": card.paused_by ? "amber" : ({ done: "green", running: "blue", trouble: "red" }[card.tone] ?? "") }, card.paused_by ? `paused by ${card.paused_by}` : plain(card.text, 80))],
       ["Spec ", h("b", {}, card.spec)],
       ["Priority ", h("b", {}, String(card.priority))],
       ["Cost ", h("b", {}, money(this.shown.spent?.cost_usd ?? card.cost_usd, "unknown"))],
@@ -88,16 +88,16 @@ export class TaskView {
   buildActions(card) {
     const target = actions.taskTarget(card.id);
     const button = (action, text, onclick, extra = "") => actions.can(action) && h("button", { type: "button", class: `button ${extra}`, "data-action": action, onclick }, text);
-    const isRunning = card.status === "in_progress";
+    const isOpen = isOpenTask(card);
     return h(
       "div",
       { class: "actions" },
       card.question && button("answer", "Answer", () => actions.askAnswer(target, card.question), "primary"),
-      isRunning && (card.paused_by ? button("resume", "Resume", () => actions.resume(target)) : button("pause", "Pause", () => actions.askPause(target))),
+      isOpen && (card.paused_by ? button("resume", "Resume", () => actions.resume(target)) : button("pause", "Pause", () => actions.askPause(target))),
       card.status !== "done" && button("note", "Note", () => actions.askNote(target)),
       canRetry(card) && button("retry", "Retry", () => actions.retry(target)),
       button("edit", "Edit", () => actions.askEditTask(card.id)),
-      isRunning && button("cancel", "Cancel", () => actions.askCancel(target), "danger"),
+      (isOpen || card.status === "blocked") && button("cancel", "Cancel", () => actions.askCancelTask(card), "danger"),
     );
   }
 
@@ -203,6 +203,10 @@ function turnOf(each) {
   return `${each.stage} ${each.ralph_iteration ?? each.iteration ?? ""}${each.ralph_max ? `/${each.ralph_max}` : ""}`;
 }
 
+function isOpenTask(card) {
+  return card.status === "in_progress" || card.status === "todo";
+}
+
 export function canRetry(card) {
   return card.status === "blocked" || card.status === "cancelled" || (card.status === "todo" && Boolean(card.reason)) || card.tone === "trouble";
 }
@@ -210,13 +214,13 @@ export function canRetry(card) {
 /** The keys of a task, on its page and on the board. */
 export function pressTaskKey(key, card) {
   const target = actions.taskTarget(card.id);
-  const isRunning = card.status === "in_progress";
-  if (key === "p" && isRunning) (card.paused_by ? actions.resume : actions.askPause)(target);
+  const isOpen = isOpenTask(card);
+  if (key === "p" && isOpen) (card.paused_by ? actions.resume : actions.askPause)(target);
   else if (key === "n" && card.status !== "done") actions.askNote(target);
   else if (key === "a" && card.question) actions.askAnswer(target, card.question);
   else if (key === "r" && canRetry(card)) actions.retry(target);
   else if (key === "e") actions.askEditTask(card.id);
-  else if (key === "x" && isRunning) actions.askCancel(target);
+  else if (key === "x" && (isOpen || card.status === "blocked")) actions.askCancelTask(card);
   else if (key === "+") actions.changePriority(card, -1);
   else if (key === "-") actions.changePriority(card, 1);
   else return false;
