@@ -1,5 +1,6 @@
 """What is let in, and what is not: raw requests over a real socket."""
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +43,16 @@ def get(*lines: str, path: str = BOARD, host: str = "{host}") -> Case:
 
 def post(*lines: str, path: str = CANCEL, body: bytes = b"{}") -> Case:
     return lambda web: web.ask("POST", path, *(fill(line, web) for line in lines), body=body)
+
+
+def chunked(body: str, *lines: str, coding: str = "chunked") -> Case:
+    head = ("POST {cancel} HTTP/1.1", "Host: {host}", TOKEN, JSON, f"Transfer-Encoding: {coding}", *lines)
+    return lambda web: send_lines(web, *(line.replace("{cancel}", CANCEL) for line in head), body=body)
+
+
+def send_lines(web: WebFixture, *lines: str, body: str = "") -> RawAnswer:
+    head = "\r\n".join((*(fill(line, web) for line in lines), "Connection: close"))
+    return web.send_raw(f"{head}\r\n\r\n{body}".encode())
 
 
 def fill(line: str, web: WebFixture) -> str:
@@ -159,6 +170,36 @@ REFUSED: dict[str, tuple[int, Case]] = {
         lambda web: web.send_raw(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
     ),
     "an old protocol without a Host": (421, lambda web: web.send_raw(b"GET / HTTP/1.0\r\n\r\n")),
+    "the same with a key": (421, lambda web: web.send_raw(f"GET {BOARD} HTTP/1.0\r\n{TOKEN}\r\n\r\n".encode())),
+    "a protocol of another day": (505, lambda web: send_lines(web, f"GET {BOARD} HTTP/3.0", "Host: {host}", TOKEN)),
+    "the preface of HTTP/2": (505, lambda web: web.send_raw(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")),
+    "a whole URL, though it is ours": (400, get(TOKEN, path="http://{host}/api/v1/board")),
+    "a way through to another server": (405, lambda web: web.ask("CONNECT", "evil.example:443", TOKEN)),
+    "what all of the server can": (405, lambda web: web.ask("OPTIONS", "*", TOKEN)),
+    "a name with a space before its colon": (
+        400,
+        lambda web: send_lines(web, "GET / HTTP/1.1", "Host : {host}", TOKEN),
+    ),
+    "a header with an end in the middle": (400, get(TOKEN, "X-Odd: a\0b")),
+    "two names in one Host": (421, get(TOKEN, host="{host}, evil.example")),
+    "our address as a number": (421, get(TOKEN, host="2130706433:{port}")),
+    "our address in short": (421, get(TOKEN, host="127.1:{port}")),
+    "our port with a zero before it": (421, get(TOKEN, host="127.0.0.1:0{port}")),
+    "our name handed on by a proxy": (421, get(TOKEN, "X-Forwarded-Host: {host}", host=REBOUND)),
+    "a write that says it is a read": (405, get(TOKEN, "X-HTTP-Method-Override: POST", path=CANCEL)),
+    "an unknown word about where it is from": (403, get(TOKEN, "Sec-Fetch-Site: elsewhere")),
+    "a WebSocket without a key": (401, get("Connection: Upgrade", "Upgrade: websocket", path="/api/v1/events")),
+    "HTTP/2 by upgrade without a key": (401, get("Connection: Upgrade", "Upgrade: h2c", path="/")),
+    "cookies of 20 kB": (431, get(f"Cookie: {'a=b; ' * 4000}")),
+    "thousands of headers": (431, get(TOKEN, *(f"X-{number}: {number}" for number in range(3000)))),
+    "the login in capitals": (401, get(path="/LOGIN?t=AAAA")),
+    # bodies that end in two places, or nowhere
+    "a length and chunks": (400, chunked("2\r\n{}\r\n0\r\n\r\n", "Content-Length: 4")),
+    "chunks that are packed": (400, chunked("2\r\n{}\r\n0\r\n\r\n", coding="gzip, chunked")),
+    "chunks and none": (400, chunked("2\r\n{}\r\n0\r\n\r\n", "Transfer-Encoding: identity")),
+    "a chunk whose size is no number": (400, chunked("zz\r\n{}\r\n0\r\n\r\n")),
+    "a chunk of less than nothing": (400, chunked("-2\r\n{}\r\n0\r\n\r\n")),
+    "a chunk whose size fills a page": (400, chunked(f"{'f' * 4000}\r\n")),
 }
 LET_IN: dict[str, tuple[int, Case]] = {
     "another program with the token": (200, get(TOKEN)),
@@ -261,6 +302,28 @@ def test_what_host_may_say_depends_on_where_the_request_came_to() -> None:
     lan = list_allowed_hosts(("192.168.1.5", 7420), ("Box",))
     assert lan == {"192.168.1.5:7420", "box:7420"}
     assert "[fe80::1]:7420" in list_allowed_hosts(("fe80::1", 7420), ())
+
+
+def test_a_second_request_on_a_connection_needs_a_key_of_its_own(web: WebFixture) -> None:
+    first = f"GET /api/v1/session HTTP/1.1\r\nHost: {web.host}\r\n{TOKEN}\r\n\r\n"
+    second = f"GET {BOARD} HTTP/1.1\r\nHost: {web.host}\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", web.port), 10) as client:
+        client.sendall((first + second).encode())
+        said = b"".join(iter(lambda: client.recv(65536), b""))
+    assert re.findall(rb"HTTP/1\.1 (\d+)", said) == [b"200", b"401"]
+    assert b"TASK-001" not in said
+
+
+def test_what_stands_in_the_body_of_a_read_is_no_request(web: WebFixture) -> None:
+    hidden = f"POST /api/v1/links HTTP/1.1\r\nHost: {web.host}\r\n{TOKEN}\r\n{JSON}\r\nContent-Length: 2\r\n\r\n{{}}"
+    head = f"GET /api/v1/session HTTP/1.1\r\nHost: {web.host}\r\n{TOKEN}\r\nContent-Length: {len(hidden)}\r\n"
+    answer = web.send_raw(f"{head}Connection: close\r\n\r\n{hidden}".encode())
+    assert (answer.status, b"HTTP/1.1" in answer.body) == (200, False)
+
+
+def test_events_are_no_websocket(web: WebFixture) -> None:
+    with web.stream("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==") as tab:
+        assert tab.read()[0] == "reset"
 
 
 def test_an_answer_to_a_person_is_a_line_of_text(web: WebFixture, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ class WebGate:
         if scope["type"] != "http":
             return  # no other protocol is served
         head = _read_head(scope)
-        refusal = judge_size(scope) or judge_place(head, self._names) or judge_path(head, scope.get("raw_path", b""))
+        refusal = judge_form(scope) or judge_place(head, self._names) or judge_path(head, scope.get("raw_path", b""))
         if refusal is None and head.path == LOGIN_PATH:
             await self._log_in(head, scope, send)
             return
@@ -103,12 +103,16 @@ class WebGate:
         await send({"type": "http.response.body", "body": b""})
 
 
-def judge_size(scope: Scope) -> Refusal | None:
-    """What comes in one piece is not bounded by who reads it."""
+def judge_form(scope: Scope) -> Refusal | None:
+    """What comes in one piece is not bounded by who reads it; of two lengths each reader may believe another."""
     size = len(scope.get("raw_path", b"")) + len(scope["query_string"])
-    if size + sum(len(key) + len(value) for key, value in scope["headers"]) <= MAX_REQUEST_HEAD_BYTES:
-        return None
-    return Refusal(status=431, code="head_size", message="The head of that request is too long.")
+    if size + sum(len(key) + len(value) for key, value in scope["headers"]) > MAX_REQUEST_HEAD_BYTES:
+        return Refusal(status=431, code="head_size", message="The head of that request is too long.")
+    if {b"content-length", b"transfer-encoding"} <= {key for key, _ in scope["headers"]}:
+        return Refusal(status=400, code="length", message="That request has two lengths.")
+    if scope["http_version"] not in ("1.0", "1.1"):
+        return Refusal(status=505, code="version", message="HTTP/1.1 is served.")
+    return None
 
 
 def judge_place(head: RequestHead, names: Sequence[str]) -> Refusal | None:
