@@ -185,6 +185,19 @@ def test_tasks_are_made_and_changed_and_tried_again(web: WebFixture, room: Board
     assert web.post(f"{API}/tasks/TASK-002/retry", {}).status == 400
 
 
+def test_the_first_task_of_a_repository_brings_its_spec_along(tmp_path: Path) -> None:
+    room = BoardFixture(tmp_path)
+    server = WebFixture(room.places)
+    task = {"id": "T-1", "title": "x", "spec_id": "main", "completion": {"outcome": "x", "acceptance_criteria": ["x"]}}
+    refused = server.post(f"{API}/tasks", {**task, "dependencies": ["T-7"]})
+    assert refused.status == 400
+    assert server.get(f"{API}/session").json["specs"] == []  # all or nothing
+    assert server.post(f"{API}/tasks", task).json["id"] == "T-1"
+    assert server.get(f"{API}/session").json["specs"] == ["main"]
+    server.close()
+    room.close()
+
+
 def test_a_task_is_paused_told_something_and_resumed(web: WebFixture) -> None:
     assert web.post(f"{API}/tasks/TASK-001/pause", {}).json["id"] == "TASK-001"
     assert web.get(RUN).json["run"]["paused_by"] == "tester (web)"

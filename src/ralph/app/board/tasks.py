@@ -24,6 +24,7 @@ from ralph.model.board import (
     NoSuchTask,
     Problem,
     Reopened,
+    Spec,
     Spending,
     TaskCard,
     TaskMove,
@@ -127,10 +128,16 @@ def _locate_log(attempt: VerificationAttempt, places: Paths) -> VerificationAtte
 
 
 def create_task(
-    places: Paths, raw: Mapping[str, object], parent: str = "", *, waits: bool = True, check: TaskCheck = len
+    places: Paths,
+    raw: Mapping[str, object],
+    parent: str = "",
+    *,
+    waits: bool = True,
+    makes_spec: bool = False,
+    check: TaskCheck = len,
 ) -> Task:
     """A new task, described as in YAML, unless `check` refuses it. A follow-up names its parent and, unless told
-    otherwise, waits for it."""
+    otherwise, waits for it. `makes_spec`: a spec that is not there yet comes with it."""
     from ralph.app.board.task_parser import parse_task
 
     read = parse_task({"completion": {}, **raw})
@@ -144,7 +151,7 @@ def create_task(
             needs = (*task.depends_on, *((followed,) if waits else ()))
             metadata = {**task.metadata, "followup_of": followed}
             task = replace(task, depends_on=tuple(dict.fromkeys(needs)), metadata=metadata)
-        tasks.add_new([task])
+        tasks.add_new([task], [Spec(id=task.spec_id, title=task.spec_id)] if makes_spec else ())
     return task
 
 

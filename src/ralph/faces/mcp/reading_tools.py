@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ralph.app.board.specs import create_spec, list_specs
 from ralph.app.board.tasks import create_task
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import Paths
@@ -72,11 +71,10 @@ class ReadingTools:
             "completion": {**completion, "coder": coder} if check else completion,
         }
         settings = load_settings(self._paths.folder, self._variables, seen_from=self._paths.started_in).settings
-        if spec and spec not in {known.id for known, _ in list_specs(self._paths)}:
-            create_spec(self._paths, spec, spec, "")
         task = create_task(
             self._paths,
             raw,
+            makes_spec=True,
             check=lambda tasks: refuse_unjudged_tasks(tasks, settings, self._paths, self._variables),
         )
         return {"created": task.id, "next": f"ralph execute {task.id}"}

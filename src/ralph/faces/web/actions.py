@@ -135,13 +135,14 @@ def retry_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
 
 
 def create_new_task(call: ApiCall) -> DoneAnswer:
-    """Described as in YAML."""
+    """Described as in YAML; its spec is made if it does not exist."""
     raw = call.read_body(dict[str, object])
     settings = load_settings(call.paths.folder, call.context.variables, seen_from=call.paths.started_in).settings
 
     task = create_task(
         call.paths,
         raw,
+        makes_spec=True,
         check=lambda tasks: refuse_unjudged_tasks(tasks, settings, call.paths, call.context.variables),
     )
     return DoneAnswer(message=f"Created task {task.id}.", id=task.id)

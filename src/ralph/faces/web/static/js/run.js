@@ -193,7 +193,7 @@ export class RunView {
     this.drawnIteration = current?.iteration;
     this.left.replaceChildren(...buildIteration(this.id, current, this.shown));
     if (this.tab !== "diff") this.fillPane();
-    else if (isOther || current?.snapshot !== this.diffOf) this.loadDiff(current);
+    else if (isOther || wayOf(current) !== this.diffOf) this.loadDiff(current);
   }
 
   buildRight() {
@@ -227,12 +227,16 @@ export class RunView {
   }
 
   async loadDiff(current) {
-    this.diffOf = current?.snapshot;
+    this.diffOf = wayOf(current);
     const isWhole = this.showsWholeDiff;
     const wanted = `${this.id} ${isWhole || current?.iteration}`;
     this.diffWanted = wanted;
     if (!current) {
       this.diffBox.replaceChildren(h("p", { class: "diff-foot" }, "No changes yet."));
+      return;
+    }
+    if (!isWhole && this.shown.run.active && !current.outcome) {
+      this.diffBox.replaceChildren(this.buildDiffHead(current, ""), h("p", { class: "diff-foot" }, "The agent is at work. What it changed is shown when it ends."));
       return;
     }
     try {
@@ -255,6 +259,11 @@ export class RunView {
     this.showsWholeDiff = isWhole;
     this.loadDiff(this.current());
   }
+}
+
+/** How far an iteration is: what it changed is known once it has ended. */
+function wayOf(current) {
+  return current ? `${current.outcome ?? ""} ${current.snapshot ?? ""}` : undefined;
 }
 
 function buildSnapshots(shown) {
