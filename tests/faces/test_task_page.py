@@ -65,7 +65,7 @@ def test_a_failed_attempt_shows_the_command_its_last_lines_and_where_all_of_them
     assert lines[at + 1 :] == [
         "      └ two",
         "        1 failed",
-        "        all of it: .git/ralph/runs/r1/verification_001.log",
+        "        full output: .git/ralph/runs/r1/verification_001.log",
     ]
     assert "abab" not in "\n".join(lines)
     assert show("todo", FAILED, most=0)[-1] == "      └ .git/ralph/runs/r1/verification_001.log"

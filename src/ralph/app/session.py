@@ -298,6 +298,7 @@ class Session(Struct, frozen=True, kw_only=True):
             watchers=self.watchers,
             written=before.written,
             isolation=self.isolation,
+            is_task=self.kind == "execute",
         )
         wishes = WishReader(self.control, self.subjects)
         clock = Clock(self.inbox, before.elapsed, self._find_day_sum(fact), wishes.read)

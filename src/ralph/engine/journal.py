@@ -40,9 +40,11 @@ class Journal:
         watchers: Sequence[Watcher],
         written: int = 0,
         isolation: str = "",
+        is_task: bool = False,
     ) -> None:
         self._store = store
-        self._run, self._agent, self._isolation = run, agent, isolation
+        self._run, self._agent = run, agent
+        self._isolation, self._is_task = isolation, is_task
         self._watchers = watchers
         self._written = written
 
@@ -77,7 +79,7 @@ class Journal:
             decision = Stop(Outcome.FAILED, gone.message)
         events = build_events(self._run, self._agent, seen=seen, state=state, decision=decision)
         if events and isinstance(events[0], RunStarted):
-            events[0] = replace(events[0], isolation=self._isolation)
+            events[0] = replace(events[0], isolation=self._isolation, is_task=self._is_task)
         for watch in self._watchers:
             watch(seen.wall, iteration, events)
         return decision

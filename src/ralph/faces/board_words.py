@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from ralph.core.text.plain import count_cells, one_line
 from ralph.core.text.quantities import format_duration, format_exact_duration, format_money, pluralize
+from ralph.faces.check_words import shorten_reason
 from ralph.faces.glyphs import Glyphs
 from ralph.model.board import TaskCard
 
@@ -48,13 +49,13 @@ class CardState(Struct, frozen=True, kw_only=True):
 def describe_card_state(card: TaskCard, view: "BoardView", glyphs: Glyphs) -> CardState:
     """The card's status in words, such as "🔄 Coder (3/15)", "after TASK-001" or "blocked", with the reason where
     there is one."""
-    why = one_line(view.reasons.get(card.id, ""), MAX_REASON_CELLS, glyphs.ellipsis)
+    why = one_line(shorten_reason(view.reasons.get(card.id, "")), MAX_REASON_CELLS, glyphs.ellipsis)
     if card.status != "done" and (question := view.questions.get(card.id)):
         asked = one_line(question, MAX_REASON_CELLS, glyphs.ellipsis)
         return CardState(tone="trouble", text=ASKS_TEXT, reason=f"{asked} (a: answer)", short_text="?")
     match card.status:
         case "in_progress" if card.id in view.orphaned:
-            where = f"at {format_stage_progress(card)}; `ralph execute --resume` goes on"
+            where = f"at {format_stage_progress(card)}; resume with `ralph execute --resume`"
             return CardState(tone="trouble", text=f"{glyphs.warn} cut off", reason=where, short_text=glyphs.warn)
         case "in_progress" if by := view.paused.get(card.id):
             return CardState(tone="running", text=f"paused by {by} {glyphs.dot} {format_stage_progress(card)}")

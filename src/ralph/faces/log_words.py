@@ -68,7 +68,7 @@ class LogFormatter:
         if not isinstance(event, GateEnded) or event.passed:
             return [line]
         tail = [text for text in event.tail.splitlines() if text.strip()][-MAX_TAIL_LINES_IN_LOG:]
-        path = [f"whole output: {event.log}"] if event.log else []
+        path = [f"full output: {event.log}"] if event.log else []
         return [line, *(replace(line, tone="faint", text=self._shorten_text(f"  {text}")) for text in (*tail, *path))]
 
     def format_activity(self, event: Event) -> str | None:

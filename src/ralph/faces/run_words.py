@@ -7,6 +7,7 @@ from ralph.core.text.plain import count_cells
 from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.activity_labels import ACTIVITY_LABELS
 from ralph.faces.board_words import ASKS_TEXT, CardState, CardTone, join_fitting
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.clock import SECONDS_PER_DAY, format_local_time
 from ralph.faces.glyphs import Glyphs
 
@@ -53,8 +54,9 @@ def format_run_facts(card: "RunCard", now: float, glyphs: Glyphs, room: int = 10
     )
     began = f"began {format_local_time(f'{day}%H:%M', card.started_at)}"
     used = [f"{card.iteration}/{card.limit} iterations"] if card.limit else []
-    whole = join_fitting([card.kind, card.agent, *used, took, *cost, began], 1000, glyphs)
-    return whole if count_cells(whole) <= room else join_fitting([took, *cost, card.agent, card.kind], room, glyphs)
+    agent = shorten_agent(card.agent)
+    whole = join_fitting([card.kind, agent, *used, took, *cost, began], 1000, glyphs)
+    return whole if count_cells(whole) <= room else join_fitting([took, *cost, agent, card.kind], room, glyphs)
 
 
 def format_checks(card: "RunCard", glyphs: Glyphs) -> str:

@@ -194,7 +194,7 @@ def _render_output(attempt: VerificationAttempt, glyphs: Glyphs, folder: str, mo
         return []
     tail = take_last_lines(attempt.detail, most).splitlines() if most else []
     log = shorten_path(attempt.log, folder)
-    below = [*tail, *([f"all of it: {log}" if tail else log] if log else [])]
+    below = [*tail, *([f"full output: {log}" if tail else log] if log else [])]
     blank = " " * len(glyphs.branch)
     return [f"    {glyphs.branch if at == 0 else blank}{line}" for at, line in enumerate(below)]
 

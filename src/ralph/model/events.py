@@ -129,6 +129,7 @@ class RunStarted(Struct, frozen=True, tag="run_started", omit_defaults=True, kw_
     limit: int  # iterations
     resumed: bool = False
     isolation: str = ""  # where its agents and checks run, in words
+    is_task: bool = False  # its stages have limits of their own; `limit` is their sum
     budget_usd: float | None = None
     spent_usd: float = 0.0  # before it went on, estimates included
     estimated: bool = False  # whether some of that is

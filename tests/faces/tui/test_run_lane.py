@@ -134,7 +134,7 @@ def test_a_failed_check_shows_its_last_lines_in_the_log(room: BoardFixture) -> N
 
     async def play(watcher: Watcher) -> None:
         seen = await watcher.look()
-        for text in ("pytest failed: 1 bad", "E  assert 1 == 2", "FAILED test_calc.py", "whole output: g.log"):
+        for text in ("pytest failed: 1 bad", "E  assert 1 == 2", "FAILED test_calc.py", "full output: g.log"):
             assert text in seen
 
     watch(room, play)

@@ -289,9 +289,14 @@ def print_error(error: RalphError, as_json: bool, code: str = "") -> None:
             record = {"code": code or error.code, "message": message, "hint": hint}
             click.echo(msgspec.json.encode(record), err=True)
             return
-        click.echo(f"ralph: {message}", err=True)
-        if hint:
-            click.echo(f"  → {hint}", err=True)
+        lines = [f"ralph: {message}", *([f"  → {hint}"] if hint else [])]
+        click.echo(_wrap_error("\n".join(lines)), err=True)
+
+
+def _wrap_error(text: str) -> str:
+    from ralph.faces.cli.terminal.wrapping import wrap_for_stream
+
+    return wrap_for_stream(text, sys.stderr)
 
 
 def _is_cwd_gone() -> bool:

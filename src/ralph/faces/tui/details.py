@@ -12,6 +12,7 @@ from ralph.app.runs.journal_reader import CheckLine, Iteration
 from ralph.core.text.check_output import take_last_lines
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.task_page import render_task_text
@@ -43,7 +44,10 @@ def render_run_details(found: RunDetails, title: str, glyphs: Glyphs) -> Text:
     spent = f"{format_duration(receipt.seconds)} {glyphs.dot} {format_money(receipt.cost_usd)}"
     lines: list[PageLine] = [
         (title, "heading"),
-        (f"  {receipt.kind} {glyphs.dot} {receipt.agent} {glyphs.dot} began {began} {glyphs.dot} {spent}", "faint"),
+        (
+            f"  {f' {glyphs.dot} '.join((receipt.kind, shorten_agent(receipt.agent), f'began {began}', spent))}",
+            "faint",
+        ),
         (f"  {_describe_ending(found)}", "good" if receipt.outcome == "completed" else "said"),
     ]
     lines += _render_run_failure(receipt.iterations)
@@ -116,7 +120,7 @@ def _render_failed_check(check: CheckLine, iteration: int) -> Iterator[PageLine]
     for line in take_last_lines(_read_end(check.log), MAX_FAILURE_LINES).splitlines():
         yield f"    {line}", "said"
     if check.log:
-        yield f"    whole output: {check.log}", "faint"
+        yield f"    full output: {check.log}", "faint"
 
 
 def _read_end(path: str) -> str:
@@ -147,7 +151,7 @@ def _render_changes(changes: RunChanges | None, glyphs: Glyphs, *, is_running: b
     if changes.problem:
         return [("", "said"), (f"What changed: unknown ({changes.problem})", "faint")]
     if not changes.files:
-        return [("", "said"), (f"What changed: nothing{' yet' if is_running else ''}", "faint")]
+        return [("", "said"), (f"What changed: nothing{' yet' if is_running or not changes.run else ''}", "faint")]
     lines = changes.diff.splitlines()
     head = f"What changed: {pluralize(len(changes.files), 'file')}"
     files = [(f"  {each.path}  +{each.added} -{each.removed}", "said") for each in changes.files]

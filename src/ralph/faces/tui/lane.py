@@ -86,7 +86,7 @@ class Lane(BoardLane):
             found.append((self.cut(self._activities.get(card.worker, ""), room), TONE_STYLES["tool"]))
             failure = self.wrap(f"{self._glyphs.bad} {facts.failure}", room) if facts.failure else []
             found += [(line, TONE_STYLES["bad"]) for line in failure]
-        elif state.tone == "trouble" and facts.failure and facts.failure not in state.reason:
+        elif state.tone == "trouble" and facts.failure and facts.failure not in text:
             found.append((self.cut(facts.failure, room), FAINT_STYLE))
         return found
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import islice
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -12,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ralph.core.text.plain import one_line
+from ralph.core.text.plain import one_line, wrap_text
 from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.log_words import LogLine
@@ -23,7 +24,7 @@ from ralph.model.spec import ROLES
 
 MAX_LOG_NAME_CELLS = 20  # cells of who it is, at most
 ALL_AGENTS_TITLE = "Log: all agents"
-NOTHING_RUNS_MESSAGE = "Nothing is running. Start with `ralph run -p PROMPT`, or `ralph execute` for the tasks."
+NOTHING_RUNS_MESSAGE = "Nothing is running. Start with `ralph run -p PROMPT` or `ralph execute`."
 NO_LOG_MESSAGE = "Nothing logged yet."
 
 
@@ -109,9 +110,9 @@ class LogPanel(ScrollView, can_focus=True):
         """The line at `y` of the visible part."""
         width, base = self.scrollable_content_region.width, self._base_style
         row = y + self.scroll_offset.y
-        if not self._lines and y == 0:
+        if not self._lines:
             message = NOTHING_RUNS_MESSAGE if self._title == ALL_AGENTS_TITLE else NO_LOG_MESSAGE
-            text = one_line(message, max(0, width - 2), self._glyphs.ellipsis)
+            text = next(islice(wrap_text(message, max(1, width - 2)), y, None), "")
             return Strip(fit_segments([(" ", base), (text, base + FAINT_STYLE)], width), width)
         if row >= len(self._lines):
             return Strip.blank(width, base)

@@ -304,7 +304,7 @@ class BoardScreen(Screen[None]):
 
     def _open_task_dialog(self, task: str) -> None:
         run = self._reader.find_last_run(task)
-        self._changes = {} if run else {task: RunChanges(run="", problem="no run yet")}
+        self._changes = {} if run else {task: RunChanges(run="")}
         dialog = CardDialog(task, self._render_task_page(task), is_task=True)
         self.app.push_screen(dialog)
 

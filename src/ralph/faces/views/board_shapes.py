@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from ralph.app.board.run_cards import RunCard
 from ralph.app.board.view import BoardView, WorkerSlot, choose_lane
 from ralph.faces.board_words import describe_card_state
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.glyphs import UNICODE_GLYPHS
 from ralph.faces.views.shapes import BoardChange, BoardHead, CardView, CheckMark, RunView
 from ralph.model.board import TaskCard
@@ -67,12 +68,6 @@ def build_card_view(card: TaskCard, view: BoardView, slot: WorkerSlot | None = N
         paused_by=view.paused.get(card.id, ""),
         question=view.questions.get(card.id, ""),
     )
-
-
-def shorten_agent(agent: str) -> str:
-    """Its program without the folder: "claude --model opus"."""
-    program, _, words = agent.partition(" ")
-    return f"{program.rpartition('/')[2]} {words}".strip()
 
 
 def build_head(view: BoardView, root: str, problem: str = "") -> BoardHead:

@@ -17,7 +17,7 @@ from ralph.app.runs.recovery import find_run_liveness
 from ralph.app.runs.status import find_run
 from ralph.core.text.plain import sanitize
 from ralph.core.text.secrets import redact
-from ralph.faces.views.board_shapes import shorten_agent
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.views.shapes import (
     ChangedFile,
     DiffAnswer,

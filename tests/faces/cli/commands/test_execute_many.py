@@ -70,7 +70,9 @@ def test_each_task_tells_what_it_begins_and_why_a_promise_failed(pipeline: Pipel
     assert "TASK-001  coder 2/15 started" in lines
     failed = next(line for line in lines if "failed" in line)
     assert failed.startswith('TASK-001  ✗ Verification "coder: external" failed (')
-    assert "Command exited with 1, expected 0" in failed
+    below = lines[lines.index(failed) + 1]
+    assert below.startswith("TASK-001  "), "each line of a log says whose it is"
+    assert "Command exited with 1, expected 0" in below
 
 
 TWO_TOGETHER = r"""#!/bin/sh

@@ -214,7 +214,7 @@ def test_a_failure_is_fed_back_verbatim(workshop: ProjectFixture) -> None:  # 00
     assert 'Guardrail "echo out; echo err >&2; test -f fixed" failed with exit code 1' in done.stdout
     shown = [line.partition("] ")[2] for line in done.stdout.splitlines()]
     at = next(number for number, line in enumerate(shown) if "told to the agent" in line)
-    assert [line.strip(" └") for line in shown[at + 1 : at + 4]] == ["out", "err", f"all of it: .ralph/{log.name}"]
+    assert [line.strip(" └") for line in shown[at + 1 : at + 4]] == ["out", "err", f"full output: .ralph/{log.name}"]
 
 
 @pytest.mark.parametrize(("action", "shape"), [("append", "base\n\nG"), ("PREPEND", "G\n\nbase"), ("Replace", "G")])

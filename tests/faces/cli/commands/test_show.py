@@ -209,7 +209,7 @@ def test_a_run_that_goes_on_is_shown_and_not_disturbed(workshop: ProjectFixture)
         (workshop.repo / "go").touch()
         assert run.wait(timeout=20) == 1
     assert "so far" in page
-    assert "↻ Still going on: agent at work\n" in page
+    assert "↻ Running: agent at work\n" in page
     assert [row[2:4] for row in rows(page)] == [["finished", "0s"], ["at", "work"]]
     assert (found["active"], found["doing"], found["outcome"], found["ended_at"]) == (True, "run_agent", None, None)
     assert found["iterations"][1]["seconds"] > 0

@@ -32,6 +32,15 @@ def test_lines_have_signs_and_colours_and_fit_the_terminal() -> None:
     assert all(count_cells(line) <= 24 for line in show(EDIT, width=24))
 
 
+def test_long_lines_that_differ_late_are_shown_where_they_differ() -> None:
+    same = "NUMERALS = (" + ", ".join(f'({n}, "{n}")' for n in range(9))
+    late = ToolStarted(id="3", name="Edit", edit=FileEdit(added=1, removed=1, hunk=f"-{same}, old)\n+{same}, new)"))
+    _, before, after = show(late, width=40)
+    assert (before[:7], after[:7]) == ("  └ − …", "    + …")
+    assert (before.endswith(", old)"), after.endswith(", new)")) == (True, True)
+    assert all(count_cells(line) <= 40 for line in (before, after))
+
+
 def test_as_many_lines_are_shown_as_wanted() -> None:
     assert show(EDIT, max_edit_lines=1)[1:] == ["  └ −     return a - b", "    … 1 more line"]
     assert show(EDIT, max_edit_lines=0) == ["● Edit(src/calc.py +1 −1)"]

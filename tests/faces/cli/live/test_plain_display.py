@@ -92,7 +92,7 @@ SENTENCES: dict[str, tuple[tuple[Event, ...], list[str]]] = {
             "Guardrail failed: make test, exit code 2, 1.2s. The agent is told.",
             "  E assert 1 == 2",
             "  1 failed",
-            "  All of its output is in .ralph/x.log.",
+            "  Full output: .ralph/x.log.",
         ],
     ),
     "what happens around it": (

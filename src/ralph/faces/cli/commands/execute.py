@@ -44,6 +44,7 @@ from ralph.faces.cli.options.settings_consent import accept_settings_option, set
 from ralph.faces.cli.pages.execute_report import ExecuteTotals, render_execute_report
 from ralph.faces.cli.terminal.look import resolve_style
 from ralph.faces.cli.terminal.output import Output
+from ralph.faces.cli.terminal.wrapping import wrap_for_stream
 from ralph.faces.clock import format_local_time
 from ralph.faces.glyphs import PLAIN_GLYPHS, resolve_glyphs
 from ralph.model.errors import UsageError
@@ -148,7 +149,8 @@ def command(
     glyphs = resolve_glyphs(settings.display.glyphs, os.environ, getattr(sys.stdout, "encoding", None))
     glyphs = PLAIN_GLYPHS if settings.display.plain else glyphs
     text = _render_report_json(report) if as_json else render_execute_report(report, totals, glyphs)
-    Output.for_stream(sys.stdout)(f"{text}\n")  # its loss changes nothing of the work
+    shown = text if as_json else wrap_for_stream(text, sys.stdout)
+    Output.for_stream(sys.stdout)(f"{shown}\n")  # its loss changes nothing of the work
     return report.exit_code
 
 
@@ -174,7 +176,14 @@ class ExecuteDisplay:
                 keep_fresh(self._display, paths if settings.display.keys else None)
             )
         self._out = Output.for_stream(sys.stdout)
-        style = resolve_style(sys.stdout, os.environ, glyphs=settings.display.glyphs, color=settings.display.color)
+        self._style = style = resolve_style(
+            sys.stdout,
+            os.environ,
+            glyphs=settings.display.glyphs,
+            color=settings.display.color,
+            max_check_lines=settings.display.max_check_lines,
+            folder=paths.started_in,
+        )
         self._task_lines: TaskStatusLines | None = None
         self._is_plain = settings.display.plain
         self._build_labelled: Callable[[str], Watcher] = lambda task: build_display(
@@ -226,7 +235,7 @@ class ExecuteDisplay:
         return JsonDisplay(resolve_style(sys.stdout, os.environ, progress=False), send)
 
     def _make_line_watcher(self, task: str) -> Watcher:
-        live, lines = self._task_lines, LoopEventRenderer(resolve_style(sys.stdout, os.environ, progress=False))
+        live, lines = self._task_lines, LoopEventRenderer(self._style)
         put = self._out if live is None else live.write_above
 
         def watch(at: float, iteration: int, events: Sequence[Event]) -> None:
@@ -239,7 +248,7 @@ class ExecuteDisplay:
                     case AgentEnded():
                         text = lines.render_agent_ended(event)
                     case GateEnded():
-                        text = " ".join(lines.render_gate_ended(event).split())  # its reason with it
+                        text = lines.render_gate_ended(event)
                     case RunEnded():
                         text = lines.render_run_ended(event)
                     case Waiting():
@@ -252,10 +261,16 @@ class ExecuteDisplay:
                         text = sanitize(text)
                     case _:
                         continue
-                first = text.strip().splitlines()[0] if text.strip() else ""
-                put(f"[{format_local_time('%H:%M:%S', at)}] {task}  {first}\n")
+                if text := text.strip():
+                    put(self._label_lines(f"[{format_local_time('%H:%M:%S', at)}] {task}  ", text))
 
         return watch
+
+    def _label_lines(self, label: str, text: str) -> str:
+        """On a terminal a block below its label, broken between words; in a log every line has it, for who greps."""
+        if self._style.is_tty:
+            return wrap_for_stream(label + text, sys.stdout) + "\n"
+        return "".join(f"{label}{line}\n" for line in text.splitlines())
 
 
 def _parse_roles(text: str) -> tuple[Role, ...]:

@@ -22,6 +22,7 @@ from ralph.faces.cli.options.run_names import complete_asking
 from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
 from ralph.faces.cli.pages.task_graph import TaskGraph
 from ralph.faces.cli.pages.task_list import TaskListing, is_failed
+from ralph.faces.cli.terminal.wrapping import fit_page
 from ralph.faces.glyphs import resolve_glyphs
 from ralph.faces.task_page import render_task_json, render_task_text
 from ralph.model.board import TaskCard
@@ -91,7 +92,7 @@ def list_tasks_command(
     elif not cards:
         click.echo(NO_TASKS_MESSAGE)
     else:
-        click.echo(listing.render_text(None if everything else limit or DEFAULT_LIST_LIMIT))
+        click.echo(fit_page(listing.render_text(None if everything else limit or DEFAULT_LIST_LIMIT), sys.stdout))
 
 
 def _is_wanted_failure(card: TaskCard, reasons: Mapping[str, str], status: Sequence[str]) -> bool:
@@ -109,7 +110,7 @@ def show_task_command(task_id: str, as_json: bool) -> None:
     display = settings.display
     glyphs = resolve_glyphs(display.glyphs, os.environ, getattr(sys.stdout, "encoding", None))
     page = partial(render_task_text, glyphs=glyphs, folder=paths.started_in, max_check_lines=display.max_check_lines)
-    click.echo(render_task_json(details) if as_json else page(details))
+    click.echo(render_task_json(details) if as_json else fit_page(page(details), sys.stdout))
 
 
 @command.command("graph")

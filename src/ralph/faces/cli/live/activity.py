@@ -5,6 +5,7 @@ from typing import Any
 
 from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.cli.live.agent_lines import MAX_OPEN_CALLS, shorten_paths
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_end_time
@@ -92,7 +93,9 @@ class Activity:
         self._step, self._since, self._wait = step, at, None
 
     def _on_run_started(self, event: RunStarted, at: float) -> None:
-        self._agent = one_line(event.agent, MAX_ACTIVITY_CELLS, self._style.glyphs.ellipsis) or self._agent
+        self._agent = (
+            one_line(shorten_agent(event.agent), MAX_ACTIVITY_CELLS, self._style.glyphs.ellipsis) or self._agent
+        )
         self._open_calls, self._last_sign_at = {}, at
         self._begin(f"preparing{self._style.glyphs.ellipsis}", at)
 

@@ -1,8 +1,8 @@
 """The loop's own events as text for people."""
 
-from ralph.core.text.plain import count_cells, one_line
+from ralph.core.text.plain import count_cells, one_line, sanitize, truncate_cells
 from ralph.core.text.quantities import format_cost, format_duration, format_usage, pluralize
-from ralph.faces.check_words import describe_check_failure
+from ralph.faces.check_words import describe_check_failure, shorten_agent
 from ralph.faces.cli.live.agent_lines import shorten_paths
 from ralph.faces.cli.terminal.look import TerminalStyle
 from ralph.faces.clock import format_end_time
@@ -36,9 +36,9 @@ class LoopEventRenderer:
     def render_run_started(self, event: RunStarted) -> str:
         """run 20261115-… · claude · up to 10 iterations · no sandbox"""
         again = " resumed" if event.resumed else ""
-        limit = f"up to {pluralize(event.limit, 'iteration')}"
-        parts = [f"run {self._clean_text(event.run)}{again}", self._clean_text(event.agent), limit]
-        return self._join_with_dots(*parts, *([self._clean_text(event.isolation)] if event.isolation else []))
+        limit = [] if event.is_task else [f"up to {pluralize(event.limit, 'iteration')}"]
+        parts = [f"run {event.run}{again}", shorten_agent(event.agent), *limit, event.isolation]
+        return self._join_with_dots(*(self._clean_text(part) for part in parts if part))
 
     def render_iteration_started(self, event: IterationStarted) -> str:
         rule, paint = self._glyphs.rule, self._palette
@@ -84,10 +84,9 @@ class LoopEventRenderer:
         shown = self._style.max_check_lines
         tail = event.tail.splitlines()[-shown:] if shown else []
         path = shorten_paths(event.log, self._style.folder)
-        log = f"all of it: {path}" if path and tail else path
-        return self._mark_bad(line) + self._render_below(
-            describe_check_failure(event.command, event.detail), *tail, log
-        )
+        log = f"full output: {path}" if path and tail else path
+        about = self._clean_text(describe_check_failure(event.command, event.detail))
+        return self._mark_bad(line) + self._render_below(about, *map(self._clean_output, tail), self._clean_text(log))
 
     def render_committed(self, event: Committed) -> str:
         """✓ Committed: the message (commit, push), and what did not work."""
@@ -147,6 +146,10 @@ class LoopEventRenderer:
     def _clean_text(self, text: str) -> str:
         return one_line(text, MAX_EVENT_TEXT_CELLS, self._glyphs.ellipsis)
 
+    def _clean_output(self, line: str) -> str:
+        """A line as it was printed, its indentation too."""
+        return truncate_cells(sanitize(line).replace("\n", " ").rstrip(), MAX_EVENT_TEXT_CELLS, self._glyphs.ellipsis)
+
     def _join_with_dots(self, *parts: str) -> str:
         return f" {self._glyphs.dot} ".join(parts)
 
@@ -161,7 +164,7 @@ class LoopEventRenderer:
 
     def _render_below(self, *texts: str) -> str:
         paint, branch = self._palette, self._glyphs.branch
-        lines = [self._clean_text(text) for text in texts if text]
+        lines = [text for text in texts if text]
         blank = " " * count_cells(branch)
         return f"\n{paint.dim}{branch}" + f"\n{blank}".join(lines) + paint.off if lines else ""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ralph.core.text.plain import one_line, sanitize
 from ralph.core.text.quantities import format_cost, format_duration, format_usage, pluralize
-from ralph.faces.check_words import describe_check_failure
+from ralph.faces.check_words import describe_check_failure, shorten_agent
 from ralph.faces.cli.live.agent_lines import shorten_paths
 from ralph.faces.cli.live.display import DEBUG_PREFIX
 from ralph.faces.cli.live.summary import IterationRow, IterationRows
@@ -139,8 +139,9 @@ class PlainDisplay:
     # -- the loop -------------------------------------------------------------------------------
     def _tell_run_started(self, event: RunStarted) -> list[str]:
         self._rows.clear_rows()
-        verb = "goes on" if event.resumed else "starts"
-        parts = [f"Run {event.run} {verb} with {event.agent}", f"up to {pluralize(event.limit, 'iteration')}"]
+        verb = "resumes" if event.resumed else "starts"
+        parts = [f"Run {event.run} {verb} with {shorten_agent(event.agent)}"]
+        parts += [] if event.is_task else [f"up to {pluralize(event.limit, 'iteration')}"]
         parts += [f"budget ${event.budget_usd:,.2f}"] if event.budget_usd is not None else []
         return [", ".join([*parts, *([event.isolation] if event.isolation else [])]) + "."]
 
@@ -168,7 +169,7 @@ class PlainDisplay:
         shown = self._style.max_check_lines
         tail = [line for line in event.tail.splitlines() if _has_words(line)][-shown:] if shown else []
         path = shorten_paths(event.log, self._style.folder)
-        below = [*([why] if why else []), *tail, *([f"All of its output is in {path}."] if path else [])]
+        below = [*([why] if why else []), *tail, *([f"Full output: {path}."] if path else [])]
         return [f"{what} failed: {event.gate}{code}, {took}.{consequence}", *(f"  {_shorten(line)}" for line in below)]
 
     def _tell_waiting(self, event: Waiting) -> list[str]:

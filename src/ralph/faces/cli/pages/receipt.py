@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ralph.core.text.plain import count_cells, one_line
 from ralph.core.text.quantities import format_cost, format_duration, format_money, format_usage, pluralize
 from ralph.faces.activity_labels import ACTIVITY_LABELS
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.cli.pages.proof_lines import ProofRenderer
 from ralph.faces.cli.pages.receipt_lines import ReceiptLineRenderer, TextLines
 from ralph.faces.cli.terminal.columns import COLUMN_GAP, align_columns
@@ -23,7 +24,7 @@ LABEL_CELLS = 8  # cells of a field's name and its indentation
 MAX_PROMPT_CELLS = 90
 MAX_PART_CELLS = 18  # cells of a role and its story
 EXECUTE_KIND = "execute"
-RECEIPT_HEADINGS = ("#", "began", "part", "agent", "time", "cost", "tools", "kept")
+RECEIPT_HEADINGS = ("#", "began", "part", "agent", "time", "cost", "tools", "snapshot")
 RIGHT_ALIGNED_HEADINGS = {"#", "time", "cost", "tools"}
 
 
@@ -49,7 +50,7 @@ class ReceiptPage:
     def _render_head(self, receipt: "Receipt") -> TextLines:
         paint, words = self._palette, self._line_renderer.clean_text
         name = f"{paint.bold}{words(f'{receipt.kind} {receipt.id}')}{paint.off}"
-        yield f" {self._glyphs.dot} ".join([name, words(receipt.agent), *_format_limits(receipt)])
+        yield f" {self._glyphs.dot} ".join([name, words(shorten_agent(receipt.agent)), *_format_limits(receipt)])
         if receipt.title and receipt.kind != EXECUTE_KIND:
             yield self._render_field("prompt", one_line(receipt.title, MAX_PROMPT_CELLS, self._glyphs.ellipsis))
         if receipt.task:
@@ -84,7 +85,7 @@ class ReceiptPage:
             doing = ACTIVITY_LABELS.get(receipt.doing or "", receipt.doing or "")
             by = f" by {receipt.paused_by}" if receipt.paused_by else ""
             pause = by if receipt.doing == "pause" else f", then paused{by}" if by else ""
-            return self._line_renderer.render_item("active", f"Still going on: {doing}{pause}")
+            return self._line_renderer.render_item("active", f"Running: {doing}{pause}")
         outcome = (receipt.outcome or "").replace("_", " ").capitalize()
         sentence = f"{outcome}: {receipt.why}" if receipt.why else outcome
         if receipt.question:
@@ -145,10 +146,10 @@ class ReceiptPage:
     def _render_restore_hint(self, receipt: "Receipt", kept: "SnapshotCommit") -> TextLines:
         restore = f"ralph restore {kept.commit[:COMMIT_HASH_CHARS]}"
         if receipt.kind == EXECUTE_KIND:  # a task works in a tree of its own, not where the user is
-            return self._render_hint("To have its files in a folder of their own:", f"{restore} --into ../{receipt.id}")
+            return self._render_hint("To copy its files into a new folder:", f"{restore} --into ../{receipt.id}")
         is_first = receipt.before is not None and receipt.before.snapshot == kept.commit
         when = kept.title if kept.iteration or is_first else "when the run resumed"
-        text = f"To restore the files as they were {when}, also those overwritten, deleted or `git clean`-ed:"
+        text = f"To restore the files as they were {when}, including overwritten and deleted ones:"
         there = "" if self._folder == receipt.root else f"cd {shlex.quote(receipt.root)} && "
         return self._render_hint(text, f"{there}{restore}")
 
@@ -160,10 +161,12 @@ class ReceiptPage:
 def _format_limits(receipt: "Receipt") -> list[str]:
     if (limits := receipt.limits) is None:
         return []
-    most = [pluralize(limits.iterations, "iteration")]
+    most = (
+        [] if receipt.kind == EXECUTE_KIND else [pluralize(limits.iterations, "iteration")]
+    )  # its stages have their own
     most += [] if limits.seconds is None else [format_duration(limits.seconds)]
     most += [] if limits.cost_usd is None else [format_money(limits.cost_usd)]
-    return [f"up to {', '.join(most)}"]
+    return [f"up to {', '.join(most)}"] if most else []
 
 
 def _format_part(each: "Iteration", receipt: "Receipt") -> str:

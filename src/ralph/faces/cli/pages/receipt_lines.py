@@ -82,7 +82,7 @@ class ReceiptLineRenderer:
         paint, branch = self._palette, self._glyphs.branch
         tail = check.tail.splitlines()[-self._max_check_lines :] if self._max_check_lines else []
         log = shorten_path(check.log, self._folder)
-        texts = [*tail, *([f"all of it: {log}" if tail else log] if log else [])]
+        texts = [*tail, *([f"full output: {log}" if tail else log] if log else [])]
         hang = indent + count_cells(branch)
         lines = [part for text in texts for part in wrap_text(self.clean_text(text), max(1, self._width - hang))]
         for at, line in enumerate(lines):

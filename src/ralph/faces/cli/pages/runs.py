@@ -1,6 +1,7 @@
 """What `ralph status` shows. Without click: people call this often, and it answers in the blink of an eye."""
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from ralph.app.runs.status import (
 from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_cost, format_duration, pluralize
 from ralph.faces.activity_labels import ACTIVITY_LABELS
+from ralph.faces.check_words import shorten_agent
+from ralph.faces.cli.terminal.wrapping import fit_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +52,8 @@ def render_status(as_json: bool, last: int = 5) -> str:
         return "No runs here yet. Start one with `ralph run -p PROMPT`."
     active = {each.record.kind for each in found if each.record.ended_at is None}
     expected = describe_expectations(paths, active) if active else {}
-    return "\n".join(
-        [*_render_runs(found), *(f"  {text}" for text in expected.values()), *_suggest_resuming(found, paths)]
-    )
+    lines = [*_render_runs(found), *(f"  {text}" for text in expected.values()), *_suggest_resuming(found, paths)]
+    return fit_page("\n".join(lines), sys.stdout)
 
 
 def _suggest_resuming(runs: "Sequence[TitledRun]", paths: "Paths") -> list[str]:
@@ -75,7 +77,8 @@ def render_status_everywhere(as_json: bool, last: int) -> str:
         return msgspec.json.encode({"runs": runs, "problems": problems}).decode()
     if not found:
         return "No runs on this machine yet. Start one with `ralph run -p PROMPT`."
-    return "\n\n".join("\n".join([_shorten_home(place.root), *_render_place(place)]) for place in found)
+    pages = ("\n".join([_shorten_home(place.root), *_render_place(place)]) for place in found)
+    return fit_page("\n\n".join(pages), sys.stdout)
 
 
 def _render_place(place: "RepositoryRuns") -> list[str]:
@@ -122,12 +125,13 @@ def _describe_subject(run: "RunRecord", title: str) -> str:
 
 
 def _list_facts(run: "RunRecord", cost: str) -> list[str]:
+    agent, is_task = shorten_agent(run.agent), run.kind == "execute"  # whose limit is the sum of its stages
     began = f"began {_format_moment(run.started_at)}"
     if run.ended_at is not None:
-        used = f"{run.iteration}/{run.limit} iterations"
-        return [run.agent, used, format_duration(run.elapsed), cost, began, run.why or ""]
-    used = f"iteration {run.iteration}/{run.limit}"
-    facts = [run.agent, used, format_duration(_measure_elapsed(run)), cost]
+        used = pluralize(run.iteration, "iteration") if is_task else f"{run.iteration}/{run.limit} iterations"
+        return [agent, used, format_duration(run.elapsed), cost, began, run.why or ""]
+    used = f"iteration {run.iteration}" if is_task else f"iteration {run.iteration}/{run.limit}"
+    facts = [agent, used, format_duration(_measure_elapsed(run)), cost]
     doing = ACTIVITY_LABELS.get(run.doing, run.doing)
     if run.wakes_at is not None:
         doing += f" until {_format_moment(run.wakes_at)}; `ralph resume` tries at once"

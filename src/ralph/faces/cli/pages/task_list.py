@@ -12,6 +12,7 @@ from ralph.core.tasks.graph import find_blocked
 from ralph.core.tasks.task_rules import describe_words_only
 from ralph.core.text.plain import one_line, sanitize, truncate_cells
 from ralph.core.text.quantities import pluralize
+from ralph.faces.check_words import shorten_reason
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.model.board import TaskCard
 
@@ -69,7 +70,7 @@ class TaskListing:
         return "failed" if is_failed(card, self._reasons) else card.status
 
     def _format_reason(self, card: TaskCard) -> str:
-        reason = one_line(self._reasons.get(card.id, ""), MAX_REASON_CELLS_IN_LIST)
+        reason = one_line(shorten_reason(self._reasons.get(card.id, "")), MAX_REASON_CELLS_IN_LIST)
         return f"  ({reason})" if reason and card.status != "done" else ""
 
     def _rank(self, card: TaskCard) -> tuple[int, bool, bool]:
