@@ -234,10 +234,10 @@ def test_it_sleeps(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("script", "complaint"),
     [
-        ("[[{}]]", "is no step"),
+        ("[[{}]]", "is not a step"),
         ('[[{"dance": 1}]]', "'dance'"),
         ('[[{"write": {"path": "x"}}]]', "'content'"),
-        ('[[{"say": "a", "bash": "b"}]]', "is no step"),
+        ('[[{"say": "a", "bash": "b"}]]', "is not a step"),
         ("{}", "list of runs"),
         ("[]", "list of runs"),
         ("[", "cannot read the script"),

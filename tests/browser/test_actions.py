@@ -94,7 +94,7 @@ def test_cards_move_while_tasks_are_steered(room: PageRoom, open_page: OpenPage)
     wait_for_lane(page, "T-4", "done")
     assert any("As loud as you can" in prompt for prompt in room.read_prompts("T-4"))
 
-    # Cancelled, the work stops; retried, it is open again.
+    # Cancelled, the work stops; retried, it is reopened.
     open_task(page, "T-3")
     press(page, "cancel")
     send(page, "Cancel it")
@@ -102,7 +102,7 @@ def test_cards_move_while_tasks_are_steered(room: PageRoom, open_page: OpenPage)
     assert room.read_task("T-3")["status"] == "cancelled"
     room.let_go("T-3")
     press(page, "retry")
-    wait_until(lambda: room.read_task("T-3")["status"] != "cancelled", "T-3 is open again")
+    wait_until(lambda: room.read_task("T-3")["status"] != "cancelled", "T-3 is reopened")
 
 
 def test_tasks_are_added_and_changed(room: PageRoom, open_page: OpenPage) -> None:

@@ -209,7 +209,7 @@ def test_the_bus_of_a_supervised_task_can_be_read(seen: OldState) -> None:
 
 def test_what_would_go_on_is_the_newest_run_that_is_not_completed(seen: OldState) -> None:
     page = seen.said("run", "--resume", "--dry-run")
-    assert f"Goes on:     {seen.runs['killed']}, after " in page
+    assert f"Resumes:     {seen.runs['killed']}, after " in page
     assert "  | Write romans.txt. Then answer <response>DONE</response>.\n" in page
     done = seen.ralph("run", "--resume", seen.runs["completed"])
     assert (done.returncode, seen.calls) == (2, 0)

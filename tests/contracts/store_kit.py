@@ -280,7 +280,7 @@ class RunStoreContract:
         database.delete()
         if anew:
             database.connect()
-        with pytest.raises(StateGone, match="was deleted while the run went on"):
+        with pytest.raises(StateGone, match="was deleted during the run"):
             runs.append(make_row("run-1", 2))
         with pytest.raises(StateGone):
             runs.append_last(make_row("run-1", 3), "completed", "why")

@@ -205,7 +205,7 @@ class TaskStoreContract:
         tasks.add_new([make_task("T-1")])
         tasks.claim("run-1")
         tasks.apply([TakenOver("T-1", "run-2", "run-1")], "over")
-        with pytest.raises(IllegalMove, match="in the hands of run-2, not of run-1"):
+        with pytest.raises(IllegalMove, match="held by run-2, not by run-1"):
             tasks.apply([Released("T-1")], "late", worker="run-1")
         assert tasks.apply([BranchAssigned("T-1", "b", "main"), Released("T-1")], "good", worker="run-2")
         assert (tasks.get("T-1").branch, tasks.get("T-1").target) == ("b", "main")

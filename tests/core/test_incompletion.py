@@ -59,7 +59,7 @@ def explain(turns: list[tuple[Reported, frozenset[str]]], *gates: str, signals: 
         (
             [(WORKING, TEST)] * 2,
             (
-                "`make test` was red in all of 2 iterations: 1 failed, 12 passed; the agent never answered"
+                "`make test` failed in every one of 2 iterations: 1 failed, 12 passed; the agent never answered"
                 " <response>DONE</response>"
             ),
         ),

@@ -222,7 +222,7 @@ def test_guardians_that_are_all_killed_as_they_start_are_told_in_words(monkeypat
         except MachineError as error:
             told.add(str(error))
         time.sleep(0.02)
-    assert told <= {"its guardian was killed", "the process that holds what ralph starts is killed whenever it starts"}
+    assert told <= {"its guardian was killed", "ralph's guardian process is killed whenever it starts"}
     monkeypatch.undo()
     assert heard(supervisor, shell("echo fine"))[1] == b"fine\n"
     supervisor.close()

@@ -157,7 +157,7 @@ def test_a_bus_nobody_wrote_to_is_empty(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["", " ", "two words", "a\nb", "---", "é", "x" * 65])
 def test_a_type_is_one_word(bus: FileMessageBus, kind: str) -> None:
-    with pytest.raises(UsageError, match="no message type"):
+    with pytest.raises(UsageError, match="not a message type"):
         bus.post(kind, "x")
 
 

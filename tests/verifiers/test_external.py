@@ -130,7 +130,7 @@ def test_it_never_leaves_the_worktree(tmp_path: Path, way_out: str) -> None:
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert verdict(tmp_path, "true", working_dir="gone").reason == (
-        "Command failed: working_dir 'gone' is no folder of the worktree"
+        "Command failed: working_dir 'gone' is not a folder of the worktree"
     )
 
 

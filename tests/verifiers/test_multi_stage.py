@@ -64,7 +64,7 @@ def test_failures_are_collected_where_not_all_are_required(tmp_path: Path) -> No
 def test_an_optional_failure_is_a_warning(tmp_path: Path, require_all: bool) -> None:  # 002-10
     found = verdict(tmp_path, run("coverage", "exit 1", required=False), run("t", "true"), require_all=require_all)
     assert (found.verified, found.reason) == (True, "All 2 verification stages passed")
-    assert found.notes == ("Stage 'coverage' failed, which is no obstacle: Command exited with 1, expected 0",)
+    assert found.notes == ("Stage 'coverage' failed, which is optional: Command exited with 1, expected 0",)
 
 
 def test_a_stage_without_a_method_is_the_promise_and_that_was_looked_at(tmp_path: Path) -> None:  # 002-10

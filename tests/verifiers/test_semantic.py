@@ -122,9 +122,9 @@ def test_the_judge_says_no() -> None:  # 002-07
         (JudgeAnswer(problem="no such agent"), "no such agent"),
         (
             JudgeAnswer(text="I would rather not say.", cost_usd=0.01),
-            "its answer is no verdict: 'I would rather not say.'",
+            "its answer is not a verdict: 'I would rather not say.'",
         ),
-        (JudgeAnswer(text=""), "its answer is no verdict: ''"),
+        (JudgeAnswer(text=""), "its answer is not a verdict: ''"),
         (RuntimeError("boom"), "RuntimeError: boom"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_judge_that_fails_is_asked_again() -> None:
     judge = ScriptedJudge(JudgeAnswer(problem="down", cost_usd=0.5), reply(True, False))
     found = verdict("x", judge, check_for=WANTED)
     assert (found.verified, found.cost_usd, found.judge) == (False, 0.502, "judge")
-    assert found.notes == ("the judge failed and was asked again: down",)
+    assert found.notes == ("the judge failed and was retried: down",)
     assert len(judge.asked) == 2
 
 

@@ -193,7 +193,7 @@ def test_who_else_moves_the_target_is_named_once(repo: RepositoryFixture, worksp
     before = repo.run("rev-parse", "main")
     assert workspace.find_target_move() == ""
     after = repo.commit("a.txt", "a\n")
-    assert workspace.find_target_move() == f"main was moved from {before[:12]} to {after[:12]} by somebody else"
+    assert workspace.find_target_move() == f"main was moved from {before[:12]} to {after[:12]} by someone else"
     assert workspace.find_target_move() == ""
     repo.commit("b.txt", "b\n", at=workspace.folder)
     assert land(workspace, accept).done

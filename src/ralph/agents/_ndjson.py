@@ -35,7 +35,7 @@ def describe_unparsed(line: memoryview) -> Unparsed:
 
 
 def _describe_broken(line: memoryview) -> Unparsed:
-    """The same of a line that is no JSON."""
+    """The same of a line that is not JSON."""
     start = bytes(line[:SAMPLE_BYTES])
     found = _TYPE_PATTERN.match(start)
     return Unparsed(

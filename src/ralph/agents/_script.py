@@ -47,7 +47,7 @@ class ScriptRun:
         told: dict[str, Any] = entry if isinstance(entry, dict) else {"steps": entry}
         steps = told.get("steps")
         if not isinstance(steps, list):
-            raise ScriptError(f"{entry!r} is no run: it must be a list of steps, or have one as `steps`")
+            raise ScriptError(f"{entry!r} is not a run: it must be a list of steps, or have one as `steps`")
         self.steps: list[Step] = steps
         said = [step["say"] for step in steps if isinstance(step, dict) and "say" in step]
         self.last_word: str = said[-1] if said else ""
@@ -68,7 +68,7 @@ def load_script(path: str) -> list[ScriptRun]:
     except (OSError, ValueError) as wrong:
         raise ScriptError(f"cannot read the script {path!r}: {wrong}") from wrong
     if not isinstance(runs, list) or not runs:
-        raise ScriptError(f"{path!r} is no script: it must be a list of runs")
+        raise ScriptError(f"{path!r} is not a script: it must be a list of runs")
     return [ScriptRun(entry) for entry in runs]
 
 
@@ -86,7 +86,7 @@ def parse_script(path: str, text: str) -> object:
 def parse_step(step: object) -> tuple[str, Any]:
     """A step's name and what it is given."""
     if not isinstance(step, dict) or len(step) != 1 or next(iter(step)) not in STEP_NAMES:
-        raise ScriptError(f"{step!r} is no step; a step is one of {', '.join(STEP_NAMES)}")
+        raise ScriptError(f"{step!r} is not a step; a step is one of {', '.join(STEP_NAMES)}")
     return next(iter(step.items()))
 
 

@@ -22,7 +22,7 @@ class MessageOrigin(Struct, frozen=True):
 def resolve_bus_path(bus: Path | None, task: Path | None, environment: Mapping[str, str]) -> Path:
     """The file itself, or the bus of a task's folder, or of the task this process works for."""
     if bus and task:
-        raise UsageError("--bus and --task both say which bus", "give one of them")
+        raise UsageError("--bus and --task both name a bus", "give one of them")
     if bus:
         return bus
     folder = task or _read_task_folder(environment)

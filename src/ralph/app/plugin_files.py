@@ -15,4 +15,4 @@ def find_plugin_folder() -> str:
     for folder in (os.path.join(_PACKAGE_FOLDER, "plugin"), os.path.join(checkout, "plugins", PLUGIN_NAME)):
         if os.path.exists(os.path.join(folder, _MANIFEST_PATH)):
             return folder
-    raise MachineError("this installation of ralph lacks its Claude Code plugin", "install ralph again")
+    raise MachineError("this installation of ralph has no Claude Code plugin", "install ralph again")

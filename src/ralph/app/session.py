@@ -421,7 +421,7 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
     if holder:
         raise Busy(
             f"{paths.root} is busy: run {holder.run or '?'} (pid {holder.identity.pid}) holds it",
-            "see `ralph status`; end it with `ralph cancel`",
+            "see `ralph status`; stop it with `ralph cancel`",
         )
     try:
         with open_stores(paths) as stores:

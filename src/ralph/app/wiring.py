@@ -171,7 +171,7 @@ def _guard(command: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str,
         return command, ()
     words = (*command.argv[1:], *command.flags)
     found = build_guard_settings(flag, words, project=find_paths(folder).root, folder=folder)
-    problem = (f"no guard against destructive commands: {found.problem}",) if found.problem else ()
+    problem = (f"destructive commands are not blocked: {found.problem}",) if found.problem else ()
     return replace(command, guard=found.text), problem
 
 
@@ -207,7 +207,7 @@ def list_unknown_costs(command: AgentCommand, settings: Settings) -> list[str]:
     """What to say at the start, where the agent would tell its costs and is not listened to."""
     if choose_output_mode(settings) == "stream" or not (command.price or build_agent(command).reports_cost):
         return []
-    return ["costs are unknown: streamAgentOutput is off (a budget turns on what they are read from)"]
+    return ["costs are unknown: streamAgentOutput is off (setting a budget turns cost tracking on)"]
 
 
 def read_version(argv: tuple[str, ...], folder: str, variables: Mapping[str, str], processes: Processes) -> str:
@@ -258,8 +258,8 @@ def refuse_unenforceable_budget(command: AgentCommand, budget_usd: float | None)
     """A promise about money that nobody can keep is not made; said before a run is on record."""
     if budget_usd is not None and command.price is None and not build_agent(command).reports_cost:
         raise ConfigError(
-            f"{command.adapter} does not report what it costs, so a budget cannot be kept",
-            f"tell what its tokens cost in `prices` (by model, or {command.adapter!r}), or leave out the budget",
+            f"{command.adapter} does not report what it costs, so a budget cannot be enforced",
+            f"set its token prices in `prices` (by model, or {command.adapter!r}), or leave out the budget",
         )
     for other in command.substitutes.values():
         refuse_unenforceable_budget(other, budget_usd)
@@ -363,4 +363,4 @@ def _split_command(command: str, folder: str, variables: Mapping[str, str]) -> t
     try:
         return tuple(shlex.split(command))
     except ValueError as error:
-        raise ConfigError(f"agent.command {command!r}: {error}", "close the quotation") from error
+        raise ConfigError(f"agent.command {command!r}: {error}", "close the quotes") from error

@@ -123,7 +123,7 @@ class Stuck(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Notify(Struct, frozen=True, rename="camel", kw_only=True):
-    """Who is told how a run goes, besides the screen."""
+    """Who to notify about a run, besides the screen."""
 
     command: tuple[NonBlankText, ...] = ()  # gets the message as JSON on stdin
     webhook: Annotated[str, Meta(pattern=WEBHOOK_PATTERN)] = ""
@@ -228,7 +228,7 @@ class Specflow(Struct, frozen=True, kw_only=True):
 
 
 class Supervise(Struct, frozen=True, rename="camel", kw_only=True):
-    """What holds for `ralph supervise` alone."""
+    """Settings of `ralph supervise` only."""
 
     checks: tuple[NonBlankText, ...] = ()  # as --check
 

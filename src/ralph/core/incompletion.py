@@ -97,7 +97,7 @@ class ClaimHistory(Struct, frozen=True, kw_only=True):
             return f"{never} in {pluralize(self.ended, 'iteration')}" if not self.misplaced else never
         if self.green:
             return f"guardrails were green in {self.green} of {pluralize(self.checked, 'iteration')}, but {never}"
-        return f"{self.red} was red in all of {pluralize(self.checked, 'iteration')}: {self.summary}; {never}"
+        return f"{self.red} failed in every one of {pluralize(self.checked, 'iteration')}: {self.summary}; {never}"
 
 
 def _list_iterations(numbers: Sequence[int]) -> str:

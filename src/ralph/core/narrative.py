@@ -94,12 +94,12 @@ def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState
             names = ", ".join(redact(f.gate) for f in checked.failures)
             return [Warned(f"Baseline is red: {names} failed before the first agent call")]
         case Looked(needs=needs) if needs:
-            return [Noted(f"Waiting for {', '.join(needs)}: DONE is not there yet")]
+            return [Noted(f"Waiting for {', '.join(needs)}: no DONE file yet")]
         case Surveyed(uncommitted=paths) if paths and state.tally.iterations == 0:
             names, more = ", ".join(paths[:5]), ", …" if len(paths) > 5 else ""
             return [Warned(f"Not committed yet: {names}{more}. Agents are told to commit everything")]
         case Surveyed(rewritten=names) if names:
-            return [Warned(f"{name} was changed meanwhile: what comes next is told the new text") for name in names]
+            return [Warned(f"{name} has changed: the next agents get the new text") for name in names]
         case Saved(done=done, message=message, problems=problems):
             return [Committed(done, message, problems)]
         case _:
@@ -109,7 +109,7 @@ def _build_fact_events(run: str, agent: str, seen: Observation, state: LoopState
 def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT], decision: Decision) -> list[Event]:
     match decision:
         case RunAgent(brief) if brief.agent:
-            who = "the agent for runs that stand still" if brief.agent == ESCALATION else brief.agent
+            who = "the agent for stuck runs" if brief.agent == ESCALATION else brief.agent
             return [Warned(f"{who} takes over"), *_build_start_events(brief)]
         case RunAgent(brief):
             return _build_start_events(brief)

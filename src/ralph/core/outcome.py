@@ -83,7 +83,7 @@ TROUBLE_SIGNS = (
         outcome="unusable",
         statuses=(),
         words=r"cannot be launched inside another Claude Code session",
-        sentence="The agent refuses to run inside another Claude Code: {} Start ralph from a terminal of its own.",
+        sentence="The agent refuses to run inside another Claude Code: {} Start ralph from another terminal.",
     ),
     TroubleSign(
         outcome="unusable",
@@ -199,7 +199,7 @@ def _classify(parsed: ParsedRun, exited: CommandExit, stderr: str) -> Classifica
         )
     if parsed.cut_short:
         return Classification(
-            outcome="cut_short", detail=f"The agent stopped at a limit of its own: {_as_sentence(parsed.error)}"
+            outcome="cut_short", detail=f"The agent stopped at its own limit: {_as_sentence(parsed.error)}"
         )
     return _find_trouble(parsed, exited, stderr) or _classify_unfinished(parsed, exited, stderr)
 
@@ -226,7 +226,7 @@ def _classify_success(parsed: ParsedRun) -> Classification:
     if not parsed.tools and re.fullmatch(ERROR_ANSWER_PATTERN, text) and (found := _search_signs(text, TROUBLE_SIGNS)):
         return found
     if not text:
-        return Classification(outcome="empty", detail="The agent ended without a word.")
+        return Classification(outcome="empty", detail="The agent ended without an answer.")
     return Classification(outcome="finished", detail="The agent finished.")
 
 
@@ -303,7 +303,7 @@ def _classify_unfinished(parsed: ParsedRun, exited: CommandExit, stderr: str) ->
         case "idle":
             return Classification(
                 outcome="idle",
-                detail=f"The agent was silent for too long and stopped after {_round_limit(exited)}s. Raise"
+                detail=f"The agent printed nothing for too long and was stopped after {_round_limit(exited)}s. Raise"
                 " agent.idleTimeoutSeconds if its tools take that long.",
             )
         case _:

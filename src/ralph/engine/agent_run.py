@@ -27,7 +27,7 @@ from ralph.process.output import BoundedLog, Excerpt
 STDERR_HEAD_BYTES, STDERR_TAIL_BYTES = 1 << 14, 1 << 16
 MAX_LINGER_SECONDS = 600.0  # seconds of silence after its closing event: time for what it left running, not a night
 NOTE_NAME, QUESTION_NOTE_SUFFIX = "call.json", ".question.json"
-LINGERED_WARNING = "the agent said its last word and did not end"
+LINGERED_WARNING = "the agent gave its final answer but did not exit"
 
 
 class CallFiles(Struct, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class AgentRunner:
     def run(self, request: AgentRequest, watchers: Sequence[Watcher]) -> Reported | Interrupted:
         """What the run was. Raises RalphError when the agent cannot be asked that way."""
         if not os.path.isdir(self._folder):
-            lost = f"The folder agents work in is gone: {self._folder}. Bring it back first."
+            lost = f"The folder agents work in is gone: {self._folder}. Restore it first."
             return Reported(outcome="unusable", detail=lost)
         files = request.files
         invocation = self._agent.invocation(request.prompt, request.mode, request.budget_usd)

@@ -13,15 +13,15 @@ _TIME_FORMAT = "%Y-%m-%d %H:%M"
 def describe_pause(target: Target, *, now: bool) -> str:
     resume = f"ralph resume {target.subject.name}".rstrip()
     if not target.is_running:
-        return f"Paused {target.name}: it does not start until you resume it: {resume}"
-    effect = "its agent is stopped, and its work kept" if now else "the agent at work finishes, no other starts"
+        return f"Paused {target.name}: it will not start until you resume it: {resume}"
+    effect = "its agent is stopped; work is kept" if now else "the current agent finishes, no other starts"
     return f"Paused {target.name}: {effect}. Resume with: {resume}"
 
 
 def describe_resume(target: Target, *, is_execute_running: bool = False) -> str:
     if target.is_running or (is_execute_running and target.subject.kind == "task"):
         return f"Resumed {target.name}; follow it with: ralph logs -f"
-    return f"Lifted the pause of {target.name}. {suggest_start(target)}"
+    return f"Removed the pause of {target.name}. {suggest_start(target)}"
 
 
 def suggest_start(target: Target) -> str:
@@ -35,20 +35,20 @@ def suggest_start(target: Target) -> str:
 
 
 def describe_note(target: Target) -> str:
-    text = f"Noted for {target.name}: its next prompt has it."
+    text = f"Noted for {target.name}: it goes into the next prompt."
     return text if target.is_running or target.subject.kind == "task" else f"{text} {suggest_start(target)}"
 
 
 def describe_answer(target: Target, *, is_execute_running: bool) -> str:
     if target.subject.kind == "task" and is_execute_running:
-        return f"Answered {target.name}: it is open again, and `ralph execute` takes it up."
+        return f"Answered {target.name}: it is reopened, and `ralph execute` picks it up."
     return f"Answered {target.name}. {suggest_start(target)}"
 
 
 def describe_retry(target: Target, *, is_execute_running: bool) -> str:
     if is_execute_running:
-        return f"{target.name} is open again, and `ralph execute` takes it up."
-    return f"{target.name} is open again. {suggest_start(target)}"
+        return f"{target.name} is reopened, and `ralph execute` picks it up."
+    return f"{target.name} is reopened. {suggest_start(target)}"
 
 
 def describe_gentle_stop(target: Target) -> str:

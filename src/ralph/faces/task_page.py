@@ -177,7 +177,7 @@ def _render_history(metadata: Mapping[str, object]) -> list[str]:
 
 def _render_attempt(attempt: VerificationAttempt, glyphs: Glyphs) -> list[str]:
     mark = glyphs.ok if attempt.verified else glyphs.bad if attempt.promise_found else glyphs.dot
-    who = f"{attempt.agent} {attempt.iteration or 'by hand'}"
+    who = f"{attempt.agent} {attempt.iteration or 'manual'}"
     reason = describe_check_failure(attempt.command, attempt.reason)
     line = f"  {mark} {who}  {attempt.timestamp}  {attempt.method or glyphs.unknown}: {reason}"
     facts = {True: ["failed before the work"], False: ["passed before the work: regression only"], None: []}[

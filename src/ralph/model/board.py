@@ -252,7 +252,7 @@ def build_unknown_spec_error(id_: str) -> NoSuchSpec:
 
 
 def suggest_spec_fix(id_: str) -> str:
-    return f"make it with `ralph spec create {id_}`; see `ralph spec list`"
+    return f"create it with `ralph spec create {id_}`; see `ralph spec list`"
 
 
 class Problem(Struct, frozen=True):

@@ -241,7 +241,7 @@ class Supervisor:
 
 def _describe_lost_guardians() -> MachineError:
     return MachineError(
-        "the process that holds what ralph starts is killed whenever it starts",
+        "ralph's guardian process is killed whenever it starts",
         "look for a limit on memory or processes (`ulimit -a`, the container's), then start again",
     )
 

@@ -166,7 +166,7 @@ def prepare_login_folder(home: str) -> str:
     except OSError as error:
         raise MachineError(f"cannot write {state}: {error.strerror}") from error
     except msgspec.DecodeError as error:
-        raise MachineError(f"{state} is not valid JSON: {error}", f"mend it, or: echo '{{}}' > {state}") from error
+        raise MachineError(f"{state} is not valid JSON: {error}", f"fix it, or: echo '{{}}' > {state}") from error
     return str(folder)
 
 

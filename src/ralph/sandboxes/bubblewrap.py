@@ -40,7 +40,7 @@ _KERNEL_SWITCHES = (  # file, what it says where it is closed, how to open it
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
         (
-            "Ubuntu's AppArmor keeps user namespaces closed: give bwrap a profile with `userns,` as docs/security.md"
+            "Ubuntu's AppArmor blocks user namespaces: give bwrap a profile with `userns,` as docs/security.md"
             " shows, or: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
         ),
     ),
@@ -119,7 +119,7 @@ class Bubblewrap:
 def build(plan: SandboxPlan, variables: Mapping[str, str], processes: Processes) -> Sandbox:
     program = find_program(PROGRAM, variables)
     if program is None:
-        raise MachineError("bubblewrap is gone from PATH", INSTALL_HINT)
+        raise MachineError("bubblewrap is no longer on PATH", INSTALL_HINT)
     return Bubblewrap(program, plan)
 
 
@@ -155,7 +155,7 @@ def explain_failure() -> str:
                     return hint
         except OSError:
             continue
-    return "where ralph itself runs in a container, that is the sandbox: use --no-sandbox"
+    return "where ralph itself runs in a container, the container is the sandbox: use --no-sandbox"
 
 
 def _close_kernel_files() -> Iterator[str]:

@@ -88,7 +88,7 @@ def probe(variables: Mapping[str, str], processes: Processes, platform: str = sy
     if exited.code == 0 and exited.ending == "exited":
         return SandboxProbe(version="sandbox-exec")
     return SandboxProbe(
-        problem="sandbox-exec does not work here", hint="a sandbox cannot start another: end that one first"
+        problem="sandbox-exec does not work here", hint="a sandbox cannot start another: leave that one first"
     )
 
 

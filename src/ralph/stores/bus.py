@@ -141,7 +141,7 @@ class FileMessageBus:
 
 def _validate_message(kind: str, body: str) -> str:
     if not _TYPE_PATTERN.fullmatch(kind):
-        raise UsageError(f"{kind!r} is no message type", "use one word; `ralph bus types` lists the known ones")
+        raise UsageError(f"{kind!r} is not a message type", "use one word; `ralph bus types` lists the known ones")
     if len(body) > MAX_MESSAGE_CHARS:
         raise UsageError(
             f"a message of {len(body)} characters; at most {MAX_MESSAGE_CHARS} are allowed",

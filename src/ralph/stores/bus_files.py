@@ -30,7 +30,7 @@ def lock_bus_file(path: Path, seconds: float) -> Iterator[int]:
         if fd is not None:
             break
     else:
-        raise Busy(f"message bus {str(path)!r} is locked by another process", "try again when that process has ended")
+        raise Busy(f"message bus {str(path)!r} is locked by another process", "try again when that process is done")
     try:
         yield fd
     finally:

@@ -63,7 +63,7 @@ class ExternalVerifier:
             return replace(found, cached=True)
         folder = resolve_inside(claim.folder, self._options.working_dir)
         if folder is None or not os.path.isdir(folder):
-            where = OUTSIDE_WORKTREE if folder is None else "is no folder of the worktree"
+            where = OUTSIDE_WORKTREE if folder is None else "is not a folder of the worktree"
             return self._build_failure(f"working_dir {self._options.working_dir!r} {where}")
         return self._run(claim, folder, known)
 

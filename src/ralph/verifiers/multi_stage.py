@@ -140,4 +140,4 @@ def _collect_notes(found: Sequence[Verdict]) -> Iterator[str]:
     for verdict in found:
         yield from (f"{verdict.name}: {note}" for note in verdict.notes)
         if not verdict.verified and not verdict.required:
-            yield f"Stage '{verdict.name}' failed, which is no obstacle: {verdict.reason}"
+            yield f"Stage '{verdict.name}' failed, which is optional: {verdict.reason}"

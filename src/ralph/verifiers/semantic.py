@@ -85,7 +85,7 @@ class SemanticVerifier:
             detail=opinion.text if opinion else "",
             seconds=time.monotonic() - began,
             cost_usd=sum(costs) if costs else None,
-            notes=tuple(f"the judge failed and was asked again: {problem}" for problem in problems[:1]),
+            notes=tuple(f"the judge failed and was retried: {problem}" for problem in problems[:1]),
             judge=opinion.judge or "judge" if opinion else "",
         )
         if ruled is None:
@@ -102,7 +102,7 @@ def _call_judge(judge: AskJudge, prompt: str, model: str) -> JudgeAnswer | None:
 
 
 def _describe_problem(opinion: JudgeAnswer) -> str:
-    return opinion.problem or f"its answer is no verdict: {opinion.text.strip()[:200]!r}"
+    return opinion.problem or f"its answer is not a verdict: {opinion.text.strip()[:200]!r}"
 
 
 def _build_interruption(seconds: float) -> Verdict:

@@ -111,7 +111,7 @@ def _explain_failed_merge(there: Git, problem: str) -> LandingResult:
 def _check_files(there: Git, plan: LandingPlan, landing: Mapping[str, str], moved: Mapping[str, str]) -> str:
     """Whether every file that lands is one that was checked."""
     if lost := _find_nested_repository(there, landing):
-        return f"{lost} is a git repository of its own: its files would not land. Remove {lost}/.git"
+        return f"{lost} is a separate git repository: its files would not be merged. Remove {lost}/.git"
     return plan.compare(plan.folder, frozenset(landing), frozenset(moved))
 
 

@@ -115,7 +115,7 @@ class TaskWorkspace:
     def find_target_move(self) -> str:
         target, now = self._worktree.target, self._read_target()
         before = self._landings.find_foreign_move(target, now) if now else ""
-        return f"{target} was moved from {before[:12]} to {now[:12]} by somebody else" if before else ""
+        return f"{target} was moved from {before[:12]} to {now[:12]} by someone else" if before else ""
 
     def list_sides(self) -> BranchSides:
         tree = self._worktree

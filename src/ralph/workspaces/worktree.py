@@ -165,7 +165,7 @@ class RunWorktrees:
         if not _NAME_PATTERN.fullmatch(name) or not self._git.run("check-ref-format", f"refs/heads/{branch}").ok:
             raise UsageError(f"{name!r} cannot be the name of a work tree", "use letters, digits, '.', '_' and '-'")
         if self._git.find_commit(f"refs/heads/{branch}") or os.path.lexists(folder):
-            hint = f"take another name; a run that did not complete goes on with `ralph run --resume --worktree {name}`"
+            hint = f"choose another name, or resume a run with `ralph run --resume --worktree {name}`"
             raise UsageError(f"there is a work tree or a branch {branch} already", hint)
         if below != "." and not self._git.run("cat-file", "-e", f"{start}:{below}").ok:
             raise UsageError(f"{below}/ is not in the last commit, so the work tree would lack it", "commit it first")

@@ -88,7 +88,7 @@ def test_a_database_with_tables_of_criteria_is_brought_over(paths: Paths, databa
     assert len(imported.warnings) == 3
     assert "coder: " in imported.warnings[0]  # an external verification without a command
     assert "waited for 'TASK-000'" in imported.warnings[1]
-    assert "start over here: TASK-002" in imported.warnings[2]
+    assert "start over: TASK-002" in imported.warnings[2]
 
 
 def test_a_database_with_a_column_of_criteria_is_brought_over(paths: Paths, database: Path) -> None:  # 002-28
@@ -159,7 +159,7 @@ def test_its_log_of_changes_is_brought_over(workshop: ProjectFixture) -> None:  
     (workshop.repo / "specs.jsonl").write_text("\n".join(map(json.dumps, lines)))
     done = workshop.ralph("task", "import", "specs.jsonl")
     assert (done.returncode, done.stdout) == (0, "Imported A. See `ralph task list`.\n")
-    assert "start over here: A" in done.stderr
+    assert "start over: A" in done.stderr
     shown = json.loads(workshop.ralph("task", "show", "A", "--json").stdout)
     assert shown["task"]["completion_spec"]["tester"]["promise"] == "OUT"
 

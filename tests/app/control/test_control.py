@@ -171,7 +171,7 @@ def test_people_have_names_and_agents_have_none(monkeypatch: pytest.MonkeyPatch,
     assert identify_person({}, "ralph pause")
     for module in ("person", "stopping"):
         monkeypatch.setattr(f"ralph.app.control.{module}.find_enclosing_run", lambda variables: "run-1")
-    with pytest.raises(InsideAgent, match="may not steer runs"):
+    with pytest.raises(InsideAgent, match="must not control runs"):
         identify_person({"USER": "alex"}, "ralph pause")
     room.put("One")
     room.begin("run-2", kind="run", task="")

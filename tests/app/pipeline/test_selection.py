@@ -31,13 +31,13 @@ def untouched(tasks: TaskStore, *names: str, claimed: str = "A", asked: AskedTas
 
 def test_a_task_that_vanished_is_named(tasks: TaskStore) -> None:
     tasks.delete("B")
-    assert untouched(tasks, "A", "B") == {"B": "was deleted while others were worked on"}
+    assert untouched(tasks, "A", "B") == {"B": "was deleted in the meantime"}
 
 
 def test_a_task_that_was_cancelled_meanwhile_is_named(tasks: TaskStore) -> None:
     tasks.apply([Cancelled("B", "")], "k")
     for names in (("A", "B"), ()):
-        assert untouched(tasks, *names)["B"].startswith("was cancelled while others were worked on")
+        assert untouched(tasks, *names)["B"].startswith("was cancelled in the meantime")
 
 
 def test_what_was_given_up_before_is_nobodys_business_unless_named(tasks: TaskStore) -> None:

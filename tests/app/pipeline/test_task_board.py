@@ -69,7 +69,7 @@ def test_what_is_recorded_once_stays_recorded_once(board: StoredTaskBoard) -> No
 def test_a_run_writes_only_about_a_task_it_has(board: StoredTaskBoard, tasks: TaskStore) -> None:
     board.release_if_held("released")
     claim(tasks, "run-2")
-    with pytest.raises(IllegalMove, match=r"in the hands of run-2, not of run-1"):
+    with pytest.raises(IllegalMove, match=r"held by run-2, not by run-1"):
         board.record(StageEntered(TASK, "coder"))
 
 

@@ -52,7 +52,7 @@ def test_a_change_is_told_once_and_says_what_got_weaker(place: Paths, variables:
     assert watch.find_changes() == []
     settings(place).write_text(OPEN)
     named, weaker = watch.find_changes()
-    assert named == "changed while an agent was at work: .ralph/settings.json (changed)"
+    assert named == "changed while an agent was running: .ralph/settings.json (changed)"
     assert "guardrail removed or changed: make test" in weaker
     assert watch.find_changes() == []
 

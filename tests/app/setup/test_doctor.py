@@ -167,8 +167,8 @@ def test_a_file_where_a_folder_must_be(home: Path) -> None:
     (home / "repo/.ralph").write_text("")
     (home / "repo/.git/ralph").write_text("")
     assert [what for verdict, what, _ in bad(home) if verdict == "FAIL"] == [
-        f"settings and logs: {home}/repo/.ralph is no folder we can write to",
-        f"state: {home}/repo/.git/ralph is no folder we can write to",
+        f"settings and logs: {home}/repo/.ralph is not a writable folder",
+        f"state: {home}/repo/.git/ralph is not a writable folder",
     ]
 
 

@@ -154,7 +154,7 @@ def test_what_is_the_users_is_left_alone_and_told(tmp_path: Path, monkeypatch: p
     else:
         skill.write_text("mine\n" if change == "mine" else (PLUGIN_FOLDER / "skills/ralph-plan/SKILL.md").read_text())
     theirs = skill.read_text()
-    left_alone = f"{skill} is not as ralph wrote it: left alone."
+    left_alone = f"{skill} was edited, so it is kept."
     assert left_alone in said("install")
     assert left_alone in said("install", "--dry-run")
     assert left_alone in said("uninstall")

@@ -302,7 +302,7 @@ def test_a_run_that_did_not_end_well_is_told_once() -> None:
     project = Project(document(story()), nothing, submit, approve)
     project.endings = [Reported(outcome="timed_out", detail="It ran longer than 60s.")]
     play(project)
-    assert told(project, 1) == "It did not end well: It ran longer than 60s."
+    assert told(project, 1) == "It failed: It ran longer than 60s."
     assert "did not end well" not in told(project, 2)
 
 
@@ -310,7 +310,7 @@ def test_a_run_without_a_word_about_its_end_is_told_by_its_outcome() -> None:
     project = Project(document(story()), nothing, submit)
     project.endings = [Reported(outcome="crashed")]
     play(project, limit=2)
-    assert told(project, 1) == "It did not end well: crashed"
+    assert told(project, 1) == "It failed: crashed"
 
 
 def test_no_progress_because_of_trouble_names_the_trouble() -> None:

@@ -95,7 +95,7 @@ def test_who_approves_the_story_without_naming_it_is_asked_again_and_then_it_is_
     stop = play(project)
     assert (stop.outcome, stop.outcome.exit_code) == (Outcome.TAMPERED, 1)
     assert [brief.role for brief in project.briefs] == ["implement", *["review"] * (1 + MAX_PROOF_QUESTIONS)]
-    assert any("US-001 is open again: test_calc.py was changed" in line for line in project.reasons)
+    assert any("US-001 is reopened: test_calc.py was changed" in line for line in project.reasons)
 
 
 def test_the_second_answer_may_settle_it() -> None:

@@ -132,7 +132,7 @@ def test_four_stages_in_their_order_then_it_lands() -> None:
     assert play.roles == ["coder", "reviewer", "tester", "qa"]
     kinds = [type(decision) for decision in play.decisions]
     assert kinds == [RunAgent, Verify] * 4 + [Land, Stop]
-    assert play.stop == Stop(Outcome.COMPLETED, "TASK-001 passed every stage and landed as c0ffeec0ffee")
+    assert play.stop == Stop(Outcome.COMPLETED, "TASK-001 passed every stage and was merged as c0ffeec0ffee")
 
 
 def test_each_run_knows_its_turn_and_limit() -> None:  # 002-16, 000-05
@@ -317,7 +317,7 @@ def test_a_conflict_gets_one_run_and_the_last_stage_looks_again() -> None:
     assert play.roles[4:] == ["coder", "qa"]
     assert "main has moved and conflicts in: a.txt" in play.reasons[0]
     assert play.reasons[1] == MERGED_REASON
-    assert play.briefs[4].turns == 0  # it is no iteration of a stage
+    assert play.briefs[4].turns == 0  # it is not an iteration of a stage
     assert (play.briefs[5].turn, play.briefs[5].turns) == (1, 5)
     assert play.stop.outcome is Outcome.COMPLETED
 
@@ -333,7 +333,7 @@ def test_a_conflict_resolved_to_the_tree_qa_saw_lands() -> None:
 def test_a_conflict_that_stays_blocks() -> None:
     play = Play(whole(), landings=[CONFLICT] * 2)
     assert play.roles[4:] == ["coder", "qa"]
-    assert play.stop == Stop(Outcome.BLOCKED, "TASK-001 could not land: its branch still conflicts in a.txt")
+    assert play.stop == Stop(Outcome.BLOCKED, "TASK-001 could not be merged: its branch still conflicts in a.txt")
 
 
 def test_another_conflict_is_resolved_too_but_not_for_ever() -> None:
@@ -358,7 +358,7 @@ def test_a_tree_that_never_keeps_still_is_given_up() -> None:
     restless = Landed(done=False, stale=True, changed="report.xml")
     play = Play(whole(), landings=[restless] * 9)
     assert play.roles[4:] == ["qa"] * 3
-    why = "TASK-001 could not land: The tree has changed since it was verified (report.xml)."
+    why = "TASK-001 could not be merged: The tree has changed since it was verified (report.xml)."
     assert play.stop == Stop(Outcome.BLOCKED, why)
 
 
@@ -390,7 +390,7 @@ def test_what_an_earlier_life_has_checked_is_checked_again_first() -> None:
 
 def test_a_target_that_cannot_be_moved_blocks() -> None:
     stop = Play(whole(), landings=[Landed(done=False, problem="main is dirty")]).stop
-    assert stop == Stop(Outcome.BLOCKED, "TASK-001 could not land: main is dirty")
+    assert stop == Stop(Outcome.BLOCKED, "TASK-001 could not be merged: main is dirty")
 
 
 def test_a_red_merged_tree_goes_back_to_the_coder() -> None:

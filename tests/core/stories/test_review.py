@@ -465,7 +465,7 @@ def test_complete_means_every_story_passes_and_is_approved(
     [
         ("", "not valid JSON"),
         ("{", "not valid JSON"),
-        ('{"project": NaN}', "not valid JSON: NaN is no JSON"),
+        ('{"project": NaN}', "not valid JSON: NaN is not JSON"),
         ("[" * 100_000, "not valid JSON"),
         ("[]", "must hold one JSON object"),
         ("null", "must hold one JSON object"),

@@ -261,7 +261,7 @@ def test_sending_back_keeps_every_reason_and_undoes_what_had_passed() -> None:
 
 def test_only_what_a_dead_run_held_is_taken_over() -> None:
     assert played(CLAIM, TakenOver(ID, "run-2", "run-1")).worker == "run-2"
-    with pytest.raises(IllegalMove, match="in the hands of run-1, not of run-0"):
+    with pytest.raises(IllegalMove, match="held by run-1, not by run-0"):
         played(CLAIM, TakenOver(ID, "run-2", "run-0"))
 
 

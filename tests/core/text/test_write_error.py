@@ -21,10 +21,10 @@ def failed(number: int, path: str | None = None) -> OSError:
         (failed(errno.EACCES, "/r/x"), "cannot write to /r/x: Permission denied", "make it writable"),
         (
             failed(errno.EEXIST, "/r/x"),
-            "/r/x is no folder, and ralph needs one there",
+            "/r/x is not a folder, and ralph needs one there",
             "move it away: mv /r/x /r/x.old",
         ),
-        (failed(errno.ENOTDIR, "/r/x"), "/r is no folder, and ralph needs one there", "move it away: mv /r /r.old"),
+        (failed(errno.ENOTDIR, "/r/x"), "/r is not a folder, and ralph needs one there", "move it away: mv /r /r.old"),
         (OSError("odd"), "cannot write to /r: odd", "make it writable"),
     ],
 )

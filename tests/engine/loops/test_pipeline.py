@@ -539,7 +539,7 @@ def test_an_empty_change_has_no_commit_that_landed(task: TaskFixture) -> None:
 
 
 def test_who_else_moved_the_target_is_named_at_once_and_at_the_end(task: TaskFixture) -> None:
-    moved = "main was moved from a to b by somebody else"
+    moved = "main was moved from a to b by someone else"
     task.workspace.moves = [moved]
     effects = task.build_effects(WORK)
     effects.perform(RunAgent(BRIEF))

@@ -200,7 +200,7 @@ def test_the_agent_is_asked_for_a_commit_message_within_the_budget(
     assert place.processes.commands[2].argv[1:] == ("commit", "-am", "Mend the parser")
     assert place.processes.commands[1].environment["RALPH_ITERATION"] == "2"
     assert (place.run_dir / "agent_002.log").exists()
-    told = [event for _, event in place.listener.told[before:]]  # it is no iteration: nobody hears what it says
+    told = [event for _, event in place.listener.told[before:]]  # it is not an iteration: nobody hears what it says
     assert told == [Doing("asking for a commit message")]
 
 

@@ -157,7 +157,7 @@ def test_hooks_find_the_marker_of_this_iteration_while_the_agent_runs(project: P
 def test_without_its_prompt_the_agent_cannot_be_asked(project: Project) -> None:
     effects = project.make_effects()
     (project.folder / "prompt.md").unlink()
-    detail = f"cannot read {project.folder}/prompt.md: No such file or directory. make it with `ralph story init`"
+    detail = f"cannot read {project.folder}/prompt.md: No such file or directory. create it with `ralph story init`"
     assert effects.perform(RunAgent(BRIEF)) == Reported(outcome="unusable", detail=detail)
     assert not project.marker.exists()
 

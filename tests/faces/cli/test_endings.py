@@ -10,7 +10,7 @@ from support.processes import wait_until
 from support.workshop import ProjectFixture, make_result_command
 
 DONE = make_result_command("<response>DONE</response>")
-ONWARD = "`ralph run --resume` goes on"
+ONWARD = "resume with `ralph run --resume`"
 
 
 # -- whether going on can help ---------------------------------------------------------------------
@@ -128,3 +128,10 @@ def test_the_help_lists_every_command_in_whole_lines(workshop: ProjectFixture) -
             assert any(line.split() == [name, *text.split()] for line in shown.splitlines()), name
     assert "..." not in shown.partition("Start:")[2]
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("group", ["task", "spec", "story", "bus", "config", "verify", "sandbox", "agents", "plugin"])
+def test_groups_list_their_commands_in_whole_lines(workshop: ProjectFixture, group: str) -> None:
+    listed = workshop.ralph(group, "--help", COLUMNS="80").stdout.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed

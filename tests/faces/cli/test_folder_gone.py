@@ -20,7 +20,7 @@ def test_the_folder_is_named_not_the_agent(workshop: ProjectFixture, agent: str)
     )
     assert done.returncode == 2
     assert workshop.calls == 1
-    assert f"Unusable: The folder agents work in is gone: {below}. Bring it back first." in done.stdout
+    assert f"Unusable: The folder agents work in is gone: {below}. Restore it first." in done.stdout
     assert "agent.command" not in done.stdout
     assert not below.exists()
 

@@ -30,7 +30,7 @@ def test_a_copy_does_not_touch_what_it_was_copied_from(workshop: ProjectFixture)
     original, workshop.repo = workshop.repo, Path(shutil.copytree(workshop.repo, workshop.repo.with_name("copy")))
     refused = workshop.ralph("run", "--resume", "-m", "3")
     assert refused.returncode == 2
-    assert "belongs to the repository that this one was copied from" in refused.stderr
+    assert "belongs to the repository this one was copied from" in refused.stderr
     assert workshop.ralph("run", "-p", "work", "-m", "1").returncode == 1  # a run of its own
     assert (original / "worked_in").read_text().splitlines() == [str(original)]
 

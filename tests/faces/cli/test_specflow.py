@@ -159,7 +159,7 @@ def test_what_a_dead_run_left_is_no_active_loop_and_is_cancelled_at_once(  # §3
     specflow("ralph-status")
     assert capsys.readouterr().out.splitlines() == [
         "No active Ralph loops.",
-        "Cut off (go on with `ralph execute --resume`):",
+        "Interrupted (resume with `ralph execute --resume`):",
         "  TASK-001 (coder): iteration 3/15",
     ]
     assert specflow("ralph-cancel", "TASK-001") == 0

@@ -18,8 +18,8 @@ DONE = make_result_command("<response>DONE</response>")
 
 def sentence(folder: Path) -> str:
     return (
-        f"{folder} was deleted while the run went on, with all ralph knew of runs and tasks."
-        " The work tree is as the agent left it; a new run can be started"
+        f"{folder} was deleted during the run, with all records of runs and tasks."
+        " The work tree is as the agent left it; start a new run"
     )
 
 
@@ -76,7 +76,7 @@ def test_a_log_beside_the_database_that_vanishes_is_noticed_too(workshop: Projec
     workshop.agent(f"rm {state}/ralph.db-wal; {WORKING}")
     done = workshop.ralph("run", "-p", "x", "-m", "4")
     assert (done.returncode, workshop.calls) == (1, 1)
-    assert "was deleted while the run went on" in done.stdout
+    assert "was deleted during the run" in done.stdout
     assert "internal error" not in done.stderr
 
 

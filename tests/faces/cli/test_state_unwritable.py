@@ -33,7 +33,7 @@ def ready(workshop: ProjectFixture) -> ProjectFixture:
 
 def a_file(state: Path) -> str:
     state.write_text("")
-    return f"{state} is no folder, and ralph needs one there"
+    return f"{state} is not a folder, and ralph needs one there"
 
 
 def a_closed_folder(state: Path) -> str:
@@ -65,5 +65,5 @@ def test_notes_that_cannot_be_made(ready: ProjectFixture) -> None:
     told = json.loads(done.stderr)
     assert (told["code"], told["message"]) == (
         "environment",
-        f"{ready.repo}/.ralph is no folder, and ralph needs one there",
+        f"{ready.repo}/.ralph is not a folder, and ralph needs one there",
     )

@@ -74,7 +74,7 @@ def test_r_retries_and_plus_and_minus_change_the_priority(room: BoardFixture) ->
     async def play(watcher: Watcher) -> None:
         assert "! failed" in await watcher.look()
         await watcher.press("g", "r")
-        assert await watcher.until("is open again")
+        assert await watcher.until("is reopened")
         before = room.tasks.get("TASK-001").task.priority
         await watcher.press("g", "minus")
         assert await watcher.until(f"TASK-001 has priority {before + 1}")

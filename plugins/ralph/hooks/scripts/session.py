@@ -40,7 +40,7 @@ def complain(text: str) -> None:
 def _event() -> Event:
     found = json.loads(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if not isinstance(found, dict):
-        raise ValueError("the event is no JSON object")
+        raise ValueError("the event is not a JSON object")
     return found
 
 

@@ -96,7 +96,7 @@ def _await_end(tasks: TaskStore, loop: ActiveTask, patience: float) -> ActiveTas
         loop = build_active_task(entry, alive=True)
         time.sleep(_POLL_SECONDS)
     what = f"the run that works on {loop.task} ({loop.worker}) has not answered in {patience:g} s"
-    raise RunNotResponding(what, f"the wish stays; or end the whole run: `ralph cancel {loop.worker}`")
+    raise RunNotResponding(what, f"the request stays; or cancel the whole run: `ralph cancel {loop.worker}`")
 
 
 def _find_living_workers(places: Paths, runs: RunStore, workers: set[str]) -> Mapping[str, bool]:

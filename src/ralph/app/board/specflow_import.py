@@ -156,4 +156,4 @@ def _about_work_under_way(tasks: Iterable[SpecFlowTask]) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - _MAX_NAMES_SHOWN} more" if len(names) > _MAX_NAMES_SHOWN else ""
-    return [f"under way in SpecFlow, so they start over here: {', '.join(names[:_MAX_NAMES_SHOWN])}{more}"]
+    return [f"under way in SpecFlow, so they start over: {', '.join(names[:_MAX_NAMES_SHOWN])}{more}"]

@@ -98,7 +98,7 @@ def _get_text(changed: Mapping[str, object], key: str) -> str | None:
 def _get_number(changed: Mapping[str, object], key: str) -> int | None:
     value = changed.get(key)
     if value is not None and not isinstance(value, int):
-        raise UsageError(f"nothing was changed: {key} is no number: {value!r}", "edit it again")
+        raise UsageError(f"nothing was changed: {key} is not a number: {value!r}", "edit it again")
     return value
 
 

@@ -75,7 +75,7 @@ def open_board(places: Paths) -> Iterator[TaskStore]:
 def open_stores_with_task(places: Paths, task: str) -> Iterator[Stores]:
     """For what is done with a task that must be there; looking for what cannot be there creates nothing."""
     if not has_stores(places):
-        raise NoSuchTask(f"no task {task!r}: there are none here yet", "make one with `ralph task create`")
+        raise NoSuchTask(f"no task {task!r}: there are no tasks yet", "create one with `ralph task create`")
     with open_stores(places) as stores:
         yield stores
 
@@ -186,7 +186,7 @@ def _editing_changes(task: Task, wanted: TaskEdit) -> list[TaskMove]:
     }
     problems: list[Problem] = []
     found = MappingReader(given, problems)
-    texts = {name: found.read_text(name, required="say it in a few words" if name == "title" else "") for name in given}
+    texts = {name: found.read_text(name, required="write a few words" if name == "title" else "") for name in given}
     if problems:
         raise InvalidInput(problems)
     spec = (

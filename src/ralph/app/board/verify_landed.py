@@ -49,7 +49,7 @@ def verify_landed_tasks(
         for target in dict.fromkeys(entry.target for entry in entries):
             git = build_git(paths.root, variables, processes.make_uninterruptible())
             if git is None:
-                raise MachineError(f"{paths.root} is no git repository", "run it where the tasks are")
+                raise MachineError(f"{paths.root} is not a git repository", "run it where the tasks are")
             landed = [entry for entry in entries if entry.target == target]
             found += _verify_target(landed, target, settings, _Tools(git, processes, variables))
     return found

@@ -71,7 +71,7 @@ class BoardReader:
         """All there is to tell about one."""
         with friendly_errors(self._paths):
             if self._stores is None:
-                raise NoSuchTask(f"no task {id_!r}: there are none here", "make one with `ralph task create`")
+                raise NoSuchTask(f"no task {id_!r}: there are none here", "create one with `ralph task create`")
             return collect_task_details(self._stores.tasks, id_, settings, self._paths)
 
     def find_last_run(self, task: str) -> str:
@@ -135,7 +135,7 @@ def _read_state(stores: Stores, spec: str, run_cards: RunCardReader) -> BoardSta
 
 
 def _read_facts(tasks: TaskStore, cards: Sequence[TaskCard]) -> Mapping[str, CardFacts]:
-    """What failed is asked for only where someone is at it or it is open again: these are few."""
+    """What failed is asked for only where someone is at it or it is reopened: these are few."""
     totals, reasons = tasks.history.list_totals(), tasks.list_reasons()
     return {
         card.id: CardFacts(

@@ -41,13 +41,13 @@ def list_questions(places: Paths) -> list[OpenQuestion]:
 
 
 def answer_question(places: Paths, name: str, text: str, *, by: str) -> Target:
-    """The answer stands in the next prompt. A task is open again, and a `ralph execute` that is running takes it up; a
+    """The answer goes into the next prompt. A task is reopened, and a `ralph execute` that is running takes it up; a
     run is to be resumed. Without a name: the only question there is."""
     text = _check_text(text)
     with open_for_control(places) as stores:
         question = _find_question(stores, name)
         if stores.control.answer(question, text, by=by, at=time.time()) is None:
-            raise UsageError("that question was answered meanwhile", "see `ralph status`")
+            raise UsageError("that question was answered in the meantime", "see `ralph status`")
         reopen_after_answer(stores, question.subject)
         return find_target(stores, question.subject.name)
 
@@ -80,7 +80,7 @@ def _check_text(text: str) -> str:
     refuse_undecoded(text, "the text")
     text = text.replace("\0", "").strip()
     if not text:
-        raise UsageError("the text is empty", "say it in a few words")
+        raise UsageError("the text is empty", "write a few words")
     if len(text) > MAX_NOTE_CHARS:
         what = f"the text has {len(text)} characters; at most {MAX_NOTE_CHARS} fit in a prompt"
         raise UsageError(what, "put it in a file of the repository, and name that file")

@@ -7,12 +7,12 @@ from ralph.app.runs.status import cancel_run
 from ralph.process.detached import read_exit
 
 QUIT_CHOICES = (
-    ("d", "detach: it goes on in the background"),
+    ("d", "detach: it keeps running in the background"),
     ("s", "stop it now; its work is kept"),
 )
 QUIT_EXECUTE_CHOICES = (
     *QUIT_CHOICES,
-    ("g", "stop it gently: agents at work finish, no other starts"),
+    ("g", "stop it gently: running agents finish, no others start"),
 )
 
 

@@ -13,7 +13,7 @@ from ralph.process.lock import find_lock_holder
 
 
 def retry_task(places: Paths, id_: str) -> Target:
-    """What failed, is blocked or was cancelled is open again, from where it stopped. A `ralph execute` that is running
+    """What failed, is blocked or was cancelled is reopened, from where it stopped. A `ralph execute` that is running
     takes it up, also where it has tried it before; see `is_execute_running`."""
     with open_stores_with_task(places, id_) as stores:
         task = stores.tasks.get(id_).task

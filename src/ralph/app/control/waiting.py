@@ -45,5 +45,5 @@ def find_exit_code(record: RunRecord) -> int:
 def _find_run(stores: Stores, name: str) -> str:
     target = find_target(stores, name)
     if target.run is None:
-        raise UsageError(f"nobody has worked on {target.name} yet", f"start it with `ralph execute {target.name}`")
+        raise UsageError(f"{target.name} was never started", f"start it with `ralph execute {target.name}`")
     return target.run.id

@@ -121,7 +121,7 @@ def plan_removal_of_all(paths: Paths, variables: Mapping[str, str]) -> CleaningP
     with open_existing_stores(paths) as stores:
         alive = [record.id for record in (stores.runs.list_unfinished() if stores else ()) if is_run_alive(record)]
     if alive:
-        raise Busy(f"run {alive[0]} is active", "end it with `ralph cancel`, then try again")
+        raise Busy(f"run {alive[0]} is active", "stop it with `ralph cancel`, then try again")
     own = find_snapshot_folder(paths, variables)
     everything = tuple(folder for folder in (paths.state, own) if folder and os.path.isdir(folder))
     logs = tuple(_list_logs(paths.dot_ralph, time.time()))

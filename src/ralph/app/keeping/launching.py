@@ -65,7 +65,7 @@ def build_words(body: StartBody) -> list[str]:
         case "run" if body.resume:
             words += [f"--resume={body.resume}"]
         case "run" if not body.prompt.strip():
-            raise UsageError("a run needs a prompt", "say what the agent is to do")
+            raise UsageError("a run needs a prompt", "provide a prompt for the agent")
         case "run":
             words += [f"--prompt={body.prompt}", *(["--worktree="] if body.worktree else [])]
         case "execute":
@@ -103,9 +103,9 @@ def _check_amounts(body: StartBody) -> None:
     }
     for name, number in numbers.items():
         if number is not None and not 0 < number < 1e9:
-            raise UsageError(f"{name} is no number above 0", "leave it out, or give one")
+            raise UsageError(f"{name} is not a number above 0", "leave it out, or give one")
     if len(body.prompt.encode("utf-8", "replace")) > MAX_PROMPT_BYTES or "\0" in f"{body.prompt}{body.model}":
-        raise UsageError(f"the prompt has more than {MAX_PROMPT_BYTES} bytes", "put it into a file, and say which")
+        raise UsageError(f"the prompt has more than {MAX_PROMPT_BYTES} bytes", "put it into a file and name the file")
     for name in (*body.tasks, *filter(None, [body.resume if body.kind == "run" else ""])):
         if problem := find_name_problem("task" if name in body.tasks else "run", name):
             raise UsageError(problem, "see `ralph status`")

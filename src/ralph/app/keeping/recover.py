@@ -43,7 +43,9 @@ def plan_recovery(places: Paths, name: str, variables: Mapping[str, str]) -> Rec
     with open_snapshot_reader(root, variables) as reader:
         kept = reader.list(record.id)
         if not kept:
-            raise NoSuchRun(f"run {record.id} has no snapshots", "they are kept for 30 days; another run may have some")
+            raise NoSuchRun(
+                f"run {record.id} has no snapshots", "they are kept for 30 days; another run may have snapshots"
+            )
         last = kept[-1]
         plan = RecoveryPlan(
             run=record.id,
@@ -70,7 +72,7 @@ def recover_files(plan: RecoveryPlan, places: Paths, variables: Mapping[str, str
         keep = build_snapshots(True, name, tree=root, variables=variables, processes=reader.processes)
         problem = keep.save_initial_tree() if keep else "git is not on PATH"
         if problem:
-            raise MachineError(f"the present files cannot be kept first: {problem}", "nothing was recovered")
+            raise MachineError(f"cannot take a snapshot of the current files first: {problem}", "nothing was recovered")
         reader.restore_paths(plan.commit, root.root, plan.paths)
         return next((kept.commit for kept in reader.list(name)), "")
 

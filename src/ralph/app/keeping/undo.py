@@ -65,7 +65,7 @@ def undo_run(places: Paths, name: str, to: int | None, variables: Mapping[str, s
         _look(root, undo, variables, keeps=True) as (reader, tree, processes),
     ):
         if problem := tree.save_initial_tree():
-            raise MachineError(f"the present files cannot be kept first: {problem}", "nothing was undone")
+            raise MachineError(f"cannot take a snapshot of the current files first: {problem}", "nothing was undone")
         plan = _plan(reader, run, to, root=root, now=tree.tree(), variables=variables, processes=processes)
         if plan.is_empty:
             return UndoneRun(plan=plan, name="")

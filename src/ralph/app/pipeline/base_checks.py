@@ -253,4 +253,4 @@ def _is_file(change: TreeChange) -> bool:
 
 
 def _build_interruption() -> Verdict:
-    return Verdict(method="base", verified=False, reason="The look at the base was interrupted", interrupted=True)
+    return Verdict(method="base", verified=False, reason="The check of the base was interrupted", interrupted=True)

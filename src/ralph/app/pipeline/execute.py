@@ -43,7 +43,7 @@ from ralph.workspaces.landings import Landings
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 WORKER_POLL_SECONDS = 0.2
-NO_REPOSITORY_HINT = "tasks live on branches: `git init`, and commit something first"
+NO_REPOSITORY_HINT = "tasks need branches: run `git init` and commit something first"
 
 WatcherFactory = Callable[[str], Sequence[Watcher]]  # those of one task
 
@@ -87,7 +87,7 @@ def execute_tasks(
     """Run the requested tasks through their stages, `jobs` at a time, until nothing more can be claimed."""
     git_program = find_program("git", variables)
     if git_program is None or not paths.in_git:
-        raise MachineError(f"{paths.root} is no git repository", NO_REPOSITORY_HINT)
+        raise MachineError(f"{paths.root} is not a git repository", NO_REPOSITORY_HINT)
     emit(callbacks.watchers, 0, *map(Warned, _require_agents(request, paths, variables)))
     with (
         lock_and_open(paths, paths.execute_lock, KIND, variables) as stores,
@@ -312,7 +312,7 @@ def _resolve_target(request: ExecuteRequest, git: Git) -> str:
     """The branch everything lands on; asked once, whatever the user checks out meanwhile."""
     target = request.target or git.read_branch()
     if not target:
-        raise MachineError("no branch is checked out", "say where to land: `ralph execute --target BRANCH`")
+        raise MachineError("no branch is checked out", "name the branch to merge into: `ralph execute --target BRANCH`")
     if not git.find_commit(f"refs/heads/{target}"):
         raise MachineError(f"there is no commit on branch {target!r}", NO_REPOSITORY_HINT)
     return target

@@ -69,7 +69,7 @@ def list_untouched(
     cards = {card.id: card for card in tasks.list_cards()}
     names = dict.fromkeys((*asked, *(() if request.tasks else cards)))
     left = [name for name in names if name not in claimed_ids]
-    gone = [UntouchedTask(name, "was deleted while others were worked on") for name in left if name not in cards]
+    gone = [UntouchedTask(name, "was deleted in the meantime") for name in left if name not in cards]
     found = [cards[name] for name in left if name in cards]
     given_up = [card for card in found if card.status == "cancelled" and _was_given_up(card, request, asked)]
     open_ = [card for card in found if card.status != "done" and card not in given_up]
@@ -93,10 +93,10 @@ def _explain_untouched(card: TaskCard, cards: Mapping[str, TaskCard], asked: Ask
         case "blocked":
             return UntouchedTask(card.id, f"is blocked: `ralph task show {card.id}`", blocked=True)
         case "cancelled" if asked.get(card.id, "cancelled") != "cancelled":
-            return UntouchedTask(card.id, f"was cancelled while others were worked on: `ralph task show {card.id}`")
+            return UntouchedTask(card.id, f"was cancelled in the meantime: `ralph task show {card.id}`")
         case "in_progress" | "cancelled":
             return UntouchedTask(
-                card.id, f"is {card.status.replace('_', ' ')}: `ralph execute --resume {card.id}` goes on"
+                card.id, f"is {card.status.replace('_', ' ')}: resume with `ralph execute --resume {card.id}`"
             )
         case _ if needs:
             return UntouchedTask(card.id, f"waits for {', '.join(needs)}")

@@ -87,7 +87,7 @@ def _build_ask_judge(ask: AskJudge | None) -> AskProofJudge | None:
             return Verified(verified=False, reason=reason, cost_usd=answer.cost_usd, judge=answer.judge)
         ruling = parse_ruling(answer.text, [_CRITERION])
         is_approved = ruling is not None and ruling.verified
-        reason = ruling.reason if ruling else f"the judge's answer is no verdict: {answer.text.strip()[:200]!r}"
+        reason = ruling.reason if ruling else f"the judge's answer is not a verdict: {answer.text.strip()[:200]!r}"
         return Verified(
             verified=is_approved, reason="" if is_approved else reason, cost_usd=answer.cost_usd, judge=answer.judge
         )

@@ -186,7 +186,7 @@ def _build_keeper(context: TaskContext, tree: Worktree) -> Snapshots:
         is_checked_out_by_us=tree.is_fresh and not context.pipeline.git.guard.may_convert_files(),
     )
     if keeper is None:
-        raise MachineError("git is gone from PATH", "see `ralph doctor`")
+        raise MachineError("git is no longer on PATH", "see `ralph doctor`")
     return keeper
 
 
@@ -341,7 +341,7 @@ def _release(pipeline: PipelineContext, entry: Entry, error: MachineError) -> Ta
             held = StoredTaskBoard(stores.tasks, entry, budget=pipeline.budget, inbox=pipeline.signals)
             held.release_if_held("let go")
     except MachineError:
-        why += f". It is left in progress: `ralph execute --resume {task}` goes on"
+        why += f". The task stays in progress; resume with `ralph execute --resume {task}`"
     return TaskEnding(task, Outcome.UNUSABLE, why)
 
 

@@ -28,7 +28,7 @@ MESSAGE_ONLY_METHODS = (
 
 
 NOTHING_CHANGED_REASON = (
-    "Nothing has changed: the work tree equals the target. Do what the task asks for, or say what keeps you from it"
+    "Nothing has changed: the work tree is identical to the target branch. Do the task, or say what blocks you"
 )
 REGRESSION_NOTE = "the check was green before the work began: it proves only that nothing broke"
 REGRESSION_REASON = (

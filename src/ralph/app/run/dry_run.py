@@ -31,7 +31,7 @@ def describe_dry_run(
     done = earlier.iteration if earlier else 0
     prompt, invocation = _build_invocation(request, paths, variables, done)
     lines = [
-        *([f"Goes on:     {earlier.id}, after {pluralize(done, 'iteration')}"] if earlier else ()),
+        *([f"Resumes:     {earlier.id}, after {pluralize(done, 'iteration')}"] if earlier else ()),
         f"Folder:      {locate_work(tree, paths) if tree and not earlier else paths.folder}",
         *([f"Work tree:   new, on branch {tree.branch} from {describe_base(tree)}"] if tree and not earlier else ()),
         f"Agent:       {shlex.join(redact_argv(invocation.argv))}",
@@ -90,7 +90,7 @@ def _describe_limits(settings: Settings) -> str:
 def _describe_signals(settings: Settings) -> str:
     expected = settings.completion_response
     words = {
-        "response": f"<response>{expected}</response> is answered",
-        "promise": f"<promise>{expected}</promise> is promised",
+        "response": f"the agent answers <response>{expected}</response>",
+        "promise": f"the agent promises <promise>{expected}</promise>",
     }
-    return " or ".join(words.get(signal, f"the file {signal[5:]} is there") for signal in settings.until)
+    return " or ".join(words.get(signal, f"the file {signal[5:]} exists") for signal in settings.until)

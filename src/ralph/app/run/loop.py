@@ -372,10 +372,10 @@ def _choose_run_to_resume(runs: RunStore, name: str, paths: Paths, worktree: str
         hint = f"resume it with: {name_resume_command(record)}"
         raise NoSuchRun(f"{record.id} is not a run of `ralph run`", hint)
     if runs.has_wish(record.id, COPIED_MARK):
-        whose = "the repository that this one was copied from"
+        whose = "the repository this one was copied from"
         raise NoSuchRun(f"run {record.id} belongs to {whose}", "resume it there, or start a new run here")
     if not os.path.isdir(record.folder) and worktree is None and not is_in_worktree(record.folder, "", paths):
-        raise NoSuchRun(f"run {record.id} worked in {record.folder}, which is not there", "bring it back first")
+        raise NoSuchRun(f"run {record.id} worked in {record.folder}, which does not exist", "restore that folder first")
     if record.outcome == "completed":
         raise NoSuchRun(f"run {record.id} is completed", "start a new one with `ralph run -p PROMPT`")
     return record

@@ -34,9 +34,9 @@ def describe_differences(began: Settings, today: Settings) -> list[str]:
     """At most two lines: what is taken from today's settings, what is not."""
     lines = []
     if changed := [*_list_agent_changes(began.agent, today.agent)]:
-        lines.append(f"from today's settings: {', '.join(changed)}")
+        lines.append(f"from the current settings: {', '.join(changed)}")
     if began.guardrails != today.guardrails:
-        lines.append("guardrails stay those the run began with; the settings name others now")
+        lines.append("the run keeps the guardrails it started with; the settings have others now")
     return lines
 
 

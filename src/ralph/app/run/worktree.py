@@ -32,7 +32,7 @@ def plan_worktree(name: str, paths: Paths, variables: Mapping[str, str]) -> Work
         tree = trees.plan(name, _find_folder_below(paths))
     with open_existing_stores(paths) as stores:
         if stores is not None and any(card.id == name for card in stores.tasks.list_cards()):
-            raise UsageError(f"{name} is a task, whose own branch is {tree.branch}", "take another name")
+            raise UsageError(f"{name} is a task, whose own branch is {tree.branch}", "choose another name")
     return tree
 
 

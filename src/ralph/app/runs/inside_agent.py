@@ -14,9 +14,9 @@ from ralph.process.identity import list_ancestors
 from ralph.process.peers import find_peer_processes, read_variable
 
 RUN_VARIABLE = "RALPH_RUN_ID"
-OWN_CHECKS_REASON = "its agent may not change what it is judged by"
-STEERING_REASON = "its agent may not steer runs"
-OTHER_TASKS_REASON = "its agent may create tasks, and change none"
+OWN_CHECKS_REASON = "its agent must not change what it is judged by"
+STEERING_REASON = "its agent must not control runs"
+OTHER_TASKS_REASON = "its agent may create tasks but not change them"
 
 
 class EnclosingRun(Struct, frozen=True):

@@ -13,7 +13,7 @@ from ralph.model.store_ports import Stores
 from ralph.process.identity import Liveness, ProcessIdentity, find_liveness
 
 LOST_OUTCOME = "lost"
-LOST_REASON = "its process ended without a word"
+LOST_REASON = "its process is gone"
 
 
 LEASE_SECONDS = 60.0  # a living run gives a sign of life six times as often

@@ -180,8 +180,8 @@ def _describe_changes(before: Texts, after: Texts) -> list[str]:
 
     names = ", ".join(f"{change.name} ({change.what})" for change in compare_texts(before, after))
     weaker = "; ".join(_list_weakenings(before, after))
-    lines = [f"changed while an agent was at work: {names}"]
-    return [*lines, f"weaker from the next run on, unless you put it back: {weaker}"] if weaker else lines
+    lines = [f"changed while an agent was running: {names}"]
+    return [*lines, f"weaker from the next run on, unless you revert it: {weaker}"] if weaker else lines
 
 
 def _list_weakenings(before: Texts, after: Texts) -> tuple[str, ...]:

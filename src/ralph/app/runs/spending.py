@@ -62,7 +62,7 @@ def parse_since(text: str, now: datetime) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
-        raise UsageError(f"{text!r} is no time", SINCE_HINT) from None
+        raise UsageError(f"{text!r} is not a time", SINCE_HINT) from None
 
 
 def list_expenses(paths: Paths, since: float) -> list[Expense]:

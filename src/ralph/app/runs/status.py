@@ -75,9 +75,9 @@ def _await_end(runs: RunStore, record: RunRecord) -> RunRecord:
     if find_process_liveness(record) == "unknown":
         raise NoSuchRun(
             f"run {record.id} does not answer, and its process cannot be seen from here ({describe_place(record)})",
-            "if it lives, it ends at its next look; else end it there",
+            "if it is alive, it stops at its next check; else stop it there",
         )
-    raise NoSuchRun(f"run {record.id} does not answer (pid {record.pid})", f"end it with `kill {record.pid}`")
+    raise NoSuchRun(f"run {record.id} does not answer (pid {record.pid})", f"stop it with `kill {record.pid}`")
 
 
 def _find_ended(runs: RunStore, record: RunRecord) -> RunRecord | None:
@@ -112,7 +112,7 @@ def explain_missing_run(latest: Sequence[RunRecord], name: str) -> NoSuchRun:
     """Why a name stands for no run; `latest`: those it could have meant."""
     near = [record.id for record in latest if name and record.id.startswith(name)]
     if near:
-        return NoSuchRun(f"{name!r} is ambiguous: {', '.join(near)}", "type more of the one you mean")
+        return NoSuchRun(f"{name!r} is ambiguous: {', '.join(near)}", "type more characters")
     return NoSuchRun(f"no run matches {name!r}" if name else "there is no run yet", "see `ralph status`")
 
 

@@ -119,7 +119,9 @@ def _open_tools(paths: Paths, variables: Mapping[str, str]) -> Iterator[_Tools]:
     try:
         git = build_git(paths.root, variables, supervisor)
         if git is None:
-            raise MachineError(f"{paths.root} is no git repository", "run it in a clone of the one the run worked in")
+            raise MachineError(
+                f"{paths.root} is not a git repository", "run it in a clone of the one the run worked in"
+            )
         environment = build_gate_variables(without_git_vars(variables), {})
         snapshots = SnapshotReader(paths, variables, supervisor)
         yield _Tools(git=git, snapshots=snapshots, inbox=inbox, processes=supervisor, environment=environment)
@@ -144,7 +146,7 @@ def _read_file(path: str) -> ProofReceipt:
     try:
         return read_proof_receipt(path)
     except (OSError, msgspec.MsgspecError) as error:
-        raise UsageError(f"{path} is no receipt: {error}", "give the receipt.json of a run") from error
+        raise UsageError(f"{path} is not a receipt: {error}", "give the receipt.json of a run") from error
 
 
 def _load_recorded(paths: Paths, run: str) -> ProofReceipt | None:

@@ -66,14 +66,14 @@ def settle_isolation(
 
         def probe(kind: SandboxKind) -> SandboxProbe:
             if kind == "agent" and (title := _find_agent_without(settings)):
-                return SandboxProbe(problem=f"{title} has no sandbox of its own")
+                return SandboxProbe(problem=f"{title} has no own sandbox")
             return probe_backend(kind, variables, processes, unasked=wanted == "auto")
 
         isolation = choose_sandbox(settings.sandbox, may_do_everything=everything, probe=probe)
     if isolation.kind is None and everything:
         raise NotIsolated(
-            "the agent may do everything, and there is no sandbox to keep it in: " + "; ".join(isolation.passed_over),
-            "install one (see `ralph doctor`), or let it have this machine with --no-sandbox or"
+            "the agent has all permissions, and no sandbox is available: " + "; ".join(isolation.passed_over),
+            "install one (see `ralph doctor`), or run directly on this machine with --no-sandbox or"
             ' "sandbox": "none" in the settings',
         )
     if isolation.kind is not None:
@@ -88,7 +88,7 @@ def _permit_everything(agent: AgentSettings) -> AgentSettings:
 
 
 def _find_agent_without(settings: Settings) -> str:
-    """The first agent of these settings that has no sandbox of its own."""
+    """The first agent of these settings that has no own sandbox."""
     stages = (getattr(settings.specflow, role).agent for role in ROLES)
     for command in filter(None, (settings.agent.command, *stages)):
         adapter = settings.agent.adapter or registry.resolve_adapter(command)

@@ -101,7 +101,7 @@ def _refuse_home_as_tree(root: str, home: str) -> None:
     if root in ("/", os.path.realpath(home)):
         raise MachineError(
             f"the work tree {root} is your home folder: a sandbox would hold all of it",
-            "work in a folder of its own, or use --no-sandbox",
+            "work in a separate folder, or use --no-sandbox",
         )
 
 
@@ -175,7 +175,7 @@ def _parse_mount(text: str, folder: str, variables: Mapping[str, str]) -> tuple[
     path = home + path[1:] if path.startswith("~/") and home else path
     found = os.path.realpath(os.path.join(folder, path))
     if not os.path.exists(found):
-        raise ConfigError(f"sandbox.mounts: there is no {found}", "create it, or remove it from the settings")
+        raise ConfigError(f"sandbox.mounts: {found} does not exist", "create it, or remove it from the settings")
     return found, mode == "rw"
 
 

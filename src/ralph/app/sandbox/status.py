@@ -30,7 +30,7 @@ def choose_working_sandbox(settings: SandboxSettings, kind: str | None, variable
 
         def probe(kind: SandboxKind) -> SandboxProbe:
             if kind == "agent":  # it wraps nothing: there is no inside to look from
-                return SandboxProbe(problem="it holds only what the agent itself starts")
+                return SandboxProbe(problem="it contains only what the agent itself starts")
             return probe_backend(kind, variables, processes)
 
         chosen = choose_sandbox(replace(settings, kind=wanted), may_do_everything=True, probe=probe).kind

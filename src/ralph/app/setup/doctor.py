@@ -26,7 +26,7 @@ from ralph.process.shell import SHELL_WORDS, find_program
 
 MIN_PYTHON = (3, 11)
 LOW_DISK_BYTES, MIN_DISK_BYTES = 1_000_000_000, 100_000_000
-START_OVER_HINT = "mend it, or: ralph init --force"
+START_OVER_HINT = "fix it, or start over: ralph init --force"
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
@@ -131,7 +131,7 @@ def _check_settings(context: DoctorContext) -> tuple[LoadedSettings | None, list
         findings.append(DoctorFinding("WARN", words, f"ls -l {shlex.quote(foreign)}"))
     if loaded.files:
         return loaded, [DoctorFinding("OK", f"settings {', '.join(loaded.files)}"), *findings]
-    return loaded, [DoctorFinding("WARN", "no settings: what is found and defaults are used", "ralph init"), *findings]
+    return loaded, [DoctorFinding("WARN", "no settings: detected agent and defaults are used", "ralph init"), *findings]
 
 
 def _check_agent(context: DoctorContext, settings: Settings) -> DoctorFinding:
@@ -173,7 +173,7 @@ def _check_scm(context: DoctorContext, settings: Settings) -> Iterator[DoctorFin
     if path := _find_program(program, context):
         yield DoctorFinding("OK", f"scm {path}: {', '.join(settings.scm.tasks)}")
     else:
-        lost = f"scm.command {program} not found: nothing can be committed, and no run is begun"
+        lost = f"scm.command {program} not found: nothing can be committed, so no run starts"
         yield DoctorFinding("FAIL", lost, "install it, or change scm in your settings: ralph config show --origin")
 
 
@@ -266,7 +266,7 @@ def _check_folders(context: DoctorContext) -> Iterator[DoctorFinding]:
         if _can_write(path):
             yield DoctorFinding("OK", f"{name} in {path}")
         else:
-            yield DoctorFinding("FAIL", f"{name}: {path} is no folder we can write to", f"ls -ld {path}")
+            yield DoctorFinding("FAIL", f"{name}: {path} is not a writable folder", f"ls -ld {path}")
 
 
 def _can_write(path: str) -> bool:
@@ -310,4 +310,6 @@ def _check_active_run(context: DoctorContext) -> DoctorFinding:
 def _check_encoding(context: DoctorContext) -> DoctorFinding:
     if context.encoding.lower().replace("-", "").replace("_", "") in ("utf8", "utf8sig"):
         return DoctorFinding("OK", f"terminal encoding {context.encoding}")
-    return DoctorFinding("WARN", f"terminal encoding {context.encoding}: signs may look odd", "export LC_ALL=C.UTF-8")
+    return DoctorFinding(
+        "WARN", f"terminal encoding {context.encoding}: some symbols may not show", "export LC_ALL=C.UTF-8"
+    )

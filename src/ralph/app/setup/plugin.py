@@ -118,14 +118,14 @@ def _read_settings(settings: str) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{settings}: cannot be read: {error}", "put it right, then try again") from None
+        raise ConfigError(f"{settings}: cannot be read: {error}", "fix it, then try again") from None
     if not isinstance(found, dict):
-        raise ConfigError(f"{settings}: holds no JSON object", "put it right, then try again")
+        raise ConfigError(f"{settings}: holds no JSON object", "fix it, then try again")
     return found
 
 
 def _read_table(settings: str, document: dict[str, Any], name: str) -> dict[str, Any]:
     found = document.get(name, {})
     if not isinstance(found, dict):
-        raise ConfigError(f"{settings}: {name} is no object", "put it right, then try again")
+        raise ConfigError(f"{settings}: {name} is not an object", "fix it, then try again")
     return found

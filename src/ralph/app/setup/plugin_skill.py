@@ -68,7 +68,7 @@ def _detect_state(path: str, text: str) -> SkillState:
     except FileNotFoundError:
         return "missing"
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}", "put it right, then try again") from None
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}", "fix it, then try again") from None
     if found == text:
         return "current"
     marked = _OWNER_NOTE_PATTERN.fullmatch(found)

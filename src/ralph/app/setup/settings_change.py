@@ -124,7 +124,7 @@ def _locate_file(scope: SettingsScope, paths: Paths, environment: Mapping[str, s
     if scope == "user":
         path = locate_user_settings(environment)
         if not path:
-            raise UsageError("there is no home folder for settings of your own", "set HOME or XDG_CONFIG_HOME")
+            raise UsageError("there is no home folder for user settings", "set HOME or XDG_CONFIG_HOME")
         return SettingsFile(scope=scope, path=path, name=shorten_home(path, environment))
     path = os.path.join(paths.folder, SETTINGS_FILE if scope == "project" else LOCAL_SETTINGS_FILE)
     return SettingsFile(scope=scope, path=path, name=os.path.relpath(path, paths.started_in))

@@ -87,7 +87,7 @@ def _refuse_bad_name(git: Git, branch: str, hint: str) -> None:
 
 
 def _create(git: Git, branch: str) -> None:
-    _check_out(git, branch, "put that right, then try again", "--no-track", "-b", branch)
+    _check_out(git, branch, "fix that, then try again", "--no-track", "-b", branch)
 
 
 def _check_out(git: Git, branch: str, hint: str, *words: str) -> None:

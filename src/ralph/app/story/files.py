@@ -64,7 +64,9 @@ def check_story_file(place: StoryPaths, cap: int, skip_review: bool) -> tuple[li
     try:
         tasks = parse_story_file(read_regular_file(place.tasks))
     except OSError as error:
-        raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
+        raise ConfigError(
+            f"cannot read {place.tasks}: {error.strerror}", "create it with `ralph story init`"
+        ) from error
     problems = list(tasks.problems) or find_plan_problems(tasks.stories, cap, skip_review)
     return problems, list(tasks.warnings)
 

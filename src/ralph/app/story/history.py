@@ -34,7 +34,7 @@ LIST_CLOSED_MARK = "put_away"  # a note on the last loop of a list: what comes a
 
 
 class StoryAgentRun(Struct, frozen=True):
-    """One agent run of a loop; one that is tried again is no iteration but costs all the same."""
+    """One agent run of a loop; one that is tried again is not an iteration but costs all the same."""
 
     story: str
     reported: Reported

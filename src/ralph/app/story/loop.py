@@ -154,7 +154,7 @@ def run_stories(
 def _find_git(paths: Paths, place: StoryPaths, variables: Mapping[str, str]) -> str:
     git = find_program("git", variables)
     if git is None or not paths.in_git:
-        raise MachineError(f"{place.project} is no git repository", "stories live in commits: `git init` first")
+        raise MachineError(f"{place.project} is not a git repository", "stories need commits: run `git init` first")
     return git
 
 
@@ -273,9 +273,7 @@ def _find_commit_problems(command: wiring.AgentCommand) -> list[str]:
     if wiring.read_grant(command).can_commit:
         return []
     title = registry.load_agent_card(command.adapter).title
-    return [
-        f"{title} may not commit with these permissions, and stories live in commits: set agent.permissions to checks"
-    ]
+    return [f"{title} may not commit with these permissions, but stories need commits: set agent.permissions to checks"]
 
 
 def locate_stories(project: str, ralph_dir: str) -> StoryPaths:
@@ -291,7 +289,9 @@ def read_verify_commands(place: StoryPaths) -> tuple[Guardrail, ...]:
     try:
         return parse_verify_commands(place, read_regular_file(place.tasks))
     except OSError as error:
-        raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
+        raise ConfigError(
+            f"cannot read {place.tasks}: {error.strerror}", "create it with `ralph story init`"
+        ) from error
 
 
 def parse_verify_commands(place: StoryPaths, text: str) -> tuple[Guardrail, ...]:
@@ -327,9 +327,9 @@ def _estimate_iterations(request: StoryRequest, runs: RunStore) -> list[Warned]:
     each = seen or (1 if skip_review else DEFAULT_ITERATIONS_PER_STORY)
     need = math.ceil(len(left) * each)
     count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"
-    why = "" if seen is None else ", as seen in this repository so far"
-    enough = "" if need <= limit else f", more than the {limit} allowed: see -n"
-    return [Warned(f"{count} × ~{each:.2g} iterations each{why} = ~{pluralize(need, 'iteration')}{enough}")]
+    why = "estimate" if seen is None else f"{each:.2g} each so far"
+    enough = "" if need <= limit else f", more than the limit of {limit}; raise it with -n"
+    return [Warned(f"About {pluralize(need, 'iteration')} for {count} ({why}){enough}")]
 
 
 def _refuse_double_start(place: StoryPaths) -> None:

@@ -40,9 +40,11 @@ def build_story_report(place: StoryPaths, places: Paths) -> StoryReport:
     try:
         tasks = parse_story_file(read_regular_file(place.tasks))
     except OSError as error:
-        raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "make it with `ralph story init`") from error
+        raise ConfigError(
+            f"cannot read {place.tasks}: {error.strerror}", "create it with `ralph story init`"
+        ) from error
     if tasks.problems:
-        raise ConfigError(f"{place.tasks}: {tasks.problems[0]}", "see all of it with `ralph story check`")
+        raise ConfigError(f"{place.tasks}: {tasks.problems[0]}", "see all problems with `ralph story check`")
     lines = {story.id: _build_line(story) for story in tasks.stories}
     for effort in _read_all_agent_runs(place, places):
         if effort.story in lines:

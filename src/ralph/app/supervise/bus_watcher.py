@@ -28,7 +28,7 @@ class BusWatcher:
                 case AgentEnded(outcome="finished" | "empty", exit_code=0):
                     self._post("RUN_STOP", event.detail)
                 case AgentEnded(exit_code=code) if code == WAIT_EXIT_CODE:
-                    self._post("RUN_STOP", f"exit code {WAIT_EXIT_CODE}: it waits and is not restarted")
+                    self._post("RUN_STOP", f"exit code {WAIT_EXIT_CODE}: waiting, not restarted")
                 case AgentEnded(iteration=number):
                     self._post("RUN_CRASH", event.detail)
                     self._post("WARNING", f"agent failed on restart #{number - 1}: {event.detail}")

@@ -35,7 +35,7 @@ def _read_depends_on(folder: str) -> tuple[str, ...]:
     path = os.path.join(folder, TASK_CONFIG_FILE)
     if not os.path.isdir(folder):
         raise ConfigError(
-            f"there is no task {os.path.basename(folder)!r} in {os.path.dirname(folder)}", "make it first"
+            f"there is no task {os.path.basename(folder)!r} in {os.path.dirname(folder)}", "create it first"
         )
     if not os.path.exists(path):
         return ()

@@ -296,6 +296,6 @@ def locate_task(folder: str, project: str, task: str) -> TaskPaths:
     """By the folders' own names where none are given."""
     folder = os.path.realpath(folder)
     if not os.path.isdir(folder):
-        raise UsageError(f"there is no folder {folder!r}", "make it, with a TASK.md in it")
+        raise UsageError(f"there is no folder {folder!r}", "create it, with a TASK.md in it")
     parent, name = os.path.split(folder)
     return TaskPaths(folder, project or os.path.basename(parent), task or name)

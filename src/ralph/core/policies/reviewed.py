@@ -189,7 +189,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
             uncommitted=surveyed.uncommitted,
             removed=tuple(id_ for id_ in (*state.removed, *(story.id for story in before.stories)) if id_ not in left),
             feedback=(
-                *_limit_lines([f"It did not end well: {state.trouble}"] if state.trouble else []),
+                *_limit_lines([f"It failed: {state.trouble}"] if state.trouble else []),
                 *_limit_lines([surveyed.problem] if surveyed.problem else found.problems),
                 *_limit_lines([f"Undone by the runner: {line}." for line in found.undone]),
                 *_limit_lines([f"{void} Review {state.story} again."] if void else []),
@@ -306,7 +306,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         )
         repeated = () if not wanted else (feedback,)
         after = _note_correction(replace(state, text=text, proofs=proofs, feedback=repeated, claimed=False))
-        return after, Restore(text, (f"{id_} is open again: {altered}",))
+        return after, Restore(text, (f"{id_} is reopened: {altered}",))
 
     def _complete(self, state: ReviewedState, note: str = "") -> Decision:
         said = "is promised and approved" if state.claimed else "is approved"
@@ -327,7 +327,7 @@ def _find_void(state: ReviewedState, surveyed: Surveyed) -> str:
     if surveyed.touched:
         names = ", ".join(surveyed.touched[:5])
         return f"The review of {state.story} does not count: it changed {names}, and a review only reads."
-    return f"The review of {state.story} does not count: it did not end well." if state.cut_short else ""
+    return f"The review of {state.story} does not count: the agent failed." if state.cut_short else ""
 
 
 def _note_correction(state: ReviewedState) -> ReviewedState:

@@ -264,7 +264,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
             return self._send_back(state, "landing", f"On the merged tree: {landed.red}")
         if landed.problem or state.landing.is_unresolvable(landed):
             why = landed.problem or f"its branch still conflicts in {landed.conflict}"
-            return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {why}")
+            return state, Stop(Outcome.BLOCKED, f"{self.task} could not be merged: {why}")
         feedback = (Feedback(describe_conflict(landed)),)
         brief = Brief(iteration=0, limit=0, feedback=feedback, role=self.stages[0].role, story=self.task)
         return replace(state, resolving=True, landing=state.landing.meet_conflict(landed)), RunAgent(brief)
@@ -273,7 +273,7 @@ class PipelinePolicy(Struct, frozen=True, kw_only=True):
         reason = describe_stale_tree(landed)
         landing = state.landing.look_again()
         if landing.stale_looks > MAX_STALE_LOOKS:
-            return state, Stop(Outcome.BLOCKED, f"{self.task} could not land: {reason}")
+            return state, Stop(Outcome.BLOCKED, f"{self.task} could not be merged: {reason}")
         again = StagedState(
             stage=state.stage, sends=state.sends, by_words=state.by_words, landing=landing, proof=state.proof
         )

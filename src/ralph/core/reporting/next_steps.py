@@ -4,7 +4,7 @@ import shlex
 
 from msgspec import Struct
 
-_LOST = "lost"  # its process ended without a word
+_LOST = "lost"  # its process is gone
 
 
 class NextStep(Struct, frozen=True, kw_only=True):

@@ -281,7 +281,7 @@ def _priority_of(story: Story, priorities: Mapping[str, float] | None) -> float:
 
 
 def _find_review_flaw(old: ReviewState, story: Story, due: Collection[str]) -> str:
-    """Why this is no verdict of a review; empty when it is one."""
+    """Why this is not a verdict of a review; empty when it is one."""
     if old[1] != NEEDS_REVIEW:
         return f"it did not need review (its reviewStatus was {render_value(old[1])})"
     if story.id not in due:
@@ -417,7 +417,7 @@ def _is_too_deep(document: object) -> bool:
 
 
 def _reject_constant(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _render_state(state: ReviewState) -> str:

@@ -48,7 +48,7 @@ def describe_landing(task: str, landed: Landed, words: str) -> str:
     moved = f"; {landed.moved}" if landed.moved else ""
     if landed.empty:
         return f"{task} passed every stage; there is nothing to merge: {landed.empty}{words}{moved}"
-    return f"{task} passed every stage and landed as {landed.commit[:12]}{words}{moved}"
+    return f"{task} passed every stage and was merged as {landed.commit[:12]}{words}{moved}"
 
 
 def describe_stale_tree(landed: Landed) -> str:

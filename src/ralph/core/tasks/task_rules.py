@@ -43,11 +43,11 @@ _LEGAL_CHANGES: Mapping[
     board.CostRecorded: (TASK_STATUSES, "be paid for"),
 }
 _HINTS: Mapping[TaskStatusName, str] = {
-    "todo": "`ralph execute {id}` starts it",
-    "in_progress": "`ralph task cancel {id}` ends the work on it",
-    "blocked": "`ralph task edit {id} --status todo` opens it again",
-    "cancelled": "`ralph task edit {id} --status todo` opens it again",
-    "done": "`ralph task followup` makes a new task out of it",
+    "todo": "start it with `ralph execute {id}`",
+    "in_progress": "cancel it with `ralph task cancel {id}`",
+    "blocked": "reopen it with `ralph task edit {id} --status todo`",
+    "cancelled": "reopen it with `ralph task edit {id} --status todo`",
+    "done": "create a follow-up with `ralph task followup`",
 }
 
 
@@ -61,7 +61,7 @@ def apply_change(entry: Entry, change: Change) -> Entry:
         case board.Claimed():
             return _claim(entry, change)
         case board.TakenOver(worker=worker, of=gone):
-            _require(entry.worker == gone, task, f"is in the hands of {entry.worker}, not of {gone}")
+            _require(entry.worker == gone, task, f"is held by {entry.worker}, not by {gone}")
             return replace(entry, worker=worker)
         case board.BranchAssigned(branch=branch, target=target):
             return replace(entry, branch=branch, target=target)

@@ -10,9 +10,7 @@ from ralph.model.loop import Reported
 
 MAX_QUESTION_CHARS = 4000
 MAX_SHOWN_QUESTION_CHARS = 300
-QUESTION_LINE = (
-    "If only a person can decide how to go on, end your answer with <question>your question</question> instead."
-)
+QUESTION_LINE = "If only a person can decide, end your answer with <question>your question</question> instead."
 _PLACEHOLDERS = ("", "...", "…", "your question")  # of who repeats the rule
 _OPENING = re.compile(r"<question>", re.IGNORECASE)
 _CLOSING = re.compile(r"</question>", re.IGNORECASE)

@@ -22,4 +22,4 @@ def explain_write_error(path: str, error: OSError) -> MachineError:
 
 
 def _folder_error(path: str) -> MachineError:
-    return MachineError(f"{path} is no folder, and ralph needs one there", f"move it away: mv {path} {path}.old")
+    return MachineError(f"{path} is not a folder, and ralph needs one there", f"move it away: mv {path} {path}.old")

@@ -151,7 +151,7 @@ class StoryEffects:
             self._files.restore_files(files)
         except OSError as error:
             raise MachineError(
-                f"cannot put {error.filename} back: {error.strerror}", "make room for it, then start again"
+                f"cannot restore {error.filename}: {error.strerror}", "make room for it, then start again"
             ) from error
         return Restored()
 
@@ -203,7 +203,7 @@ def _read_prompt(path: str) -> str:
     try:
         return read_regular_file(path)
     except OSError as error:
-        raise RalphError(f"cannot read {path}: {error.strerror}", "make it with `ralph story init`") from error
+        raise RalphError(f"cannot read {path}: {error.strerror}", "create it with `ralph story init`") from error
 
 
 def _read_story_list(path: str) -> tuple[str | None, str]:

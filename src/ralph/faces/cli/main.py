@@ -54,7 +54,7 @@ COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
         "task": "Create, change and list tasks",
         "spec": "Create, change and list specs",
         "execute": "Work on tasks: coder, reviewer, tester, qa, merge",
-        "verify": "Verify a task by hand, or a run's checks again",
+        "verify": "Verify a task now, or a run's checks again",
         "story": "Work through a list of stories, each reviewed",
         "supervise": "Restart an agent until its task is DONE",
         "bus": "Post and read messages of supervised tasks",
@@ -256,9 +256,9 @@ def _explain_system_limit(error: Exception) -> MachineError | None:
         return MachineError(f"too many open files: {error}", "raise the limit, e.g. `ulimit -n 256`, then try again")
     if number in (errno.EAGAIN, errno.ENOMEM) or "can't start new thread" in str(error):
         hint = "end some processes, or raise the limit (`ulimit -u`), then try again"
-        return MachineError(f"the system starts no more processes, or has no memory left: {error}", hint)
+        return MachineError(f"the system cannot start more processes, or is out of memory: {error}", hint)
     if number == errno.EIO:
-        return MachineError(f"the disk does not answer: {error}", "look at the system's log; then try again")
+        return MachineError(f"the disk does not respond: {error}", "check the system log, then try again")
     return None
 
 
@@ -316,7 +316,7 @@ def _wrap_bug(error: Exception) -> RalphError:
     place = f"{os.path.basename(where.filename)}:{where.lineno}"
     bug = RalphError(
         f"internal error at {place}: {type(error).__name__}: {error}",
-        "this is a bug in ralph: set RALPH_TRACEBACK=1, try again, and report what it prints",
+        "this is a bug in ralph; set RALPH_TRACEBACK=1, try again and report the output",
     )
     bug.code = "internal"
     return bug

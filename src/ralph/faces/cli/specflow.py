@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from ralph.faces.cli.terminal.columns import align_columns
 
 SPECFLOW_COMMANDS = {
-    "task-create": (("task", "create"), "Make a task that says what done means."),
-    "task-followup": (("task", "followup"), "Make a task out of what came up in another."),
+    "task-create": (("task", "create"), "Create a task that says what done means."),
+    "task-followup": (("task", "followup"), "Create a follow-up of another task."),
     "ralph-status": (("task", "loops"), "Show the active Ralph loops."),
     "ralph-cancel": (("task", "cancel"), "Cancel the Ralph loop of a task."),
-    "execute": (("execute",), "Work off the tasks."),
+    "execute": (("execute",), "Work on the tasks."),
 }
 
 

@@ -37,7 +37,7 @@ class ControlTools:
         max_iterations: Annotated[int | None, Field(description="Not for execute.", ge=1)] = None,
         budget_usd: Annotated[float | None, Field(description="Stop when this much is spent.", gt=0)] = None,
         jobs: Annotated[int, Field(description="For execute: tasks at once.", ge=1)] = 1,
-        worktree: Annotated[bool, Field(description="For a run: in a work tree and on a branch of its own.")] = False,
+        worktree: Annotated[bool, Field(description="For a run: use a separate work tree and branch.")] = False,
     ) -> object:
         """Start a loop in the background; it goes on when this server ends. Watch it with run_show and events_since."""
         self._identify("start")
@@ -77,7 +77,7 @@ class ControlTools:
         return {"done": describe_resume(target)}
 
     def answer(self, name: Name, text: str) -> object:
-        """Answer the question an agent asked; it stands in the next prompt, and a blocked task is open again."""
+        """Answer the question an agent asked; it stands in the next prompt, and a blocked task is reopened."""
         target = answer_question(self._paths, name, text, by=self._identify("answer"))
         return {"done": describe_answer(target, is_execute_running=is_execute_running(self._paths))}
 

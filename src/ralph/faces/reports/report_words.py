@@ -49,13 +49,13 @@ def count_iterations(receipt: Receipt) -> str:
 
 
 def format_spending(total: ExpenseSum) -> str:
-    """$1.24 (≈ $0.20 of it estimated, 2 calls told no cost) · 184K in / 9K out"""
+    """$1.24 (≈ $0.20 of it estimated, 2 calls reported no cost) · 184K in / 9K out"""
     known = total.cost_usd is not None or total.estimated_usd is not None
     asides = []
     if total.estimated_usd:
         asides.append(f"≈ {format_money(total.estimated_usd)} of it estimated")
     if total.unpriced:
-        asides.append(f"{pluralize(total.unpriced, 'call')} told no cost")
+        asides.append(f"{pluralize(total.unpriced, 'call')} reported no cost")
     money = format_money((total.cost_usd or 0.0) + (total.estimated_usd or 0.0) if known else None, "cost unknown")
     words = f"{money} ({', '.join(asides)})" if asides else money
     return words if total.usage == NO_USAGE else f"{words} · {format_usage(total.usage)}"

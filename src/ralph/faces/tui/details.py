@@ -84,7 +84,7 @@ def _render_task_failure(attempts: Sequence[VerificationAttempt]) -> list[PageLi
     if last is None or last.verified or not last.promise_found:
         return []
     tail = take_last_lines(last.detail, MAX_FAILURE_LINES).splitlines()
-    head = f"Last failure: {last.agent} {last.iteration or 'by hand'}: {last.reason}"
+    head = f"Last failure: {last.agent} {last.iteration or 'manual'}: {last.reason}"
     return [(head, "bad"), *((f"    {line}", "said") for line in tail), ("", "said")]
 
 
@@ -99,7 +99,7 @@ def _render_attempts(attempts: Sequence[VerificationAttempt], glyphs: Glyphs) ->
 def _render_attempt_line(attempt: VerificationAttempt, glyphs: Glyphs) -> PageLine:
     mark = glyphs.ok if attempt.verified else glyphs.bad if attempt.promise_found else glyphs.dot
     tone = "good" if attempt.verified else "bad" if attempt.promise_found else "faint"
-    return f"  {mark} {attempt.agent} {attempt.iteration or 'by hand'}: {attempt.reason}", tone
+    return f"  {mark} {attempt.agent} {attempt.iteration or 'manual'}: {attempt.reason}", tone
 
 
 def _render_run_failure(iterations: Sequence[Iteration]) -> list[PageLine]:

@@ -30,8 +30,8 @@ from ralph.model.spec import Task
 BOARD_COMMAND = "ralph board"
 NOTHING_SELECTED = "Nothing is selected."
 STOP_CHOICES: tuple[tuple[str, str], ...] = (
-    ("t", "finish the tasks at work, start no other"),
-    ("a", "finish the agents at work; tasks can be resumed"),
+    ("t", "finish running tasks, start no others"),
+    ("a", "finish running agents; tasks can be resumed"),
     ("n", "now: stop agents at once; their work is kept"),
 )
 STOP_WAYS: dict[str, ExecuteEnd] = {"t": "tasks", "a": "agents", "n": "now"}
@@ -59,7 +59,7 @@ class Steering:
             return
         self._ask(
             f"Note for {chosen.label}",
-            "The next agent reads it in its prompt.",
+            "It goes into the next agent's prompt.",
             lambda text: describe_note(add_note(self._paths, chosen.name, text, by=_identify())),
         )
 
@@ -70,7 +70,7 @@ class Steering:
         self._ask(f"Answer {chosen.label}", chosen.question, lambda text: _answer(self._paths, chosen.name, text))
 
     def retry(self, chosen: Selection) -> None:
-        """A task is open again; a run that ended is resumed in the background."""
+        """A task is reopened; a run that ended is resumed in the background."""
         if chosen.task:
             self._do(lambda: _retry(self._paths, chosen.task))
         elif chosen.run and chosen.kind == "run" and not chosen.is_running:
@@ -125,7 +125,7 @@ class Steering:
             )
         elif chosen.task and chosen.status in ("todo", "blocked"):
             self._confirm(
-                f"Cancel {chosen.task}? Nobody works on it; r opens it again.",
+                f"Cancel {chosen.task}? It is not running; r reopens it.",
                 lambda: _cancel_open_task(self._paths, chosen.task),
             )
         elif chosen.run and chosen.is_running:
@@ -149,7 +149,7 @@ class Steering:
             if yes:
                 self._do(act)
 
-        self._screen.app.push_screen(ConfirmDialog(question, "Cancel it", "Let it be"), answered)
+        self._screen.app.push_screen(ConfirmDialog(question, "Cancel it", "Keep it"), answered)
 
     def _do(self, act: Callable[[], str]) -> None:
         start_job(self._screen, act, self._tell)
@@ -168,7 +168,7 @@ class Steering:
         except click.ClickException as error:
             self._tell(f"{error.format_message()}: set $EDITOR to one that is installed")
         except SuspendNotSupported:
-            self._tell("This terminal cannot be given to an editor; use `ralph task edit`.")
+            self._tell("This terminal cannot open an editor; use `ralph task edit`.")
         return None
 
 

@@ -120,7 +120,7 @@ def cancel_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
 
 
 def retry_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
-    """A task is open again; a run that has ended is resumed."""
+    """A task is reopened; a run that has ended is resumed."""
     call.read_body(EmptyBody)
     if kind == "run":
         record = find_run(call.paths, call.names[kind])
@@ -130,8 +130,8 @@ def retry_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
             return _start_again(call)
     task = call.names[kind] if kind == "task" else find_run(call.paths, call.names[kind]).task
     name = retry_task(call.paths, task).name
-    then = "A running execute takes it up." if is_execute_running(call.paths) else "Start an execute to work on it."
-    return DoneAnswer(message=f"{name} is open again. {then}", id=name)
+    then = "A running execute picks it up." if is_execute_running(call.paths) else "Start an execute to work on it."
+    return DoneAnswer(message=f"{name} is reopened. {then}", id=name)
 
 
 def create_new_task(call: ApiCall) -> DoneAnswer:

@@ -77,7 +77,7 @@ class ApiCall(Struct, frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             raise UsageError(f"the body does not fit: {error}", "see /api/v1/openapi.json") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"the body is no JSON: {error}", "send one JSON object") from error
+            raise UsageError(f"the body is not JSON: {error}", "send one JSON object") from error
 
     def read_number(self, name: str, default: float, most: float) -> float:
         """From the query, 0 to `most`."""
@@ -89,7 +89,7 @@ class ApiCall(Struct, frozen=True, kw_only=True):
         except ValueError:
             value = -1.0
         if not 0 <= value < float("inf"):
-            raise UsageError(f"{name}={text[:40]} is no number of 0 or more", "see /api/v1/openapi.json")
+            raise UsageError(f"{name}={text[:40]} is not a number of 0 or more", "see /api/v1/openapi.json")
         return min(value, most)
 
 

@@ -1,7 +1,7 @@
 """The gate before every route, static files and event streams included: pure ASGI, refuses whatever is not ours.
 
 A page from elsewhere has no way in: its name is not our Host (rebinding), its Origin is not ours, its browser says so
-in Sec-Fetch-Site, it has no cookie (SameSite=Strict), and what it may send without asking first is no JSON.
+in Sec-Fetch-Site, it has no cookie (SameSite=Strict), and what it may send without asking first is not JSON.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
@@ -92,7 +92,7 @@ class WebGate:
         looked_ahead = any(head.list_values("sec-purpose") + head.list_values("purpose"))
         if head.method != "GET" or looked_ahead or not self._keys.redeem(asked.get("t", [""])[0]):
             refusal = Refusal(
-                status=401, code="login", message="This link was used already, or never was one.", hint=LOGIN_HINT
+                status=401, code="login", message="This link was already used, or is not valid.", hint=LOGIN_HINT
             )
             await send_refusal(refusal, head.path, send)
             return
@@ -107,11 +107,11 @@ def judge_form(scope: Scope) -> Refusal | None:
     """What comes in one piece is not bounded by who reads it; of two lengths each reader may believe another."""
     size = len(scope.get("raw_path", b"")) + len(scope["query_string"])
     if size + sum(len(key) + len(value) for key, value in scope["headers"]) > MAX_REQUEST_HEAD_BYTES:
-        return Refusal(status=431, code="head_size", message="The head of that request is too long.")
+        return Refusal(status=431, code="head_size", message="The request headers are too long.")
     if {b"content-length", b"transfer-encoding"} <= {key for key, _ in scope["headers"]}:
-        return Refusal(status=400, code="length", message="That request has two lengths.")
+        return Refusal(status=400, code="length", message="The request has two lengths.")
     if scope["http_version"] not in ("1.0", "1.1"):
-        return Refusal(status=505, code="version", message="HTTP/1.1 is served.")
+        return Refusal(status=505, code="version", message="Only HTTP/1.1 is served.")
     return None
 
 
@@ -119,12 +119,12 @@ def judge_place(head: RequestHead, names: Sequence[str]) -> Refusal | None:
     """Whether it was sent to us, by a page of ours or by no page."""
     hosts = head.list_values("host")
     if len(hosts) != 1 or hosts[0].lower() not in list_allowed_hosts(head.server, names):
-        return Refusal(status=421, code="host", message="This server does not go by that name.")
+        return Refusal(status=421, code="host", message="This server does not answer to that name.")
     origins = head.list_values("origin")
     if len(origins) > 1 or (origins and origins[0].lower() != f"http://{hosts[0].lower()}"):
-        return Refusal(status=403, code="origin", message="Other sites are not let in.")
+        return Refusal(status=403, code="origin", message="Requests from other sites are refused.")
     if any(site.lower() not in _SAME_SITES for site in head.list_values("sec-fetch-site")):
-        return Refusal(status=403, code="origin", message="Other sites are not let in.")
+        return Refusal(status=403, code="origin", message="Requests from other sites are refused.")
     if head.method not in (*_READING, *_WRITING):
         return Refusal(status=405, code="method", message=f"{head.method} is not served.")
     return None
@@ -136,7 +136,7 @@ def judge_path(head: RequestHead, raw: bytes) -> Refusal | None:
     parts = head.path.split("/")
     if plain and b"%" not in raw and head.path.isprintable() and not {".", ".."}.intersection(parts):
         return None
-    return Refusal(status=400, code="path", message="That is no path of this server.")
+    return Refusal(status=400, code="path", message="There is no such path.")
 
 
 def judge_identity(head: RequestHead, keys: Keys) -> Refusal | None:
@@ -144,7 +144,7 @@ def judge_identity(head: RequestHead, keys: Keys) -> Refusal | None:
     given = head.list_values("authorization")
     by_bearer = len(given) == 1 and _is_bearer(given[0], keys)
     if given and not by_bearer:
-        return Refusal(status=401, code="token", message="That token does not hold.", hint="see --token-file")
+        return Refusal(status=401, code="token", message="That token is not valid.", hint="see --token-file")
     if not given and not any(map(keys.is_session, _list_cookies(head))):
         return Refusal(status=401, code="login", message="You are not logged in.", hint=LOGIN_HINT)
     if head.method in _READING:
@@ -152,10 +152,10 @@ def judge_identity(head: RequestHead, keys: Keys) -> Refusal | None:
     types = [value.partition(";")[0].strip().lower() for value in head.list_values("content-type")]
     if types != ["application/json"]:
         hint = "send it as Content-Type: application/json"
-        return Refusal(status=415, code="content_type", message="Only JSON is taken.", hint=hint)
+        return Refusal(status=415, code="content_type", message="Only JSON is accepted.", hint=hint)
     csrf = head.list_values(CSRF_HEADER.lower())
     if not by_bearer and (not head.list_values("origin") or len(csrf) != 1 or not keys.is_csrf(csrf[0])):
-        message = "This page may look, but not change anything: its key is missing, or of an earlier server."
+        message = "This page is read-only: its key is missing or from an earlier server."
         return Refusal(status=403, code="csrf", message=message, hint=LOGIN_HINT)
     return None
 

@@ -120,7 +120,7 @@ def read_costs(call: ApiCall) -> CostsAnswer:
     since, asked = call.query.get("since") or "30d", call.query.get("by") or "day"
     by = next((name for name in GROUPINGS if name == asked), None)
     if by is None:
-        raise UsageError(f"by={asked[:40]} is no grouping", f"one of {', '.join(GROUPINGS)}")
+        raise UsageError(f"by={asked[:40]} is not a grouping", f"one of {', '.join(GROUPINGS)}")
     begin = parse_since(since, datetime.now().astimezone())
     everywhere = call.context.repositories.shows_all and "repository" not in call.query
     expenses = (

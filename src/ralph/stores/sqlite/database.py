@@ -40,8 +40,8 @@ class DatabaseFile(Struct, frozen=True):
         """For before anything is done that must be on record. What was written last may be in the log beside it."""
         if self.is_gone or (self.log is not None and _read_inode(f"{self.path}-wal") != self.log):
             raise StateGone(
-                f"{os.path.dirname(self.path)} was deleted while the run went on, with all ralph knew of runs and"
-                " tasks. The work tree is as the agent left it; a new run can be started"
+                f"{os.path.dirname(self.path)} was deleted during the run, with all records of runs and tasks."
+                " The work tree is as the agent left it; start a new run"
             )
 
 
@@ -182,11 +182,11 @@ def _split_statements(script: str) -> list[str]:
 def _translate_error(error: sqlite3.DatabaseError, path: str) -> CorruptState | MachineError:
     text = str(error)
     if isinstance(error, sqlite3.OperationalError) and ("full" in text or _has_no_room(text, path)):
-        return MachineError(f"the disk is full: {path}", "free some space, then try again; resume runs with --resume")
+        return MachineError(f"the disk is full: {path}", "free some space, then try again; resume a run with --resume")
     if isinstance(error, sqlite3.OperationalError):
         kind = StateBusy if _is_busy(error) else MachineError
         return kind(f"cannot use {path}: {text}", "is the folder writable, and not held by another program?")
-    return CorruptState(f"{path} is not a ralph database: {text}", f"to start anew: mv {path} {path}.broken")
+    return CorruptState(f"{path} is not a ralph database: {text}", f"to start over: mv {path} {path}.broken")
 
 
 def _has_no_room(text: str, path: str) -> bool:

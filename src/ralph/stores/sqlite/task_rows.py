@@ -125,4 +125,6 @@ def _decode_entry(row: Sequence[object]) -> Entry:
         return msgspec.convert({**fields, "task": fields, "passed": str(fields["passed"]).split()}, Entry)
     except msgspec.MsgspecError as error:
         what = f"the database's record of task {fields['id']!r} is damaged: {error}"
-        raise CorruptState(what, f"`ralph task delete {fields['id']} --force`, then make it anew") from error
+        raise CorruptState(
+            what, f"delete it with `ralph task delete {fields['id']} --force`, then create it again"
+        ) from error

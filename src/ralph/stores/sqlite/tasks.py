@@ -118,7 +118,7 @@ class SqliteTaskStore:
             if entry is None:
                 raise NoSuchTask(f"no task {id_!r}", _SEE_LIST_HINT)
             if entry[0] == "in_progress":
-                raise IllegalMove(f"task {id_!r} is in progress", f"`ralph task cancel {id_}` ends the work on it")
+                raise IllegalMove(f"task {id_!r} is in progress", f"cancel it with `ralph task cancel {id_}`")
             rows = self._database.execute("SELECT task FROM task_dependency WHERE needs=? ORDER BY task", (id_,))
             if waiting := [row[0] for row in rows]:
                 needed = f"task {id_!r} is needed by {', '.join(waiting)}"
@@ -141,7 +141,7 @@ class SqliteTaskStore:
 
     def _require_worker(self, task: str, worker: str) -> None:
         if (holder := self.get(task).worker) != worker:
-            raise IllegalMove(f"task {task!r} is in the hands of {holder or 'nobody'}, not of {worker}", "let it go")
+            raise IllegalMove(f"task {task!r} is held by {holder or 'nobody'}, not by {worker}", "let it go")
 
     def _apply_change(self, change: Change) -> Entry:
         after = apply_change(self.get(change.task), change)

@@ -36,7 +36,7 @@ def test_all_agents_are_listed_with_what_is_known_of_them(workshop: ProjectFixtu
     mini(workshop)
     shown = workshop.ralph("agents", PATH=f"{workshop.home}:/usr/bin:/bin").stdout
     assert f"claude    Claude Code: {workshop.home}/claude, mini 1\n" in shown
-    assert "tells events, tools, session, tokens, cost" in shown
+    assert "reports: events, tools, session, tokens, cost" in shown
     assert "amp       Amp: not found on PATH" in shown
     assert "verified: format per its documentation, not verified" in shown
     listed = json.loads(workshop.ralph("agents", "--json").stdout)["agents"]

@@ -221,7 +221,7 @@ def test_a_run_with_the_board_is_detached_or_stopped(workshop: ProjectFixture) -
         first.types("q")
         assert first.sees("still going")
         first.types("d")
-        assert first.sees("goes on in the background")
+        assert first.sees("runs in the background")
         assert first.ended() == 0
     finally:
         first.close()

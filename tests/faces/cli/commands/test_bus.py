@@ -110,7 +110,7 @@ def test_types_are_explained() -> None:
         (["post", "--bus", ".", "x"], BusUnusable, "is a directory"),
         (["post", "--bus", "nowhere/BUS.md", "x"], BusUnusable, "no folder 'nowhere'"),
         (["post", "--bus", "BUS.md", " "], UsageError, "empty message"),
-        (["post", "--bus", "BUS.md", "--type", "no word", "x"], UsageError, "'no word' is no message type"),
+        (["post", "--bus", "BUS.md", "--type", "no word", "x"], UsageError, "'no word' is not a message type"),
     ],
 )
 def test_errors_say_what_and_what_to_do(

@@ -90,7 +90,7 @@ def test_secrets_are_written_and_not_shown(tmp_path: Path) -> None:
 
 def test_a_change_without_effect_warns() -> None:
     said = run("set", "budgetUsd", "1")
-    assert said.stderr == "warning: RALPH_BUDGET_USD is stronger: budgetUsd stays 2.5\n"
+    assert said.stderr == "warning: RALPH_BUDGET_USD overrides it: budgetUsd stays 2.5\n"
 
 
 def test_flags_may_look_like_options() -> None:

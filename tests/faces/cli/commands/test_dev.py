@@ -82,7 +82,7 @@ def test_unknown_events_are_counted_hinted_at_once_and_never_fatal(workshop: Pro
     shown = workshop.ralph("run", "-p", "x")
     assert shown.returncode == 0
     assert shown.stdout.count("novelty") == 1
-    assert "of a kind this ralph does not know" in shown.stdout
+    assert "this agent may need a newer ralph" in shown.stdout
     told = workshop.ralph("run", "-p", "x", "--json").stdout
     kinds = [
         event.get("kind", "")

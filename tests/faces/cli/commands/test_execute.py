@@ -151,7 +151,7 @@ def test_whoever_does_nothing_never_lands_whatever_it_says(pipeline: PipelineFix
     before = pipeline.workshop.git("rev-parse", "main")
     done = pipeline.execute()
     assert done.returncode == 1
-    assert "Nothing has changed: the work tree equals the target" in done.stdout
+    assert "Nothing has changed: the work tree is identical to the target branch" in done.stdout
     assert "landed" not in done.stdout
     assert pipeline.workshop.git("rev-parse", "main") == before
     assert "Nothing has changed" in pipeline.told("TASK-001", "coder")[1]
@@ -510,7 +510,7 @@ def test_deleting_a_task_tells_what_stays_of_it_and_how_to_remove_that(pipeline:
     assert tree.exists()
     deleted = ralph("task", "delete", "TASK-001", "--force")
     removal = f"git worktree remove --force {tree} && git branch -D ralph/TASK-001"
-    assert deleted.stdout == f"Deleted task TASK-001\nIts work stays in git. To remove that too: {removal}\n"
+    assert deleted.stdout == f"Deleted task TASK-001\nIts work is kept in git. To remove that too: {removal}\n"
     subprocess.run(removal, shell=True, cwd=pipeline.repo, env=pipeline.workshop.environment, check=True)
     assert not tree.exists()
     assert git("branch", "--list", "ralph/*") == ""

@@ -74,7 +74,7 @@ def play(project: ProjectFixture, work: str) -> "tuple[int, str]":
 def test_an_obedient_agent_passes_the_complete_example(project: ProjectFixture) -> None:  # 002-29
     code, said = play(project, OBEDIENT)
     assert code == 0, said
-    assert "landed as" in said
+    assert "merged as" in said
     assert "by words only" not in said
     assert "regression only" not in said
     told = (project.home / "prompt.reviewer").read_text()

@@ -109,7 +109,7 @@ def test_a_target_somebody_is_rebasing_is_left_alone(pipeline: PipelineFixture) 
 
 def test_a_repository_inside_the_repository_does_not_land_as_an_empty_name(pipeline: PipelineFixture) -> None:
     inner = "git init -q lib; echo code > lib/code; git -C lib add -A; git -C lib commit -qm Lib"
-    told = "grep -q 'lib is a git repository of its own' {home}/prompt.*"
+    told = "grep -q 'lib is a separate git repository' {home}/prompt.*"
     pipeline.agent(f"if {told}; then rm -rf lib/.git; git rm -q --cached lib; else {inner}; fi; {LEFT}")
     lands(pipeline)
     assert pipeline.workshop.git("show", "main:lib/code") == "code\n"

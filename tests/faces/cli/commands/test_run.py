@@ -42,7 +42,7 @@ def test_no_claim_within_the_limit_exits_1(workshop: ProjectFixture) -> None:  #
 def test_who_stops_early_is_told_how_to_go_on(workshop: ProjectFixture) -> None:
     workshop.agent(WORKING, WORKING, DONE)
     early = workshop.ralph("run", "-p", "x", "-m", "1")
-    assert early.stderr.endswith("  → `ralph run --resume` goes on, with a higher -m or --max-time\n")
+    assert early.stderr.endswith("  → resume with `ralph run --resume` and a higher -m or --max-time\n")
     assert "--resume" not in workshop.ralph("run", "-p", "x", "-m", "1", "--json").stderr
     assert "--resume" not in workshop.ralph("run", "-p", "x").stderr
 

@@ -14,7 +14,7 @@ from support.workshop import ProjectFixture, make_result_command
 DONE = make_result_command("All good.\n<response>DONE</response>")
 BROKEN = make_result_command("", subtype="error_during_execution", is_error=True, errors=["it broke"])
 IMPATIENT = "import ralph.engine.agent_run as c; c.MAX_LINGER_SECONDS = {}; from ralph.__main__ import entry; entry()"
-TOLD = "the agent said its last word and did not end: stopped after 1s of silence"
+TOLD = "the agent gave its final answer but did not exit: stopped after 1s of silence"
 
 
 def ralph(workshop: ProjectFixture, *words: str, linger: float = 1.0) -> subprocess.CompletedProcess[str]:

@@ -27,7 +27,7 @@ def test_a_dry_run_of_a_resumed_run_runs_nothing(workshop: ProjectFixture) -> No
     workshop.ralph("run", "-p", "the prompt", "-m", "1")
     done = workshop.ralph("run", "--resume", "--dry-run", "-m", "4", "--budget", "2")
     assert (done.returncode, workshop.calls) == (0, 1)
-    assert f"Goes on:     {workshop.status()['id']}, after 1 iteration\n" in done.stdout
+    assert f"Resumes:     {workshop.status()['id']}, after 1 iteration\n" in done.stdout
     assert "  | the prompt\n" in done.stdout
     assert "Limits:      4 iterations, $2.00\nNothing was run.\n" in done.stdout
 
@@ -50,8 +50,8 @@ def test_a_resumed_run_takes_todays_agent_and_keeps_its_guardrails(workshop: Pro
     done = workshop.ralph("run", "--resume", "-m", "2")
     assert [word for word in workshop.argv(2) if word in ("--door", "--gate")] == ["--gate"]
     assert "DOOR=open\n" in (workshop.home / "env.2").read_text()
-    assert "from today's settings: flags --gate (was --door), environment" in done.stdout
-    assert "guardrails stay those the run began with" in done.stdout
+    assert "from the current settings: flags --gate (was --door), environment" in done.stdout
+    assert "the run keeps the guardrails it started with" in done.stdout
     assert ((workshop.repo / "began").exists(), (workshop.repo / "other").exists()) == (True, False)
     assert "the prompt" in workshop.prompt(2)
 
@@ -62,7 +62,7 @@ def test_a_run_can_be_resumed_with_another_agent_and_model(workshop: ProjectFixt
     workshop.agent("printf '%s\\n' '<response>DONE</response>'", name="helper")
     done = workshop.ralph("run", "--resume", "--agent", "helper", "-m", "3")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "from today's settings: agent helper (was claude)" in done.stdout
+    assert "from the current settings: agent helper (was claude)" in done.stdout
 
 
 def test_limits_given_on_resuming_hold_for_the_life_after_it(workshop: ProjectFixture) -> None:  # C31

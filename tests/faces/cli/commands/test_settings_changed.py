@@ -23,10 +23,10 @@ def test_a_guardrail_that_an_agent_removed_is_told_at_once_and_must_be_accepted(
     project.agent(f"{LOOSEN}; {CLAIM}", CLAIM)
     first = project.ralph("run", "-p", "x")
     assert first.returncode == 0
-    assert "changed while an agent was at work: .ralph/settings.json" in first.stdout
+    assert "changed while an agent was running: .ralph/settings.json" in first.stdout
     refused = project.ralph("run", "-p", "x")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("warning: changed while an agent was at work in run")
+    assert refused.stderr.startswith("warning: changed while an agent was running in run")
     assert '-{"agent": {"command": "claude"}, "guardrails": ["true"]}' in refused.stderr
     assert "--accept-settings" in refused.stderr
     told = json.loads(project.ralph("run", "-p", "x", "--json").stderr or "{}")

@@ -174,7 +174,7 @@ def test_without_snapshots_nothing_is_said_of_them(night: ProjectFixture) -> Non
     (folder / "refs/ralph" / night.status()["id"]).unlink()
     page = shown(night)
     assert "ralph restore" not in page
-    assert "kept" not in page
+    assert "snapshot" not in page
     assert record(night)["snapshots"] == []
 
 

@@ -92,7 +92,7 @@ def test_two_stories_with_one_requested_change(stories: StoryFixture) -> None:  
     done = stories.workshop.ralph("story", "run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert [s["reviewCount"] for s in stories.stories] == [2, 1]
-    assert "2 open stories × ~3 iterations each = ~6 iterations" in done.stdout
+    assert "About 6 iterations for 2 open stories (estimate)" in done.stdout
     assert "every story is approved" in done.stdout
     assert re.search(r"US-001 +Title of US-001 +approved +2 +4 +\S+ +\$0\.20", done.stdout)
     assert not (stories.repo / ".ralph-active").exists()
@@ -391,14 +391,14 @@ def test_the_estimate_learns_from_what_stories_took(stories: StoryFixture) -> No
         ("US-001", SUBMIT_FIELDS, "feat: [US-001] - it"), ("US-001", make_approval(1), "review: [US-001] - approved")
     )
     first = stories.workshop.ralph("story", "run")
-    assert "1 open story × ~3 iterations each = ~3 iterations" in first.stdout
+    assert "About 3 iterations for 1 open story (estimate)" in first.stdout
     assert stories.workshop.ralph("story", "archive").returncode == 0
     stories.plan(make_story("US-001"), make_story("US-002"))
     again = stories.workshop.ralph("story", "run", "-n", "1")
-    seen = "2 open stories × ~2 iterations each, as seen in this repository so far = ~4 iterations"
-    assert f"{seen}, more than the 1 allowed: see -n" in again.stdout
+    seen = "About 4 iterations for 2 open stories (2 each so far)"
+    assert f"{seen}, more than the limit of 1; raise it with -n" in again.stdout
     other = stories.workshop.ralph("story", "run", "-n", "1", "--skip-review")
-    assert "× ~1 iterations each =" in other.stdout  # without reviews nothing was seen so far
+    assert "About 2 iterations for 2 open stories (estimate)" in other.stdout  # without reviews nothing was seen so far
 
 
 @pytest.mark.parametrize("place", [".ralph-active", ".ralph/.ralph-active"])
@@ -507,7 +507,7 @@ def test_a_weakened_check_is_approved_by_name_or_not_at_all(stories: StoryFixtur
     )
     done = stories.workshop.ralph("story", "run", "-V")
     assert done.returncode == 0, done.stdout
-    assert "US-001 is open again: check.sh was changed, and the checks fail with the files as they were" in done.stdout
+    assert "US-001 is reopened: check.sh was changed, and the checks fail with the files as they were" in done.stdout
     assert "check.sh was changed, which the review approved" in done.stdout
     assert "sh check.sh (with the tests as they were)" in done.stdout
     receipt = json.loads(next(stories.repo.rglob("receipt.json")).read_text())
@@ -546,4 +546,4 @@ def test_a_new_start_does_not_take_loosened_checks_for_its_own(stories: StoryFix
     stories.play([{"bash": review}, {"say": "Fine."}])
     done = stories.workshop.ralph("story", "run", "-n", "1")
     assert done.returncode == 1, done.stdout
-    assert "US-001 is open again: check.sh was changed, and the checks fail with the files as they were" in done.stdout
+    assert "US-001 is reopened: check.sh was changed, and the checks fail with the files as they were" in done.stdout

@@ -84,4 +84,4 @@ def test_run_goes_on_with_a_stronger_model_that_settings_name(workshop: ProjectF
     done = workshop.ralph("run", "-p", "x")
     assert (done.returncode, workshop.calls) == (1, 4)
     assert ["opus" in workshop.argv(number) for number in range(1, 5)] == [False, False, False, True]
-    assert "the agent for runs that stand still takes over" in done.stdout
+    assert "the agent for stuck runs takes over" in done.stdout

@@ -162,7 +162,7 @@ def test_all_landed_tasks_are_tried_on_the_present_target(pipeline: PipelineFixt
     pipeline.task("TASK-001")
     pipeline.task("TASK-003")
     shop = pipeline.workshop
-    assert shop.ralph("verify", "--all").stdout == "No task has landed yet.\n"
+    assert shop.ralph("verify", "--all").stdout == "No task is merged yet.\n"
     assert shop.ralph("execute").returncode == 0
     (shop.repo / "TASK-001.txt").write_text("not committed, so not looked at\n")
     assert shop.ralph("verify", "--all").returncode == 0

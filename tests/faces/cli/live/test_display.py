@@ -374,8 +374,8 @@ def test_unknown_events_are_hinted_at_once_a_run() -> None:
                 *[Unparsed(size=9, kind="", sample="oops")] * 3,
             ],
         )
-    hint = "· 1 event of a kind this ralph does not know ('future_type'): an update may help"
-    assert screen.text.splitlines()[1:3] == [hint, "· 1 line of output that is no event: oops"]
+    hint = "· unknown event 'future_type': this agent may need a newer ralph"
+    assert screen.text.splitlines()[1:3] == [hint, "· output that is not an event: oops"]
     assert screen.text.count("future_type") == screen.text.count("oops") == 2
 
 

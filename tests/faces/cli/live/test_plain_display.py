@@ -89,7 +89,7 @@ SENTENCES: dict[str, tuple[tuple[Event, ...], list[str]]] = {
         (GateStarted("make test"), GATE),
         [
             "Guardrail starts: make test.",
-            "Guardrail failed: make test, exit code 2, 1.2s. The agent is told.",
+            "Guardrail failed: make test, exit code 2, 1.2s. Told to the agent.",
             "  E assert 1 == 2",
             "  1 failed",
             "  Full output: .ralph/x.log.",

@@ -27,8 +27,8 @@ def test_keys_pause_note_and_resume_and_leave_the_terminal_as_it_was(
     try:
         assert terminal.sees("p pause, n note, q stop")
         press("n", "Note to the next agent")
-        press("use ints\r", "Noted: the next agent is told")
-        press("p", "Pausing: no other agent starts after this step")
+        press("use ints\r", "Noted for the next agent")
+        press("p", "Pausing after this step")
         (workshop.repo / "go").touch()
         assert terminal.sees("Paused by")
         press("p", "Resumed")

@@ -28,7 +28,7 @@ def test_a_run_goes_on_in_the_background_and_is_followed(workshop: ProjectFixtur
     workshop.settings(agent={"command": "worker"})
     started = workshop.ralph("run", "-d", "-p", "x")
     assert started.returncode == 0, started.stderr
-    assert "goes on in the background" in started.stdout
+    assert "runs in the background" in started.stdout
     followed = workshop.ralph("logs", "-f", started.stdout.rsplit(maxsplit=1)[-1])
     assert "Completed" in followed.stdout
 
@@ -53,7 +53,7 @@ def test_every_loop_goes_on_in_the_background(workshop: ProjectFixture, loop: st
         words = ("execute", "-d")
     started = workshop.ralph(*words)
     assert started.returncode == 0, started.stderr
-    assert "goes on in the background" in started.stdout
+    assert "runs in the background" in started.stdout
     assert wait_until(lambda: workshop.status()["outcome"])
     assert (workshop.home / "worked").exists()
 

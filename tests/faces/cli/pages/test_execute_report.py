@@ -60,10 +60,10 @@ def test_every_task_has_a_line_and_then_come_the_totals() -> None:
         (Outcome.STUCK, ["See why: ralph task show 'T 1'", "Try again: ralph execute 'T 1'"]),
         (
             Outcome.BLOCKED,
-            ["See why: ralph task show 'T 1'", "When it can go on: ralph task edit 'T 1' --status todo"],
+            ["See why: ralph task show 'T 1'", "Reopen it: ralph task edit 'T 1' --status todo"],
         ),
         (Outcome.INTERRUPTED, ["Resume: ralph execute --resume 'T 1'"]),
-        (Outcome.UNUSABLE, ["Find out what is missing: ralph doctor"]),
+        (Outcome.UNUSABLE, ["Check the setup: ralph doctor"]),
     ],
 )
 def test_after_a_failure_stands_what_to_type_next(outcome: Outcome, hints: list[str]) -> None:

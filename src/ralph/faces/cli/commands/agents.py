@@ -24,7 +24,7 @@ from ralph.model.errors import UsageError
 @add_json_option()
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List the known agents, those that are installed, and what each can tell."""
+    """List known agents, which are installed, and what each reports."""
     if context.invoked_subcommand is None:
         agents = list_agents(os.getcwd(), os.environ)
         click.echo(
@@ -38,9 +38,9 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Allow one small real prompt where nothing else is possible.")
 @add_json_option()
 def check_agent_command(agent: str, adapter: str | None, yes: bool, as_json: bool) -> int:
-    """Test an installed agent and print its capabilities. All that the loop relies on is tried.
+    """Test an installed agent and print its capabilities.
 
-    Where it can be pointed at the scripted model, no real model is asked and no key is used. Else one small prompt is
+    Uses the scripted model where possible: no real model is asked and no key is needed. Otherwise one small prompt is
     sent, after asking.
 
     Exit code: 0 when nothing is wrong, 1 when something is, 2 when it cannot be tried.
@@ -78,7 +78,7 @@ def _render_agent(agent: KnownAgent) -> str:
     missing = f"not found on PATH; install it with `{card.install}`" if card.install else "not found on PATH"
     lines = (
         f"{agent.name:<10}{card.title}: {where or missing}{version}",
-        f"{'':<10}tells {', '.join(name for name, known in reported.items() if known) or 'its text'}",
+        f"{'':<10}reports: {', '.join(name for name, known in reported.items() if known) or 'text only'}",
         f"{'':<10}verified: {card.verified}",
     )
     return "\n".join(lines)

@@ -35,17 +35,17 @@ def _add_bus_options(command: CommandT) -> CommandT:
     )(command)
 
 
-_since_option = click.option("--since", metavar="ID", help="Only what came after this message.")
+_since_option = click.option("--since", metavar="ID", help="Only messages after this one.")
 
 
-@click.group("bus", short_help="Talk to agents and hear them.")
+@click.group("bus", short_help="Post and read messages of supervised tasks.")
 def command() -> None:
-    """Post, read and follow messages between agents, ralph and you."""
+    """Post, read and follow messages of agents, ralph and people."""
 
 
 @command.command("post")
 @_add_bus_options
-@click.option("--type", "kind", default="INFO", show_default=True, help="See `ralph bus types`; any word will do.")
+@click.option("--type", "kind", default="INFO", show_default=True, help="Its type: see `ralph bus types`, or any word.")
 @click.option("--project", metavar="ID", help="Project id. [default: from the task folder]")
 @click.option("--task-id", metavar="ID", help="Task id. [default: from the task folder]")
 @click.option("--run", metavar="ID", help="Run id. [default: $RALPH_RUN_ID]")
@@ -72,7 +72,7 @@ def post_message_command(
 @command.command("read")
 @_add_bus_options
 @_since_option
-@click.option("--last", type=CountParam(), metavar="N", help="Only the newest N of them.")
+@click.option("--last", type=CountParam(), metavar="N", help="Only the newest N.")
 @add_json_option(_JSON_HELP)
 def read_messages_command(
     bus: Path | None, task: Path | None, since: str | None, last: int | None, as_json: bool
@@ -85,13 +85,13 @@ def read_messages_command(
 @command.command("follow")
 @_add_bus_options
 @_since_option
-@click.option("--last", type=CountParam(), metavar="N", help="Begin with the newest N. [default: all]")
-@click.option("--timeout", type=DurationParam(zero=True), metavar="SECONDS", help="Stop after that long.")
+@click.option("--last", type=CountParam(), metavar="N", help="Start with the newest N. [default: all]")
+@click.option("--timeout", type=DurationParam(zero=True), metavar="SECONDS", help="Stop after this long.")
 @add_json_option(_JSON_HELP)
 def follow_messages_command(
     bus: Path | None, task: Path | None, since: str | None, last: int | None, timeout: float | None, as_json: bool
 ) -> None:
-    """Print messages, then new ones as they come, until Ctrl-C."""
+    """Print messages and follow new ones until Ctrl-C."""
     end = None if timeout is None else time.monotonic() + timeout
     stop = (lambda: False) if end is None else (lambda: time.monotonic() >= end)
     for message in follow_messages(resolve_bus_path(bus, task, os.environ), since, last, stop):
@@ -101,7 +101,7 @@ def follow_messages_command(
 @command.command("types")
 @add_json_option(_JSON_HELP)
 def list_types_command(as_json: bool) -> None:
-    """Print the types everybody knows, and what they mean."""
+    """Print the common types and what they mean."""
     for name, meaning in MESSAGE_TYPES.items():
         click.echo(msgspec.json.encode({"type": name, "meaning": meaning}) if as_json else f"{name:<21} {meaning}")
 

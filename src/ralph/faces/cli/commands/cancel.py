@@ -18,14 +18,14 @@ from ralph.faces.control_words import describe_gentle_stop, target_to_dict
 
 @click.command()
 @click.argument("run", default="", shell_complete=complete_active_run)
-@click.option("--gently", is_flag=True, help="Let the current step finish, e.g. the agent at work, and start no other.")
-@click.option("--finish-tasks", is_flag=True, help="`ralph execute`: finish the tasks at work, and start no other.")
+@click.option("--gently", is_flag=True, help="Let the current step finish, then stop.")
+@click.option("--finish-tasks", is_flag=True, help="`ralph execute`: finish running tasks, start no others.")
 @add_json_option("Print the run's record as JSON.")
 def command(run: str, gently: bool, finish_tasks: bool, as_json: bool) -> None:
     """Cancel the active run RUN (or the only one) within two seconds.
 
-    Work is kept; resume with `ralph resume`. Without RUN, where several tasks of `ralph execute` are at work, all of it
-    ends."""
+    Work is kept; resume with `ralph resume`. Without RUN, all tasks of a running `ralph execute` are
+    stopped."""
     paths = find_project_paths(os.getcwd())
     if has_stores(paths):
         refuse_ending_others(paths, run, os.environ, "ralph cancel")
@@ -44,5 +44,5 @@ def command(run: str, gently: bool, finish_tasks: bool, as_json: bool) -> None:
 
 def _stop_execute(paths: Paths, finish_tasks: bool, as_json: bool) -> None:
     stop_execute(paths, "tasks" if finish_tasks else "now")
-    what = "Tasks at work are finished; no other is started." if finish_tasks else "`ralph execute` ends; work is kept."
+    what = "Running tasks finish; no others start." if finish_tasks else "`ralph execute` ends; work is kept."
     click.echo(msgspec.json.encode({"stopping": {"kind": "execute"}}) if as_json else what)

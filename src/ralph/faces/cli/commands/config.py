@@ -32,14 +32,14 @@ MAX_SETTING_CELLS = 60  # a longer value pushes its origin to the right, and no 
 
 @click.group()
 def command() -> None:
-    """Show or change the settings in force."""
+    """Show or change the settings."""
 
 
 @command.command("show")
 @click.option("--origin", is_flag=True, help="Name the source of each value.")
 @add_json_option()
 def show_settings_command(origin: bool, as_json: bool) -> int:
-    """Show every setting as it is in force here, secrets hidden."""
+    """Show the effective settings, secrets hidden."""
     paths = find_project_paths(os.getcwd())
     loaded = load_settings(paths.folder, os.environ, seen_from=paths.started_in)
     values = redact_settings(loaded.settings)
@@ -77,7 +77,7 @@ def _add_file_options(function: CommandT) -> CommandT:
 @click.option("--origin", is_flag=True, help="Name the source of the value.")
 @add_json_option()
 def get_setting_command(key: str, origin: bool, as_json: bool) -> int:
-    """Print the setting KEY in force here. Text as it is, all else as JSON; secrets hidden."""
+    """Print the effective value of KEY. Text as is, everything else as JSON, secrets hidden."""
     wanted = parse_setting_key(key)
     found = look_up_setting(wanted, find_project_paths(os.getcwd()), os.environ)
     if found.problem:
@@ -115,7 +115,7 @@ def set_setting_command(key: str, value: tuple[str, ...], user: bool, local: boo
 @_KEY_ARGUMENT
 @_add_file_options
 def unset_setting_command(key: str, user: bool, local: bool) -> int:
-    """Remove KEY from .ralph/settings.json. A weaker source or the default holds then."""
+    """Remove KEY from .ralph/settings.json. A weaker source or the default applies then."""
     refuse_inside_agent(os.environ, "ralph config unset")
     return _report_change(_open_editor(user=user, local=local).remove_value(key))
 
@@ -148,7 +148,7 @@ def _report_change(change: SettingChange) -> int:
     if after.problem:
         click.echo(f"warning: {after.problem}", err=True)
     elif change.overridden_by:
-        words = f"{change.overridden_by} is stronger: {key.name} stays {_format_value(key, after.value)}"
+        words = f"{change.overridden_by} overrides it: {key.name} stays {_format_value(key, after.value)}"
         click.echo(f"warning: {words}", err=True)
     return 0
 

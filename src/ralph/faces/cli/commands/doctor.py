@@ -22,7 +22,7 @@ from ralph.faces.cli.options.looks import add_json_option
 @click.option("--try", "try_checks", is_flag=True, help="Also run each guardrail once and show the result.")
 @add_json_option()
 def command(try_checks: bool, as_json: bool) -> int:
-    """Check that everything a run needs is there; exit code 2 when something is not."""
+    """Check that everything a run needs is available. Exit code: 2 when something is missing."""
     paths, variables = find_project_paths(os.getcwd()), os.environ
     folder = paths.folder
     with open_short_lived_processes() as processes:

@@ -63,10 +63,10 @@ Examples:
 
 @click.command(epilog=EXECUTE_EXAMPLES)
 @click.argument("tasks", nargs=-1, shell_complete=complete_open_task)
-@click.option("-j", "--jobs", type=CountParam(), default=1, show_default=True, help="Tasks at once.")
+@click.option("-j", "--jobs", type=CountParam(), default=1, show_default=True, help="Tasks to run in parallel.")
 @agent_options()
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
-@click.option("--target", default="", help="The branch to land on.  [default: the one checked out]")
+@click.option("--target", default="", help="The branch to merge into.  [default: the one checked out]")
 @click.option(
     "--semantic",
     type=click.Choice(["judge", "words"]),
@@ -75,8 +75,10 @@ Examples:
 @add_board_option
 @add_detach_option(*DETACH_NAMES)
 @click.option("--resume", is_flag=True, help="Resume tasks that were interrupted or cancelled.")
-@click.option("--budget", type=DollarsParam(), metavar="USD", help="For all tasks together.")
-@click.option("--task-budget", type=DollarsParam(), metavar="USD", help="For each task.")
+@click.option(
+    "--budget", type=DollarsParam(), metavar="USD", help="Stop when all tasks together have spent this much (USD)."
+)
+@click.option("--task-budget", type=DollarsParam(), metavar="USD", help="Stop a task that has spent this much (USD).")
 @sandbox_options
 @max_time_option
 @timeout_option
@@ -99,8 +101,8 @@ def command(
 ) -> int:
     """Work on TASKS (or all open ones), by priority and dependency, each in its own work tree and branch.
 
-    Every promise is verified; a task that passed qa is merged into the target. A subset of stages begins with its
-    first, and lands only if qa is among them.
+    Every promise is verified; a task that passed qa is merged into the target. With --stage, a
+    task is merged only if qa is one of the stages.
 
     Exit code: 0 all done, 1 some are not, 2 bad usage or environment, 3 some are blocked, 130 interrupted.
     """

@@ -98,7 +98,7 @@ def _may_overwrite(terminal: Prompter, folder: str) -> bool:
     try:
         raw, files = load_project_settings(folder)
     except ConfigError as error:
-        raise ConfigError(error.message, error.hint or "mend it, or start over: ralph init --force") from None
+        raise ConfigError(error.message, error.hint or "fix it, or start over: ralph init --force") from None
     overlay = " (with local overlay from settings.local.json)" if LOCAL_SETTINGS_FILE in files else ""
     terminal.print_line(format_json(redact_mapping(raw)))
     terminal.print_line(f"Loaded from {SETTINGS_FILE}{overlay}")

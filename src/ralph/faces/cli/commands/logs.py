@@ -24,7 +24,7 @@ from ralph.model.events import Event, GateEnded
 
 @click.command()
 @click.argument("run", default="", shell_complete=complete_any_run)
-@click.option("-f", "--follow", is_flag=True, help="Go on showing what comes, until the run has ended.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the output until the run ends.")
 @add_json_option(EVENTS_JSON_HELP)
 @add_plain_option
 @click.option("--path", "path_only", is_flag=True, help="Print only the folder with the raw output.")

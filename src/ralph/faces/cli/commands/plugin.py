@@ -41,7 +41,7 @@ def show_plugin_path_command(as_json: bool) -> None:
 
 @command.command("install")
 @_scope_option
-@click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @add_json_option(_JSON_HELP)
 def install_plugin_command(for_user: bool, dry_run: bool, as_json: bool) -> None:
     """Make Claude Code load the plugin in every session. It then knows /ralph-plan.
@@ -81,11 +81,11 @@ def uninstall_plugin_command(for_user: bool, as_json: bool) -> None:
             {"settings": plan.settings, "skill": plan.skill.path, "changed": plan.changes_settings or removes_skill}
         )
         return
-    click.echo(f"Taken from {plan.settings}." if plan.changes_settings else f"{plan.settings} does not have it.")
+    click.echo(f"Removed from {plan.settings}." if plan.changes_settings else f"{plan.settings} does not have it.")
     if removes_skill:
         click.echo(f"Removed {plan.skill.path}.")
     elif plan.skill.state == "theirs":
-        click.echo(f"{plan.skill.path} is not as ralph wrote it: left alone.")
+        click.echo(f"{plan.skill.path} was edited, so it is kept.")
 
 
 def _choose_folder(for_user: bool) -> str:
@@ -98,6 +98,6 @@ def _print_json(record: dict[str, object]) -> None:
 
 def _print_skill_state(path: str, state: str, dry_run: bool) -> None:
     if state == "theirs":
-        click.echo(f"{path} is not as ralph wrote it: left alone. Remove it and install again to have ralph's.")
+        click.echo(f"{path} was edited, so it is kept. To get ralph's version, remove it and install again.")
     elif state != "current":
         click.echo(f"{path} would be written." if dry_run else f"/ralph-plan is in {path}.")

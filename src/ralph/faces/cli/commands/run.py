@@ -81,7 +81,7 @@ _LIMIT_FIELDS = {
     "maxTimeSeconds": "max_time_seconds",
     "budgetUsd": "budget_usd",
 }
-_RESUME_HINTS = {"exhausted": ", with a higher -m or --max-time", "over_budget": ", with a higher --budget"}
+_RESUME_HINTS = {"exhausted": " and a higher -m or --max-time", "over_budget": " and a higher --budget"}
 _DAY_SETTING = "budgetUsdPerDay"
 _DAY_HINT = f" tomorrow, or with a higher {_DAY_SETTING}"
 _DISPLAY_KEYS = {"streamAgentOutput", "display.color", "display.glyphs", "display.plain"}
@@ -148,7 +148,7 @@ Examples:
     flag_value="",
     default=None,
     metavar="[NAME]",
-    help="Work in a git work tree and branch of its own, ralph/NAME; your checkout stays as it is.",
+    help="Work in a separate git work tree, on branch ralph/NAME; your checkout is not touched.",
 )
 @sandbox_options
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent as well.")
@@ -321,7 +321,7 @@ def _report_end(stop: Stop, run: str, *, quiet: bool) -> int:
     """Returns the exit code; prints how to resume where that can help."""
     if stop.outcome.value != "completed" and not stop.lasting and not quiet:
         onward = _DAY_HINT if _DAY_SETTING in stop.why else _RESUME_HINTS.get(stop.outcome.value, "")
-        hint = f"`ralph run --resume` goes on{onward}"
+        hint = f"resume with `ralph run --resume`{onward}"
         if stop.question:
             name = f" {run}" if run else ""
             hint = f"answer with: ralph answer{name} TEXT; then: ralph resume{name}"
@@ -333,7 +333,7 @@ def _read_given_prompt(prompt: str | None, prompt_file: TextFile | None, resume:
     """The prompt's text; None if each iteration reads the file, or if a resumed run has its own."""
     if resume is not None:
         if prompt is not None or prompt_file is not None:
-            raise UsageError("--resume goes on with the prompt the run has", "leave out -p and -f")
+            raise UsageError("--resume keeps the prompt of the run", "leave out -p and -f")
         return None
     if (prompt is None) == (prompt_file is None):
         raise UsageError(

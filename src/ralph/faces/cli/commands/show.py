@@ -22,7 +22,7 @@ from ralph.faces.cli.terminal.look import resolve_style
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print it as Markdown, for a pull request.")
 @add_json_option("Print it as one JSON object.")
 def command(run: str, color: str | None, glyphs: str | None, as_markdown: bool, as_json: bool) -> None:
-    """Show what RUN (or the last run) did, what was checked, what it cost, why it stopped, and what was kept."""
+    """Show what RUN (or the last run) did, what was checked, what it cost, why it stopped, and its snapshots."""
     paths = find_project_paths(os.getcwd())
     if as_markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")

@@ -20,12 +20,12 @@ from ralph.model.board import Spec
 from ralph.model.errors import UsageError
 
 _file_option = click.option("--file", type=TextFileParam(), metavar="SPEC.md", help="Its text; `-` for standard input.")
-_title_option = click.option("--title", metavar="TEXT", help="What to call it.  [default: its first heading, or NAME]")
+_title_option = click.option("--title", metavar="TEXT", help="Its title.  [default: its first heading, or NAME]")
 
 
-@click.group("spec", short_help="Make, change and look at specs.")
+@click.group("spec", short_help="Create, change and list specs.")
 def command() -> None:
-    """A spec is what tasks are there for; its text is the "Specification" of their prompts."""
+    """A spec says what its tasks are for; its text goes into their prompts as "Specification"."""
 
 
 @command.command("create")
@@ -34,7 +34,7 @@ def command() -> None:
 @_title_option
 @add_json_option()
 def create_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
-    """Make the spec NAME."""
+    """Create the spec NAME."""
     spec = create_spec(find_project_paths(os.getcwd()), name, title or "", file.read_text() if file else "")
     click.echo(_encode_spec(spec) if as_json else f"Created spec {name}")
 
@@ -51,7 +51,7 @@ def list_specs_command(as_json: bool) -> None:
     for line in align_columns([(spec.id, f"{pluralize(count, 'task')}  {spec.title}") for spec, count in found]):
         click.echo(fit_to_terminal(line))
     if not found:
-        click.echo("No specs here yet. Make one with `ralph spec create NAME --file SPEC.md`.")
+        click.echo("No specs here yet. Create one with `ralph spec create NAME --file SPEC.md`.")
 
 
 @command.command("show")
@@ -66,7 +66,7 @@ def show_spec_command(name: str, as_json: bool) -> None:
 @command.command("edit")
 @click.argument("name", shell_complete=complete_spec)
 @_file_option
-@click.option("--title", metavar="TEXT", help="What to call it.")
+@click.option("--title", metavar="TEXT", help="Its title.")
 @add_json_option()
 def edit_spec_command(name: str, file: TextFile | None, title: str | None, as_json: bool) -> None:
     """Change the spec NAME. Its title or its text, in $EDITOR or from a file."""

@@ -79,14 +79,14 @@ def command() -> None:
 
 @command.command("init")
 @click.option("--name", default="", help="The feature; creates branch ralph/NAME and switches to it.")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @_add_dir_options
 def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force: bool) -> None:
     """Create prd.md, tasks.json, progress.txt and prompt.md in ralph/."""
     place = locate_stories(project_dir or ".", ralph_dir)
     for line in create_story_files(place, name, os.environ, force=force):
         click.echo(line)
-    click.echo("\nNext: write what is wanted into prd.md, list the stories in tasks.json (or let /ralph-plan do both),")
+    click.echo("\nNext: describe the feature in prd.md, list its stories in tasks.json (or let /ralph-plan do both),")
     click.echo("commit, then: ralph story run")
 
 
@@ -98,13 +98,13 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 @add_board_option
 @add_detach_option("--detach")
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")
-@click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Reviews a story at most.")
+@click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Maximum reviews of a story.")
 @max_time_option
 @budget_option
 @timeout_option
 @idle_timeout_option
 @click.option("--branch", default="", metavar="NAME", help="The branch to work on.  [default: as tasks.json says]")
-@click.option("--as-is", is_flag=True, help="Take tasks.json as it stands, even if a cut-off iteration changed it.")
+@click.option("--as-is", is_flag=True, help="Use tasks.json as is, even if an interrupted iteration changed it.")
 @accept_settings_option
 @add_json_option(EVENTS_JSON_HELP)
 @add_plain_option
@@ -199,7 +199,7 @@ def archive_stories_command(project_dir: str | None, ralph_dir: str, label: str)
 
 @command.command("report")
 @add_json_option()
-@click.option("--html", "html_file", metavar="FILE", help="Write a page that needs nothing else.")
+@click.option("--html", "html_file", metavar="FILE", help="Write a self-contained page.")
 @_add_dir_options
 def report_stories_command(project_dir: str | None, ralph_dir: str, as_json: bool, html_file: str | None) -> None:
     """Show reviews, iterations, time and cost of each story."""

@@ -34,14 +34,14 @@ Examples:
 @agent_options()
 @click.option("--max-restarts", type=CountParam(0), default=100, show_default=True)
 @click.option(
-    "--restart-delay", type=DurationParam(zero=True), default="1", show_default=True, help="Between two runs."
+    "--restart-delay", type=DurationParam(zero=True), default="1", show_default=True, help="Delay between runs."
 )
 @click.option(
     "--wait-timeout",
     type=DurationParam(zero=True),
     default="300",
     show_default=True,
-    help="How long child runs may go on once DONE is there.",
+    help="How long to wait for child runs once DONE exists.",
 )
 @click.option(
     "--poll-interval",
@@ -86,9 +86,9 @@ def command(
     task: str,
     **shared: object,
 ) -> int:
-    """Start an agent on TASK_DIR/TASK.md and restart it until the file TASK_DIR/DONE is there.
+    """Start an agent on TASK_DIR/TASK.md and restart it until the file TASK_DIR/DONE exists.
 
-    An exit code never ends the loop, except 42 (wait, do not restart). The agent finds the folder in $TASK_FOLDER.
+    No exit code ends the loop, except 42 (wait, do not restart). The agent finds the folder in $TASK_FOLDER.
 
     Exit code: 0 done, 1 restarts used up, 2 bad usage or a fatal error, 3 waiting for a person, 130 interrupted.
     """

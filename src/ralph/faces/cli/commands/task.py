@@ -69,10 +69,10 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--status", multiple=True, type=click.Choice(LISTED_STATES), help="Only those; repeat it for more.")
-@click.option("--spec", metavar="NAME", help="Only those of this spec.", shell_complete=complete_spec)
-@click.option("--ready", is_flag=True, help="Only what could be started now.")
-@click.option("-n", "--limit", type=CountParam(), help=f"Most lines.  [default: {DEFAULT_LIST_LIMIT}; JSON: all]")
+@click.option("--status", multiple=True, type=click.Choice(LISTED_STATES), help="Only these statuses; may be repeated.")
+@click.option("--spec", metavar="NAME", help="Only tasks of this spec.", shell_complete=complete_spec)
+@click.option("--ready", is_flag=True, help="Only tasks that can start now.")
+@click.option("-n", "--limit", type=CountParam(), help=f"Maximum lines.  [default: {DEFAULT_LIST_LIMIT}; JSON: all]")
 @click.option("--all", "everything", is_flag=True, help="No limit.")
 @add_json_option()
 def list_tasks_command(
@@ -118,7 +118,7 @@ def show_task_command(task_id: str, as_json: bool) -> None:
 @click.option("--dot", is_flag=True, help="Print it for Graphviz.")
 @add_json_option()
 def graph_tasks_command(task_id: str | None, dot: bool, as_json: bool) -> None:
-    """Draw which task waits for which. With ID, only tasks related to it."""
+    """Draw the dependencies of tasks. With ID, only related ones."""
     graph = TaskGraph(list_cards(find_project_paths(os.getcwd())))
     graph = graph.select_around(task_id) if task_id else graph
     click.echo(graph.render_json() if as_json else graph.render_dot() if dot else graph.render_text())
@@ -137,7 +137,7 @@ def list_loops_command(as_json: bool) -> None:
 @click.argument("text", nargs=-1, required=True)
 @add_json_option()
 def answer_task_command(task_id: str, text: tuple[str, ...], as_json: bool) -> None:
-    """Answer what an agent asked about the task ID. It is open again; the answer stands in its next prompt."""
+    """Answer what an agent asked about the task ID. The task is reopened; the answer goes into its next prompt."""
     from ralph.faces.cli.commands.control.answer import answer
 
     answer(find_project_paths(os.getcwd()), (task_id, *text), "ralph task answer ID TEXT", as_json)
@@ -147,7 +147,7 @@ def answer_task_command(task_id: str, text: tuple[str, ...], as_json: bool) -> N
 @click.argument("task_id", metavar="ID")
 @add_json_option()
 def retry_task_command(task_id: str, as_json: bool) -> None:
-    """Retry the task ID: failed, blocked or cancelled. A running `ralph execute` takes it up."""
+    """Retry the task ID: failed, blocked or cancelled. A running `ralph execute` picks it up."""
     from ralph.app.control.tasks import is_execute_running, retry_task
     from ralph.faces.control_words import describe_retry, target_to_dict
 

@@ -25,7 +25,7 @@ from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.task_page import task_to_dict
 from ralph.model.spec import TASK_STATUSES, Task
 
-_description_option = click.option("--description", default="", metavar="TEXT", help="More about it, for the prompts.")
+_description_option = click.option("--description", default="", metavar="TEXT", help="Description, for the prompts.")
 _priority_option = click.option(
     "--priority", type=int, metavar="N", help="1 comes before 2. A new task has 2, a follow-up 3."
 )
@@ -36,7 +36,7 @@ _depends_on_option = click.option(
     "depends_on",
     multiple=True,
     metavar="ID",
-    help="A task that has to be done first; repeat it for more.",
+    help="A task that must be done first; may be repeated.",
     shell_complete=complete_task,
 )
 
@@ -57,10 +57,10 @@ def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **gi
 
     \b
     How a promise is verified (METHOD; more in docs/verification.md):
-      external      when a command can tell: tests, a build, a file that is there
-      semantic      when somebody has to read: a judge looks at each criterion
-      multi_stage   when one look is not enough: several of these in a row
-      string_match  when little depends on it: the promise itself is believed
+      external      a command decides: tests, a build, a file that exists
+      semantic      a judge reads the changes and decides on each criterion
+      multi_stage   several of these in a row
+      string_match  the promise alone is enough, for what matters little
     """
     raw = _build_raw_task(task_id, spec, title, given)
     paths = find_project_paths(os.getcwd())
@@ -74,7 +74,7 @@ def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **gi
 @click.option(
     "--parent", envvar="RALPH_TASK", metavar="ID", help="The task it follows up.  [default: $RALPH_TASK, if set]"
 )
-@click.option("--independent", is_flag=True, help="It need not wait until its parent is done.")
+@click.option("--independent", is_flag=True, help="Do not wait until the parent is done.")
 @click.option("--category", metavar="WORD", help="Such as tech-debt, test-gap, refactor, doc.")
 @_description_option
 @_priority_option
@@ -145,16 +145,16 @@ def _import_file(file: TextFile, paths: Paths, spec: str) -> ImportedTasks:
 @click.option("--description", metavar="TEXT")
 @_priority_option
 @_depends_on_option
-@click.option("--no-depends-on", is_flag=True, help="It waits for nothing.")
+@click.option("--no-depends-on", is_flag=True, help="Remove all dependencies.")
 @click.option("--assignee", metavar="NAME")
-@click.option("--status", type=click.Choice(TASK_STATUSES), help="todo opens it again; blocked and cancelled stop it.")
+@click.option("--status", type=click.Choice(TASK_STATUSES), help="todo reopens it; blocked and cancelled stop it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it is blocked or cancelled.")
 @add_criteria_options
 @add_json_option()
 def edit_task_command(
     task_id: str, as_json: bool, no_depends_on: bool, depends_on: tuple[str, ...], **given: object
 ) -> None:
-    """Change the task ID. What is not given stays. A task that is running or done cannot be edited."""
+    """Change the task ID. What is not given stays the same. A task that is running or done cannot be edited."""
     refuse_inside_agent(os.environ, "ralph task edit", OTHER_TASKS_REASON)
     fields: dict[str, Any] = {
         name: given[name] for name in ("title", "description", "priority", "assignee", "status", "reason")
@@ -167,7 +167,7 @@ def edit_task_command(
 
 @click.command("delete")
 @click.argument("task_id", metavar="ID", shell_complete=complete_task)
-@click.option("--force", is_flag=True, help="Also one that has a history.")
+@click.option("--force", is_flag=True, help="Delete it even if it has a history.")
 @add_json_option()
 def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
     """Delete the task ID and its history. Its branch and work tree are kept."""
@@ -180,7 +180,7 @@ def delete_task_command(task_id: str, force: bool, as_json: bool) -> None:
         return
     click.echo(f"Deleted task {task_id}")
     if leftovers.removal_command:
-        click.echo(f"Its work stays in git. To remove that too: {leftovers.removal_command}")
+        click.echo(f"Its work is kept in git. To remove that too: {leftovers.removal_command}")
 
 
 TASK_CHANGE_COMMANDS: Mapping[str, click.Command] = {

@@ -57,15 +57,15 @@ def _names_receipt(word: str) -> bool:
     return bool(RUN_ID_PATTERN.match(word)) or os.path.isfile(word) or bool(COMMIT_PATTERN.fullmatch(word))
 
 
-@click.group("verify", cls=VerifyGroup, short_help="Verify a task by hand, or run the checks of a run again.")
+@click.group("verify", cls=VerifyGroup, short_help="Verify a task now, or run the checks of a run again.")
 def command() -> None:
-    """Verify a task by hand, or run the checks of a run again.
+    """Verify a task now, or run the checks of a run again.
 
     \b
     ralph verify TASK     a task, as if its agents had promised just now
     ralph verify RUN      every check of a run; also by receipt.json or commit
     ralph verify --all    the checks of all merged tasks, on the target now
-    ralph verify templates   verifications that are ready made
+    ralph verify templates   built-in verifications
     """
 
 
@@ -74,7 +74,7 @@ def command() -> None:
 @add_look_options
 @add_json_option()
 def verify_run_command(run: str, color: str | None, glyphs: str | None, as_json: bool) -> int:
-    """Run every check of a run again. On the files it was made for; says what still holds.
+    """Run every check of a run again, on the files it checked.
 
     The files are put into a temporary work tree; yours stays as it is.
     Exit code: 0 all of it holds, 1 not, 130 interrupted.
@@ -124,7 +124,7 @@ def verify_all_command(color: str | None, glyphs: str | None, as_json: bool) -> 
 )
 @add_json_option()
 def verify_task_command(task: str, agent: Role | None, message: TextFile | None, as_json: bool) -> int:
-    """Verify TASK by hand. In its work tree (without one: here), as if its agents had promised just now.
+    """Verify TASK now. In its work tree (without one: here), as if its agents had promised just now.
 
     Every look is recorded: `ralph task show TASK`. Exit code: 0 verified, 1 not, 130 interrupted.
     """
@@ -148,7 +148,7 @@ def verify_task_command(task: str, agent: Role | None, message: TextFile | None,
 @command.command("templates")
 @add_json_option()
 def list_templates_command(as_json: bool) -> None:
-    """Show ready-made verifications. A task names one where it names its method."""
+    """Show built-in verifications. A task names one where it names its method."""
     templates = list_templates()
     if as_json:
         records = [{"name": name, **msgspec.structs.asdict(template)} for name, template in templates.items()]

@@ -143,8 +143,8 @@ class AgentEventRenderer:
         self._hints_given.add(known)
         if known:
             kind = self._shorten_name(event.kind)
-            return self._render_dimmed(f"1 event of a kind this ralph does not know ({kind!r}): an update may help")
-        return self._render_dimmed(f"1 line of output that is no event: {event.sample}".rstrip(": "))
+            return self._render_dimmed(f"unknown event {kind!r}: this agent may need a newer ralph")
+        return self._render_dimmed(f"output that is not an event: {event.sample}".rstrip(": "))
 
     def render_first_lines(self, text: str, total: int, tint: str, indent: str = "") -> str:
         """The first lines of an output, each cut to the width, and how many more of `total` there are. Starts with

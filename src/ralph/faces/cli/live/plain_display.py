@@ -164,7 +164,7 @@ class PlainDisplay:
         if event.passed:
             return [f"{what} passed: {event.gate}, {took}."]
         code = "" if event.exit_code is None else f", exit code {event.exit_code}"
-        consequence = " The agent is told." if event.action or event.is_verification else ""
+        consequence = " Told to the agent." if event.action or event.is_verification else ""
         why = describe_check_failure(event.command, event.detail)
         shown = self._style.max_check_lines
         tail = [line for line in event.tail.splitlines() if _has_words(line)][-shown:] if shown else []
@@ -174,7 +174,7 @@ class PlainDisplay:
 
     def _tell_waiting(self, event: Waiting) -> list[str]:
         end = format_end_time(self._at, event.seconds)
-        return [f"Waiting {format_duration(event.seconds)}, until {end}: {event.why or 'nothing can be done now.'}"]
+        return [f"Waiting {format_duration(event.seconds)}, until {end}: {event.why or 'nothing to do until then.'}"]
 
     def _tell_run_ended(self, event: RunEnded) -> list[str]:
         outcome = event.outcome.replace("_", " ")

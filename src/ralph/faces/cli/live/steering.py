@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ralph.app.paths import Paths
 
 HELP = (
-    "Keys: p pauses before the next agent starts, and resumes; n tells the next agent something; q stops after this"
-    " step, as Ctrl-C does (Ctrl-C twice: now)"
+    "Keys: p pauses before the next agent, or resumes; n leaves a note for the next agent; q stops after this step,"
+    " like Ctrl-C (Ctrl-C twice: now)"
 )
 
 
@@ -65,7 +65,7 @@ class SteeringKeys:
         self._display.show_keys("")
         left = self._keyboard.close(self._keys.typed).decode(errors="replace").strip()
         if len(left) > 1:
-            self._display(time.time(), 0, [Hinted(f"Typed while ralph was running, and not used: {left}")])
+            self._display(time.time(), 0, [Hinted(f"Typed while ralph was running and ignored: {left}")])
 
     def _read_keys(self) -> None:
         while not self._closed.is_set():
@@ -87,7 +87,7 @@ class SteeringKeys:
                 return "Resumed"
             pause(self._paths, self._run, by=by)
             self._keys.is_paused = True
-            return "Pausing: no other agent starts after this step; press p again to go on"
+            return "Pausing after this step; press p again to resume"
 
         self._try(toggle)
 
@@ -97,7 +97,7 @@ class SteeringKeys:
 
         def send() -> str:
             add_note(self._paths, self._run, text, by=identify_person(os.environ, "ralph note"))
-            return "Noted: the next agent is told"
+            return "Noted for the next agent"
 
         self._try(send)
 

@@ -60,7 +60,7 @@ def _tell_end(owned: OwnedRun) -> int:
         time.sleep(0.05)
     name = f"Run {owned.run}" if owned.run and not owned.is_execute else "`ralph execute`" if owned.is_execute else "It"
     if owned.exit_code is None:
-        click.echo(f"{name} goes on in the background (pid {owned.pid}).")
+        click.echo(f"{name} runs in the background (pid {owned.pid}).")
         click.echo(
             "Watch it with: ralph board" + ("" if owned.is_execute else f"  Stop it with: ralph cancel {owned.run}")
         )

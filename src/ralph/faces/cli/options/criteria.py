@@ -32,7 +32,7 @@ def add_criteria_options(command: _CommandT) -> _CommandT:
                 "acceptance",
                 multiple=True,
                 metavar="TEXT",
-                help="A requirement that can be checked; repeat it for more.",
+                help="A requirement that can be checked; may be repeated.",
             ),
             click.option(
                 "--may-change-nothing/--must-change-something",

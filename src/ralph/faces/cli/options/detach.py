@@ -21,7 +21,7 @@ def add_detach_option(*names: str) -> Callable[[_CommandT], _CommandT]:
         is_eager=True,
         expose_value=False,
         callback=_detach,
-        help="Go on in the background; `ralph logs -f` follows, `ralph cancel` stops.",
+        help="Run in the background; follow with `ralph logs -f`, stop with `ralph cancel`.",
     )
 
 
@@ -41,7 +41,7 @@ def _detach(context: click.Context, option: click.Parameter, is_wanted: bool) ->
             click.echo(file.read(), nl=False, err=started.exit_code != 0)
         context.exit(started.exit_code)
     name = f"Run {started.run}" if started.run else "It"
-    click.echo(f"{name} goes on in the background (pid {started.pid}).")
+    click.echo(f"{name} runs in the background (pid {started.pid}).")
     is_known_here = started.run and not started.is_elsewhere
     follow = f"ralph logs -f {started.run}" if is_known_here else f"tail -f {started.log}"
     click.echo(f"Follow it with: {follow}")

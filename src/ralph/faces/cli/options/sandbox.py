@@ -39,9 +39,7 @@ def choose_sandbox_kind(sandbox: str | None, no_sandbox: bool) -> str | None:
         raise UsageError("--sandbox and --no-sandbox exclude each other", "give one of them")
     if sandbox is not None and sandbox not in get_args(SandboxChoice):
         kinds = ", ".join(kind for kind in get_args(SandboxChoice) if kind not in ("none", STRONGEST))
-        raise UsageError(
-            f"there is no sandbox {sandbox!r}", f"one of {kinds}; for the strongest, write --sandbox as the last word"
-        )
+        raise UsageError(f"there is no sandbox {sandbox!r}", f"one of {kinds}; for the strongest, put --sandbox last")
     return "none" if no_sandbox else sandbox
 
 

@@ -13,7 +13,7 @@ from ralph.model.errors import ConfigError, InsideAgent
 
 CONSENT_QUESTION = "Start with these settings?"
 accept_settings_option = click.option(
-    "--accept-settings", is_flag=True, help="Accept settings that got weaker while an agent was at work."
+    "--accept-settings", is_flag=True, help="Accept settings that got weaker while an agent was running."
 )
 
 
@@ -24,7 +24,7 @@ def settle_settings_changes(paths: Paths, *, accepted: bool, as_json: bool = Fal
     if not pending.files:
         return ()
     names = ", ".join(f"{change.name} ({change.what})" for change in pending.files)
-    warning = f"changed while an agent was at work in run {', '.join(pending.runs)}: {names}"
+    warning = f"changed while an agent was running in run {', '.join(pending.runs)}: {names}"
     if not as_json:
         _print_changes(warning, pending)
     inside = find_enclosing_run(os.environ)
@@ -44,10 +44,10 @@ def _print_changes(warning: str, pending: PendingChanges) -> None:
 
 
 def _ask_or_refuse(pending: PendingChanges, inside: str, *, as_json: bool) -> None:
-    what = f"checks got weaker while run {', '.join(pending.runs)} was at work: {'; '.join(pending.weakenings)}"
+    what = f"checks got weaker during run {', '.join(pending.runs)}: {'; '.join(pending.weakenings)}"
     if inside:
-        raise InsideAgent(what, "the user must accept it first")
+        raise InsideAgent(what, "the user must accept this first")
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise ConfigError(what, "put them back, or accept them with --accept-settings")
+        raise ConfigError(what, "revert them, or accept them with --accept-settings")
     if not click.confirm(CONSENT_QUESTION, default=False, err=True):
-        raise ConfigError("not started: the settings were not accepted", "put them back, then start again")
+        raise ConfigError("not started: the settings were not accepted", "revert them, then start again")

@@ -30,7 +30,7 @@ def render_loops_text(loops: "Sequence[ActiveTask]") -> str:
         if not loop.alive
     ]
     lines = ["Active Ralph Loops:", *active] if active else [NO_LOOPS_MESSAGE]
-    return "\n".join([*lines, *(["Cut off (go on with `ralph execute --resume`):", *cut_off] if cut_off else [])])
+    return "\n".join([*lines, *(["Interrupted (resume with `ralph execute --resume`):", *cut_off] if cut_off else [])])
 
 
 def render_loops_json(loops: "Sequence[ActiveTask]") -> str:

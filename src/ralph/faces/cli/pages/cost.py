@@ -20,7 +20,7 @@ def render_cost(groups: Sequence[ExpenseSum], total: ExpenseSum, period: str, st
     rows = [_render_group(group, highest, style) for group in groups]
     lines = align_columns([*rows, _render_group(total, 0.0, style)], right=(1,), widest=MAX_NAME_CELLS)
     if total.unpriced:
-        lines.append(f"{pluralize(total.unpriced, 'call')} told no cost: the total is at least this much.")
+        lines.append(f"{pluralize(total.unpriced, 'call')} reported no cost: the total is at least this much.")
     if total.estimated_usd is not None:
         reported = format_money(total.cost_usd or 0.0)
         lines.append(

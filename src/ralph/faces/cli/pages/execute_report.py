@@ -79,11 +79,11 @@ def _render_next(report: "ExecuteReport", glyphs: Glyphs) -> list[str]:
     if again := [task for task in failed if task not in blocked]:
         hints.append(f"Try again: ralph execute {_join(again)}")
     if blocked:
-        hints.append(f"When it can go on: ralph task edit {shlex.quote(blocked[0])} --status todo")
+        hints.append(f"Reopen it: ralph task edit {shlex.quote(blocked[0])} --status todo")
     if stopped := [task for task, outcome in ended.items() if outcome == "interrupted"]:
         hints.append(f"Resume: ralph execute --resume {_join(stopped)}")
     if "unusable" in ended.values():
-        hints.append("Find out what is missing: ralph doctor")
+        hints.append("Check the setup: ralph doctor")
     if report.broken:
         hints.append("See what broke: ralph verify")
     return [f"{glyphs.right_arrow} {hint}" for hint in hints]

@@ -110,11 +110,11 @@ class ReceiptLineRenderer:
     def _render_landed(self, landed: "LandedLine", indent: int) -> TextLines:
         """✓ Landed as 4c1d3a90b2, or why not"""
         if landed.done:
-            yield from self.render_item("ok", f"Landed as {landed.commit[:COMMIT_HASH_CHARS]}", indent)
+            yield from self.render_item("ok", f"Merged as {landed.commit[:COMMIT_HASH_CHARS]}", indent)
             return
         stale = "its files are not those that were proven" if landed.stale else ""
         why = landed.conflict or landed.red or landed.problem or stale
-        yield from self.render_item("bad", f"Not landed: {why}", indent)
+        yield from self.render_item("bad", f"Not merged: {why}", indent)
 
     def _render_remark(self, remark: "Remark", text: str, indent: int) -> TextLines:
         """▸ Waited 5m: why, unless the line above says so already"""

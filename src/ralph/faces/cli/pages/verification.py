@@ -65,7 +65,7 @@ class VerificationPage:
     # -- landed tasks ---------------------------------------------------------------------------
     def _iter_landed(self, found: "Sequence[LandedFinding]") -> TextLines:
         if not found:
-            yield "No task has landed yet."
+            yield "No task is merged yet."
         for each in found:
             if not each.checks:
                 yield from self._lines.render_item("note", f"{each.task}: no command to run")
@@ -77,7 +77,7 @@ class VerificationPage:
         elif broken:
             yield from self._lines.render_item("bad", f"No longer true: {', '.join(broken)}")
         elif found:
-            yield from self._lines.render_item("ok", f"Verified: {pluralize(len(found), 'landed task')}")
+            yield from self._lines.render_item("ok", f"Verified: {pluralize(len(found), 'merged task')}")
 
     def _render_landed_check(self, task: str, check: "CheckEvidence") -> TextLines:
         took = format_duration(check.seconds, tenths=True)

@@ -70,7 +70,7 @@ def test_a_question_waits_for_its_answer_and_no_agent_may_give_it(workshop: Proj
     run_id = workshop.status()["id"]
     assert asked.returncode == 3
     assert f"ralph answer {run_id} TEXT" in asked.stderr
-    assert (workshop.repo / "refused").read_text().count("may not steer runs") == 3
+    assert (workshop.repo / "refused").read_text().count("must not control runs") == 3
     assert json.loads((workshop.repo / "notice").read_text())["event"] == "question"
     assert workshop.status()["question"] == "Tabs or spaces?"
     assert "Tabs or spaces?" in workshop.call("answer")
@@ -101,7 +101,7 @@ def test_tasks_that_run_at_once_are_steered_one_by_one(pipeline: PipelineFixture
         assert wait_until(lambda: pipeline.status("TASK-002")["status"] == "blocked", 30)
         assert wait_until((pipeline.home / "up").exists, 30)
         call("note", "TASK-001", "Use tabs")
-        assert "`ralph execute` takes it up" in call("task", "answer", "TASK-002", "Blue")
+        assert "`ralph execute` picks it up" in call("task", "answer", "TASK-002", "Blue")
         assert wait_until(lambda: pipeline.status("TASK-002")["status"] == "done", 30)
         call("pause", "TASK-001")
         (pipeline.home / "go").touch()

@@ -47,7 +47,7 @@ def test_only_what_was_spent_since_then_counts(workshop: ProjectFixture) -> None
     assert workshop.ralph("cost", "--since", "2099-01-01").stdout == "No agent ran here since 2099-01-01.\n"
     done = workshop.ralph("cost", "--since", "lately")
     assert done.returncode == 2
-    assert "'lately' is no time" in done.stderr
+    assert "'lately' is not a time" in done.stderr
 
 
 def test_an_agent_that_tells_no_cost_makes_the_total_a_lower_bound(workshop: ProjectFixture) -> None:
@@ -56,7 +56,7 @@ def test_an_agent_that_tells_no_cost_makes_the_total_a_lower_bound(workshop: Pro
     workshop.agent(f"echo '{json.dumps(told)}'")
     workshop.ralph("run", "-p", "x")
     shown = workshop.ralph("cost").stdout
-    assert "1 call told no cost: the total is at least this much." in shown
+    assert "1 call reported no cost: the total is at least this much." in shown
     assert "7 in / 2 out" in shown
 
 

@@ -23,7 +23,7 @@ from ralph.faces.control_words import describe_answer, question_to_dict, render_
 def command(words: tuple[str, ...], as_json: bool) -> None:
     """Answer the question of an agent. Without TEXT: show what agents ask.
 
-    The answer stands in the next prompt. A task is open again; resume a run with `ralph resume`. TEXT `-` reads
+    The answer goes into the next prompt. A task is reopened; resume a run with `ralph resume`. TEXT `-` reads
     standard input.
     """
     paths = find_project_paths(os.getcwd())

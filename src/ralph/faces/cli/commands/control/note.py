@@ -21,9 +21,9 @@ from ralph.faces.control_words import describe_note, note_to_dict, render_notes_
 @click.option("--list", "lists", is_flag=True, help="Show the notes of RUN or TASK instead.")
 @add_json_option()
 def command(words: tuple[str, ...], lists: bool, as_json: bool) -> None:
-    """Leave a note for the next agent of a run or a task. It stands in the next prompt, once, with your name.
+    """Leave a note for the next agent of a run or a task. It goes into the next prompt, once, with your name.
 
-    Without a name the note is for what is running. TEXT `-` reads standard input. A run that has ended hears it when
+    Without a name the note is for what is running. TEXT `-` reads standard input. A run that has ended gets it when
     it is resumed.
     """
     paths = find_project_paths(os.getcwd())

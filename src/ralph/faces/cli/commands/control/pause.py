@@ -15,13 +15,13 @@ from ralph.faces.control_words import describe_pause, target_to_dict
 
 @click.command()
 @click.argument("name", metavar="[RUN|TASK]", default="", shell_complete=complete_steerable)
-@click.option("--now", is_flag=True, help="Stop the agent at work at once; its changes are kept.")
+@click.option("--now", is_flag=True, help="Stop the current agent immediately; its changes are kept.")
 @add_json_option()
 def command(name: str, now: bool, as_json: bool) -> None:
-    """Pause a run or a task: the agent at work finishes, no other starts. Resume with `ralph resume`.
+    """Pause a run or a task: the current agent finishes, no other starts. Resume with `ralph resume`.
 
-    Without a name: what is running; with several tasks of `ralph execute`, all of them. A pause outlives the process,
-    and its time counts for no time limit.
+    Without a name: what is running; with several tasks of `ralph execute`, all of them. A pause survives restarts;
+    paused time does not count towards time limits.
     """
     by = identify_person(os.environ, "ralph pause")
     target = pause(find_project_paths(os.getcwd()), name, by=by, now=now)

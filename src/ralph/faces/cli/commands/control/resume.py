@@ -22,8 +22,8 @@ from ralph.faces.control_words import describe_resume, target_to_dict
 @click.argument("words", metavar="[RUN|TASK] [OPTIONS OF ralph run]", nargs=-1, shell_complete=complete_steerable)
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...]) -> int:
-    """Resume a run or a task: one that is paused goes on, one that waits for a limit tries at once, one that was
-    stopped or killed is started again where it left off.
+    """Resume a run or a task: a paused one continues, one that waits for a limit retries now, one that was stopped
+    or killed restarts where it left off.
 
     Without a name: what is paused, else the last run of `ralph run` that did not complete.
     """
@@ -34,7 +34,7 @@ def command(context: click.Context, words: tuple[str, ...]) -> int:
         as_json = "--json" in words
         text = describe_resume(target, is_execute_running=is_execute_running(paths))
         if is_still_paused(paths, target):
-            text = f"Lifted the pause of {target.name}; all of `ralph execute` is still paused: ralph resume"
+            text = f"Removed the pause of {target.name}; all of `ralph execute` is still paused: ralph resume"
         click.echo(msgspec.json.encode({"resumed": target_to_dict(target)}) if as_json else text)
         return 0
     if target is not None and target.run is not None and target.run.kind != "run":

@@ -19,10 +19,10 @@ TIMED_OUT_CODE = 124  # as timeout(1) has it
 @click.option("--timeout", type=DurationParam(), help="Wait no longer than this, e.g. 30m.")
 @add_json_option()
 def command(names: tuple[str, ...], timeout: float | None, as_json: bool) -> int:
-    """Wait until runs have ended; without a name, all that are running.
+    """Wait until runs have ended; without a name, all active ones.
 
-    Exit code: that of the run; of several, 0 only when all are complete, else that of the first that is not. 124 when
-    the time is up.
+    Exit code: that of the run; with several, 0 if all completed, else that of the first that did not. 124 after
+    --timeout.
     """
     records = wait_for_runs(find_project_paths(os.getcwd()), names, timeout)
     click.echo(

@@ -36,7 +36,7 @@ from ralph.model.agent_card import Permissions
 from ralph.model.errors import MachineError
 
 DEFAULT_PROMPT_FILE = "PROMPT.md"
-INTRODUCTION = "No settings here yet: two questions, then you can start. Ctrl-C leaves."
+INTRODUCTION = "No settings here yet: two questions, then you can start. Ctrl-C quits."
 
 
 class GuidedPlan(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ def command() -> None:
 @command.command("list")
 @add_json_option()
 def list_sandboxes_command(as_json: bool) -> None:
-    """Which sandboxes work on this machine, and how to get the others."""
+    """List the sandboxes that work here, and how to get the others."""
     found = list_sandboxes(os.environ)
     if as_json:
         click.echo(msgspec.json.encode(found))
@@ -52,8 +52,8 @@ def test_sandbox_command(kind: str | None, as_json: bool) -> int:
     else:
         click.echo(f"{chosen}: {len(results)} ways out tried, {len(out) or 'none'} got out")
         click.echo(
-            "Open on purpose: with network full (the default) the internet and this machine's localhost are in reach;"
-            ' to close them set sandbox.network to "none" or a list of hosts.'
+            "Open on purpose: with network full (the default) the internet and this machine's localhost are reachable;"
+            ' to close them, set sandbox.network to "none" or a list of hosts.'
         )
     return 1 if out else 0
 
@@ -62,7 +62,7 @@ def test_sandbox_command(kind: str | None, as_json: bool) -> int:
 @_kind_option
 @click.argument("words", nargs=-1)
 def open_shell_command(kind: str | None, words: tuple[str, ...]) -> int:
-    """Open a shell inside, or run WORDS there. To look around, or to install what checks need."""
+    """Open a shell in the sandbox, or run WORDS there."""
     paths = find_project_paths(os.getcwd())
     settings = load_settings(paths.folder, os.environ).settings
     chosen = choose_working_sandbox(settings.sandbox, choose_sandbox_kind(kind, False), os.environ)

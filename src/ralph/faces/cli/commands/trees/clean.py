@@ -20,22 +20,24 @@ from ralph.faces.cli.options.durations import DurationParam
 
 
 @click.command()
-@click.option("--older", type=DurationParam(), default=f"{KEPT_DAYS}d", show_default=True, help="Only what is older.")
-@click.option("--all", "everything", is_flag=True, help="All that ralph keeps of this repository, whatever its age.")
+@click.option(
+    "--older", type=DurationParam(), default=f"{KEPT_DAYS}d", show_default=True, help="Only runs older than this."
+)
+@click.option("--all", "everything", is_flag=True, help="Everything ralph keeps of this repository, whatever its age.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def command(older: float, everything: bool, dry_run: bool, yes: bool) -> None:
     """Remove runs that ended long ago: their folders, records, check logs and snapshots; and work trees of tasks that
     are gone.
 
-    Runs that are active, runs without an end and those of unfinished tasks stay; so do settings, what agents
-    committed, and work trees with changes that are not. --all forgets the repository: tasks, history and
+    Active and interrupted runs and runs of unfinished tasks are kept; so are settings, commits, and work trees with
+    uncommitted changes. --all forgets the repository: tasks, history and
     snapshots."""
     paths = find_project_paths(os.getcwd())
     plan = plan_removal_of_all(paths, os.environ) if everything else plan_cleaning(paths, older, os.environ)
     plan = add_worktrees(plan, paths, 0.0 if everything else older, os.environ)
     click.echo(_describe(plan), nl=False)
-    if plan.is_empty or dry_run or not require_consent("Remove this for good?", yes):
+    if plan.is_empty or dry_run or not require_consent("Remove this permanently?", yes):
         return
     if everything:
         remove_all(plan, paths, os.environ)

@@ -43,10 +43,10 @@ def _parse_iterations(text: str) -> tuple[int, int] | None:
     if not text:
         return None
     if not (found := _ITERATIONS.fullmatch(text)):
-        raise click.UsageError(f"{text!r} is no iteration: give N or N..M")
+        raise click.UsageError(f"{text!r} is not an iteration: give N or N..M")
     older, newer = int(found[1]), int(found[2] or found[1])
     if newer < older or not newer:
-        raise click.UsageError(f"{text!r} is no range of iterations: give N or N..M, N before M")
+        raise click.UsageError(f"{text!r} is not a range of iterations: give N or N..M, N before M")
     return (older, newer) if found[2] else (older - 1, newer)
 
 

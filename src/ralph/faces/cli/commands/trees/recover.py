@@ -15,13 +15,13 @@ from ralph.faces.proof_words import COMMIT_HASH_CHARS
 @click.command()
 @click.argument("run", default="", shell_complete=complete_any_run)
 @click.option("--dry-run", is_flag=True, help="Show what would be done.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def command(run: str, dry_run: bool, yes: bool) -> None:
-    """Bring back what RUN (or the last run) left and was lost since: by `git reset --hard`, `git checkout .`,
-    `git clean -fdx`, or with a deleted work tree.
+    """Recover files that RUN (or the last run) left and that were lost since: by `git reset --hard`,
+    `git checkout .`, `git clean -fdx`, or with a deleted work tree.
 
-    Files that are gone, or as committed again, are restored from the run's last snapshot; files that somebody changed
-    since are not touched. Files that git ignores are in no snapshot."""
+    Missing and reset files are restored from the run's last snapshot; files that were changed since are not touched.
+    Files that git ignores are in no snapshot."""
     paths = find_project_paths(os.getcwd())
     plan = plan_recovery(paths, run, os.environ)
     click.echo(_describe(plan), nl=False)

@@ -16,12 +16,12 @@ from ralph.faces.cli.terminal.files import list_files
 @click.argument("run", default="", shell_complete=complete_any_run)
 @click.option("--to", type=click.IntRange(min=0), metavar="N", help="Go back to the state after iteration N.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def command(run: str, to: int | None, dry_run: bool, yes: bool) -> None:
-    """Undo what RUN (or the last run) changed: files, new files, and commits, by a commit that reverts them. The branch
-    of a run's or a task's own work tree is reset instead.
+    """Undo what RUN (or the last run) changed. Commits are reverted by a new commit; in the work tree of a
+    run or a task, the branch is reset instead.
 
-    Files that somebody changed since the run are not touched. What is there now is kept as a snapshot first, so an undo
+    Files that were changed since the run are not touched. The current files are kept as a snapshot first, so an undo
     can be undone."""
     paths = find_project_paths(os.getcwd())
     plan = plan_undo(paths, run, to, os.environ)

@@ -20,13 +20,13 @@ NEEDED_PACKAGES = ("starlette", "uvicorn")
     "--token-file",
     default="",
     metavar="FILE",
-    help="Take the token in FILE as `Authorization: Bearer`; created if it is not there.",
+    help="Accept the token in FILE as `Authorization: Bearer`; created if missing.",
 )
 @click.option("--all", "shows_all", is_flag=True, help="Every repository on this machine.")
 def command(port: int | None, opens_browser: bool, host: str, token_file: str, shows_all: bool) -> int:
-    """See and steer runs in the browser: board, runs, diffs, costs, logs. Runs go on when the server ends.
+    """See and steer runs in the browser: board, runs, diffs, costs, logs. Runs continue when the server stops.
 
-    The first line printed is a link that logs a browser in, once. Other programs use --token-file; see docs/api.md.
+    The first line printed is a login link for one browser. Other programs use --token-file; see docs/api.md.
     """
     by = identify_person(os.environ, "ralph web", via="web")
     missing = [name for name in NEEDED_PACKAGES if find_spec(name) is None]
