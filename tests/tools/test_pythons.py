@@ -18,7 +18,7 @@ def make_python(path: Path, version: str) -> str:
 
 
 def test_the_classifiers_name_what_we_support() -> None:
-    assert list_supported_versions(PROJECT) == ["3.11", "3.12", "3.13"]
+    assert list_supported_versions(PROJECT) == ["3.11", "3.12", "3.13", "3.14"]
 
 
 def test_path_comes_first_and_a_shim_without_its_python_is_passed_over(tmp_path: Path) -> None:
