@@ -58,7 +58,7 @@ def test_what_a_page_imports_is_there(page: Path) -> None:
     assert [(module, name) for module, name in names if not hasattr(importlib.import_module(module), name)] == []
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda page: page.name)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     links = [(target, anchor) for target, anchor in LINK.findall(page.read_text(encoding="utf-8"))]
     broken = []

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,14 +70,14 @@ def test_every_action_is_pinned_by_its_digest() -> None:  # 001-34
     assert [words for words in used if len(words[0].partition("@")[2]) != 40 or words[1] != "#"] == []
 
 
-def test_the_readme_of_the_package_index_has_whole_addresses(tools: Any) -> None:  # 001-34
-    module = tools("write_pypi_readme")
+def test_links_are_whole_where_the_files_are_not(tools: Any) -> None:  # 001-34
+    module = tools("make_links_whole")
     text = module.make_links_whole(
         "![A run](docs/run.svg) [here](docs/git.md#a) [there](https://example.org) [below](#safety)",
         repository="https://example.org/ralph",
         tag="v1",
     )
-    sys.modules.pop("write_pypi_readme")
+    sys.modules.pop("make_links_whole")
     assert text == (
         "![A run](https://example.org/ralph/raw/v1/docs/run.svg) [here](https://example.org/ralph/blob/v1/docs/git.md#a)"
         " [there](https://example.org) [below](#safety)"
@@ -88,3 +89,12 @@ def test_ci_tries_every_python_the_package_names(tools: Any) -> None:  # 001-34
     sys.modules.pop("pythons")
     workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     assert "python: " + json.dumps(named) in workflow
+
+
+def test_the_changelog_tells_this_version_on_two_screens(tools: Any) -> None:  # 001-34
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert version
+    notes = tools("write_release_notes").extract_notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version[1])
+    sys.modules.pop("write_release_notes")
+    assert "### Upgrading" in notes
+    assert 20 < notes.count("\n") <= 100
