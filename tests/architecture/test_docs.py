@@ -83,6 +83,21 @@ def test_the_site_has_every_page_and_the_list_of_decisions_every_decision() -> N
     assert [page.name for page in (ROOT / "docs" / "adr").glob("0*.md") if f"({page.name})" not in decided] == []
 
 
+def read_quoted_messages() -> list[str]:
+    """The first column of every table in the page about messages; what varies is `…`."""
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    cells = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
+    return [message for cell in cells for message in re.findall(r"`([^`]+)`", cell) if " " in message]
+
+
+@pytest.mark.parametrize("message", [one for one in read_quoted_messages() if not one.startswith("ralph ")])
+def test_every_message_that_is_explained_is_one_of_ours(message: str) -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    pieces = [piece.strip() for piece in message.split("…") if len(piece.strip()) > 3]
+    assert pieces
+    assert [piece for piece in pieces if piece not in text] == []
+
+
 def test_the_reference_pages_are_fresh() -> None:  # 001-33
     # a process of its own: click remembers in its commands how they were called before
     words = [sys.executable, "tools/write_reference.py", "--check"]
