@@ -31,7 +31,7 @@ demo: $(INSTALLED)
 	@$(BIN)/ralph demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 4
 
 # With every Python we support that is installed here: make test-pythons, or PYTHONS="3.12 3.13"
 test-pythons:
