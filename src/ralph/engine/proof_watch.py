@@ -235,10 +235,10 @@ class ProofWatch:
         )
 
     def _read_old_tests(self, changes: Sequence[TreeChange]) -> Iterator[str]:
-        from ralph.core.proofs.suites import DATA, detect_test
+        from ralph.core.proofs.suites import TEST_DATA, detect_test
 
         files = _BaselineFiles(self._keeper, self._root, changes)
-        paths = [path for path in self._list_old_paths() if detect_test(path) not in ("", DATA)]
+        paths = [path for path in self._list_old_paths() if detect_test(path) not in ("", TEST_DATA)]
         yield from (files.read(path) or "" for path in paths[:MAX_READ_TESTS])
 
     def _find_ignored_protected(self, tree: str) -> list[ProofChange]:

@@ -30,7 +30,7 @@ from ralph.workspaces.worktree import WORKTREES_FOLDER
 KEPT_DAYS = 30
 _FINISHED = ("done", "cancelled")
 _LOG_STARTS, _LOG_ENDS = ("guardrail_", "prompt_", "verification_"), (".log", ".txt")
-_MOST_RUNS = 1_000_000
+_MAX_RUNS = 1_000_000
 _REFS = "refs/ralph/"
 
 
@@ -59,7 +59,7 @@ def plan_cleaning(paths: Paths, older_than: float, variables: Mapping[str, str])
     """Nothing is removed by it. `older_than`: seconds."""
     oldest = time.time() - older_than
     with open_existing_stores(paths) as stores:
-        known = stores.runs.list_latest(_MOST_RUNS) if stores else []
+        known = stores.runs.list_latest(_MAX_RUNS) if stores else []
         over = [record for record in known if record.ended_at is not None and record.ended_at < oldest]
         runs = [record.id for record in over if stores and _is_needed_no_more(record, stores)]
     folders = _list_unknown(paths, {record.id for record in known}, oldest) if known else ()
@@ -79,7 +79,7 @@ def add_worktrees(plan: CleaningPlan, paths: Paths, older_than: float, variables
     work: no run removes them by itself."""
     with open_existing_stores(paths) as stores:
         cards = stores.tasks.list_cards() if stores else []
-        records = stores.runs.list_latest(_MOST_RUNS) if stores else []
+        records = stores.runs.list_latest(_MAX_RUNS) if stores else []
     below = os.path.join(paths.main_root, WORKTREES_FOLDER) + os.sep
     runs = (record.folder.removeprefix(below) for record in records if record.folder.startswith(below))
     needed = {card.id for card in cards if card.status not in _FINISHED}

@@ -20,7 +20,7 @@ from ralph.workspaces.snapshots import Snapshots
 from ralph.workspaces.worktree import locate_worktree
 
 UNDO_SUFFIX = "-undo"
-MOST_COMPARED = 200  # snapshots of a run
+MAX_COMPARED_SNAPSHOTS = 200  # snapshots of a run
 
 
 class UndoPlan(Struct, frozen=True, kw_only=True):
@@ -157,7 +157,7 @@ def _list_known(reader: SnapshotReader, kept: tuple[SnapshotCommit, ...], now: s
     if not paths:
         return set()
     present = reader.list_blobs(now, paths)
-    known = [reader.list_blobs(each.commit, paths) for each in kept[-MOST_COMPARED:]]
+    known = [reader.list_blobs(each.commit, paths) for each in kept[-MAX_COMPARED_SNAPSHOTS:]]
     return {path for path in paths if any(each.get(path) == present.get(path) for each in known)}
 
 

@@ -8,6 +8,7 @@ from ralph.app.pipeline import stages
 from ralph.app.pipeline.context import TaskContext
 from ralph.app.pipeline.verification import CriteriaVerifier
 from ralph.core.policies.staged import REPAIR_ROLE, REVIEW_ROLE
+from ralph.core.proofs.wording import JUDGE_ANSWER_FORM, PROOF_CRITERION
 from ralph.core.tasks.judgement import parse_ruling
 from ralph.engine.gate_run import WrappedProcesses
 from ralph.engine.proof_gates import AskProofJudge
@@ -18,9 +19,6 @@ from ralph.model.ports import Processes, SealedTree
 from ralph.model.proofs import WorkTime
 from ralph.model.verdict import AskJudge
 from ralph.workspaces.task_workspace import TaskWorkspace
-
-_CRITERION = "The change to the checks is legitimate."
-_ANSWER_FORM = "Answer with one line: VERIFIED, or NOT_VERIFIED: followed by the reason."
 
 
 def build_task_proofs(
@@ -79,13 +77,13 @@ def _build_ask_judge(ask: AskJudge | None) -> AskProofJudge | None:
 
     def ask_about_proofs(question: str) -> Verified | Interrupted:
         """Who gives no answer has not approved."""
-        answer = ask(f"{question}\n{_ANSWER_FORM}\n", "")
+        answer = ask(f"{question}\n{JUDGE_ANSWER_FORM}\n", "")
         if answer is None:
             return Interrupted("interrupted")
         if answer.problem:
             reason = f"the judge did not answer: {answer.problem}"
             return Verified(verified=False, reason=reason, cost_usd=answer.cost_usd, judge=answer.judge)
-        ruling = parse_ruling(answer.text, [_CRITERION])
+        ruling = parse_ruling(answer.text, [PROOF_CRITERION])
         is_approved = ruling is not None and ruling.verified
         reason = ruling.reason if ruling else f"the judge's answer is not a verdict: {answer.text.strip()[:200]!r}"
         return Verified(

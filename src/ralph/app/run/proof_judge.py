@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ralph.app import registry, wiring
 from ralph.app.session import Session
 from ralph.config.schema import AgentSettings, Judge
+from ralph.core.proofs.wording import JUDGE_ANSWER_FORM, PROOF_CRITERION
 from ralph.core.tasks.judgement import parse_ruling
 from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.model.errors import RalphError
@@ -15,8 +16,6 @@ from ralph.model.loop import Interrupted, Reported, Verified
 
 PROOF_JUDGE_TIMEOUT_SECONDS = 600.0
 MAX_PROOF_JUDGE_CALLS = 2
-_CRITERION = "The change to the checks is legitimate."
-_ANSWER_FORM = "Answer with one line: VERIFIED, or NOT_VERIFIED: followed by the reason."
 
 
 class ProofJudge:
@@ -35,7 +34,7 @@ class ProofJudge:
         problem = ""
         for _ in range(MAX_PROOF_JUDGE_CALLS):
             try:
-                name, reported = self._call(f"{question}\n{_ANSWER_FORM}\n")
+                name, reported = self._call(f"{question}\n{JUDGE_ANSWER_FORM}\n")
             except RalphError as error:
                 problem = f"the judge cannot be asked: {error.message}"
                 break
@@ -43,7 +42,7 @@ class ProofJudge:
                 return reported
             cost = cost if reported.cost_usd is None else (cost or 0.0) + reported.cost_usd
             usage += reported.usage
-            ruling = parse_ruling(reported.text, [_CRITERION]) if reported.outcome == "finished" else None
+            ruling = parse_ruling(reported.text, [PROOF_CRITERION]) if reported.outcome == "finished" else None
             if ruling is not None:
                 reason = "" if ruling.verified else ruling.reason  # a yes says no more than yes
                 return Verified(verified=ruling.verified, reason=reason, cost_usd=cost, usage=usage, judge=name)

@@ -38,7 +38,7 @@ from ralph.model.store_ports import Stores
 from ralph.process.output import mask_secrets
 
 MAX_LOG_BYTES = 24 << 20  # no log is larger: head, tail and a mark between them
-CLOSED = ("success", "error")
+CLOSING_KINDS = ("success", "error")
 
 
 def recover_report(stores: Stores, paths: Paths, record: RunRecord) -> bool:
@@ -134,7 +134,7 @@ def read_lost_report(note_path: str, since: float) -> Reported | None:
         return None
     parser.feed(output)
     parsed = parser.summarize_run()
-    if parsed.closing not in CLOSED:
+    if parsed.closing not in CLOSING_KINDS:
         return None
     exited = CommandExit(code=0 if parsed.closing == "success" else 1, seconds=max(0.0, ended_at - note.started_at))
     reported = classify_run(parsed, exited, "", ended_at)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ralph.core.proofs.resting_files import TreeTexts
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
-MOST_SNAPSHOTS = 100_000
-MOST_PATHS_NAMED = 200  # a command line does not take any number
+MAX_SNAPSHOTS = 100_000
+MAX_PATHS_PER_CALL = 200  # a command line does not take any number
 NO_FILE = TreeFile("", "")
 ROOT_FILE = "root"
 
@@ -59,7 +59,7 @@ class SnapshotReader:
         )
         self._project = Git(program, places.root, environment=variables, processes=processes) if project else None
 
-    def list(self, run: str, most: int = MOST_SNAPSHOTS) -> tuple[SnapshotCommit, ...]:
+    def list(self, run: str, most: int = MAX_SNAPSHOTS) -> tuple[SnapshotCommit, ...]:
         """The oldest first, not more than `most`; none where git knows of none."""
         ref = f"{SNAPSHOT_REFS}/{run}"
         words = ("log", "--first-parent", f"--max-count={most}", "--format=%H%x00%ct%x00%s", ref, "--")
@@ -101,8 +101,8 @@ class SnapshotReader:
     def restore_paths(self, commit: str, folder: str, paths: Sequence[str]) -> None:
         """Write these files of a snapshot over those that are there."""
         assert self._own is not None
-        for at in range(0, len(paths), MOST_PATHS_NAMED):
-            some = paths[at : at + MOST_PATHS_NAMED]
+        for at in range(0, len(paths), MAX_PATHS_PER_CALL):
+            some = paths[at : at + MAX_PATHS_PER_CALL]
             words = ("--literal-pathspecs", "restore", f"--source={commit}", "--worktree", "--", *some)
             if not (said := self._own.run(*words, root=folder)).ok:
                 raise MachineError(f"cannot restore {commit}: {said.problem}", f"look at {folder}")
@@ -123,7 +123,7 @@ class SnapshotReader:
     def list_blobs(self, commit: str, paths: Collection[str]) -> dict[str, str]:
         """The content of these files by their hash, as far as the snapshot has them."""
         assert self._own is not None
-        some = tuple(paths) if len(paths) <= MOST_PATHS_NAMED else ()
+        some = tuple(paths) if len(paths) <= MAX_PATHS_PER_CALL else ()
         return {path: file.blob for path, file in list_tree(self._own, commit, some).items() if path in paths}
 
     def open_accepted(self, run: str, task: str = "") -> AcceptedProofs | None:

@@ -11,7 +11,7 @@ _CALL = (
     "import ctypes,os,sys,socket,fcntl;c=ctypes.CDLL(None,use_errno=True);"
     "call=lambda *a:sys.exit(c.syscall(*a)<0 and ctypes.get_errno() in (1,3,13,38));"
 )
-CALLS_OF = "x86_64"  # whose numbers of system calls these are
+SYSTEM_CALLS_MACHINE = "x86_64"  # whose numbers of system calls these are
 
 
 class Escape(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ralph.app.paths import find_paths
 from ralph.app.processes import open_short_lived_processes
-from ralph.app.sandbox.escapes import CALLS_OF, CLOSED_NETWORK_ESCAPES, ESCAPES, Escape
+from ralph.app.sandbox.escapes import CLOSED_NETWORK_ESCAPES, ESCAPES, SYSTEM_CALLS_MACHINE, Escape
 from ralph.app.sandbox.opening import open_containment, open_sandbox
 from ralph.app.sandbox.plan import SandboxRequest
 from ralph.config.schema import SandboxSettings
@@ -75,7 +75,7 @@ def try_escapes(
 
 
 def _is_meant_for_here(escape: Escape) -> bool:
-    return "call(" not in escape.python.replace("call=", "") or platform.machine() == CALLS_OF
+    return "call(" not in escape.python.replace("call=", "") or platform.machine() == SYSTEM_CALLS_MACHINE
 
 
 class _Outside(Struct, frozen=True, kw_only=True):

@@ -14,14 +14,14 @@ from ralph.core.proofs.config_parts import extract_config_part
 from ralph.core.proofs.doubts import describe_doubt
 from ralph.core.proofs.meddling import describe_meddling
 from ralph.core.proofs.python_doubts import (
-    LEAST_ANSWERS,
+    MIN_LEARNED_ANSWERS,
     describe_learned_answers,
     find_answers,
     find_expectations,
 )
 from ralph.core.proofs.runners import RUNNERS
 from ralph.core.proofs.stand_ins import find_shadowed_module, find_stand_in
-from ralph.core.proofs.suites import DATA, detect_language, detect_pipeline, detect_test, is_golden_name
+from ralph.core.proofs.suites import TEST_DATA, detect_language, detect_pipeline, detect_test, is_golden_name
 from ralph.core.proofs.tested_data import find_named_files, may_be_tested_data
 from ralph.core.proofs.weakening import asserts_nothing, count_tests, describe_danger, describe_weakening
 from ralph.core.proofs.wording import LOOKED_AT_REASON
@@ -222,7 +222,7 @@ class _Judge:
         path, language = change.path, detect_test(change.path)
         if not self._is_counted(language) and path not in self._named_tests:
             return None
-        language = language or detect_language(path) or DATA
+        language = language or detect_language(path) or TEST_DATA
         if path in self._moved:
             way = "to" if change.old_blob else "from"
             return ProofChange(path=path, kind="changed", reason=f"moved {way} {self._moved[path]}")
@@ -239,9 +239,9 @@ class _Judge:
             return ProofChange(path=path, kind="deleted", reason=f"{pluralize(count, 'test')} removed" if count else "")
         if change.new_mode.startswith(_LINK_MODE) and not change.old_mode.startswith(_LINK_MODE):
             return ProofChange(path=path, kind="weakened", reason="replaced by a link")
-        if weaker := describe_weakening(language, old, new) if language != DATA else "":
+        if weaker := describe_weakening(language, old, new) if language != TEST_DATA else "":
             return ProofChange(path=path, kind="weakened", reason=weaker)
-        if language != DATA and is_only_added_to(language, old, new):
+        if language != TEST_DATA and is_only_added_to(language, old, new):
             danger = "" if describe_meddling(old) else self._describe_meddling(path, language, new)
             return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "tests added")
         return ProofChange(path=path, kind="changed")
@@ -296,7 +296,7 @@ class _Judge:
         new = self._reader.read_text(change.new_blob)
         if describe_doubt(language, "", new):
             return describe_doubt(language, self._reader.read_text(change.old_blob), new)
-        if language != "python" or len(find_answers(new)) < LEAST_ANSWERS:
+        if language != "python" or len(find_answers(new)) < MIN_LEARNED_ANSWERS:
             return ""
         tests = map(find_expectations, self._reader.read_old_tests())
         return describe_learned_answers(self._reader.read_text(change.old_blob), new, tests)
@@ -318,7 +318,7 @@ class _Judge:
     def _is_counted(self, language: str) -> bool:
         if not language or not self._languages:
             return False
-        return language in (DATA, *self._languages) or ANY_LANGUAGE in self._languages
+        return language in (TEST_DATA, *self._languages) or ANY_LANGUAGE in self._languages
 
     def _read_both(self, change: TreeChange) -> tuple[str, str]:
         return self._reader.read_text(change.old_blob), self._reader.read_text(change.new_blob)

@@ -4,7 +4,7 @@ answers that are those of the tests."""
 import ast
 from collections.abc import Iterable, Iterator
 
-LEAST_ANSWERS = 2  # one table entry that a test also has is no wonder
+MIN_LEARNED_ANSWERS = 2  # one table entry that a test also has is no wonder
 KnownAnswer = tuple[tuple[object, ...], object]  # the arguments of a call, and what is expected of it
 
 
@@ -32,7 +32,7 @@ def find_expectations(text: str) -> frozenset[KnownAnswer]:
 def describe_learned_answers(old: str, new: str, expected: Iterable[frozenset[KnownAnswer]]) -> str:
     """Where all the new code knows is what tests ask. `expected` is asked for only where the code knows anything."""
     learned = find_answers(new) - find_answers(old)
-    if len(learned) < LEAST_ANSWERS or not learned <= frozenset().union(*expected):
+    if len(learned) < MIN_LEARNED_ANSWERS or not learned <= frozenset().union(*expected):
         return ""
     return f"repeats {len(learned)} answers of the tests"
 

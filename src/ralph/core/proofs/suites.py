@@ -3,7 +3,7 @@
 import re
 
 PIPELINE = "pipeline"  # what a CI service runs
-DATA = "data"  # what tests read: expected output, fixtures, snapshots
+TEST_DATA = "data"  # what tests read: expected output, fixtures, snapshots
 
 _LANGUAGES = {
     "py": "python",
@@ -90,10 +90,10 @@ def detect_test(path: str) -> str:
     if language in _TEST_NAMES and re.fullmatch(_TEST_NAMES[language], stem):
         return language
     if any(folder in _TEST_FOLDERS or folder.endswith((".Tests", "Tests.")) for folder in folders):
-        return language or DATA
+        return language or TEST_DATA
     if language in _SPEC_LANGUAGES and not _SPEC_FOLDERS.isdisjoint(folders):
         return language
-    return DATA if name.endswith(".snap") else ""
+    return TEST_DATA if name.endswith(".snap") else ""
 
 
 def detect_pipeline(path: str) -> str:

@@ -18,6 +18,8 @@ OFF_NOTE = "proofs were not compared (proofs: off)"
 SEALED_NOTE = "checks also pass with the tests as they were"
 LOOKED_AT_REASON = "which the check only looks at"
 DIFF_COMMAND = "`ralph diff --proofs`"
+PROOF_CRITERION = "The change to the checks is legitimate."  # what a judge decides about
+JUDGE_ANSWER_FORM = "Answer with one line: VERIFIED, or NOT_VERIFIED: followed by the reason."
 
 
 def extract_explanation(text: str) -> str:

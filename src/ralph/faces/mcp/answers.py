@@ -14,7 +14,12 @@ from ralph.faces.views.encoding import encode_json
 from ralph.model.errors import RalphError
 
 MAX_TOOL_ANSWER_CHARS = 60_000  # clients cut, or refuse, what is much longer
-BOUNDS = ((200, 4000), (50, 1000), (20, 300), (5, 100))  # of each list and each text, while the whole is too long
+LENGTH_LIMITS = (
+    (200, 4000),
+    (50, 1000),
+    (20, 300),
+    (5, 100),
+)  # of each list and each text, while the whole is too long
 ToolAnswer = dict[str, Any]
 _ParamsT = ParamSpec("_ParamsT")
 
@@ -45,7 +50,7 @@ def bound_answer(value: object) -> ToolAnswer:
     data = msgspec.json.decode(encode_json(value))
     whole: ToolAnswer = data if isinstance(data, dict) else {"result": data}
     shown = whole
-    for items, chars in BOUNDS:
+    for items, chars in LENGTH_LIMITS:
         if len(encode_json(shown)) <= MAX_TOOL_ANSWER_CHARS:
             break
         shown = {key: _shorten(each, items, chars) for key, each in whole.items()}

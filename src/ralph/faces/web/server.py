@@ -40,21 +40,21 @@ class WebOptions(Struct, frozen=True, kw_only=True):
     by: str = ""  # who acts
 
 
-class Words:
+class ServerMessages:
     """The link goes to stdout, first and alone on its line; everything else to stderr."""
 
     def __init__(self, place: str, tell: Callable[[str], object], tell_aside: Callable[[str], object]) -> None:
         self._place, self._tell, self._tell_aside = place, tell, tell_aside
 
-    def greet(self, link: str, is_interactive: bool) -> None:
+    def announce_start(self, link: str, is_interactive: bool) -> None:
         self._tell(link)
         more = "Enter prints another, " if is_interactive else ""
         self._tell_aside(f"Serving {self._place}. The link works once; {more}Ctrl-C stops the server. Runs go on.")
 
-    def tell_link(self, link: str) -> None:
+    def print_link(self, link: str) -> None:
         self._tell(link)
 
-    def say_goodbye(self) -> None:
+    def announce_end(self) -> None:
         self._tell_aside("Stopped. Runs go on; see `ralph status`.")
 
 
@@ -65,7 +65,7 @@ class QuietServer(uvicorn.Server):
         return nullcontext()
 
 
-def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], words: Words) -> int:
+def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], messages: ServerMessages) -> int:
     """Until someone stops it; the exit code."""
     if not is_loopback(options.host) and not options.token_file:
         raise UsageError(
@@ -83,8 +83,8 @@ def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], w
         build_link=lambda token: f"{base}{LOGIN_PATH}?t={token}",
     )
     names = () if is_loopback(options.host) else (options.host.lower(), socket.gethostname().lower())
-    asyncio.run(_serve_until_stopped(build_server(context, names), context, listener, options, words=words))
-    words.say_goodbye()
+    asyncio.run(_serve_until_stopped(build_server(context, names), context, listener, options, messages=messages))
+    messages.announce_end()
     return 0
 
 
@@ -115,7 +115,7 @@ async def serve_context(server: QuietServer, context: WebContext, listener: sock
 
 
 async def _serve_until_stopped(
-    server: QuietServer, context: WebContext, listener: socket.socket, options: WebOptions, *, words: Words
+    server: QuietServer, context: WebContext, listener: socket.socket, options: WebOptions, *, messages: ServerMessages
 ) -> None:
     loop = asyncio.get_running_loop()
 
@@ -128,8 +128,8 @@ async def _serve_until_stopped(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
     link = context.issue_link()
-    is_interactive = _listen_for_enter(loop, lambda: words.tell_link(context.issue_link()))
-    words.greet(link, is_interactive)
+    is_interactive = _listen_for_enter(loop, lambda: messages.print_link(context.issue_link()))
+    messages.announce_start(link, is_interactive)
     if options.opens_browser:
         Thread(target=webbrowser.open, args=(context.issue_link(),), daemon=True).start()
     await serve_context(server, context, listener)

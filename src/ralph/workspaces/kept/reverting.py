@@ -8,8 +8,8 @@ from ralph.model.errors import MachineError
 from ralph.workspaces.git import Git
 from ralph.workspaces.kept.linked_trees import find_own_branch
 
-_CHUNK = 200  # paths on one command line
-_MOST_COMPARED = 200  # commits of a run
+_MAX_PATHS_PER_CALL = 200  # paths on one command line
+_MAX_COMPARED_COMMITS = 200  # commits of a run
 
 
 class CommitRange(Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ def _list_known(git: Git, commits: CommitRange, paths: list[str]) -> set[str]:
     if not paths:
         return set()
     present = _read_entries(git, "HEAD", paths)
-    listed = git.run("rev-list", f"--max-count={_MOST_COMPARED}", f"{commits.start}..{commits.end}").text.split()
+    listed = git.run("rev-list", f"--max-count={_MAX_COMPARED_COMMITS}", f"{commits.start}..{commits.end}").text.split()
     known = [_read_entries(git, commit, paths) for commit in (commits.start, *listed)]
     return {path for path in paths if any(each.get(path) == present.get(path) for each in known)}
 
@@ -103,7 +103,7 @@ def _read_entries(git: Git, commit: str, paths: list[str]) -> dict[str, str]:
 
 
 def _chunk(paths: list[str]) -> list[list[str]]:
-    return [paths[at : at + _CHUNK] for at in range(0, len(paths), _CHUNK)]
+    return [paths[at : at + _MAX_PATHS_PER_CALL] for at in range(0, len(paths), _MAX_PATHS_PER_CALL)]
 
 
 def _require(is_fine: bool, problem: str) -> None:

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from ralph.core.text.plain import sanitize
 
-MOST_SHOWN = 20
+MAX_SHOWN_FILES = 20
 
 
 def list_files(verb: str, paths: Sequence[str], note: str = "") -> list[str]:
     """A line each; of more than fit, how many."""
-    lines = [f"  {verb:8} {sanitize(path.encode('utf-8', 'replace').decode())}{note}\n" for path in paths[:MOST_SHOWN]]
-    if len(paths) > MOST_SHOWN:
-        lines.append(f"  {verb:8} … and {len(paths) - MOST_SHOWN} more{note}\n")
+    lines = [
+        f"  {verb:8} {sanitize(path.encode('utf-8', 'replace').decode())}{note}\n" for path in paths[:MAX_SHOWN_FILES]
+    ]
+    if len(paths) > MAX_SHOWN_FILES:
+        lines.append(f"  {verb:8} … and {len(paths) - MAX_SHOWN_FILES} more{note}\n")
     return lines

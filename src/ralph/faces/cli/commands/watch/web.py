@@ -35,12 +35,16 @@ def command(port: int | None, opens_browser: bool, host: str, token_file: str, s
             f"`ralph web` needs {' and '.join(missing)}, which ralph's extra `web` brings",
             "pip install 'ralph-verified[web]' (or: uv tool install 'ralph-verified[web]')",
         )
-    from ralph.faces.web.server import WebOptions, Words, serve_web  # starlette takes 0.2 s: only for who serves
+    from ralph.faces.web.server import (  # starlette takes 0.2 s: only for who serves
+        ServerMessages,
+        WebOptions,
+        serve_web,
+    )
 
     paths = find_project_paths(os.getcwd())
     options = WebOptions(
         host=host, port=port, token_file=token_file, opens_browser=opens_browser, shows_all=shows_all, by=by
     )
     place = "every repository on this machine" if shows_all else paths.root
-    words = Words(place, click.echo, lambda text: click.echo(text, err=True))
-    return serve_web(options, paths, os.environ, words)
+    messages = ServerMessages(place, click.echo, lambda text: click.echo(text, err=True))
+    return serve_web(options, paths, os.environ, messages)
