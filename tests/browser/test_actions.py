@@ -1,6 +1,7 @@
 """Everything a person can do on the page, to a real run of a scripted agent, on a desktop and on a phone."""
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -137,6 +138,10 @@ def test_tasks_are_added_and_changed(room: PageRoom, open_page: OpenPage) -> Non
     assert room.read_task("T-9")["status"] == "cancelled"
 
 
+def has_prompt(room: PageRoom, task: str) -> bool:
+    return len(room.read_prompts(task)) == 1
+
+
 def test_all_tasks_are_paused_and_resumed_at_once(room: PageRoom, open_page: OpenPage) -> None:
     room.add_tasks("T-1", "T-2")
     room.hold("T-1", "T-2")
@@ -145,7 +150,7 @@ def test_all_tasks_are_paused_and_resumed_at_once(room: PageRoom, open_page: Ope
     send(page, "Start", kind="execute", jobs="2")
     for name in ("T-1", "T-2"):
         wait_for_lane(page, name, "coder")
-        wait_until(lambda name=name: len(room.read_prompts(name)) == 1, f"the first agent of {name}")
+        wait_until(partial(has_prompt, room, name), f"the first agent of {name}")
 
     page.get_by_role("button", name="Pause all").click()
     send(page, "Pause")

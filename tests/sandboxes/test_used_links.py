@@ -10,7 +10,7 @@ from support.workshop import ProjectFixture
 
 pytestmark = [pytest.mark.sandbox, needs_bubblewrap, pytest.mark.timeout(120)]
 STORY = {"id": "US-001", "title": "t", "description": "d", "acceptanceCriteria": ["a"], "priority": 1, "passes": False}
-REVIEW = {"reviewStatus": None, "reviewCount": 0, "reviewFeedback": "", "notes": "", "dependsOn": []}
+REVIEW: dict[str, object] = {"reviewStatus": None, "reviewCount": 0, "reviewFeedback": "", "notes": "", "dependsOn": []}
 
 
 @pytest.fixture

@@ -253,7 +253,18 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         has_judge=judge is not None,
     )
     rules = Rules(policy, None)
-    limits = Limits(
+    life = read_earlier_life(session.runs, earlier, rules)
+    began = Began(_build_limits(request), standstill=life.standstill, told=life.told)
+    stop = session.play(rules, effects, began)
+    if stop.outcome is Outcome.TAMPERED:
+        effects.withdraw_done(stop.why)
+    if stop.outcome is Outcome.BLOCKED and (last := attempts.last):
+        log.save(replace(last, status="stopped", error=stop.why))
+    return stop
+
+
+def _build_limits(request: SuperviseRequest) -> Limits:
+    return Limits(
         request.max_restarts,
         request.max_time,
         cost_usd=request.budget_usd,
@@ -261,14 +272,6 @@ def _run_loop(session: Session, request: SuperviseRequest, command: wiring.Agent
         chain=request.chain,
         day_usd=request.day_usd,
     )
-    life = read_earlier_life(session.runs, earlier, rules)
-    began = Began(limits, standstill=life.standstill, told=life.told)
-    stop = session.play(rules, effects, began)
-    if stop.outcome is Outcome.TAMPERED:
-        effects.withdraw_done(stop.why)
-    if stop.outcome is Outcome.BLOCKED and (last := attempts.last):
-        log.save(replace(last, status="stopped", error=stop.why))
-    return stop
 
 
 def _list_earlier_runs(session: Session) -> list[RunRecord]:

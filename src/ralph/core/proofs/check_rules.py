@@ -211,9 +211,9 @@ class _Resolver:
             self._languages[ANY_LANGUAGE] = None
             self._unknown[call.name] = None
         if call.name in _PROGRAM_READERS:
-            named = zip(call.arguments, call.arguments[1:], strict=False)
+            pairs = zip(call.arguments, call.arguments[1:], strict=False)
             self._scripts.update(
-                (join_path(call.folder, path), None) for option, path in named if option in _FILE_OPTIONS
+                (join_path(call.folder, path), None) for option, path in pairs if option in _FILE_OPTIONS
             )
 
     def _is_project_script(self, call: Call) -> bool:
@@ -293,8 +293,8 @@ class _Resolver:
             self._languages[ANY_LANGUAGE] = None
             return
         main = makefile.parse_makefile(text)
-        names = [self._files.find(name) if "*" in name else [name] for name in self._list_includes(main, folder)]
-        included = {name: self._files.read(name) for found in names for name in found}
+        named = (self._files.find(name) if "*" in name else [name] for name in self._list_includes(main, folder))
+        included = {name: self._files.read(name) for found in named for name in found}
         whole = makefile.merge_makefiles(main, *(makefile.parse_makefile(found or "") for found in included.values()))
         use = makefile.find_make_use(whole, goals)
         patterns = [name for name in self._list_includes(main, folder) if "*" in name]

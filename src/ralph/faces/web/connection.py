@@ -7,7 +7,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 5
-MAX_CONNECTIONS = 256
+MAX_WEB_CONNECTIONS = 256
 ABORT_KEY = "ralph.abort"  # of a request's scope: a function that ends its connection at once
 
 

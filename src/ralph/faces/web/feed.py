@@ -95,7 +95,7 @@ class Channel:
     def look(self) -> list[bytes]:
         """Messages about what is new since the last look."""
         view, problem = _try_reading(self._read_view, self._view or BoardView())
-        lines, other_problem = _try_reading(lambda: self._read_lines(view), [])
+        lines, other_problem = _try_reading(lambda: self._read_lines(view), list[LogLineView]())
         problem = problem or other_problem
         found = []
         if change := self._find_change(view, problem):

@@ -15,7 +15,7 @@ import uvicorn
 from msgspec import Struct
 
 from ralph.app.paths import Paths
-from ralph.faces.web.connection import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, BoundedConnection
+from ralph.faces.web.connection import KEEP_ALIVE_SECONDS, MAX_WEB_CONNECTIONS, BoundedConnection
 from ralph.faces.web.context import WebContext
 from ralph.faces.web.gate import LOGIN_PATH, MAX_REQUEST_HEAD_BYTES, WebGate
 from ralph.faces.web.keys import Keys, read_token_file
@@ -102,7 +102,7 @@ def build_server(context: WebContext, names: Sequence[str] = ()) -> QuietServer:
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=MAX_WEB_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_REQUEST_HEAD_BYTES,
     )
     return QuietServer(config)
