@@ -14,7 +14,7 @@ def test_what_is_detected_becomes_settings(tmp_path: Path) -> None:
     (tmp_path / "claude").chmod(0o755)
     (tmp_path / "Makefile").write_text("test:\n\ttrue\nlint:\n\ttrue\n")
     read = convert_settings(detect_settings(str(tmp_path), {"PATH": str(tmp_path)}))
-    assert (read.agent.command, read.agent.flags, read.agent.permissions) == ("claude", (), "checks")
+    assert (read.agent.command, read.agent.flags, read.agent.permissions) == ("claude", (), None)
     assert [(g.command, g.fail_action) for g in read.guardrails] == [("make lint", "APPEND"), ("make test", "APPEND")]
 
 

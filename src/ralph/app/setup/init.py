@@ -38,7 +38,8 @@ def build_settings_document(
 def detect_settings(
     folder: str, environment: Mapping[str, str], checks: Sequence[str] | None = None
 ) -> dict[str, object]:
-    """Settings nobody was asked about; `checks` are those that were tried, else whatever is suggested."""
+    """Settings nobody was asked about; `checks` are those that were tried, else whatever is suggested. Permissions stay
+    open, so that the default is that of the place: `checks` on this machine, `all` in a sandbox."""
     agent = detect.detect_agent(environment, folder)
     if agent is None:
         raise MachineError(
@@ -47,7 +48,7 @@ def detect_settings(
         )
     wanted = [found.command for found in detect.suggest_guardrails(folder)] if checks is None else checks
     rails = [Guardrail(command=command) for command in wanted]
-    return build_settings_document(agent.name, (), guardrails=rails, permissions="checks")
+    return build_settings_document(agent.name, (), guardrails=rails)
 
 
 def write_first_settings(folder: str, raw: RawSettings) -> None:

@@ -421,7 +421,7 @@ def test_yes_writes_what_is_detected_without_a_terminal(folder: Path) -> None:
     assert code == 0
     assert out.endswith(f"Settings written to .ralph/settings.json\n{NEXT}")
     assert settings(folder) == BASICS | {
-        "agent": {"command": "claude", "flags": [], "permissions": "checks"},
+        "agent": {"command": "claude", "flags": []},
         "guardrails": [
             {"command": "make lint", "failAction": "APPEND"},
             {"command": "make test", "failAction": "APPEND"},

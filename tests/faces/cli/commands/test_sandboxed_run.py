@@ -45,3 +45,14 @@ def test_a_kind_nobody_knows_and_two_wishes_at_once_are_refused(workshop: Projec
     assert (unknown.returncode, "bubblewrap" in unknown.stderr) == (2, True)
     both = workshop.ralph("run", "-p", "x", "--no-sandbox", "--sandbox")
     assert (both.returncode, "exclude each other" in both.stderr) == (2, True)
+
+
+@needs_bubblewrap
+def test_what_init_wrote_allows_the_checks_here_and_everything_in_a_sandbox(workshop: ProjectFixture) -> None:
+    # issue 12
+    workshop.agent("echo '<response>DONE</response>'")
+    assert workshop.ralph("init", "--yes").returncode == 0
+    here = workshop.ralph("run", "-p", "x", "--dry-run").stdout
+    inside = workshop.ralph("run", "-p", "x", "--dry-run", "--sandbox", "bubblewrap").stdout
+    assert ("--permission-mode acceptEdits" in here, "--dangerously-skip-permissions" in here) == (True, False)
+    assert "--dangerously-skip-permissions" in inside
