@@ -122,4 +122,4 @@ def test_a_budget_for_a_day_is_kept_by_the_run_that_spends_it(workshop: ProjectF
     done = workshop.ralph("run", "-p", "x")
     assert (done.returncode, workshop.calls) == (1, 2), done.stdout
     assert "$0.60 of the $0.50 for a day spent" in done.stdout
-    assert "goes on tomorrow, or with a higher budgetUsdPerDay" in done.stderr
+    assert "`ralph run --resume` tomorrow, or with a higher budgetUsdPerDay" in done.stderr
