@@ -89,6 +89,7 @@ def _reads_secret(word: str, ground: Ground) -> bool:
     return bool(_KEY_FILE.fullmatch(name)) or (is_home and name.endswith("_history"))
 
 
+_EMPTIES = "this empties a database; make sure which one it is."
 _PATTERNS = (
     ({"ngrok", "localtunnel", "bore"}, r"", "this opens a service of this machine to everybody."),
     ({"cloudflared"}, r"\btunnel\b", "this opens a service of this machine to everybody."),
@@ -105,8 +106,14 @@ _PATTERNS = (
     ({"strace", "gdb", "ltrace"}, r"(^| )-p ?\d", "this reads the memory of another process."),
     ({"mount"}, r"--bind|/dev/|-o ", "this changes what the machine has mounted."),
     ({"at", "batch"}, r"", "this runs when nobody watches."),
+    ({"rails", "rake"}, r"\bdb:(drop|reset|purge)\b(?!.*RAILS_ENV=test)", _EMPTIES),
+    ({"prisma"}, r"^migrate reset\b|--force-reset\b", _EMPTIES),
+    ({"php", "artisan"}, r"\b(migrate:(fresh|reset)|db:wipe)\b", _EMPTIES),
+    ({"mix"}, r"^ecto\.(drop|reset)\b", _EMPTIES),
+    ({"sequelize", "sequelize-cli", "knex", "typeorm"}, r"\b(db:drop|schema:drop|migrate:rollback --all)\b", _EMPTIES),
+    ({"python", "python3", "manage.py", "django-admin"}, r"(^|manage\.py )(flush|reset_db|sqlflush)\b", _EMPTIES),
     (
-        {"psql", "mysql", "mariadb", "sqlplus"},
+        {"psql", "mysql", "mariadb", "sqlplus", "sqlite3"},
         r"(?i)\b(delete\s+from\s+[\w.\"]+\s*;?\s*$|truncate\s+(table\s+)?\w|drop\s+table\s+(?!if\b))(?!.*test)",
         "this deletes everything in a table.",
     ),

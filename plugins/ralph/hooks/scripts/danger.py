@@ -158,6 +158,8 @@ def _listed(words: Sequence[str]) -> list[str]:
         return [*words, "-delete"]
     if name == "ls":
         return operands(words) or ["."]
+    if name == "git" and words[1:2] == ["ls-files"] and not has(words, "", "--others", "--ignored", "--deleted"):
+        return operands(words)[1:] or ["-r", "."]
     return [word for word in operands(words) if "%" not in word] if name in ("echo", "printf") else []
 
 

@@ -130,6 +130,8 @@ def in_wiping(path: str, ground: Ground) -> str:
     inside = ground.in_project(path)
     if inside == ".":
         return "this would delete the whole project."
+    if inside == ".ralph":
+        return ".ralph is not the agent's to change."
     if ground.has_stories and inside is not None and inside == os.path.normpath(ground.folder):
         return f"{inside} holds what the loop lives on."
     if reason := in_writing(path, ground):

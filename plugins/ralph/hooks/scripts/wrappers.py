@@ -22,13 +22,14 @@ _STARTS_COMMANDS = re.compile(
     r"\b(system|popen|exec\w*|spawn\w*|subprocess|check_call|check_output|shell_exec|passthru|run)\b"
 )
 _REMOVES_TREE = re.compile(
-    r"""\b(?:rmtree|rmSync|rmdirSync|rm_rf?|remove_dir_all|rm|rimraf|remove_tree|rmdir)\s*\(?\s*"""
+    r"""\b(?:rmtree|rmSync|rmdirSync|rm_rf?|remove_dir_all|rm|rimraf|remove_tree|rmdir|unlink\s+glob)\s*\(?\s*"""
     r"""(?:(?:os\.path\.expanduser|Path|path\.resolve)\s*\(\s*)?(['"])(.*?)\1"""
 )
 _WRITES_FILE = re.compile(
     r"""\bopen\s*\(\s*(['"])([^'"]+)\1\s*,\s*['"][wax+]|\bwriteFileSync\s*\(\s*(['"])([^'"]+)\3"""
 )
 _PROGRAM_OPTIONS = ("-c", "-e", "-r", "-E", "-p", "-ne", "-pe", "--eval", "--print", "-Ec")
+_SSH_OPTIONS = tuple(f"-{letter}" for letter in "BbcDEeFIiJLlmOoPpQRSWw")
 _WRAPPERS = {  # program → options that take a word of their own
     "sudo": ("-u", "-g", "-C", "-h", "-p", "-U", "-D", "-R", "-T"),
     "doas": ("-u", "-C"),
@@ -126,6 +127,8 @@ def inner_texts(command: shell.Command, words: Sequence[str], ground: Ground) ->
         yield from (word.partition("=")[2] for word in words[1:])
     elif name == "find":
         yield from _in_find(words)
+    elif name == "ssh":  # on another machine it does the same
+        yield " ".join(_after_options(list(words[1:]), _SSH_OPTIONS)[1:])
     elif name == "git":
         yield from _in_git(words, ground)
 
