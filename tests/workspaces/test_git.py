@@ -33,7 +33,10 @@ def test_its_options_stand_before_every_subcommand(derive: Callable[[Git], Git])
     said = derive(git).run("status", "-s", GIT_INDEX_FILE="/index")
     assert (said.ok, said.text, said.problem) == (True, "out", "err")
     command = processes.commands[-1]
-    assert (command.argv, command.timeout) == (("/bin/git", "-c", "x=y", "status", "-s"), 7)
+    assert (command.argv, command.timeout) == (
+        ("/bin/git", "-c", "x=y", "status", "--ignore-submodules=dirty", "-s"),
+        7,
+    )
     assert command.environment["GIT_INDEX_FILE"] == "/index"
     assert command.environment["GIT_TERMINAL_PROMPT"] == "0"  # nobody is there to type
     assert "GIT_DIR" not in command.environment

@@ -44,6 +44,22 @@ TRAPS = {
     "a program for refs of others": 'git config core.alternateRefsCommand "$SPY"',
     "a proxy and a protocol": 'git config core.gitProxy "$SPY"; git config protocol.ext.allow always',
     "templates": 'mkdir -p ../t/hooks; cp "$SPY" ../t/hooks/post-checkout; git config init.templateDir "$PWD/../t"',
+    "include for this folder": (
+        'printf "[core]\\nfsmonitor = $SPY\\n" > ../inc; git config "includeIf.gitdir:/**.path" "$PWD/../inc"'
+    ),
+    "attributes of the user": (
+        'echo "* diff=d filter=f" > ../attributes; git config core.attributesFile "$PWD/../attributes";'
+        ' for k in diff.d.textconv diff.d.command filter.f.clean filter.f.smudge; do git config $k "$SPY"; done'
+    ),
+    "signing by ssh": (
+        "git config commit.gpgSign true; git config gpg.format ssh; git config user.signingKey x;"
+        ' git config gpg.ssh.program "$SPY"'
+    ),
+    "a server's program": (
+        "for k in uploadpack.packObjectsHook remote.origin.uploadpack remote.origin.receivepack;"
+        ' do git config $k "$SPY"; done; git config fetch.bundleURI "file://$PWD"'
+    ),
+    "tidying up": 'git config gc.auto 1; git config maintenance.auto true; git config gc.recentObjectsHook "$SPY"',
     "trailers": 'git config trailer.x.command "$SPY"; git config trailer.x.ifexists add',
 }
 HOOKS = "pre-commit commit-msg post-commit post-checkout post-merge pre-merge-commit reference-transaction"
@@ -111,6 +127,56 @@ def test_nothing_of_an_agents_runs_while_its_work_lands(
     workspace.remove_if_landed()
     assert not mark.exists()
     assert (repo.root / "new.txt").read_text() == "new\n"
+
+
+SUBMODULE_TRAPS = {
+    "fsmonitor": 'git config core.fsmonitor "$SPY"',
+    "filter": 'git config filter.f.clean "$SPY"; echo "* filter=f" > .gitattributes; git add .; touch -d "1 day" f',
+    "include": 'printf "[core]\\nfsmonitor = $SPY\\n" > ../../inc; git config include.path "$PWD/../../inc"',
+    "hooks": 'for h in post-index-change fsmonitor-watchman; do cp "$SPY" .git/hooks/$h; done; touch -d "1 day" f',
+    "elsewhere": 'mv .git ../../other; echo "gitdir: $PWD/../../other" > .git; git config core.fsmonitor "$SPY"',
+}
+
+
+@pytest.mark.parametrize("is_users", [False, True])
+@pytest.mark.parametrize("trap", SUBMODULE_TRAPS)
+def test_nothing_of_an_agents_runs_in_a_repository_inside(repo: RepositoryFixture, trap: str, is_users: bool) -> None:
+    """Git looks into it by another git, which knows nothing of what ours was told."""
+    make = (
+        "mkdir in; cd in; git init -q; echo f > f; git add f; git commit -qm x; {trap}; cd ..;"
+        " git update-index --add --cacheinfo 160000,$(git -C in rev-parse HEAD),in; echo b > a.txt; echo c > in/f;"
+        ' printf "[submodule \\"in\\"]\\npath = in\\nurl = ./in\\nignore = none\\n" > .gitmodules'
+    ).replace("{trap}", SUBMODULE_TRAPS[trap])
+    git = repo.make_users_git() if is_users else repo.git
+    mark = play(repo, str(repo.root), make)
+    assert repo.run("ls-files", "--stage", "in").startswith("160000")
+    mark.unlink(missing_ok=True)
+    git.run("status", "--porcelain")
+    git.run("diff", "HEAD")
+    added, committed = git.run("add", "--all"), git.run("commit", "-am", "x")
+    assert not mark.exists()
+    assert [said.ok for said in (added, committed)] == [trap == "hooks"] * 2
+    assert trap == "hooks" or "in is a repository of its own" in committed.problem
+
+
+def test_a_submodule_without_programs_is_committed(repo: RepositoryFixture) -> None:
+    make = "mkdir in; cd in; git init -q; echo f > f; git add f; git commit -qm x; cd ..; git add in; echo b > a.txt"
+    play(repo, str(repo.root), make)
+    assert repo.git.run("commit", "-am", "x").ok
+    assert repo.run("ls-tree", "HEAD", "in").startswith("160000")
+
+
+def test_missing_objects_are_not_fetched_by_a_program_of_an_agents(repo: RepositoryFixture) -> None:
+    script = (
+        'git config remote.origin.url "ext::$SPY"; git config protocol.ext.allow always;'
+        " git config remote.origin.promisor true; git config remote.origin.partialclonefilter blob:none;"
+        " b=$(git rev-parse HEAD:a.txt); echo z > a.txt;"
+        " rm -f .git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-)"
+    )
+    mark = play(repo, str(repo.root), script)
+    repo.git.run("diff", "HEAD")
+    repo.git.run("cat-file", "-p", "HEAD:a.txt")
+    assert not mark.exists()
 
 
 def test_a_repository_that_was_led_to_another_one_is_not_touched(

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -10,8 +11,9 @@ from ralph.model.command import Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
-from ralph.workspaces.git_guard import NO_PROGRAMS, GitGuard, SettingsListing, parse_settings
+from ralph.workspaces.git_guard import NO_PROGRAMS, GitGuard, SettingsListing, list_changed_programs, parse_settings
 from ralph.workspaces.project_dir import find_common_dir, find_git_dir, find_project_dir
+from ralph.workspaces.tree_objects import SUBMODULE_MODE
 
 GIT_TIMEOUT_SECONDS = 300.0
 _PLAIN_CHANGES = ("--no-renames", "--ignore-submodules=dirty")
@@ -127,7 +129,11 @@ class Git:
     def run(self, *words: str, **variables: str) -> GitResult:
         """Run it; failing is an answer too."""
         environment = {**self._environment, **self._find_place(), **self._choose_settings(words), **variables}
-        return self._run((*self._options, *words), environment)
+        if self._is_git and looks_into_submodules(words):
+            environment["GIT_OPTIONAL_LOCKS"] = "0"  # there is a hook for whoever writes an index
+            if problem := self._find_submodule_program(environment):
+                return GitResult(_FATAL, "", problem)
+        return self._run((*self._options, *(keep_out_of_submodules(words) if self._is_git else words)), environment)
 
     def _run(self, words: Sequence[str], environment: Mapping[str, str]) -> GitResult:
         if problem := _find_redirection(self._common):
@@ -137,6 +143,26 @@ class Git:
         command = Command(argv=argv, environment=environment, cwd=self.folder, timeout=self._timeout)
         exited = self._processes.run(command, output.write, errors.write)
         return GitResult(exited.code, output.text(), exited.error or errors.text())
+
+    @property
+    def _is_git(self) -> bool:
+        return os.path.basename(self._program) in ("git", "git.exe")
+
+    def _find_submodule_program(self, environment: Mapping[str, str]) -> str:
+        """Git looks into submodules by another git, which heeds their settings and none of ours; empty: it may."""
+        root = environment.get("GIT_WORK_TREE") or find_root(self.folder)
+        listed = self._run(("ls-files", "--stage", "-z", "--full-name", "--", ":/"), environment)
+        names = [each.partition("\t")[2] for each in listed.output.split("\0") if each.startswith(SUBMODULE_MODE)]
+        folders = [name for name in names if os.path.lexists(os.path.join(root, name, ".git"))]
+        known = self._guard.trusted_values if self._guard else {}
+        for name in folders:
+            place = _name_place(os.path.join(root, name, ".git"), os.path.join(root, name))
+            said = self._run(("config", "--list", "--null", "--show-origin"), {**self._environment, **place})
+            if not said.ok:
+                return f"{name} is no repository that git can read"
+            if found := list_changed_programs(known, parse_settings(said.output).values):
+                return f"{name} is a repository of its own, and its settings name programs: {', '.join(found)}"
+        return ""
 
     def _find_place(self) -> dict[str, str]:
         """The very repository: a setting could name another work tree. What the user chose is the user's affair."""
@@ -294,6 +320,21 @@ class Git:
         """The hash of what is in it; empty when that cannot be."""
         said = self.run("write-tree", GIT_INDEX_FILE=index)
         return said.text if said.ok else ""
+
+
+def looks_into_submodules(words: Sequence[str]) -> bool:
+    """`add` and `commit -a` do, whatever they are told."""
+    action = next((word for word in words if not word.startswith("-") and "=" not in word), "")
+    takes_all = any(re.fullmatch(r"--all|--update|-[a-zA-Z]*[aAu][a-zA-Z]*", word) for word in words)
+    return action in ("add", "commit") and takes_all
+
+
+def keep_out_of_submodules(words: Sequence[str]) -> Sequence[str]:
+    """What only looks compares their commits, and leaves alone what is checked out there."""
+    at = next((at for at, word in enumerate(words) if word in ("status", "diff", "diff-files", "diff-index")), None)
+    if at is None or any(word.startswith("--ignore-submodules") for word in words):
+        return words
+    return (*words[: at + 1], "--ignore-submodules=dirty", *words[at + 1 :])
 
 
 def _name_place(git_dir: str, root: str) -> dict[str, str]:

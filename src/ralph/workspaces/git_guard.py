@@ -21,7 +21,7 @@ RUNS_PROGRAM = re.compile(
     r"|core\.(hookspath|fsmonitor|editor|pager|askpass|sshcommand|gitproxy|attributesfile|alternaterefscommand)"
     r"|credential\.(.*\.)?helper|gpg\.(.*\.)?program|sequence\.editor|interactive\.difffilter|pager\..*|alias\..*"
     r"|trailer\..*\.(cmd|command)|submodule\..*\.update|init\.templatedir|log\.showsignature|merge\.verifysignatures"
-    r"|commit\.gpgsign|tag\.gpgsign",
+    r"|commit\.gpgsign|tag\.gpgsign|remote\..*\.(promisor|uploadpack|receivepack)|protocol\.(.*\.)?allow",
     re.DOTALL,
 )
 # Settings that decide where a push goes to, and by which way.
@@ -42,7 +42,16 @@ _HARMLESS_VALUES = {  # where there was none before; all others: empty, which na
     "commit.gpgsign": "false",
     "tag.gpgsign": "false",
 }
-_HARMLESS_ENDINGS = {".required": "false", ".driver": "false", ".program": "false", ".update": "none"}
+_HARMLESS_ENDINGS = {
+    ".required": "false",
+    ".driver": "false",
+    ".program": "false",
+    ".update": "none",
+    ".allow": "never",
+    ".promisor": "false",
+    ".uploadpack": "git-upload-pack",
+    ".receivepack": "git-receive-pack",
+}
 _GLOBAL_ATTRIBUTES = ("/etc/gitattributes", os.path.expanduser("~/.config/git/attributes"))
 NO_PROGRAMS = (  # for whatever we do on nobody's behalf
     *(("core.hooksPath", os.devnull), ("core.fsmonitor", "false"), ("core.pager", "cat"), ("core.editor", "true")),
@@ -74,6 +83,11 @@ class GitGuard:
         # Then every work tree has a file of its own.
         self._has_more_files = bool(trusted and "extensions.worktreeconfig" in trusted.values)
         self.changed: tuple[str, ...] = ()  # settings that are others now, of those that matter
+
+    @property
+    def trusted_values(self) -> Values:
+        """Settings as they were before any agent ran."""
+        return self._trusted.values if self._trusted else {}
 
     @property
     def has_repository(self) -> bool:
@@ -127,6 +141,11 @@ def parse_settings(output: str) -> SettingsListing:
         values[key] = (*values.get(key, ()), value)
     origins = {origin.removeprefix("file:") for origin in words[::2] if origin.startswith("file:")}
     return SettingsListing(values=values, files=frozenset(origins))
+
+
+def list_changed_programs(before: Values, after: Values) -> list[str]:
+    """Settings that are not as they were, of those that run a program."""
+    return sorted(_list_changed(before, {**before, **after}, RUNS_PROGRAM))
 
 
 def _list_changed(before: Values, after: Values, which: re.Pattern[str]) -> Iterator[str]:

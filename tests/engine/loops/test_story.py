@@ -194,7 +194,15 @@ def test_git_is_asked_without_taking_locks_or_running_what_an_agent_configured(p
     log, status, branch = project.git.commands
     options = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
     assert log.argv == ("/bin/git", *options, "log", "-1", "--format=%H %s")
-    assert status.argv == ("/bin/git", *options, "status", "--porcelain", "--no-renames", "-z")
+    assert status.argv == (
+        "/bin/git",
+        *options,
+        "status",
+        "--ignore-submodules=dirty",
+        "--porcelain",
+        "--no-renames",
+        "-z",
+    )
     assert branch.argv == ("/bin/git", *options, "symbolic-ref", "--quiet", "--short", "HEAD")
     assert (log.cwd, log.environment["PATH"]) == (str(project.root), "/git")
 
