@@ -128,7 +128,7 @@ def test_what_servers_could_read_in_two_ways_is_refused(tmp_path: Path, request_
 def test_no_more_connections_are_served_at_once_than_ralph_can_bear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network_proxy, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(network_proxy, "MAX_PROXY_CONNECTIONS", 2)
     proxy = NetworkProxy(str(tmp_path), [])
     idle = [socket.socket(socket.AF_UNIX) for _ in range(2)]
     try:

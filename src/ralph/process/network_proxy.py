@@ -11,7 +11,7 @@ from ipaddress import IPv6Address, ip_address
 MAX_HEAD_BYTES = 1 << 16
 CONNECT_TIMEOUT_SECONDS = 30.0
 PROXY_BLOCK_BYTES = 1 << 16
-MAX_CONNECTIONS = 256  # at once: whoever opens more waits, and ralph itself does not run out of threads
+MAX_PROXY_CONNECTIONS = 256  # at once: whoever opens more waits, and ralph itself does not run out of threads
 SOCKET_NAME = "proxy"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")  # a name or an address, with nothing in it for others to misread
@@ -25,7 +25,7 @@ class NetworkProxy:
     def __init__(self, folder: str, hosts: Sequence[str]) -> None:
         self._hosts = tuple(hosts)
         self._server = _listen(folder)
-        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._free = threading.BoundedSemaphore(MAX_PROXY_CONNECTIONS)
         self._thread = threading.Thread(target=self._serve, name="network proxy", daemon=True)
         self._thread.start()
 
