@@ -246,6 +246,7 @@ class BoardScreen(Screen[None]):
         runs = filter_runs(self._view.runs, self._filter.words)
         if self._view is not self._last_shown[0] or wanted != self._last_shown[1]:
             self._last_shown = (self._view, wanted)
+            was_empty = self.has_class("-empty")
             self.set_class(not self._view.cards and not self._view.runs, "-empty")
             self.set_class(not self._view.cards and bool(self._view.runs), "-no-tasks")
             self.set_class(not self._view.runs, "-no-runs")
@@ -255,6 +256,9 @@ class BoardScreen(Screen[None]):
             self._filter.show_count(shown, len(self._view.cards) + len(self._view.runs))
             if self.current_lane not in self._list_visible_lanes():
                 self._leave_hidden_lane()
+            if was_empty and not self.has_class("-empty"):  # the first card is the one people want
+                self._set_current_lane(self._find_busiest_lane())
+                self.call_after_refresh(self._lanes[self.current_lane].focus)
         self._run_lane.show_runs(runs, self._view.cut_off_runs)
         self._show_tabs()
 

@@ -240,6 +240,28 @@ def test_a_run_with_the_board_is_detached_or_stopped(workshop: ProjectFixture) -
     assert workshop.status()["outcome"] == "interrupted"
 
 
+def test_tasks_are_added_and_edited_in_an_editor(
+    workshop: ProjectFixture, terminals: Callable[..., PseudoTerminal]
+) -> None:
+    editor = workshop.home / "editor"
+    fill = 's/title: .*/title: Add a login/; s/outcome: .*/outcome: it works/; s/^    - ""/    - it does/'
+    editor.write_text(f"#!/bin/sh\nsed -i '{fill}' \"$1\"\n")
+    editor.chmod(0o755)
+    terminal = terminals(EDITOR=str(editor))
+    assert terminal.sees("Nothing here yet")
+    terminal.types("t")
+    assert terminal.sees("Created 1 task")
+    assert terminal.sees("Todo 1")
+
+    editor.write_text("#!/bin/sh\nsed -i 's/title: .*/title: Add a logout/' \"$1\"\n")
+    terminal.types("j")
+    terminal.types("e")
+    assert terminal.sees("Changed TASK-001")
+    terminal.types("q")
+    assert terminal.ended() == 0
+    assert json.loads(workshop.call("task", "show", "TASK-001", "--json"))["task"]["title"] == "Add a logout"
+
+
 def test_the_board_of_a_run_needs_a_terminal(workshop: ProjectFixture) -> None:
     done = workshop.ralph("run", "--board", "-p", "x")
     assert (done.returncode, "--detach" in done.stderr) == (2, True)
