@@ -161,9 +161,13 @@ def test_all_tasks_are_paused_and_resumed_at_once(room: PageRoom, open_page: Ope
         wait_for_lane(page, name, "reviewer")
     assert [len(room.read_prompts(name)) for name in ("T-1", "T-2")] == [1, 1]
 
+    # Without the browser and its server all goes on.
     everyone.click()
+    everyone.wait_for(state="hidden")
+    page.close()
+    room.stop_servers()
     for name in ("T-1", "T-2"):
-        wait_for_lane(page, name, "done")
+        wait_until(lambda name=name: room.read_task(name)["status"] == "done", f"{name} is done", 60)
 
 
 def test_another_browser_gets_a_link_of_its_own(room: PageRoom, open_page: OpenPage) -> None:

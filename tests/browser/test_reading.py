@@ -1,14 +1,17 @@
 """What the page shows: safe from what agents print, readable on both sizes, by keyboard and by screen reader."""
 
+import json
 import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.browser import AXE, OpenPage, find_serious_problems
-from support.browser_room import PageRoom
+from support.browser_room import PageRoom, wait_until
 from support.stories import make_approval, make_story, write_plan
 from support.workshop import RALPH_ARGV
 
@@ -205,3 +208,62 @@ def test_every_repository_of_the_machine_can_be_chosen(told: PageRoom, open_page
     page.wait_for_selector("tr[data-repository]:has-text('elsewhere')")
     page.locator("tr[data-repository] button", has_text="repo").first.click()
     page.wait_for_selector(".card[data-task='T-1']", state="attached")
+
+
+FOREIGN_PAGE = """<!doctype html><title>waiting</title><body><script>
+const base = "BASE", found = {};
+const attempt = async (name, path, options) => {
+  try {
+    const answer = await fetch(base + path, { credentials: "include", ...options });
+    found[name] = (await answer.text()) || "let in";
+  } catch { found[name] = "refused"; }
+};
+const load = (name, node, source) => new Promise((done) => {
+  node.onload = () => done((found[name] = "let in"));
+  node.onerror = () => done((found[name] = "refused"));
+  node.src = base + source;
+  document.body.append(node);
+});
+(async () => {
+  const write = { method: "POST", body: "{}" };
+  await attempt("read", "/api/v1/board", {});
+  await attempt("read blindly", "/api/v1/board", { mode: "no-cors" });
+  await attempt("write", "/api/v1/tasks/T-3/pause", { ...write, headers: { "Content-Type": "application/json" } });
+  await attempt("write blindly", "/api/v1/tasks/T-3/pause", { ...write, mode: "no-cors" });
+  await load("script", document.createElement("script"), "/static/theme.js");
+  await load("picture", new Image(), "/static/icon.svg");
+  await new Promise((done) => {
+    const events = new EventSource(base + "/api/v1/events", { withCredentials: true });
+    events.addEventListener("reset", () => done((found.events = "let in")));
+    events.onerror = () => { events.close(); done((found.events = "refused")); };
+  });
+  document.title = JSON.stringify(found);
+})();
+</script>"""
+
+
+def test_a_page_from_elsewhere_reads_nothing_and_does_nothing(page: Any) -> None:
+    base = page.evaluate("location.origin")
+    body = FOREIGN_PAGE.replace("BASE", base).encode()
+
+    class Foreign(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Into no test's output."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        other = page.context.new_page()  # with the cookie of ours: it is of the same host
+        other.goto(f"http://127.0.0.1:{server.server_port}/")
+        wait_until(lambda: other.title().startswith("{"), "the other page has tried everything")
+        found = json.loads(other.title())
+        server.shutdown()
+    assert {*found.values()} == {"refused"}, found
+    assert len(found) == 7
+    page.evaluate("location.hash = '#/task/T-3'")
+    page.locator(".actions [data-action=pause]").wait_for()  # nobody has paused it
