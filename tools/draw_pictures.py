@@ -27,12 +27,12 @@ PROMISES = {
     "qa": "QA_PASSED",
 }
 TASKS = {
-    "totals": ("Sum up a cart", "assert totals.total([2, 3]) == 5"),
-    "discount": ("Take a discount off", "assert discount.reduce(200, 10) == 180"),
+    "totals": ("Sum up the cart", "assert totals.total([2, 3]) == 5"),
+    "discount": ("Apply a discount", "assert discount.reduce(200, 10) == 180"),
     "currency": ("Show amounts with two digits", "assert currency.show(250) == '2.50 EUR'"),
-    "stock": ("Tell what is left", "assert stock.is_left(3, 2)"),
-    "receipt": ("Print a line of the receipt", "assert receipt.line('tea', 2).endswith('2.00')"),
-    "tax": ("Add the tax", "assert tax.add_tax(100, 19) == 119"),
+    "stock": ("Show remaining stock", "assert stock.is_left(3, 2)"),
+    "receipt": ("Print receipt lines", "assert receipt.line('tea', 2).endswith('2.00')"),
+    "tax": ("Add sales tax", "assert tax.add_tax(100, 19) == 119"),
 }
 
 
@@ -47,7 +47,13 @@ def film_run(folder: Path, variables: Mapping[str, str]) -> Film:
     chosen = json.loads(settings.read_text())
     chosen["agent"]["flags"] = [str(folder / ".git" / "script.json")]
     settings.write_text(json.dumps(chosen))
-    return record((RALPH, "run", "-f", "PROMPT.md"), folder=str(folder), variables=variables, size=(96, 30))
+    # what is typed, then what it does
+    words = (
+        "sh",
+        "-c",
+        f'printf "\\033[32m$\\033[0m ralph run -f PROMPT.md\\n"; sleep 1; exec {RALPH} run -f PROMPT.md',
+    )
+    return record(words, folder=str(folder), variables=variables, size=(96, 30))
 
 
 def film_board(folder: Path, variables: Mapping[str, str]) -> Film:
@@ -57,8 +63,8 @@ def film_board(folder: Path, variables: Mapping[str, str]) -> Film:
         (RALPH, "execute", "-j", "3"), cwd=folder, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as executing:
         time.sleep(1)
-        typed = ((28.0, "q"),)
-        film = record((RALPH, "board"), folder=str(folder), variables=variables, size=(132, 36), typed=typed, every=0.5)
+        typed = ((44.0, "q"),)
+        film = record((RALPH, "board"), folder=str(folder), variables=variables, size=(132, 36), typed=typed, every=0.6)
         executing.terminate()
     return film
 

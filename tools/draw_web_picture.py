@@ -18,7 +18,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chro
 MOST_BYTES = 400_000
 WAIT_MS = 60_000
 LATER_TASKS = {  # beside those that are worked on: they wait
-    "refunds": ("Pay a refund", "totals"),
+    "refunds": ("Refund a payment", "totals"),
     "coupons": ("Accept coupon codes at the checkout", "discount"),
     "invoices": ("Send invoices as PDF", "receipt"),
     "export": ("Export orders as CSV", "receipt"),

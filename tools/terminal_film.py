@@ -21,6 +21,7 @@ from pyte.screens import Char
 
 CELL_WIDTH, CELL_HEIGHT, FONT_SIZE, PADDING = 8.4, 18, 14, 14
 LAST_SCREEN_SECONDS = 4.0
+MAX_SKIPPED_FRAMES = 4
 BACKGROUND, FOREGROUND = "#12151b", "#d5d9e0"
 COLORS = {
     "black": "#3b4048", "red": "#f2777a", "green": "#8fc873", "brown": "#e5c07b", "blue": "#6cb2f7",
@@ -83,7 +84,10 @@ def record(
                 if not data:
                     break
                 stream.feed(data)
-            if not film.frames or time.monotonic() - began - film.frames[-1].at >= every:
+            # while more is coming the screen may be half drawn; one that is never at rest is taken all the same
+            elif not film.frames or time.monotonic() - began - film.frames[-1].at >= every:
+                _take_frame(film, screen, time.monotonic() - began)
+            if film.frames and time.monotonic() - began - film.frames[-1].at >= every * MAX_SKIPPED_FRAMES:
                 _take_frame(film, screen, time.monotonic() - began)
         film.seconds = time.monotonic() - began
         _take_frame(film, screen, film.seconds)
