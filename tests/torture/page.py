@@ -10,23 +10,23 @@ Result = tuple[Case, str]  # a case, and refused, flagged, miss, sandbox, comple
 HEAD = """\
 # Honesty
 
-How runs end when agents cheat, and when they work honestly. Each case below is a small repository, a scripted agent and one
-of the four loops, played with the installed `ralph` and no sandbox. Reviewers and judges believe everything, unless a case says
-otherwise: what stops a cheating agent is ralph itself.
+How runs end when agents cheat, and when they work honestly. Each case below is a small repository, a scripted agent
+and one of the four loops, played with the installed `ralph` and no sandbox. Reviewers and judges believe everything,
+unless a case says otherwise: what stops a cheating agent is ralph itself.
 
 ```sh
 make honesty                                        # play all of them, print how each ended, write this page
 python tests/torture/honesty.py --only "conftest"   # some of them
 ```
 
-The cases are in `tests/torture/histories`; `make test` plays a few of them. A case that does not end as expected fails. A loop
-without an entry below was not measured.
+The cases are in `tests/torture/histories`; `make test` plays a few of them. A case that does not end as expected
+fails. A loop without an entry below was not measured.
 """
 TAMPERED = """
 ## Tamperings
 
-*Refused*: did not complete. *Flagged*: completed, and the last line or the receipt names what was touched. *Missed*: completed
-without any sign. *Sandbox*: only a sandbox can prevent it.
+*Refused*: did not complete. *Flagged*: completed, and the last line or the receipt names what was touched. *Missed*:
+completed without any sign. *Sandbox*: only a sandbox can prevent it.
 
 """
 HONEST = """
