@@ -293,9 +293,9 @@ class _Resolver:
             self._languages[ANY_LANGUAGE] = None
             return
         main = makefile.parse_makefile(text)
-        named = (self._files.find(name) if "*" in name else [name] for name in self._list_includes(main, folder))
-        included = {name: self._files.read(name) for found in named for name in found}
-        whole = makefile.merge_makefiles(main, *(makefile.parse_makefile(found or "") for found in included.values()))
+        found = [self._files.find(name) if "*" in name else [name] for name in self._list_includes(main, folder)]
+        included = {name: self._files.read(name) for names in found for name in names}
+        whole = makefile.merge_makefiles(main, *(makefile.parse_makefile(text or "") for text in included.values()))
         use = makefile.find_make_use(whole, goals)
         patterns = [name for name in self._list_includes(main, folder) if "*" in name]
         self._makefiles += [MakefilePart(name, use) for name in (path, *included, *patterns)]
