@@ -15,6 +15,7 @@ from ralph.app.runs.proof_receipt import load_proof_receipt, read_proof_receipt
 from ralph.app.runs.snapshots import SnapshotReader
 from ralph.app.stores import open_existing_stores
 from ralph.app.wiring import build_gate_variables, build_git
+from ralph.core.check_evidence import digest_checks
 from ralph.core.environment import without_git_vars
 from ralph.engine.inbox import SignalInbox
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
@@ -134,12 +135,31 @@ def _open_tools(paths: Paths, variables: Mapping[str, str]) -> Iterator[_Tools]:
 def _find_receipt(paths: Paths, name: str, git: Git) -> FoundReceipt:
     path = os.path.join(paths.started_in, name)
     if os.path.isfile(path):
-        return FoundReceipt(receipt=_read_file(path))
+        brought = _read_file(path)
+        return FoundReceipt(receipt=brought, problem=_find_forgery(brought, git))
     if receipt := _load_recorded(paths, name):
         return FoundReceipt(receipt=receipt)
     if commit := git.find_commit(name):
         return _find_named_by(paths, commit, git)
     raise NoSuchRun(f"no run, receipt file or commit {name!r}", "see `ralph status`")
+
+
+def _find_forgery(receipt: ProofReceipt, git: Git) -> str:
+    """Why a receipt that somebody brought is not the one that was written; empty: nothing speaks against it. The commit
+    of a task tells what was proven when it landed; what was checked after that comes behind it."""
+    if receipt.digest and receipt.digest != digest_checks(receipt.checks):
+        return f"the receipt of run {receipt.run} was edited: its checks do not have the digest it names"
+    commit = git.find_commit(receipt.commit) if receipt.commit and receipt.task else ""
+    named = parse_trailer(git.run("show", "--no-patch", "--format=%B", commit).output) if commit else None
+    if named is None or named[0] != receipt.run:
+        return ""
+    proven = (digest_checks(receipt.checks[:count]) for count in range(len(receipt.checks) + 1))
+    fits = any(each.startswith(named[1]) for each in proven)
+    return "" if fits else _describe_other_digest(commit, receipt.run)
+
+
+def _describe_other_digest(commit: str, run: str) -> str:
+    return f"commit {commit[:12]} names another digest than the receipt of run {run} has"
 
 
 def _read_file(path: str) -> ProofReceipt:
@@ -170,7 +190,7 @@ def _find_named_by(paths: Paths, commit: str, git: Git) -> FoundReceipt:
         raise NoSuchRun(f"commit {commit[:12]} names run {run}, which this clone does not know", hint)
     known = {receipt.digest, *(signed.digest for signed in receipt.commits)}
     fits = any(each.startswith(digest) for each in known)
-    problem = "" if fits else f"commit {commit[:12]} names another digest than the receipt of run {run} has"
+    problem = "" if fits else _describe_other_digest(commit, run)
     return FoundReceipt(receipt=receipt, commit=commit, problem=problem)
 
 

@@ -5,8 +5,11 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from ralph.core.check_evidence import digest_checks
+from ralph.model.receipt import CheckEvidence
 from support.pipeline import PipelineFixture
 from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
@@ -155,6 +158,26 @@ def test_a_task_is_verified_on_what_landed_each_command_once(pipeline: PipelineF
     found = json.loads(shop.ralph("verify", run, "--json").stdout)
     assert found["holds"]
     assert found["commit"] == shop.git("rev-parse", "HEAD~1").strip()
+
+
+def test_a_receipt_that_somebody_edited_is_not_believed(pipeline: PipelineFixture, tmp_path: Path) -> None:
+    uncommitted = "echo done > $RALPH_TASK.txt; echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit"
+    pipeline.agent(hook=uncommitted)  # so that the commit is ours, and names its receipt
+    pipeline.task("TASK-001")
+    shop = pipeline.workshop
+    assert shop.ralph("execute").returncode == 0
+    told = receipt_of(shop, shop.status()["id"]).read_text()
+    edited, signed = tmp_path / "edited.json", tmp_path / "signed.json"
+    receipt = json.loads(told)
+    receipt["checks"][0]["name"] = "echo edited"
+    edited.write_text(json.dumps(receipt))
+    checks = msgspec.convert(receipt["checks"], tuple[CheckEvidence, ...])
+    signed.write_text(json.dumps({**receipt, "digest": digest_checks(checks)}))
+    for path, words in ((edited, "was edited"), (signed, "names another digest")):
+        found = json.loads(verify_in(shop.repo, shop, str(path), "--json").stdout)
+        assert (found["holds"], words in found["problem"]) == (False, True)
+    (tmp_path / "true.json").write_text(told)
+    assert verify_in(shop.repo, shop, str(tmp_path / "true.json")).returncode == 0
 
 
 def test_all_landed_tasks_are_tried_on_the_present_target(pipeline: PipelineFixture) -> None:
