@@ -1,5 +1,6 @@
 """Settings outside the tree that steer a check."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -56,6 +57,12 @@ def test_a_file_above_that_says_nothing_to_the_runner_does_not_count(tmp_path: P
     assert find_above(tmp_path / "repo", "pytest") == []
     place.write_text("[tool.pytest.ini_options]\naddopts = '-k sub'\n")
     assert find_above(tmp_path / "repo", "pytest") == [str(place)]
+
+
+def test_nobody_waits_for_a_pipe_above_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    os.mkfifo(tmp_path / "pytest.ini")
+    assert find_above(tmp_path / "repo", "pytest") == []
 
 
 def test_the_repository_around_a_work_tree_is_not_above_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ralph.engine.program_watch import is_newer_file
 from ralph.model.proofs import ProofChange, WorkTime
+from ralph.process.atomic_file import open_regular_file
 
 if TYPE_CHECKING:
     from ralph.core.proofs.check_rules import CheckRules
@@ -84,7 +85,7 @@ def _configures(path: str, runners: Sequence[str]) -> bool:
     """Whether there is anything in it for them: a pyproject.toml may be about something else."""
     from ralph.core.proofs.config_parts import extract_config_part
 
-    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
         empty = "{}" if path.endswith(".json") else ""
         return extract_config_part(path, file.read(_MAX_SETTINGS_CHARS), runners) != extract_config_part(
             path, empty, runners
@@ -122,11 +123,12 @@ def find_changed_git_settings(rules: "Sequence[CheckRules]", *, root: str, since
 def _find_git_dirs(root: str) -> tuple[str, str]:
     """That of the work tree, and the one it shares with others."""
     git_dir = os.path.join(root, ".git")
-    with suppress(OSError), open(git_dir, encoding="utf-8", errors="surrogateescape") as file:
+    with suppress(OSError), open(git_dir, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file:
         git_dir = os.path.join(root, file.read().removeprefix("gitdir:").strip())
+    shared = os.path.join(git_dir, "commondir")
     with (
         suppress(OSError),
-        open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as file,
+        open(shared, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file,
     ):
         return git_dir, os.path.normpath(os.path.join(git_dir, file.read().strip()))
     return git_dir, git_dir
@@ -135,7 +137,7 @@ def _find_git_dirs(root: str) -> tuple[str, str]:
 def _find_hidden_entry(index: str) -> str:
     """The first file that git was told to take for unchanged; empty: none, or nobody can tell."""
     try:
-        with open(index, "rb") as file:
+        with open(index, "rb", opener=open_regular_file) as file:
             data = file.read(_MAX_INDEX_BYTES)
         mark, version, count = _INDEX_HEADER.unpack_from(data)
     except (OSError, struct.error):
