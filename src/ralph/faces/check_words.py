@@ -2,7 +2,7 @@
 
 import re
 
-_SPENT_LOOP = re.compile(r"(\w+): Ralph loop exceeded (\d+) iterations?\. .*?Last verification: (.+)", re.DOTALL)
+_SPENT_LOOP = re.compile(r"(\w+): Ralph loop exceeded \d+ iterations?\. .*?Last verification: (.+)", re.DOTALL)
 
 
 def describe_check_failure(command: str, reason: str) -> str:
@@ -11,9 +11,9 @@ def describe_check_failure(command: str, reason: str) -> str:
 
 
 def shorten_reason(reason: str) -> str:
-    """coder (15 iterations): Command exited with 1, expected 0; what decided comes first, lines are short."""
+    """coder: Command exited with 1, expected 0; what decided comes first, lines are short."""
     found = _SPENT_LOOP.fullmatch(reason)
-    return f"{found[1]} ({found[2]} iterations): {found[3]}" if found else reason
+    return f"{found[1]}: {found[2]}" if found else reason
 
 
 def shorten_agent(agent: str) -> str:

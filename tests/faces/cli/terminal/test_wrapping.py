@@ -30,7 +30,7 @@ def test_a_word_that_is_too_long_stays_whole() -> None:
 
 def test_what_hangs_on_a_branch_stays_below_it() -> None:
     assert wrap_painted("\x1b[2m  └ `make test`: it exited with 1", 20) == (
-        "\x1b[2m  └ `make test`:\n      it exited with\n      1"
+        "\x1b[2m  └ `make test`: it\n    exited with 1"
     )
 
 

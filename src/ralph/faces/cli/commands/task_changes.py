@@ -57,10 +57,10 @@ def create_task_command(task_id: str, spec: str, title: str, as_json: bool, **gi
 
     \b
     How a promise is verified (METHOD; more in docs/verification.md):
-      external      a command decides: tests, a build, a file that exists
-      semantic      a judge reads the changes and decides on each criterion
-      multi_stage   several of these in a row
-      string_match  the promise alone is enough, for what matters little
+      external      when a command can decide: tests, a build, a file that exists
+      semantic      when someone must read: a judge decides on each criterion
+      multi_stage   when one check is not enough: several of these in a row
+      string_match  when little depends on it: the promise alone is enough
     """
     raw = _build_raw_task(task_id, spec, title, given)
     paths = find_project_paths(os.getcwd())

@@ -38,7 +38,8 @@ def _wrap_line(line: str, width: int, indent: str) -> str:
     if _count_painted_cells(line) <= width:
         return line
     found = _LEAD.match(_PAINT.sub("", line))
-    lead = indent + " " * count_cells(found[0] if found else "")
+    before = found[0] if found else ""
+    lead = " " * count_cells(before) + ("" if before.strip() else indent)  # below the text that hangs on the branch
     lines, current = [], ""
     for word in re.split(r"(?<=\S) ", line):
         longer = f"{current} {word}" if current else word

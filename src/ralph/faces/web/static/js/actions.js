@@ -59,7 +59,7 @@ export function askAnswer(target, question) {
   openForm({
     title: `Answer ${target.id}`,
     lead: question,
-    fields: [{ name: "text", type: "text", label: "Answer", required: true, hint: "The answer is in the agent's next prompt, and the work goes on." }],
+    fields: [{ name: "text", type: "text", label: "Answer", required: true, hint: "The answer goes into the agent's next prompt, and the work continues." }],
     button: "Send answer",
     submit: ({ text }) => done(post(`${target.path}/answer`, { text })),
   });
@@ -115,7 +115,7 @@ export async function showLink() {
 export function askStopAll() {
   openConfirm({
     title: "Stop ralph execute?",
-    lead: "Work is kept. Start again to go on.",
+    lead: "Work is kept. Start again to continue.",
     fields: [
       {
         name: "how",

@@ -64,7 +64,7 @@ function showLink(state, words) {
   clearTimeout(noticeTimer);
   if (state !== "lost") notice.hidden = true;
   else if (words === "signed out") showNotice("Signed out: the server was started again. Open the link that `ralph web` printed.");
-  else noticeTimer = setTimeout(showNotice, NOTICE_MS, "The server does not answer; runs go on without it. Trying again… To start it: `ralph web`");
+  else noticeTimer = setTimeout(showNotice, NOTICE_MS, "The server does not answer; runs continue without it. Retrying… To start it: `ralph web`");
 }
 
 function showNotice(text) {

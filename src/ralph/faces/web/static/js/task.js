@@ -158,7 +158,7 @@ export class TaskView {
       h(
         "li",
         {},
-        h("div", { class: "line" }, h("span", { class: "mark", "data-ok": String(attempt.verified) }, attempt.verified ? "✓" : "✗"), h("b", {}, `${attempt.agent} ${attempt.iteration || "by hand"}`), h("span", { class: "soft" }, [humane(attempt.method), attempt.seconds ? duration(attempt.seconds) : "", isoDate(attempt.timestamp)].filter(Boolean).join(" · "))),
+        h("div", { class: "line" }, h("span", { class: "mark", "data-ok": String(attempt.verified) }, attempt.verified ? "✓" : "✗"), h("b", {}, `${attempt.agent} ${attempt.iteration || "manual"}`), h("span", { class: "soft" }, [humane(attempt.method), attempt.seconds ? duration(attempt.seconds) : "", isoDate(attempt.timestamp)].filter(Boolean).join(" · "))),
         h("div", { class: "prose" }, plain(attempt.reason, 2000)),
         !attempt.verified && attempt.detail && h("div", { class: "decisive" }, decisiveLine(attempt.detail)),
         attempt.detail && h("details", {}, h("summary", { class: "soft" }, "Output"), h("pre", { class: "output", tabindex: "0" }, plain(attempt.detail, 20000))),
