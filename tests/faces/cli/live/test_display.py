@@ -485,6 +485,14 @@ def test_a_long_run_has_a_short_table() -> None:
     assert table[-1].startswith("30")
 
 
+@pytest.mark.parametrize("glyphs", [UNICODE_GLYPHS, ASCII_GLYPHS])
+def test_the_table_fits_forty_columns(glyphs: Glyphs) -> None:
+    row = IterationRow(iteration=12, outcome="finished", checks=2, passed=1, failed=1, commit="Fix it", seconds=75)
+    table = render_summary_table([row], TerminalStyle(glyphs=glyphs, width=40))
+    assert "commit" not in table
+    assert max(map(len, table.splitlines())) <= 40
+
+
 def test_a_run_without_iterations_has_no_table() -> None:
     assert render_summary_table([], TerminalStyle()) == ""
     assert len(shown(TerminalStyle(), ENDED)) == 1

@@ -53,6 +53,7 @@ from ralph.faces.cli.options.settings_consent import accept_settings_option, set
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.pages.runs import render_runs_json
 from ralph.faces.cli.terminal.output import Output
+from ralph.faces.cli.terminal.wrapping import fit_page
 from ralph.model.errors import UsageError
 from ralph.model.loop import Stop
 
@@ -325,7 +326,7 @@ def _report_end(stop: Stop, run: str, *, quiet: bool) -> int:
         if stop.question:
             name = f" {run}" if run else ""
             hint = f"answer with: ralph answer{name} TEXT; then: ralph resume{name}"
-        Output.for_stream(sys.stderr)(f"  → {hint}\n")
+        Output.for_stream(sys.stderr)(fit_page(f"  → {hint}\n", sys.stderr))
     return stop.outcome.exit_code
 
 

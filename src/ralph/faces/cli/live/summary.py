@@ -17,6 +17,7 @@ MAX_COMMIT_CELLS = 40  # cells of a message
 SUMMARY_HEADINGS = ("#", "agent", "guardrails", "commit", "time", "cost")
 TASK_SUMMARY_HEADINGS = ("#", "agent", "verified", "time", "cost")  # a task's commits are its agents' own
 _COMMIT_COLUMN = 3
+MIN_COMMIT_WIDTH = 56  # cells of a terminal that has room for commits
 
 
 class IterationRow(Struct, frozen=True, kw_only=True):
@@ -92,12 +93,19 @@ def render_summary_table(rows: Sequence[IterationRow], style: TerminalStyle) -> 
     shown: list[tuple[str, ...]] = [_format_row(row, style) for row in rows[-MAX_SUMMARY_ROWS:]]
     if any(row.is_task for row in rows) and not any(row.commit for row in rows):
         headings = TASK_SUMMARY_HEADINGS
-        shown = [row[:_COMMIT_COLUMN] + row[_COMMIT_COLUMN + 1 :] for row in shown]
+    elif 0 < style.width < MIN_COMMIT_WIDTH:
+        headings = _drop_commit(SUMMARY_HEADINGS)
+    if len(headings) < len(SUMMARY_HEADINGS):
+        shown = list(map(_drop_commit, shown))
     lines = align_columns([headings, *shown], right=(0, len(headings) - 2, len(headings) - 1))
     lines[0] = f"{style.palette.dim}{lines[0]}{style.palette.off}"
     if len(rows) > MAX_SUMMARY_ROWS:
         lines.insert(1, f"{style.glyphs.ellipsis} {pluralize(len(rows) - MAX_SUMMARY_ROWS, 'earlier iteration')}")
     return "\n".join(lines)
+
+
+def _drop_commit(cells: tuple[str, ...]) -> tuple[str, ...]:
+    return cells[:_COMMIT_COLUMN] + cells[_COMMIT_COLUMN + 1 :]
 
 
 def _format_row(row: IterationRow, style: TerminalStyle) -> tuple[str, ...]:
