@@ -42,4 +42,4 @@ def test_one_line_says_what_differs(changes: dict[str, Any], told: list[str]) ->
 
 def test_other_guardrails_are_named_and_not_taken() -> None:  # C31
     (line,) = describe_differences(BEGAN, replace(BEGAN, guardrails=()))
-    assert line.startswith("guardrails stay")
+    assert line.startswith("the run keeps the guardrails")

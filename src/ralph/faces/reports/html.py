@@ -8,6 +8,7 @@ from ralph.app.runs.journal_reader import Iteration
 from ralph.core.text.plain import one_line, sanitize
 from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
 from ralph.core.text.secrets import redact
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.clock import format_local_time
 from ralph.faces.proof_words import BY_WORDS_WARNING, describe_check, describe_checked_tree
 from ralph.faces.reports.page_style import PAGE_STYLE
@@ -130,7 +131,11 @@ def _render_run(run: ReportedRun) -> str:
     title, receipt = title_run(run), run.receipt
     look = "active" if receipt.active else "good" if receipt.outcome == "completed" else "bad"
     why = f": {receipt.why}" if receipt.why else ""
-    facts = [f"{title.state.capitalize()}{why}", f"{format_effort(receipt)} · {receipt.agent}", *list_results(receipt)]
+    facts = [
+        f"{title.state.capitalize()}{why}",
+        f"{format_effort(receipt)} · {shorten_agent(receipt.agent)}",
+        *list_results(receipt),
+    ]
     if receipt.usage is not None:
         facts.append(f"tokens: {format_usage(receipt.usage)}")
     items = "".join(f"<li>{_show(fact)}</li>" for fact in facts)

@@ -10,6 +10,7 @@ from ralph.app.runs.receipt import Receipt
 from ralph.core.text.plain import one_line
 from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
 from ralph.core.text.secrets import redact
+from ralph.faces.check_words import shorten_agent
 from ralph.faces.clock import format_local_time
 from ralph.faces.proof_words import BY_WORDS_WARNING, describe_check, describe_checked_tree
 from ralph.faces.reports.report_words import (
@@ -73,7 +74,10 @@ def _render_run(receipt: Receipt, run: ReportedRun) -> str:
     title = title_run(run)
     goal = f" {quote_words(title.goal)}" if title.goal else ""
     why = f": {quote_words(receipt.why)}" if receipt.why else ""
-    facts = [f"{title.state.capitalize()}{why}", f"{format_effort(receipt)} · {quote_words(receipt.agent)}"]
+    facts = [
+        f"{title.state.capitalize()}{why}",
+        f"{format_effort(receipt)} · {quote_words(shorten_agent(receipt.agent))}",
+    ]
     if receipt.usage is not None:
         facts.append(f"Tokens: {format_usage(receipt.usage)}")
     facts += [quote_words(result) for result in list_results(receipt)]

@@ -23,7 +23,7 @@ def command(context: click.Context, /, keep: bool) -> int:
         with _run_inside(folder, isolate_variables(os.environ)):
             prepare_demo(folder, os.environ)
             click.echo(f"Scratch repository with a failing test: {folder}")
-            click.echo("The agent is scripted. It claims to be done too early; watch the guardrail catch it.\n")
+            click.echo("The scripted agent claims to be done too early. Watch the guardrail catch it.\n")
             code: int = context.invoke(run_command, prompt_file=TextFile("PROMPT.md"))
         if keep:
             click.echo(f"\nKept: {folder}")

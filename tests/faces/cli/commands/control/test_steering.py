@@ -27,7 +27,7 @@ def test_a_pause_outlives_a_kill_and_a_note_stands_in_one_prompt(workshop: Proje
     with workshop.start("run", "-p", "x", "-m", "9") as run:
         assert wait_until((workshop.repo / "up").exists, 20)
         run_id = workshop.status()["id"]
-        assert f"Paused {run_id}: the agent at work finishes" in workshop.call("pause")
+        assert f"Paused {run_id}: the current agent finishes" in workshop.call("pause")
         workshop.call("pause")  # twice is once
         (workshop.repo / "go").touch()
         assert wait_until(lambda: workshop.status()["doing"] == "pause", 20)
