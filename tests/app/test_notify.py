@@ -116,7 +116,7 @@ def test_a_command_that_fails_is_a_warning(tmp_path: Path, warnings: list[str]) 
         notifier(1.0, 1, [ENDED])
         notifier.close()
     assert warnings[0] == "notify: sh failed with exit code 3: nobody home"
-    assert warnings[1] == "notify: there is no program 'no-such-program-at-all' on PATH"
+    assert warnings[1] == "notify: 'no-such-program-at-all' is not on PATH"
 
 
 def test_apprise_takes_it_to_any_service(tmp_path: Path, warnings: list[str], hook: Hook) -> None:

@@ -41,7 +41,7 @@ def test_the_agent_is_told_then_another_one_takes_over_then_it_ends() -> None:
     world = ScriptedEffects([AgentTurn(reported=STILL, red=frozenset({"make test"}))])
     limits = Limits(20, stuck=StuckLimits(agent="stronger"))
     stop, log, _ = play_loop(Rules(TagPolicy(gates=("make test",))), world, limits=limits)
-    said = "the last 5 iterations got no further: `make test` failed the same way: 1 failed, 12 passed"
+    said = "the last 5 iterations made no progress: `make test` failed the same way: 1 failed, 12 passed"
     assert stop == Stop(Outcome.STUCK, said)
     told = ["NO PROGRESS" in "".join(item.text for item in brief.feedback) for brief in world.briefs]
     assert told == [False, False, True, True, True]
@@ -119,7 +119,7 @@ def test_only_what_was_stopped_is_forgiven() -> None:
     ],
 )
 def test_the_reason_names_what_was_alike(history: list[Iteration], why: str) -> None:
-    assert explain_standstill(fold(history)) == f"the last 2 iterations got no further: {why}"
+    assert explain_standstill(fold(history)) == f"the last 2 iterations made no progress: {why}"
 
 
 def test_no_secret_is_quoted() -> None:

@@ -64,7 +64,7 @@ def test_what_another_version_told_the_agent_does_no_harm() -> None:
 
 @pytest.mark.parametrize("other", [Stop(Outcome.COMPLETED, ""), Stop(Outcome.EXHAUSTED, "", lasting=True)])
 def test_another_decision_is_refused(other: Decision) -> None:
-    with pytest.raises(CorruptState, match="does not fit this version"):
+    with pytest.raises(CorruptState, match="is not compatible with this version"):
         replay_journal(RULES, rows(RULES, other))
 
 

@@ -27,7 +27,7 @@ WEBHOOK_RETRY_SECONDS = (0.5, 2.0)  # before each further try
 CLOSE_TIMEOUT_SECONDS = 30.0  # how long the end of a run waits for its last message
 SIGNATURE_HEADER = "X-Ralph-Signature"
 NO_APPRISE_WARNING = (
-    "notify.apprise: apprise is not installed, nothing is sent there; pip install 'ralph-verified[notify]'"
+    "notify.apprise: apprise is not installed, so nothing is sent; pip install 'ralph-verified[notify]'"
 )
 
 
@@ -94,7 +94,7 @@ class Notifier:
         name, *words = self._settings.command
         program = find_program(name, self._variables, self._folder)
         if program is None:
-            return f"there is no program {name!r} on PATH"
+            return f"{name!r} is not on PATH"
         output = Excerpt(1 << 10, 1 << 10)
         command = Command(
             argv=(program, *words),

@@ -67,7 +67,7 @@ def build_quotation_error(layer: Layer, flags: Sequence[str], index: int) -> Con
     error = _build_error(
         layer, path, key=path, got=_describe_value(redact_argv(flags)[index]), expected="quotation marks in pairs"
     )
-    return ConfigError(error.message, "close the quotes, or put a backslash before a mark that is none")
+    return ConfigError(error.message, "close the quotes, or put a backslash before a literal quote")
 
 
 def build_missing_command_error(layer: Layer, index: int) -> ConfigError:

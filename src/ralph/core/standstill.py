@@ -90,8 +90,8 @@ def forgive_standstill(standstill: Standstill, limits: StuckLimits | None) -> St
 
 
 def explain_standstill(standstill: Standstill) -> str:
-    """the last 5 iterations got no further: `make test` failed the same way: 1 failed"""
-    return f"the last {standstill.count} iterations got no further: {standstill.why}"
+    """the last 5 iterations made no progress: `make test` failed the same way: 1 failed"""
+    return f"the last {standstill.count} iterations made no progress: {standstill.why}"
 
 
 def build_standstill_feedback(standstill: Standstill) -> Feedback:

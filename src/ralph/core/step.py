@@ -63,7 +63,7 @@ from ralph.model.loop import (
 
 _StateT = TypeVar("_StateT")
 MAX_LACKING_CHARS = 200
-LOST_ANSWER_REASON = "ralph was killed before it could write the answer down"
+LOST_ANSWER_REASON = "ralph was killed before it recorded the answer"
 UNHEARD_OUTCOMES = ("empty", "limited", "overloaded", "offline", "unusable")  # the same agent run comes again
 MAX_LIMITS_IN_A_ROW = 100  # with an end that is told: who says more of them is not believed
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too

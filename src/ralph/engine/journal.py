@@ -116,7 +116,7 @@ def replay_journal(
     except (msgspec.DecodeError, ValueError) as error:
         raise CorruptState(f"the run's journal cannot be read: {error}", "start a new run") from error
     if state is None or [*map(_strip_words, decisions)] != [*map(_strip_words, decided)]:
-        raise CorruptState("the run's journal does not fit this version of ralph", "start a new run")
+        raise CorruptState("the run's journal is not compatible with this version of ralph", "start a new run")
     return state, seen
 
 

@@ -98,6 +98,6 @@ def note_to_dict(stored: StoredNote) -> dict[str, object]:
 
 
 def _format_note(stored: StoredNote) -> str:
-    state = f"told in run {stored.heard_by}" if stored.heard_by else "not told yet"
+    state = f"delivered in run {stored.heard_by}" if stored.heard_by else "not delivered yet"
     when = format_local_time(_TIME_FORMAT, stored.at)
     return f"{when}  {stored.note.by}  {sanitize(stored.note.text)}  ({state})"

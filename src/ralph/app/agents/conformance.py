@@ -130,7 +130,7 @@ def _check_promised(topic: str, promised: bool, found: bool, detail: str) -> Che
     if found:
         return CheckResult(topic, "yes", detail)
     return (
-        CheckResult(topic, "wrong", "its adapter says so, but nothing was told")
+        CheckResult(topic, "wrong", "its adapter says so, but nothing was reported")
         if promised
         else CheckResult(topic, "no")
     )
@@ -141,7 +141,7 @@ def _check_tools(card: AgentCard, trial: TrialResult) -> CheckResult:
     outputs = [f"{event.output}{event.error or ''}" for event in trial.events if isinstance(event, ToolEnded)]
     made = os.path.exists(os.path.join(trial.folder, "made.txt"))
     if made and not card.tools:
-        return CheckResult("tools", "no", "it used them, and told nothing")
+        return CheckResult("tools", "no", "it used them, but reported nothing")
     if made and len(started) >= 2 and any("heard" in output for output in outputs):
         return CheckResult("tools", "yes", ", ".join(started))
     detail = f"told {', '.join(started) or 'no tool'}; the file was {'' if made else 'not '}made"

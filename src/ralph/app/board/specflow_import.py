@@ -63,7 +63,7 @@ def import_specflow_log(places: Paths, text: str, name: str, *, check: TaskCheck
 
 def _import_content(places: Paths, content: SpecFlowContent, folders: Iterable[str], check: TaskCheck) -> ImportedTasks:
     if not content.tasks:
-        raise ImportRefused("there are no tasks in it", _NOTHING_IMPORTED)
+        raise ImportRefused("it contains no tasks", _NOTHING_IMPORTED)
     try:
         wanted = [translate_task(record, where) for where, record in content.tasks]
     except BadRecord as error:

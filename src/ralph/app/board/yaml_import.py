@@ -57,7 +57,7 @@ def import_tasks(
 
 
 def _read_document(document: YamlDocument, spec: str, or_else: str) -> ImportedTasks:
-    problems = [Problem(path, f"the key {path[-1]!r} is there twice") for path in document.repeated_keys]
+    problems = [Problem(path, f"the key {path[-1]!r} appears twice") for path in document.repeated_keys]
     outer = _read_envelope(document.value, problems)
     spec = spec or outer.read_text("spec_id") or outer.read_text("spec") or or_else
     tasks: list[Task] = []
@@ -69,7 +69,7 @@ def _read_document(document: YamlDocument, spec: str, or_else: str) -> ImportedT
         warnings += [f"{document.format_location(path)}: {read.warning}"] if read.warning else []
     specs = {task.spec_id: Spec(id=task.spec_id, title=task.spec_id) for task in tasks} | _read_specs(outer)
     if not tasks and not problems:
-        problems.append(Problem((), "there are no tasks in it", f"it may hold {_ACCEPTED_FORMS}"))
+        problems.append(Problem((), "it contains no tasks", f"it may hold {_ACCEPTED_FORMS}"))
     if problems:
         raise _build_refusal(document, problems)
     return ImportedTasks(tuple(tasks), tuple(specs.values()), tuple(warnings))

@@ -185,7 +185,7 @@ def _check_extras(context: DoctorContext, settings: Settings) -> Iterator[Doctor
     }
     for extra, (module, is_wanted, who) in wanted.items():
         if is_wanted and not context.has_extra(module):
-            what = f"{who} is set, but {module} is not installed: nothing is sent"
+            what = f"{who} is set, but {module} is not installed, so nothing is sent"
             yield DoctorFinding("WARN", what, f"pip install 'ralph-verified[{extra}]'")
 
 

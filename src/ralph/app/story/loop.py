@@ -194,7 +194,7 @@ def _contain(session: Session, request: StoryRequest, command: wiring.AgentComma
     if request.isolation.kind and not place.folder.startswith(f"{os.path.realpath(session.paths.root)}/"):
         raise MachineError(
             f"the stories are in {place.folder}, which is outside of the sandbox",
-            "keep them in a folder of the project that is no link, or use --no-sandbox",
+            "keep them in a folder of the project that is not a link, or use --no-sandbox",
         )
     return contain_session(
         session,

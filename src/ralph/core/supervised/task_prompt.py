@@ -21,7 +21,7 @@ You run in a loop that starts you again until the task is done.
 """
 _CHILD_GUIDE = """\
 - To hand a part to another agent, write its task into the TASK.md of a new folder below {folder} and start it:
-  `{ralph} supervise FOLDER --detach`. It goes on in the background, and the loop waits for it before it ends.
+  `{ralph} supervise FOLDER --detach`. It runs in the background, and the loop waits for it before it ends.
 """
 _REFUSED_DONE = """
 ## DONE did not count

@@ -18,7 +18,7 @@ def explain_write_error(path: str, error: OSError) -> MachineError:
             return _folder_error(where.rpartition("/")[0])
         case _:
             why = error.strerror or error
-            return MachineError(f"cannot write to {where}: {why}", "make it writable; `ralph doctor` looks at it too")
+            return MachineError(f"cannot write to {where}: {why}", "make it writable; `ralph doctor` checks it too")
 
 
 def _folder_error(path: str) -> MachineError:

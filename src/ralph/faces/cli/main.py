@@ -255,7 +255,7 @@ def _explain_system_limit(error: Exception) -> MachineError | None:
     if number in (errno.EMFILE, errno.ENFILE):
         return MachineError(f"too many open files: {error}", "raise the limit, e.g. `ulimit -n 256`, then try again")
     if number in (errno.EAGAIN, errno.ENOMEM) or "can't start new thread" in str(error):
-        hint = "end some processes, or raise the limit (`ulimit -u`), then try again"
+        hint = "stop some processes, or raise the limit (`ulimit -u`), then try again"
         return MachineError(f"the system cannot start more processes, or is out of memory: {error}", hint)
     if number == errno.EIO:
         return MachineError(f"the disk does not respond: {error}", "check the system log, then try again")

@@ -50,7 +50,7 @@ class ReadingTools:
         *,
         id: Annotated[str, Field(description="A new name, such as TASK-007.")],  # noqa: A002  # the word clients know
         title: str,
-        spec: Annotated[str, Field(description="What the task belongs to; made if it does not exist.")],
+        spec: Annotated[str, Field(description="What the task belongs to; created if it does not exist.")],
         outcome: Annotated[str, Field(description="What is true when the task is done.")],
         acceptance: Annotated[list[str], Field(description="Criteria that a reviewer can check, one each.")],
         check: Annotated[str, Field(description="A command that fails now and passes when the work is done.")] = "",

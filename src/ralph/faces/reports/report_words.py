@@ -99,7 +99,7 @@ def describe_period(report: Report) -> str:
     began = min(run.receipt.started_at for run in report.runs)
     ends = [run.receipt.ended_at for run in report.runs]
     if any(end is None for end in ends):
-        return f"{format_local_time('%Y-%m-%d %H:%M', began)}, still going on"
+        return f"{format_local_time('%Y-%m-%d %H:%M', began)}, still running"
     last = max(end for end in ends if end is not None)
     is_same_day = format_local_time("%F", began) == format_local_time("%F", last)
     ended = format_local_time("%H:%M" if is_same_day else "%Y-%m-%d %H:%M", last)
@@ -137,7 +137,7 @@ def list_aftermath(each: Iteration) -> Iterator[str]:
         yield from (f"! {problem}" for problem in each.saved.problems)
     if each.landed:
         landed = each.landed
-        why = landed.conflict or landed.red or landed.problem or "its files are not those that were proven"
+        why = landed.conflict or landed.red or landed.problem or "its files differ from those that were verified"
         yield f"✓ merged as {landed.commit[:COMMIT_HASH_CHARS]}" if landed.done else f"✗ not merged: {why}"
     for remark in each.remarks:
         waited = f" {format_duration(remark.seconds)}" if remark.kind == "waited" else ""

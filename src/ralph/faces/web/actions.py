@@ -135,7 +135,7 @@ def retry_subject(kind: SteeredKind, call: ApiCall) -> DoneAnswer:
 
 
 def create_new_task(call: ApiCall) -> DoneAnswer:
-    """Described as in YAML; its spec is made if it does not exist."""
+    """Described as in YAML; its spec is created if it does not exist."""
     raw = call.read_body(dict[str, object])
     settings = load_settings(call.paths.folder, call.context.variables, seen_from=call.paths.started_in).settings
 

@@ -49,13 +49,13 @@ class ServerMessages:
     def announce_start(self, link: str, is_interactive: bool) -> None:
         self._tell(link)
         more = "Enter prints another, " if is_interactive else ""
-        self._tell_aside(f"Serving {self._place}. The link works once; {more}Ctrl-C stops the server. Runs go on.")
+        self._tell_aside(f"Serving {self._place}. The link works once; {more}Ctrl-C stops the server. Runs continue.")
 
     def print_link(self, link: str) -> None:
         self._tell(link)
 
     def announce_end(self) -> None:
-        self._tell_aside("Stopped. Runs go on; see `ralph status`.")
+        self._tell_aside("Stopped. Runs continue; see `ralph status`.")
 
 
 class QuietServer(uvicorn.Server):

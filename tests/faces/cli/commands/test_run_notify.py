@@ -18,7 +18,7 @@ def test_a_message_that_cannot_be_sent_changes_no_outcome(workshop: ProjectFixtu
     workshop.settings(notify={"command": ["no-such-program"], "webhook": "http://127.0.0.1:9/"})
     done = workshop.ralph("run", "-p", "x")
     assert done.returncode == 0
-    assert "notify: there is no program 'no-such-program' on PATH" in done.stdout
+    assert "notify: 'no-such-program' is not on PATH" in done.stdout
     assert "notify: the webhook cannot be reached" in done.stdout
 
 

@@ -16,7 +16,7 @@ def test_run_is_stuck_at_the_same_failure_however_the_files_change(workshop: Pro
     workshop.agent(NOISE)
     done = workshop.ralph("run", "-p", "x")
     assert (done.returncode, workshop.calls) == (1, 5)
-    assert "Stuck: the last 5 iterations got no further" in done.stdout
+    assert "Stuck: the last 5 iterations made no progress" in done.stdout
     told = ["NO PROGRESS" in workshop.prompt(number) for number in range(1, 6)]
     assert told == [False, False, True, True, True]
     assert "- iteration 2: I renamed the parser once more." in workshop.prompt(3)
@@ -31,7 +31,7 @@ def test_supervise_is_stuck_though_its_own_records_change(workshop: ProjectFixtu
     workshop.agent(TALK)
     done = workshop.ralph("supervise", str(task), "--restart-delay", "0.01")
     assert (done.returncode, workshop.calls) == (1, 5)
-    assert "Stuck: the last 5 iterations got no further: no file changed" in done.stdout
+    assert "Stuck: the last 5 iterations made no progress: no file changed" in done.stdout
     assert "NO PROGRESS" in workshop.prompt(5)
     assert "DONE did not count" not in workshop.prompt(5)
 
@@ -59,7 +59,7 @@ def test_story_is_stuck_whatever_is_written_and_not_committed(workshop: ProjectF
     workshop.agent(NOISE)
     done = workshop.ralph("story", "run")
     assert (done.returncode, workshop.calls) == (1, 5)
-    assert "Stuck: implement: the last 5 iterations got no further: no story moved on" in done.stdout
+    assert "Stuck: implement: the last 5 iterations made no progress: no story moved on" in done.stdout
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
@@ -75,7 +75,7 @@ def test_execute_is_stuck_also_when_it_was_killed_between(pipeline: PipelineFixt
     workshop.agent(TALK)
     done = workshop.ralph("execute", "--resume", timeout=60)
     assert done.returncode == 1
-    assert "coder: the last 5 iterations got no further: no file changed; No completion promise found" in done.stdout
+    assert "coder: the last 5 iterations made no progress: no file changed; No completion promise found" in done.stdout
 
 
 def test_run_goes_on_with_a_stronger_model_that_settings_name(workshop: ProjectFixture) -> None:

@@ -12,5 +12,7 @@ def require_consent(question: str, is_given: bool) -> bool:
     if is_given:
         return True
     if not sys.stdin.isatty():
-        raise UsageError("nobody can be asked here", "add --yes to go on, or --dry-run to see what would be done")
+        raise UsageError(
+            "cannot ask for confirmation here", "add --yes to continue, or --dry-run to see what would be done"
+        )
     return click.confirm(question, default=False, err=True)

@@ -112,7 +112,7 @@ class ReceiptLineRenderer:
         if landed.done:
             yield from self.render_item("ok", f"Merged as {landed.commit[:COMMIT_HASH_CHARS]}", indent)
             return
-        stale = "its files are not those that were proven" if landed.stale else ""
+        stale = "its files differ from those that were verified" if landed.stale else ""
         why = landed.conflict or landed.red or landed.problem or stale
         yield from self.render_item("bad", f"Not merged: {why}", indent)
 
