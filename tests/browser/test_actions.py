@@ -142,6 +142,10 @@ def has_prompt(room: PageRoom, task: str) -> bool:
     return len(room.read_prompts(task)) == 1
 
 
+def is_done(room: PageRoom, task: str) -> bool:
+    return bool(room.read_task(task)["status"] == "done")
+
+
 def test_all_tasks_are_paused_and_resumed_at_once(room: PageRoom, open_page: OpenPage) -> None:
     room.add_tasks("T-1", "T-2")
     room.hold("T-1", "T-2")
@@ -167,7 +171,7 @@ def test_all_tasks_are_paused_and_resumed_at_once(room: PageRoom, open_page: Ope
     page.close()
     room.stop_servers()
     for name in ("T-1", "T-2"):
-        wait_until(lambda name=name: room.read_task(name)["status"] == "done", f"{name} is done", 60)
+        wait_until(partial(is_done, room, name), f"{name} is done", 60)
 
 
 def test_another_browser_gets_a_link_of_its_own(room: PageRoom, open_page: OpenPage) -> None:
