@@ -85,3 +85,31 @@ def test_a_story_loop_whose_files_became_links(workshop: ProjectFixture, outside
     assert (workshop.repo / "second").exists(), done.stdout + done.stderr
     assert "TOPSECRET" not in (workshop.repo / "heard").read_text()
     assert [each.name for each in outside.iterdir()] == ["key"]
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        "git config core.fsmonitor $PWD/../spy",
+        "git config filter.f.clean $PWD/../spy; echo '* filter=f' > .gitattributes",
+        "cp ../spy .git/hooks/post-index-change",
+    ],
+)
+def test_a_repository_inside_the_work_tree_runs_nothing_on_the_host(
+    workshop: ProjectFixture, outside: Path, trap: str
+) -> None:
+    workshop.settings(guardrails=["true"], scm={"command": "git", "tasks": ["commit"]})
+    agent = workshop.repo / "agent.sh"
+    agent.write_text(
+        "#!/bin/sh\ncat > /dev/null\n"
+        f"printf '#!/bin/sh\\ntouch {outside}/ran\\ncat\\n' > spy; chmod +x spy; echo new > new\n"
+        f"mkdir in; cd in; git init -q; echo f > f; git add f; git commit -qm x; {trap}; echo g > f; cd ..\n"
+        "git update-index --add --cacheinfo 160000,$(git -C in rev-parse HEAD),in\n"
+        "echo '<response>DONE</response>'\n"
+    )
+    agent.chmod(0o755)
+    workshop.git("add", "-A")
+    workshop.git("commit", "-qm", "Begin")
+    done = workshop.ralph("run", "-p", "x", "--agent", "./agent.sh", "--sandbox", "bubblewrap", "-m", "1")
+    assert (workshop.repo / "in/.git").exists(), done.stdout
+    assert not (outside / "ran").exists()
