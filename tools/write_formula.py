@@ -5,6 +5,7 @@ looked up in the package index. Letting pip resolve by sdists alone would build 
 """
 
 import hashlib
+import importlib
 import json
 import re
 import subprocess
@@ -14,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-INDEX = "https://pypi.org/simple/"
 LINK = re.compile(r'href="([^"#]+/([^"/#]+\.tar\.gz))#sha256=([0-9a-f]{64})"')
 
 FORMULA = """\
@@ -82,7 +82,8 @@ def _normalize(name: str) -> str:
 
 
 def read_index_page(name: str) -> str:
-    with urllib.request.urlopen(f"{INDEX}{name}/", timeout=60) as answer:
+    index = importlib.import_module("pip._internal.models.index").PyPI.simple_url  # the public one, by pip's own word
+    with urllib.request.urlopen(f"{index}/{name}/", timeout=60) as answer:
         return str(answer.read().decode("utf-8"))
 
 
