@@ -101,3 +101,8 @@ def test_unused_names_are_found_private_ones_too() -> None:
     text = "A = 1\n_B = A\ndef c(): ...\n@command\ndef d(): ...\nclass E: ...\nE()\n"
     assert unused_names({"m": text}) == ["m: _B", "m: c"]
     assert unused_names({"m": text}, "c _B") == []
+
+
+def test_every_room_has_its_tests() -> None:
+    rooms = {path.parent.relative_to(SOURCE) for path in MODULES if path.stem != "__init__"}
+    assert sorted(str(room) for room in rooms if not any((ROOT / "tests" / room).glob("**/test_*.py"))) == []
