@@ -108,7 +108,9 @@ class ConnectionContract:
         child = start_process(database, APPENDING)
         assert wait_until(lambda: len(stores.runs.list_transitions("killed")) > 5)
         child.kill()
-        told = child.communicate()[0].split()
+        with child:
+            assert child.stdout
+            told = child.stdout.read().split()  # communicate() would miss what came with the first line
         rows = stores.runs.list_transitions("killed")
         assert [seen for seen, _ in rows] == [b"%d" % number for number in range(1, len(rows) + 1)]
         assert len(rows) >= int(told[-1])

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stdout
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -97,10 +97,11 @@ class ProjectFixture:
     def call(self, *words: str) -> str:
         """A command that sets the scene or tells what came of it, in this process: no other has to start. What it
         printed; the tests of that command run the program itself."""
-        printed = StringIO()
+        printed = TextIOWrapper(BytesIO(), encoding="utf-8")
         with chdir(self.repo), patch.dict(os.environ, self.environment, clear=True), redirect_stdout(printed):
             command_line.main([*words], prog_name="ralph", standalone_mode=False)
-        return printed.getvalue()
+        printed.seek(0)
+        return printed.read()
 
     @contextmanager
     def start(self, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:

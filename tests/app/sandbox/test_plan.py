@@ -116,5 +116,5 @@ def test_more_folders_are_brought_in_by_name(repo: Path, home: Path) -> None:
     made = plan(repo, home, settings=SandboxSettings(mounts=(f"{home}/.ssh", "~/bin:rw")))
     assert f"{home}/.ssh" in made.readable
     assert f"{home}/bin" in made.writable
-    with pytest.raises(ConfigError, match="there is no"):
+    with pytest.raises(ConfigError, match="missing does not exist"):
         plan(repo, home, settings=SandboxSettings(mounts=("missing",)))

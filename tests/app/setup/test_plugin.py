@@ -100,7 +100,7 @@ def test_the_command_writes_where_it_is_told(
     assert said("install", *whose) == f"{settings} has it already.\n"
     told = json.loads(said("install", *whose, "--json"))
     assert told == {"settings": str(settings), "plugin": str(PLUGIN_FOLDER), "skill": str(skill), "changed": False}
-    assert said("uninstall", *whose) == f"Taken from {settings}.\nRemoved {skill}.\n"
+    assert said("uninstall", *whose) == f"Removed from {settings}.\nRemoved {skill}.\n"
     assert json.loads(settings.read_text()) == {}
     assert not skill.parent.exists()
     assert said("uninstall", *whose) == f"{settings} does not have it.\n"

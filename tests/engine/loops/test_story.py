@@ -267,7 +267,7 @@ def test_a_list_that_cannot_be_put_back_ends_the_loop(project: Project) -> None:
     (project.root / "a file").touch()
     project.place = StoryPaths(str(project.root), str(project.root / "a file" / "loop"))
     effects = project.make_effects()
-    with pytest.raises(MachineError, match="cannot put "):
+    with pytest.raises(MachineError, match="cannot restore "):
         effects.perform(Restore("{}"))
 
 

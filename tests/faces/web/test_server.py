@@ -107,7 +107,7 @@ def test_a_run_that_was_started_in_the_browser_outlives_the_server(workshop: Pro
         server.send_signal(signal.SIGINT)
         _, words = server.communicate(timeout=10)
         assert (server.returncode, time.monotonic() - began < 3) == (0, True)
-        assert "uns go on" in words
+        assert "uns continue" in words
 
 
 def test_an_agent_gets_no_server_and_steers_nothing_with_a_token_it_found(workshop: ProjectFixture) -> None:

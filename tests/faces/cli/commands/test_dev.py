@@ -55,7 +55,7 @@ def test_without_once_it_stays_until_ctrl_c(workshop: ProjectFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("runs", "says"), [([[{"dance": 1}]], "'dance'"), ([], "list of runs"), (["say"], "is no run")]
+    ("runs", "says"), [([[{"dance": 1}]], "'dance'"), ([], "list of runs"), (["say"], "is not a run")]
 )
 def test_a_bad_script_is_told_before_it_serves(workshop: ProjectFixture, runs: list[object], says: str) -> None:
     done = workshop.ralph("dev", "llm", script(workshop, *runs))

@@ -284,7 +284,7 @@ def test_show_tells_what_was_verified_otherwise_or_by_hand() -> None:  # 002-24,
     with open_board(find_paths(os.getcwd())) as tasks:
         tasks.apply([Attempted("T-1", found)], "found")
     shown = ralph_task("show", "T-1").output.splitlines()
-    at = shown.index("  ✓ qa by hand  now  semantic: Promise found in output")
+    at = shown.index("  ✓ qa manual  now  semantic: Promise found in output")
     assert shown[at + 1] == f"      {note}"
 
 

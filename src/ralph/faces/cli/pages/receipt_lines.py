@@ -108,7 +108,7 @@ class ReceiptLineRenderer:
             yield from self.render_item("warn", problem, indent)
 
     def _render_landed(self, landed: "LandedLine", indent: int) -> TextLines:
-        """✓ Landed as 4c1d3a90b2, or why not"""
+        """✓ Merged as 4c1d3a90b2, or why not"""
         if landed.done:
             yield from self.render_item("ok", f"Merged as {landed.commit[:COMMIT_HASH_CHARS]}", indent)
             return
