@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: all build test lint fmt check clean install demo bench torture honesty coverage mutants
-.PHONY: docs pictures lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox test-browser
+.PHONY: docs pictures lint-workflows test-pythons clients clients-all test-clients test-clients-quick test-sandbox test-browser test-long
 
 all: fmt lint test build
 
@@ -31,7 +31,11 @@ demo: $(INSTALLED)
 	@$(BIN)/ralph demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 4
+	$(BIN)/python -m pytest -n 3 -m "not long"
+
+# Whole pipelines, kills, packages, state of older versions: the rest of the tests
+test-long: $(READY)
+	$(BIN)/python -m pytest -n 3 -m long
 
 # With every Python we support that is installed here: make test-pythons, or PYTHONS="3.12 3.13"
 test-pythons:

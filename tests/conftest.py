@@ -19,6 +19,28 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 pytest.register_assert_rewrite("contracts")  # so that their failures are told as those of other tests
 
 
+# Whole pipelines, kills, installed packages and state of older versions: a third of the time, and the last to break.
+LONG_TESTS = (
+    "tests/torture/",
+    "tests/extensions/",
+    "tests/compat/",
+    "tests/tools/",
+    "tests/faces/cli/commands/test_demo.py",
+    "tests/faces/cli/commands/test_execute_",
+    "tests/faces/cli/commands/test_story_spoiled.py",
+    "tests/faces/cli/commands/test_verify_run.py",
+    "tests/faces/cli/commands/trees/",
+    "tests/faces/cli/test_discretion.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(LONG_TESTS):
+            item.add_marker("long")
+
+
 @pytest.fixture
 def workshop(tmp_path: Path) -> ProjectFixture:
     """A fresh git repository with a fake claude on PATH."""

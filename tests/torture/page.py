@@ -19,7 +19,7 @@ make honesty                                        # play all of them, print ho
 python tests/torture/honesty.py --only "conftest"   # some of them
 ```
 
-The cases are in `tests/torture/histories`; `make test` plays a few of them. A case that does not end as expected
+The cases are in `tests/torture/histories`; `make test-long` plays a few of them. A case that does not end as expected
 fails. A loop without an entry below was not measured.
 """
 TAMPERED = """
