@@ -131,6 +131,7 @@ class AgentRunner:
         self.timeout, self.idle_timeout = timeout, idle_timeout
         self._tree_keeper, self._watch = keep, watch
         self._toolless_runs = 0  # in a row
+        self._was_started = False  # the last one; who wants us to stop may come before it
         self._adapter, self._allowed = adapter, allowed
 
     @property
@@ -143,7 +144,10 @@ class AgentRunner:
         """The agent run as a fact. One that cannot be asked is unusable; so is one whose request cannot be built.
         `agent`: another one than the first."""
         try:
-            return self._find_runner(agent).run(build_request(), watchers)
+            runner = self._find_runner(agent)
+            reported = runner.run(build_request(), watchers)
+            self._was_started = runner._was_started
+            return reported
         except RalphError as error:
             detail = f"{error.message}. {error.hint}".strip()
             return Reported(outcome="unusable", detail=detail, lasting=isinstance(error, ConfigError))
@@ -189,6 +193,7 @@ class AgentRunner:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
         self._write_note(request)
         exited = self._processes.run(command, output.feed, errors.write)
+        self._was_started = exited.seconds > 0
         output.finish(partial(find_secret_spans, values=list_raw_secrets(command.environment)))
         if self._watch is not None:
             emit(watchers, request.iteration, *map(Warned, self._watch.find_changes()))
@@ -247,8 +252,8 @@ class AgentRunner:
         return SnapshotTaken(tree=tree, head=tree.rpartition(" ")[0])
 
     def save_cut_off_work(self, iteration: int, watchers: Sequence[Watcher]) -> None:
-        """Keep what an agent left that was stopped at once."""
-        if self._tree_keeper is not None:
+        """Keep what an agent left that was stopped at once; nothing where it was not even started."""
+        if self._tree_keeper is not None and self._was_started:
             _warn_unsaved(self._tree_keeper.save_cut_off_tree(iteration), iteration, watchers)
 
 
