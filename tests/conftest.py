@@ -12,7 +12,6 @@ from support.scratch import put_scratch_in_memory
 from support.workshop import ProjectFixture
 
 put_interpreter_on_path()
-put_scratch_in_memory()
 # A shell's background ignores both, and every child would inherit that: Ctrl-C could not be tried there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
@@ -32,6 +31,15 @@ LONG_TESTS = (
     "tests/faces/cli/commands/trees/",
     "tests/faces/cli/test_discretion.py",
 )
+
+
+# The sandboxes that agent CLIs bring themselves put a /dev of their own over what lies in memory.
+NEEDS_A_DISK = ("clients", "sandbox", "browser")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not any(mark in config.option.markexpr for mark in NEEDS_A_DISK):
+        put_scratch_in_memory()
 
 
 @pytest.hookimpl(tryfirst=True)
