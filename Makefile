@@ -95,6 +95,7 @@ torture: $(READY)
 
 # The real agent CLIs, from npm, against a scripted model on this machine. The first two are quick enough for every day.
 clients: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m support.debian bubblewrap socat
 	$(BIN)/python tests/clients/install.py
 
 clients-all: $(READY)
