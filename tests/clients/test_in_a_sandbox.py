@@ -90,7 +90,9 @@ def test_a_whole_task_is_executed_and_lands(room: ClientFixture) -> None:
 
 @both
 @pytest.mark.skipif(shutil.which("socat") is None, reason="NOT RUN: socat is not installed here")
-def test_in_its_own_sandbox_its_commands_stay_within_the_work_tree(room: ClientFixture) -> None:
+def test_shut_in(room: ClientFixture) -> None:
+    """In an agent's own sandbox its commands stay within the work tree. The name is short because the folder is named
+    after it: Claude Code puts sockets below it, and a socket's path has at most 107 characters."""
     outside = room.home.parent / "outside"
     outside.mkdir()
     look = f"echo made > made.txt; touch {outside}/made 2> seen.txt; touch {room.home}/made 2>> seen.txt; true"
