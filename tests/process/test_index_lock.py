@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.process.index_lock import IndexLock
+from support.processes import wait_until
 
 
 def leave_lock(folder: Path, seconds_later: float = 0.0) -> IndexLock:
@@ -40,6 +41,8 @@ def test_while_a_git_lives_there_no_lock_is_taken_for_ours(tmp_path: Path, words
     assert git
     argv = [git, *(word.format(tmp_path) for word in words), "hash-object", "--stdin"]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd="/") as living:
+        name = Path(f"/proc/{living.pid}/comm")  # a moment after exec it is still that of its parent
+        assert wait_until(lambda: name.read_text().startswith("git"))
         lock = leave_lock(tmp_path)
         assert not lock.clear()
         assert living.stdin

@@ -132,6 +132,19 @@ def test_a_reader_that_has_enough_ends_the_tree(supervisor: Supervisor) -> None:
     assert exited.seconds < 5
 
 
+def test_what_is_forked_while_the_tree_ends_is_asked_to_end_too(supervisor: Supervisor) -> None:
+    script = "trap 'sleep 60 & exit' TERM; echo a; while :; do sleep 0.05; done"
+    exited = supervisor.run(shell(script), lambda data: ENOUGH_OUTPUT, len)
+    assert exited.ending == "enough"
+    assert exited.seconds < 4  # of the five it would have
+
+
+def test_what_puts_things_in_order_at_the_end_is_left_alone(supervisor: Supervisor, tmp_path: Path) -> None:
+    script = f"trap 'sh -c \"sleep 0.3; touch {tmp_path}/tidy\"; exit' TERM; echo a; while :; do sleep 0.05; done"
+    supervisor.run(shell(script), lambda data: ENOUGH_OUTPUT, len)
+    assert (tmp_path / "tidy").exists()
+
+
 def last_word(data: bytes) -> str | None:
     return FINAL_OUTPUT if data.endswith(b"bye\n") else None
 

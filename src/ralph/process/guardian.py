@@ -26,7 +26,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterable
 
 STRAGGLER_GRACE_SECONDS = 0.4  # between TERM and KILL for what a child left behind
 CLEANUP_SECONDS = 20.0  # for what ends a container: a service that does not answer holds nobody up for longer
@@ -150,6 +150,7 @@ class Guardian:
         self.groups: set[int] = set()  # of all we started since we were last empty
         self.occupied = False  # something was started since we last said "empty"
         self.kill_at: float | None = None
+        self.signalled: set[int] = set()  # who was asked to end
         self.orphaned = False
         self.holds = False  # the harness says what of a child's remains is to be spared
         self.swept = True  # it has said so
@@ -260,13 +261,24 @@ class Guardian:
         if self.cleans_up:
             return
         self.kill_at = time.monotonic() + grace
+        self.signalled.clear()
         self.spare_loops()
-        for pid in reversed(list_descendants(os.getpid(), self.spared)):
+        self.ask_to_end(reversed(list_descendants(os.getpid(), self.spared)))
+        if not IS_LINUX:
+            self.signal_groups(_signal.SIGTERM)
+
+    def ask_to_end(self, pids: "Iterable[int]") -> None:
+        for pid in pids:
             # What is between two programs may be a loop in a moment. bubblewrap takes all that is in it along, at once.
             if (not self.spares_loops or read_words(pid)) and not is_sandbox(pid):
                 send_signal(pid, _signal.SIGTERM)
-        if not IS_LINUX:
-            self.signal_groups(_signal.SIGTERM)
+                self.signalled.add(pid)
+
+    def terminate_orphans(self) -> None:
+        """The same for what was forked while we walked, once its parent is gone. What a parent that lives starts to
+        put things in order is left to it."""
+        known = self.signalled | self.running | self.spared
+        self.ask_to_end(pid for pid in list_children(os.getpid()) if pid not in known)
 
     def spare_nothing(self) -> None:
         self.spared.clear()
@@ -311,6 +323,8 @@ class Guardian:
         empty = self.reap_unspared()
         if not empty and not self.running and self.kill_at is None and self.swept:
             self.terminate(STRAGGLER_GRACE_SECONDS)
+        elif not empty and self.kill_at is not None and not self.cleans_up:
+            self.terminate_orphans()
         if not empty and self.kill_at is not None and time.monotonic() >= self.kill_at:
             self.report()
             if not IS_LINUX:
