@@ -34,6 +34,7 @@ from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
 from ralph.app.pipeline.task_proofs import build_sealed_verifier, build_task_proofs
 from ralph.app.pipeline.verification import CriteriaVerifier
+from ralph.app.runs.lost_reports import recover_report
 from ralph.app.stores import open_stores
 from ralph.app.wiring import build_snapshots
 from ralph.core.policies.staged import MAX_ITERATIONS_REASON, PipelinePolicy, StagePlan
@@ -321,6 +322,8 @@ def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, requ
 def _abort(context: TaskContext, error: RalphError) -> TaskEnding:
     """End the run as unusable and release the task: something around the work is wrong, not the work."""
     session, outcome, why = context.session, Outcome.UNUSABLE, f"{error.message}. {error.hint}".strip()
+    if record := session.runs.find_record(session.run):
+        recover_report(session.runs, session.attempts, session.paths, record)  # what a judge cost is on no record yet
     session.runs.end(session.run, time.time(), outcome.value, error.message)
     session.write_receipt()  # there may be one that says how the work ended
     context.board.release_if_held("released")

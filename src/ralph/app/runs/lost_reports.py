@@ -34,20 +34,20 @@ from ralph.model.loop import (
 )
 from ralph.model.ports import AgentOptions
 from ralph.model.runs import RunRecord
-from ralph.model.store_ports import Stores
+from ralph.model.store_ports import AttemptStore, RunStore
 from ralph.process.output import mask_secrets
 
 MAX_LOG_BYTES = 24 << 20  # no log is larger: head, tail and a mark between them
 CLOSING_KINDS = ("success", "error")
 
 
-def recover_report(stores: Stores, paths: Paths, record: RunRecord) -> bool:
+def recover_report(runs: RunStore, attempts: AttemptStore, paths: Paths, record: RunRecord) -> bool:
     """Put it on record, as the run would have; whether there was one. The run must be dead: nobody else writes."""
-    rows = stores.runs.list_transitions(record.id)
+    rows = runs.list_transitions(record.id)
     decision = _read_last_decision(rows)
     fact: Reported | AnswersLost | None
     if isinstance(decision, RunAgent):
-        note_path, iteration = _locate_note(stores, paths, record), decision.brief.iteration
+        note_path, iteration = _locate_note(attempts, paths, record), decision.brief.iteration
         fact = read_lost_report(note_path, record.changed_at) if note_path else None
         following: Decision = TakeSnapshot(iteration)
         seconds = fact.seconds if fact else 0.0
@@ -61,7 +61,7 @@ def recover_report(stores: Stores, paths: Paths, record: RunRecord) -> bool:
     # Later than the notes of its questions, so that nobody counts them again.
     wall = record.changed_at + seconds if isinstance(fact, Reported) else time.time()
     seen = Observation(fact=fact, at=record.elapsed + seconds, wall=wall)
-    return stores.runs.append_missing(
+    return runs.append_missing(
         (
             *(record.id, len(rows) + 1, wall, seen.at),
             *(iteration, record.limit, cost, str(following.__struct_config__.tag)),
@@ -148,9 +148,9 @@ def _read_last_decision(rows: list[tuple[bytes, bytes]]) -> Decision | None:
         return None
 
 
-def _locate_note(stores: Stores, paths: Paths, record: RunRecord) -> str:
+def _locate_note(attempts: AttemptStore, paths: Paths, record: RunRecord) -> str:
     """In the run's own folder; a supervised task keeps each agent run in a folder of the task."""
     if record.kind != "supervise":
         return os.path.join(paths.run_dir(record.id), NOTE_NAME)
-    attempts = stores.attempts.list_for_run(record.id)
-    return os.path.join(attempts[-1].folder, NOTE_NAME) if attempts else ""
+    found = attempts.list_for_run(record.id)
+    return os.path.join(found[-1].folder, NOTE_NAME) if found else ""

@@ -63,7 +63,7 @@ def clean_up_lost_runs(stores: Stores, paths: Paths, sweep: Callable[[str], obje
 
             end_leftovers(record.id, ProcessIdentity(record.guardian, record.guardian_ticks, record.boot))
             sweep(record.id)
-            recover_report(stores, paths, record)
+            recover_report(stores.runs, stores.attempts, paths, record)
             _mark_lost(stores, record)
             stores.runs.mark_swept(record.id)
 
@@ -74,7 +74,7 @@ def recover_lost_reports(stores: Stores, paths: Paths) -> None:
         if not is_run_alive(record):
             from ralph.app.runs.lost_reports import recover_report
 
-            recover_report(stores, paths, record)
+            recover_report(stores.runs, stores.attempts, paths, record)
 
 
 def _mark_lost(stores: Stores, record: RunRecord) -> None:
