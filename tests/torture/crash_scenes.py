@@ -170,6 +170,8 @@ class Scene:
         faults += [f"stale {path.name}" for path in (self.repo / ".git").rglob("*.lock")]
         if len(self.shop.git("worktree", "list", "--porcelain").split("\n\n")) > 2:
             faults.append("a work tree is on record: " + self.shop.git("worktree", "list"))
+        if self.shop.git("show", "HEAD:README") != "x\n" or (self.repo / "README").read_text() != "x\n":
+            faults.append("a file that nobody worked on is not as it was")
         before = self._look()
         again = self.resume_again()
         if again.returncode not in (0, 2) or self._look() != before:

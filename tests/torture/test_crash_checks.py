@@ -83,6 +83,7 @@ BROKEN: dict[str, tuple[Callable[[Scene], object], str]] = {
     "a commit is made twice": (lambda s: s.shop.git("commit", "-q", "--allow-empty", "-m", "Do"), "commits"),
     "a receipt says something else": (edit_receipt, "the receipt of"),
     "the files are not those that passed": (change_work, "passed with another"),
+    "a file of the user's is gone": (lambda s: (s.repo / "README").write_text(""), "nobody worked on"),
     "there is no pass": (forget_the_pass, "without a pass"),
     "a lock is left": (lambda s: (s.repo / ".git/refs/heads/main.lock").touch(), "stale main.lock"),
     "a work tree is left": (

@@ -3,6 +3,7 @@
 from ralph.model.story import MARKER_NAME
 
 GITIGNORE_LINES = (".ralph/*.log", ".ralph/prompt_*.txt", ".ralph/settings.local.json", ".ralph/state/")
+DRAFT_PREFIX = ".ralph-draft-"  # of a file that is being written, in the folder it is for
 _IGNORED_BY_US = {*GITIGNORE_LINES, MARKER_NAME}
 
 

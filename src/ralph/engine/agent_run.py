@@ -14,6 +14,7 @@ from ralph.core.outcome import classify_run
 from ralph.core.text.quantities import format_duration
 from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
 from ralph.core.text.secrets import redact, redact_argv
+from ralph.core.text.write_error import explain_write_error
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, CommandExit, Invocation
@@ -238,7 +239,11 @@ class AgentRunner:
         if self._adapter:
             name = os.path.basename(files.stdout)
             note = CallNote(adapter=self._adapter, mode=request.mode, stdout=name, started_at=time.time())
-            _write_log(files.note, msgspec.json.encode(note).decode())
+            try:
+                with open_without_links(files.note) as file:
+                    file.write(msgspec.json.encode(note).decode())
+            except OSError as error:  # nobody pays for an answer that could get lost
+                raise explain_write_error(files.note, error) from error
 
     def _estimate_cost(self, reported: Reported) -> float | None:
         return None if reported.cost_usd is not None or self._estimate is None else self._estimate(reported.usage)

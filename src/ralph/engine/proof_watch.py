@@ -18,7 +18,7 @@ from ralph.engine.program_watch import (
 )
 from ralph.engine.stale_caches import remove_new_bytecode, remove_new_test_cache
 from ralph.engine.steering_files import find_changed_above, find_changed_git_settings, find_changed_home_files
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper
 from ralph.model.proofs import ANY_BLOB, GONE_BLOB, ClosedSettings, ProofApproval, ProofChange, TreeChange, WorkTime
@@ -70,6 +70,8 @@ class ProofWatch:
         are suspect."""
         try:
             return self._compare()
+        except DiskError:
+            raise
         except MachineError as error:
             return (ProofChange(path=".", kind="changed", reason=error.message),)
 
@@ -141,6 +143,8 @@ class ProofWatch:
         replaced cannot be put back: that is a failure of its own."""
         try:
             return self._check_sealed(check, {(each.change.path, each.change.blob) for each in approved})
+        except DiskError:
+            raise
         except MachineError as error:
             failure = _build_failure("sealed check", f"{error.message}. {error.hint}".strip())
             suspects = tuple(change for change in self.compare() if change.is_suspect)

@@ -1,12 +1,12 @@
 """What one task of `ralph execute` runs with: its stages, values of its run, an agent run that is to be looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from ralph.engine.agent_run import AgentRunner
 from ralph.model.loop import Brief, Reported
-from ralph.model.spec import CompletionCriteria
+from ralph.model.spec import CompletionCriteria, Role
 
 
 class StageSetup(Struct, frozen=True, kw_only=True):
@@ -38,3 +38,14 @@ class EndedAgentRun(Struct, frozen=True, kw_only=True):
     brief: Brief
     reported: Reported
     is_on_board: bool = False  # its end and its cost
+
+
+def choose_last_look(
+    stages: Mapping[Role, StageSetup], has_merged: Callable[[], bool]
+) -> tuple[Role, CompletionCriteria | None]:
+    """The last criteria about files; where there are none, the last stage's own, if others' work was merged."""
+    for role, setup in reversed([*stages.items()]):
+        if setup.merged_tree_criteria is not None:
+            return role, setup.merged_tree_criteria
+    last = [*stages][-1]
+    return last, stages[last].criteria if has_merged() else None

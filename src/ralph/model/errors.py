@@ -31,6 +31,10 @@ class MachineError(RalphError):
     code = "environment"
 
 
+class DiskError(MachineError):
+    """The disk is full or broken, so that work could not be kept. It says nothing about the work."""
+
+
 class StateBusy(MachineError):
     """Another program holds what ralph remembers; the same may work a moment later."""
 

@@ -370,8 +370,8 @@ class Workspace(Protocol):
         ...
 
     def tree(self) -> str:
-        """A hash of all files as they were when last looked at, which is after every agent; empty where nobody can
-        tell."""
+        """A hash of all files as they were when last looked at, which is after every agent. MachineError where nobody
+        can tell."""
         ...
 
     def look(self) -> str:

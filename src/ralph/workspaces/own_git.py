@@ -4,6 +4,7 @@ Files are kept byte for byte. What we write goes to `store`; `objects` is empty 
 project's own objects. So a tree of ours rests on objects of ours, and on what was committed when we first looked.
 """
 
+import errno
 import os
 from collections.abc import Mapping
 
@@ -15,6 +16,7 @@ from ralph.model.ports import GitResult, Processes
 OWN_GIT_TIMEOUT_SECONDS = 300.0
 LAST_LOOK_TIMEOUT_SECONDS = 10.0  # for a person who wants us to stop
 MAX_OWN_OUTPUT_BYTES = 256 << 20
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 _NO_SETTINGS = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -44,6 +46,11 @@ class OwnAnswer(Struct, frozen=True):
     def problem(self) -> str:
         """What went wrong, in words; nothing of a git that was stopped: whoever did it knows."""
         return GitResult(self.code, "", self.complaint).problem if self.code > 0 else ""
+
+    @property
+    def disk_error(self) -> str:
+        """The same, where the disk is full or broken."""
+        return self.problem if any(os.strerror(number) in self.complaint for number in DISK_ERRORS) else ""
 
 
 class OwnGit:

@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from ralph.workspaces.own_git import OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects
-from ralph.workspaces.sealed.sealing import clear_way
-from ralph.workspaces.sealed.tree_copy import write_file
+from ralph.workspaces.sealed.tree_copy import put_file, remove_file
 from ralph.workspaces.tree_objects import TreeFile
 
 MAX_SHELVED_BYTES = 16 << 20
@@ -75,10 +74,10 @@ class Shelf:
         return _ShelvedFile(git_mode, self._objects.write_blob(content, like))
 
     def _write(self, path: str, mode: str, content: bytes) -> None:
-        clear_way(self._own.root, path)
         if mode:
-            write_file(os.path.join(self._own.root, path), content, mode)
+            put_file(self._own.root, path, content, mode)
         else:
+            remove_file(self._own.root, path)
             _remove_empty_folders(self._own.root, os.path.dirname(path))
 
 

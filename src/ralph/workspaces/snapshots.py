@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
 from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.kept.old_snapshots import forget_old_snapshots
 from ralph.workspaces.kept.unfinished_work import find_start_tree, note_left_tree
-from ralph.workspaces.own_git import OwnGit, replace_file
+from ralph.workspaces.own_git import DISK_ERRORS, OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
 from ralph.workspaces.tree_index import TreeIndex, TreeLook
@@ -72,16 +72,17 @@ class Snapshots:
         """Keep what is the user's own, before the first agent can touch it. What is not kept, in words, once."""
         if self._begun:
             return ""
-        self._begun = True
         self._clean_up()
         kept = read_kept_tree(self._own.folder, f"{SNAPSHOT_REFS}/{self._run}")
         self._baseline = read_kept_tree(self._own.folder, self._baseline_ref) or self._import_base()
-        return self._save("before the first agent", kept, is_start=not self._baseline)
+        problem = self._save("before the first agent", kept, is_start=not self._baseline)
+        self._begun = True
+        return problem
 
     def look(self) -> str:
         """The hash of the tree as it is now; nothing is kept for it, but for the first."""
         if self._begun:
-            self._last = self._index.look()
+            self._look()
         else:
             self.save_initial_tree()
         return self._last.tree
@@ -95,7 +96,10 @@ class Snapshots:
     def save_cut_off_tree(self, iteration: int) -> str:
         """The same for an agent that was stopped at once. It is the last look of this run."""
         self._own.finishes = True
-        return self.save_tree_after(iteration)
+        try:
+            return self.save_tree_after(iteration)
+        except MachineError as error:
+            return error.message
 
     def describe_failure(self) -> str:
         """Why the last look told nothing."""
@@ -244,7 +248,7 @@ class Snapshots:
 
     def _save(self, title: str, before: str, *, is_start: bool = False) -> str:
         """`before`: the sign of what is kept already. What is seen later than at the start is no baseline."""
-        self._last = self._index.look()
+        self._look()
         if not self._last.tree:
             return self._report_once(self._last.problem)
         problem = self._last.problem
@@ -253,7 +257,18 @@ class Snapshots:
                 problem = self._keep(title, is_start=is_start) or problem
             except OSError as error:
                 problem = f"{error.strerror}: {error.filename or 'the work tree'}"
+                if error.errno in DISK_ERRORS:
+                    raise self._build_disk_error(problem) from error
         return self._report_once(problem)
+
+    def _look(self) -> None:
+        """On a disk that is full or broken nobody goes on: what the next agent overwrites would be lost."""
+        self._last = self._index.look()
+        if self._last.disk_error:
+            raise self._build_disk_error(self._last.disk_error)
+
+    def _build_disk_error(self, why: str) -> DiskError:
+        return DiskError(f"cannot keep the files of {self.root}: {why}", "free some space, then resume")
 
     def _keep(self, title: str, *, is_start: bool) -> str:
         """Commit what was seen last; what went wrong, in words."""

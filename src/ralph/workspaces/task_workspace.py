@@ -17,8 +17,7 @@ from ralph.workspaces.landing import LandingPlan, land_branch
 from ralph.workspaces.landing_files import describe_unchecked_files, find_unchecked_files, name_paths
 from ralph.workspaces.landings import Landings
 from ralph.workspaces.project_dir import find_project_dir
-from ralph.workspaces.sealed.sealing import clear_way
-from ralph.workspaces.sealed.tree_copy import write_file
+from ralph.workspaces.sealed.tree_copy import put_file, remove_file
 from ralph.workspaces.snapshots import Snapshots
 from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile
 from ralph.workspaces.worktree import Worktree, Worktrees
@@ -131,21 +130,23 @@ class TaskWorkspace:
         self.keeper.save_tree_after(0)  # nothing is lost
         changes = [each for each in self.keeper.list_changes(self.tree(), tree) if SUBMODULE_MODE not in _modes(each)]
         for change in changes:
-            clear_way(self.folder, change.path)
             if change.new_blob:
-                path = os.path.join(self.folder, change.path)
-                write_file(path, self.keeper.read_blob(change.new_blob), change.new_mode)
+                put_file(self.folder, change.path, self.keeper.read_blob(change.new_blob), change.new_mode)
+            else:
+                remove_file(self.folder, change.path)
         return name_paths(change.path for change in changes)
 
     def tree(self) -> str:
         return self.keeper.tree() or self.look()
 
     def look(self) -> str:
-        return self.keeper.look()
+        """Nothing is put back, compared or merged by a tree that nobody knows."""
+        if tree := self.keeper.look():
+            return tree
+        raise MachineError(f"cannot look at {self.folder}: {self.keeper.describe_failure()}")
 
     def begin_review(self) -> None:
-        if not self.tree():
-            raise MachineError(f"cannot look at {self.folder}: {self.keeper.describe_failure()}")
+        self.tree()
         self.keeper.write_note(_REVIEW_NOTE, self.keeper.get_tree_sign())
 
     def undo_review(self) -> tuple[str, ...]:
@@ -164,7 +165,7 @@ class TaskWorkspace:
             git.run("reset", "--quiet", "--mixed", head)
         self.keeper.write_note(_REVIEW_NOTE, "")
         if changes:
-            self.keeper.look()
+            self.look()
         return tuple(each.path for each in changes if each.old_blob)
 
     @contextmanager
@@ -257,7 +258,7 @@ class TaskWorkspace:
         if not git.with_hooks().run("merge", "--no-edit", "--quiet", "-m", message, self._worktree.target_ref).ok:
             git.run("merge", "--abort")
             return None
-        self.keeper.look()
+        self.look()
         return Landed(done=False, stale=True, changed=f"{name_paths(mixed)} merged with {self._worktree.target}")
 
     def _read_target(self) -> str:
@@ -280,8 +281,7 @@ class TaskWorkspace:
     def _compare_files(self, folder: str, landing: frozenset[str], moved: frozenset[str]) -> str:
         """What was checked is the tree as last looked at. A file that others changed too is merged, and checked as
         merged; one that is ignored by now does not land."""
-        if not (tree := self.tree()):
-            raise MachineError(f"cannot look at {self.folder}: {self.keeper.describe_failure()}")
+        tree = self.tree()
         changed = {each.path for each in self.keeper.list_changes(self.keeper.baseline(), tree)}
         expected = self.keeper.list_files(tree, (landing | changed) - moved)
         unchecked = find_unchecked_files(folder, expected)

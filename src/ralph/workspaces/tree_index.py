@@ -10,13 +10,15 @@ import stat
 import weakref
 from binascii import crc32
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
+from ralph.core.own_files import DRAFT_PREFIX
 from ralph.model.errors import MachineError
 from ralph.workspaces.ignore_rules import IgnoreRules
 from ralph.workspaces.left_out import choose_left_out, describe_left_out
-from ralph.workspaces.own_git import OwnAnswer, OwnGit
+from ralph.workspaces.own_git import DISK_ERRORS, OwnAnswer, OwnGit
 from ralph.workspaces.project_dir import ProjectDir
 from ralph.workspaces.run_rules import RunRules
 
@@ -24,7 +26,11 @@ MAX_HIDDEN_FILES = 1000  # files that a rule of the agent's would hide
 MAX_BAD_NAMES = 100  # of files that git cannot take
 _SCAN = ("ls-files", "-z", "-t", "--others", "--modified", "--deleted", "--exclude-standard")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-NOT_OUR_LOGS = (":(exclude,top,glob)**/.ralph/*.log", ":(exclude,top,glob)**/.ralph/prompt_*.txt")
+NOT_OUR_FILES = (
+    ":(exclude,top,glob)**/.ralph/*.log",
+    ":(exclude,top,glob)**/.ralph/prompt_*.txt",
+    f":(exclude,top,glob)**/{DRAFT_PREFIX}*",
+)
 _BAD_NAME = "Unable to process path "
 Stamp = tuple[int, int, int]  # of the index: whether it is the one a tree was written from
 
@@ -35,6 +41,7 @@ class TreeLook(Struct, frozen=True, kw_only=True):
     tree: str = ""  # the hash of all files; empty where nobody can tell
     head: str = ""  # the commit that was checked out
     problem: str = ""  # what is not in the tree, in words
+    disk_error: str = ""  # why nobody can tell, where the disk is full or broken
     hidden: tuple[str, ...] = ()  # files in the tree that only a rule of the agent's ignores
 
 
@@ -64,7 +71,8 @@ class TreeIndex:
         try:
             return self._look()
         except OSError as error:
-            return TreeLook(problem=f"{error.strerror}: {error.filename or 'the work tree'}")
+            words = f"{error.strerror}: {error.filename or 'the work tree'}"
+            return TreeLook(problem=words, disk_error=words if error.errno in DISK_ERRORS else "")
 
     def _look(self) -> TreeLook:
         self._hold()
@@ -72,14 +80,16 @@ class TreeIndex:
         named = self._follow_head(head)
         scanned = self._scan()
         if isinstance(scanned, OwnAnswer):
-            return TreeLook(head=head, problem=scanned.problem)
+            return TreeLook(head=head, problem=scanned.problem, disk_error=scanned.disk_error)
         hidden = self._find_hidden(scanned)
         problem, said = self._update(scanned, (*named, *hidden))
-        tree = self._write_tree() if said.ok else ""
+        said = self._write_tree() if said.ok else said
+        tree = said.text if said.ok else ""
         self._head = head if tree else ""
-        self._remember()
+        with suppress(OSError):  # the next run looks at all files, then
+            self._remember()
         names = tuple(os.fsdecode(name) for name in hidden)
-        return TreeLook(tree=tree, head=head, problem=problem or said.problem, hidden=names)
+        return TreeLook(tree=tree, head=head, problem=problem or said.problem, disk_error=said.disk_error, hidden=names)
 
     # -- the index ------------------------------------------------------------------------------
     @property
@@ -257,13 +267,13 @@ class TreeIndex:
             left_out[os.fsencode(bad)] = "git cannot take it"
         return said
 
-    def _write_tree(self) -> str:
+    def _write_tree(self) -> OwnAnswer:
         stamp = self._read_stamp()
         if stamp is not None and self._written[0] == stamp:
-            return self._written[1]
+            return OwnAnswer(0, self._written[1].encode())
         said = self._run("write-tree", "--missing-ok")
         self._written = (self._read_stamp(), said.text) if said.ok else (None, "")
-        return self._written[1]
+        return said
 
     def _locate(self, name: bytes) -> str:
         return os.path.join(self._own.root, os.fsdecode(name))
@@ -296,7 +306,7 @@ def _parse_scan(output: bytes) -> _Scan:
     by_kind: dict[bytes, list[bytes]] = {}
     for entry in output.split(b"\0"):
         by_kind.setdefault(entry[:1], []).append(entry[2:])
-    new = [name for name in by_kind.get(b"?", ()) if not is_our_log(os.fsdecode(name))]
+    new = [name for name in by_kind.get(b"?", ()) if not is_our_file(os.fsdecode(name))]
     return _Scan(
         tracked=tuple(by_kind.get(b"H", ())),
         changed=tuple(dict.fromkeys((*by_kind.get(b"R", ()), *by_kind.get(b"C", ())))),
@@ -305,7 +315,9 @@ def _parse_scan(output: bytes) -> _Scan:
     )
 
 
-def is_our_log(name: str) -> bool:
-    """The same as NOT_OUR_LOGS says to git."""
+def is_our_file(name: str) -> bool:
+    """The same as NOT_OUR_FILES says to git."""
     folder, _, file = f"/{name}".rpartition("/")
+    if file.startswith(DRAFT_PREFIX):
+        return True
     return folder.endswith("/.ralph") and (file.endswith(".log") or file[:7] + file[-4:] == "prompt_.txt")

@@ -6,6 +6,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.own_files import DRAFT_PREFIX
 from ralph.model.errors import MachineError, UsageError
 from ralph.process.atomic_file import write_atomic
 from ralph.workspaces.git import Git
@@ -15,7 +16,7 @@ WORKTREES_FOLDER = ".ralph/worktrees"
 BRANCH_PREFIX = "ralph"  # they are below it
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Else they would stand in the way of `git worktree remove`, and an agent's `git add -A` would take them.
-_OUR_OUTPUT = (".ralph/*.log", ".ralph/prompt_*.txt")
+_OUR_OUTPUT = (".ralph/*.log", ".ralph/prompt_*.txt", f"{DRAFT_PREFIX}*")
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames")
 
 
@@ -57,7 +58,7 @@ class Worktrees:
 
     def open(self, task: str, target: str) -> Worktree:
         """The task's own, made if it is not there; its earlier work is found again on its branch."""
-        exclude_from_status(self._common, f"/{WORKTREES_FOLDER}/")
+        exclude_from_status(self._common, f"/{WORKTREES_FOLDER}/", f"{DRAFT_PREFIX}*")
         folder = self.get_folder(task)
         tree = Worktree(folder=folder, branch=f"{BRANCH_PREFIX}/{task}", target=target, base="")
         if _is_half_made(folder):  # nobody has worked in it, and it lacks files that are not meant to be deleted

@@ -20,8 +20,7 @@ from ralph.model.spec import CompletionCriteria
 from ralph.model.verdict import Claim, Verdict
 from ralph.workspaces.exported_tree import open_exported_tree
 from ralph.workspaces.git import Git
-from ralph.workspaces.sealed.sealing import clear_way
-from ralph.workspaces.sealed.tree_copy import write_file
+from ralph.workspaces.sealed.tree_copy import put_file
 from ralph.workspaces.sealed.untracked import DEPENDENCY_FOLDERS
 from ralph.workspaces.tree_objects import SUBMODULE_MODE
 
@@ -161,9 +160,7 @@ class TaskBaseChecks:
             git = place.git.through(processes.make_uninterruptible())
             with open_exported_tree(git, place.commit) as folder:
                 for change in tests:
-                    clear_way(folder, change.path)
-                    content = self._keeper.read_blob(change.new_blob)
-                    write_file(os.path.join(folder, change.path), content, change.new_mode)
+                    put_file(folder, change.path, self._keeper.read_blob(change.new_blob), change.new_mode)
                 _link_folders(place.folder, folder, linked)
                 tools = build_tools(lambda: borrow_contained(processes, place.contain, folder))
                 yield lambda criteria: verify_claim(self._build_claim(criteria, folder), criteria, tools)

@@ -19,7 +19,7 @@ from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file, write_atomic
 from ralph.workspaces.snapshots import SNAPSHOT_REFS
-from ralph.workspaces.tree_index import NOT_OUR_LOGS
+from ralph.workspaces.tree_index import NOT_OUR_FILES
 
 if TYPE_CHECKING:
     from ralph.core.proofs.resting_files import TreeTexts
@@ -185,7 +185,7 @@ def _resolve_commit(git: GitClient, name: str) -> tuple[str, str]:
 
 
 def _is_clean(git: GitClient) -> bool:
-    said = git.run("--no-optional-locks", "status", "--porcelain", "--", ":/", *NOT_OUR_LOGS)
+    said = git.run("--no-optional-locks", "status", "--porcelain", "--", ":/", *NOT_OUR_FILES)
     return said.ok and not said.text
 
 

@@ -23,7 +23,7 @@ from ralph.core.text.secrets import redact
 from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.engine.emit import emit
 from ralph.engine.gate_run import SEALED_REMARK
-from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig
+from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig, choose_last_look
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
 from ralph.engine.verification_events import (
@@ -33,6 +33,7 @@ from ralph.engine.verification_events import (
     record_landing_cost,
 )
 from ralph.model.board import Change, IterationEnded
+from ralph.model.errors import MachineError
 from ralph.model.events import Doing, Noted, Warned
 from ralph.model.loop import (
     Brief,
@@ -95,6 +96,14 @@ class PipelineEffects:
         self.landed_commit = ""
 
     def perform(self, decision: Decision) -> Fact | None:
+        try:
+            return self._perform(decision)
+        except MachineError:
+            if self._inbox.poll_stop_grace() is None:
+                raise
+            return Interrupted(self._inbox.poll_interruption() or "interrupted")  # git was stopped with the rest
+
+    def _perform(self, decision: Decision) -> Fact | None:
         match decision:
             case RunAgent(brief):
                 with self._board.reserve(brief.role) as usd:
@@ -423,7 +432,7 @@ class PipelineEffects:
 
     def _check_merged_tree(self, folder: str) -> str:
         """What the last stage, and tasks that landed before, say of the merged tree; empty: nothing against it."""
-        role, criteria = self._choose_last_look(folder)
+        role, criteria = choose_last_look(self._stages, lambda: bool(self._workspace.diff_landing(folder)))
         if criteria is not None:
             title = f"{role}: {criteria.verification_method.value} on the merged tree"
             verdict = self._run_verification(
@@ -434,11 +443,3 @@ class PipelineEffects:
             if not verdict.verified:
                 return f"{verdict.reason}\n{verdict.detail}".strip()
         return self._neighbours.find_broken(folder, criteria) if self._neighbours else ""
-
-    def _choose_last_look(self, folder: str) -> tuple[Role, CompletionCriteria | None]:
-        """The last criteria about files; where there are none, the last stage's own, if others' work was merged."""
-        for role, setup in reversed([*self._stages.items()]):
-            if setup.merged_tree_criteria is not None:
-                return role, setup.merged_tree_criteria
-        last = [*self._stages][-1]
-        return last, self._stages[last].criteria if self._workspace.diff_landing(folder) else None

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ralph.workspaces.project_dir import ProjectDir
 from ralph.workspaces.sealed.sealed_tree import SealedFolder
-from ralph.workspaces.sealed.tree_copy import copy_file, copy_folder, is_small_folder, remove_folder, write_file
+from ralph.workspaces.sealed.tree_copy import copy_file, copy_folder, is_small_folder, put_file
 from ralph.workspaces.sealed.untracked import choose_treatment, is_newer, is_stale_cache
 from ralph.workspaces.tree_objects import SUBMODULE_MODE
 
@@ -41,8 +41,7 @@ def fill_sealed_tree(sealed: SealedFolder, content: SealContent, project: Projec
             copy_file(os.path.join(sealed.root, path), os.path.join(sealed.copy, path))
     for path, old in content.restored.items():
         if old is not None:
-            clear_way(sealed.copy, path)
-            write_file(os.path.join(sealed.copy, path), old.content, old.mode)
+            put_file(sealed.copy, path, old.content, old.mode)
     submodules = [path for path, mode in content.files.items() if mode == SUBMODULE_MODE]
     linked = [*submodules, *_add_untracked(sealed, content)]
     objects = project.objects if project and sealed.bwrap else ""
@@ -71,20 +70,6 @@ def _add_untracked(sealed: SealedFolder, content: SealContent) -> Iterable[str]:
         else:
             copy_folder(source, target)
     return linked
-
-
-def clear_way(folder: str, path: str) -> None:
-    """Whatever took the place of a folder on the way, or of the file itself; a link would lead elsewhere."""
-    at = folder
-    for part in path.split("/")[:-1]:
-        at = os.path.join(at, part)
-        if os.path.lexists(at) and (os.path.islink(at) or not os.path.isdir(at)):
-            os.unlink(at)
-    target = os.path.join(folder, path)
-    if os.path.isdir(target) and not os.path.islink(target):
-        remove_folder(target)
-    elif os.path.lexists(target):
-        os.unlink(target)
 
 
 def _make_git_dir(project: ProjectDir, target: str, objects: str) -> None:

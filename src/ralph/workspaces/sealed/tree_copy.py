@@ -6,6 +6,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from ralph.core.own_files import DRAFT_PREFIX
 from ralph.workspaces.sealed.untracked import STALE_FOLDERS
 
 MAX_COPIED_FILES = 20_000  # of one folder that is not tracked; beyond it is linked
@@ -30,15 +31,49 @@ def copy_file(source: str, target: str) -> bool:
     return True
 
 
-def write_file(target: str, content: bytes, mode: str) -> None:
-    """One that git knows by its mode."""
+def put_file(folder: str, path: str, content: bytes, mode: str) -> None:
+    """A file that git knows by its mode, in the place of whatever is there; that goes when the new one is complete."""
+    clear_folders(folder, path)
+    target = os.path.join(folder, path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
+    draft = os.path.join(os.path.dirname(target), f"{DRAFT_PREFIX}{os.urandom(4).hex()}")
+    try:
+        _write_draft(draft, content, mode)
+        if os.path.isdir(target) and not os.path.islink(target):
+            remove_folder(target)
+        os.replace(draft, target)
+    except BaseException:
+        if os.path.lexists(draft):
+            os.unlink(draft)
+        raise
+
+
+def _write_draft(draft: str, content: bytes, mode: str) -> None:
     if mode == "120000":
-        os.symlink(os.fsdecode(content), target)
+        os.symlink(os.fsdecode(content), draft)
         return
-    with open(target, "xb") as file:
+    with open(draft, "xb") as file:
         file.write(content)
         os.fchmod(file.fileno(), 0o755 if mode == "100755" else 0o644)
+
+
+def remove_file(folder: str, path: str) -> None:
+    """So that nothing is there, and no link on the way leads elsewhere."""
+    clear_folders(folder, path)
+    target = os.path.join(folder, path)
+    if os.path.isdir(target) and not os.path.islink(target):
+        remove_folder(target)
+    elif os.path.lexists(target):
+        os.unlink(target)
+
+
+def clear_folders(folder: str, path: str) -> None:
+    """Remove whatever took the place of a folder on the way to a file; a link would lead elsewhere."""
+    at = folder
+    for part in path.split("/")[:-1]:
+        at = os.path.join(at, part)
+        if os.path.lexists(at) and (os.path.islink(at) or not os.path.isdir(at)):
+            os.unlink(at)
 
 
 def is_small_folder(folder: str) -> bool:
