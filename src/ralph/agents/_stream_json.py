@@ -33,7 +33,18 @@ from ralph.agents._stream_json_lines import (
     read_tool_error,
 )
 from ralph.agents._tools import BoundedDict, build_tool_ended, read_command, summarize_input
-from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolEnded, ToolStarted, Unparsed, Usage
+from ralph.model.events import (
+    NO_USAGE,
+    AgentEvent,
+    FileEdit,
+    Finished,
+    Noted,
+    Said,
+    ToolEnded,
+    ToolStarted,
+    Unparsed,
+    Usage,
+)
 from ralph.model.ports import ParsedRun
 
 # The last two: a command Claude cannot look through, such as one with a variable in it.
@@ -186,7 +197,7 @@ class StreamJsonParser:
                     found.append(Said(block.text, False, nested))
                     texts.append(block.text)
             elif block.type == "tool_use":
-                self._start_tool(block, nested, found)
+                self._start_tool(block, nested, found, describe_edit(block.name, block.input))
                 texts.clear()
             elif block.thinking:
                 found.append(Said(block.thinking, True, nested))
@@ -211,7 +222,13 @@ class StreamJsonParser:
             if text.startswith(_STOP_HOOK_PREFIX):
                 found.append(Noted(_join_lines(text)))
 
-    def _start_tool(self, block: ContentBlock | ToolUseBlock, nested: bool, found: list[AgentEvent]) -> None:
+    def _start_tool(
+        self,
+        block: ContentBlock | ToolUseBlock,
+        nested: bool,
+        found: list[AgentEvent],
+        edit: FileEdit | None = None,
+    ) -> None:
         if not nested:
             self._text = ""
             if block.name in PLAN_TOOLS:
@@ -227,7 +244,7 @@ class StreamJsonParser:
                 name=block.name,
                 summary=summarize_input(block.name, block.input),
                 nested=nested,
-                edit=describe_edit(block.name, block.input),
+                edit=edit,
             )
         )
 

@@ -41,6 +41,12 @@ def test_a_token_is_starred_and_its_line_stays_json_of_the_same_length(token: st
     assert json.loads(masked)["usage"] == {"input_tokens": 3}
 
 
+@pytest.mark.parametrize("before", ["\n", "\t", "\r\n", "=", "_", ""])
+def test_a_token_at_the_beginning_of_a_line_inside_json_is_starred(before: str) -> None:
+    line = json.dumps({"text": f"it says:{before}sk-ant-api03-abcdefghijklmnop"}).encode()
+    assert [line[begin:end] for begin, end in find_secret_spans(line)] == [b"sk-ant-api03-abcdefghijklmnop"]
+
+
 def test_values_of_secret_variables_are_starred_also_inside_json() -> None:
     variables = {"MY_API_KEY": 'quite"secret\\value', "NAME": "not-a-secret"}
     line = json.dumps({"text": f"{variables['MY_API_KEY']} {variables['NAME']}"}).encode()

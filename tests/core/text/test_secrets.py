@@ -3,8 +3,11 @@
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ralph.core.text.secrets import is_secret_name, list_secret_values, redact, redact_argv
+from ralph.core.text.raw_secrets import find_secret_spans
+from ralph.core.text.secrets import TOKEN_KINDS, is_secret_name, list_secret_values, redact, redact_argv
 
 
 @pytest.mark.parametrize(
@@ -124,6 +127,16 @@ def test_a_token_is_known_by_its_kind(kind: str) -> None:
     assert len(TOKENS) >= 25
     assert redact(f"it printed {TOKENS[kind]}, then went on") == "it printed ***, then went on"
     assert redact(f'{{"x": "{TOKENS[kind]}"}}') == '{"x": "***"}'
+
+
+@pytest.mark.parametrize("kind", TOKEN_KINDS.values())
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_any_token_of_a_kind_is_hidden_wherever_it_stands(kind: str, data: st.DataObject) -> None:
+    token = data.draw(st.from_regex(kind, fullmatch=True, alphabet=st.characters(max_codepoint=0x7E)))
+    assert token not in redact(f"a ({token})")
+    line = f'"a {token}"'.encode()
+    assert any(line[begin:end] == token.encode() for begin, end in find_secret_spans(line))
 
 
 def test_hashes_of_commits_stay() -> None:

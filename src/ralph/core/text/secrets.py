@@ -37,16 +37,16 @@ TOKEN_KINDS = {
     "_test_": r"(?:sk|rk)_test_\w{10,}",
     "whsec_": r"whsec_\w{16,}",
     "sg.": r"SG\.[\w-]{16,}\.[\w-]{16,}",  # SendGrid
-    "dop_v1_": r"do[opr]_v1_[0-9a-f]{40,}",  # DigitalOcean
+    "doo_v1_|dop_v1_|dor_v1_": r"do[opr]_v1_[0-9a-f]{40,}",  # DigitalOcean
     "shp": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Shopify
     "dapi": r"dapi[0-9a-f]{32}",  # Databricks
     "lin_api_": r"lin_api_\w{20,}",
     "ntn_": r"ntn_\w{30,}",  # Notion
     "secret_": r"secret_[A-Za-z0-9]{40,}",
-    "sntrys_": r"sntrys_[\w=+/-]{20,}",
+    "sntrys_": r"sntrys_\w{8,}[\w=+/-]{12,}",
     "glsa_": r"glsa_\w{20,}",  # Grafana
-    "hvs.": r"hv[sb]\.[\w-]{20,}",  # Vault
-    "atatt": r"ATATT3[\w=-]{20,}",  # Atlassian
+    "hvs.|hvb.": r"hv[sb]\.[\w-]{20,}",  # Vault
+    "atatt": r"ATATT3\w{9,}[\w=-]{11,}",  # Atlassian
     "tskey-": r"tskey-[a-z]+-[\w-]{10,}",
     "pul-": r"pul-[0-9a-f]{40}",
     "fo1_": r"fo1_[\w-]{20,}",  # Fly.io
@@ -55,8 +55,12 @@ TOKEN_KINDS = {
 }
 _PRIVATE_KEY = r"()-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]{0,20000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
 _TOKEN_PREFIXES = tuple("|".join(TOKEN_KINDS).split("|"))
-_SUSPICIOUS_WORDS = (*_SECRET_WORDS.split("|"), "authorization", "bearer", "://", "private key")
-_MIN_TOKEN_CHARS = 15  # the shortest; looked for first, for most texts have no word so long
+_SUSPICIOUS_WORDS = (*_SECRET_WORDS.split("|"), "authorization", "bearer", "://")
+# Each token has a word so long, few texts do: looked for first, in a tenth of the time that searching prefixes takes.
+MIN_TOKEN_WORD_BYTES = 15
+WORD_BYTES = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte in b"_.:-")
+_LONG_WORD = b"w" * MIN_TOKEN_WORD_BYTES
+_TO_LONG_WORDS = bytes(0x77 if byte in WORD_BYTES else 0x20 for byte in range(256))
 # What a text must have one of, and the pattern: a string, for compiling them all takes 3 ms, and hardly one is needed.
 _RULES = (
     ((":",), rf"""(["']{_SECRET_NAME}["']\s*:\s*)(?:"[^"\x1f]*"|'[^'\x1f]*')"""),  # JSON
@@ -78,13 +82,22 @@ _RULES = (
 def redact(text: str) -> str:
     """The text with values of secret names, headers and addresses replaced by stars."""
     lower = text.lower()
-    longest = max(map(len, lower.split()), default=0)
-    has_token = longest >= _MIN_TOKEN_CHARS and any(start in lower for start in _TOKEN_PREFIXES)
-    if has_token or any(sign in lower for sign in _SUSPICIOUS_WORDS):
+    if _has_any(lower, _SUSPICIOUS_WORDS) or (_has_long_word(text) and _has_any(lower, _TOKEN_PREFIXES)):
         for needs, rule in _RULES:
-            if any(need in lower for need in needs):
+            if _has_any(lower, needs):
                 text = re.sub(rule, rf"\g<1>{REDACTED}", text, flags=re.IGNORECASE)
     return text
+
+
+def _has_long_word(text: str) -> bool:
+    return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_TO_LONG_WORDS)
+
+
+def _has_any(text: str, signs: Sequence[str]) -> bool:
+    for sign in signs:  # noqa: SIM110  # a generator for `any` takes twice the time
+        if sign in text:
+            return True
+    return False
 
 
 def redact_argv(words: Sequence[str]) -> tuple[str, ...]:
