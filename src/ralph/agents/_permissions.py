@@ -9,14 +9,13 @@ from ralph.model.ports import AgentOptions
 
 # What nobody asks about a pipe's end: `make test 2>&1 | tail -5` is a check as good as `make test`.
 READING_COMMANDS = ("cat", "cd", "grep", "head", "ls", "pwd", "sort", "tail", "wc")
-_PIECE_PATTERN = re.compile(
-    r"""(?P<separator>&&|\|\||[;|&\n])"""
+_PIECE_PATTERN = (
+    r"""(?s:(?P<separator>&&|\|\||[;|&\n])"""
     r"""|(?P<redirection>\d*[<>]+&?\s*[^\s;&|<>]*)"""
-    r"""|(?P<words>'[^']*'|"(?:\\.|[^"\\])*"|\\.|.)""",
-    re.DOTALL,
+    r"""|(?P<words>'[^']*'|"(?:\\.|[^"\\])*"|\\.|.))"""
 )
 # What may stand before a command and is no part of it for a CLI: words of the shell, and variables.
-_LEAD_PATTERN = re.compile(r"^(?:(?:do|then|else|elif|if|while|until|time|!|\{)\s+)*(?:[A-Za-z_]\w*=\S*\s+)*")
+_LEAD_PATTERN = r"^(?:(?:do|then|else|elif|if|while|until|time|!|\{)\s+)*(?:[A-Za-z_]\w*=\S*\s+)*"
 
 
 def user_decides(options: AgentOptions, card: AgentCard) -> bool:
@@ -43,7 +42,7 @@ def list_simple_commands(lines: Iterable[str]) -> tuple[str, ...]:
     for line in lines:
         for part in _split_line(line):
             found[part] = None
-            if bare := _LEAD_PATTERN.sub("", part):
+            if bare := re.sub(_LEAD_PATTERN, "", part):
                 found[bare] = None
     return tuple(found)
 
@@ -103,7 +102,7 @@ def _without_option(flags: tuple[str, ...], names: tuple[str, ...]) -> tuple[str
 
 def _split_line(line: str) -> list[str]:
     parts = [""]
-    for piece in _PIECE_PATTERN.finditer(line):
+    for piece in re.finditer(_PIECE_PATTERN, line):
         if piece["separator"]:
             parts.append("")
         elif piece["words"]:

@@ -22,11 +22,12 @@ _MAX_WALKED_FOLDERS = 20_000
 _INSTALLED_FOLDERS = ("node_modules", ".venv", "venv", "env", ".tox", ".nox", "vendor", ".direnv")
 _ENVIRONMENT_RUNNERS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
 _PYTHON_PLUGS = ("sitecustomize.py", "usercustomize.py")
-_CONSOLE_SCRIPT_LINES = re.compile(  # as pip, uv and distlib write them
+# Strings, as most runs need neither of them.
+_CONSOLE_SCRIPT_LINES = (  # as pip, uv and distlib write them
     r"#.*|'''exec'.*|' '''|import (re|sys)|from (?P<module>[\w.]+) import \w+|if __name__ == .*:|sys\.argv\[0\] = .*"
     r"|sys\.exit\([\w.]+\(\)\)|if sys\.argv\[0\]\.endswith\(.*|elif sys\.argv\[0\]\.endswith\(.*|"
 )
-_HARMLESS_PATH_LINES = re.compile(  # of a .pth file: folders, and what installers write
+_HARMLESS_PATH_LINES = (  # of a .pth file: folders, and what installers write
     r"(?!import\b).*|import (_virtualenv|__editable__\w*|_distutils_hack|coverage)\b.*|import os; var = .*"
 )
 
@@ -68,7 +69,7 @@ def find_ignored_protected(protected: Sequence[str], *, root: str, since: WorkTi
     """Protected files that came or changed while agents worked, also those git does not look at."""
     if not protected:
         return
-    from ralph.core.proofs.changes import matches_any
+    from ralph.core.proofs.file_patterns import matches_any
 
     anchored = [pattern for pattern in protected if "/" in pattern.rstrip("/") and "**" not in pattern]
     places = [os.path.join(glob.escape(root), pattern.lstrip("/")) for pattern in anchored]
@@ -151,7 +152,7 @@ def _is_console_script(text: str, root: str) -> bool:
     """A launcher that imports one module and calls it; of a module that is installed, not one of the project."""
     modules: list[str] = []
     for line in text.splitlines():
-        found = _CONSOLE_SCRIPT_LINES.fullmatch(line.strip())
+        found = re.fullmatch(_CONSOLE_SCRIPT_LINES, line.strip())
         if found is None:
             return False
         if found["module"]:
@@ -221,7 +222,7 @@ def _has_only_folders(path: str) -> bool:
     except OSError:
         return True
     plugs = (os.path.join(os.path.dirname(path), line, name) for line in lines for name in _PYTHON_PLUGS)
-    return all(map(_HARMLESS_PATH_LINES.fullmatch, lines)) and not any(map(os.path.exists, plugs))
+    return all(re.fullmatch(_HARMLESS_PATH_LINES, line) for line in lines) and not any(map(os.path.exists, plugs))
 
 
 def _name_path(path: str, root: str) -> str:

@@ -16,19 +16,18 @@ from ralph.workspaces.project_dir import ProjectDir
 Values = Mapping[str, tuple[str, ...]]
 _Stamp = tuple[int, int, int] | None
 # Settings that name a program, or decide what one gets to see. Names as `git config --list` prints them.
-RUNS_PROGRAM = re.compile(
-    r"filter\..*\.(clean|smudge|process|required)|merge\..*\.driver"
+RUNS_PROGRAM = (
+    r"(?s:filter\..*\.(clean|smudge|process|required)|merge\..*\.driver"
     r"|core\.(hookspath|fsmonitor|editor|pager|askpass|sshcommand|gitproxy|attributesfile|alternaterefscommand)"
     r"|credential\.(.*\.)?helper|gpg\.(.*\.)?program|sequence\.editor|interactive\.difffilter|pager\..*|alias\..*"
     r"|trailer\..*\.(cmd|command)|submodule\..*\.update|init\.templatedir|log\.showsignature|merge\.verifysignatures"
-    r"|commit\.gpgsign|tag\.gpgsign|remote\..*\.(promisor|uploadpack|receivepack)|protocol\.(.*\.)?allow",
-    re.DOTALL,
+    r"|commit\.gpgsign|tag\.gpgsign|remote\..*\.(promisor|uploadpack|receivepack)|protocol\.(.*\.)?allow)"
 )
 # Settings that decide where a push goes to, and by which way.
-LEADS_ELSEWHERE = re.compile(
-    r"remote\..*\.(url|pushurl|vcs|receivepack|uploadpack|proxy)|remote\.pushdefault|url\..*|http\..*|core\.sshcommand"
-    r"|credential\..*|ssh\..*|protocol\..*|branch\..*\.pushremote",
-    re.DOTALL,
+LEADS_ELSEWHERE = (
+    r"(?s:remote\..*\.(url|pushurl|vcs|receivepack|uploadpack|proxy)|remote\.pushdefault|url\..*|http\..*"
+    r"|core\.sshcommand"
+    r"|credential\..*|ssh\..*|protocol\..*|branch\..*\.pushremote)"
 )
 _HARMLESS_VALUES = {  # where there was none before; all others: empty, which names no program
     "core.hookspath": os.devnull,
@@ -148,9 +147,9 @@ def list_changed_programs(before: Values, after: Values) -> list[str]:
     return sorted(_list_changed(before, {**before, **after}, RUNS_PROGRAM))
 
 
-def _list_changed(before: Values, after: Values, which: re.Pattern[str]) -> Iterator[str]:
+def _list_changed(before: Values, after: Values, pattern: str) -> Iterator[str]:
     for key in before.keys() | after.keys():
-        if which.fullmatch(key) and before.get(key) != after.get(key):
+        if before.get(key) != after.get(key) and re.fullmatch(pattern, key):
             yield key
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from ralph.core.proofs.changes import TreeReader, find_proof_changes, matches_any
+from ralph.core.proofs.changes import TreeReader, find_proof_changes
 from ralph.core.proofs.check_rules import resolve_check
 from ralph.model.proofs import ProofChange, TreeChange
 
@@ -333,27 +333,6 @@ def test_protected_files_count_whatever_the_check() -> None:
         ("calc.py", "changed", True, True),
         ("docs/a.md", "added", True, True),
     ]
-
-
-@pytest.mark.parametrize(
-    ("path", "pattern", "matches"),
-    [
-        ("a/b.py", "*.py", True),
-        ("a/b.py", "/*.py", False),
-        ("b.py", "/*.py", True),
-        ("tests/x/y.py", "tests", True),
-        ("tests/x/y.py", "tests/", True),
-        ("tests/x/y.py", "tests/**", True),
-        ("tests/x/y.py", "tests/*.py", False),
-        ("tests/x/y.py", "tests/**/*.py", True),
-        ("tests/y.py", "tests/**/*.py", True),
-        ("latest.py", "test.py", False),
-        ("a/gradle/wrapper/x", "gradle/wrapper/*", False),
-        ("a.b", "a?b", True),
-    ],
-)
-def test_patterns_are_those_of_gitignore(path: str, pattern: str, matches: bool) -> None:
-    assert matches_any(path, (pattern,)) is matches
 
 
 EXAMPLE = 'def add(a, b):\n    """\n    >>> add(2, 3)\n    5\n    """\n    return a - b\n'

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.app.paths import Paths, find_paths
-from ralph.app.runs.living_runs import is_in_our_namespace, list_living_runs
+from ralph.app.runs.living_runs import list_living_runs
 from ralph.app.runs.recovery import is_run_alive
 from ralph.app.stores import open_existing_stores
 from ralph.model.errors import InsideAgent, RalphError
 from ralph.process.identity import list_ancestors
-from ralph.process.peers import find_peer_processes, read_variable
 
 RUN_VARIABLE = "RALPH_RUN_ID"
 OWN_CHECKS_REASON = "its agent must not change what it is judged by"
@@ -53,21 +52,6 @@ def refuse_inside_agent(variables: Mapping[str, str], command: str, reason: str 
             f"`{command}` is not available inside run {run}: {reason}",
             "say in your answer what should be changed; the user can do it after the run",
         )
-
-
-def refuse_agent_connection(
-    client: tuple[str, int], server: tuple[str, int], paths: Paths, variables: Mapping[str, str]
-) -> None:
-    """For a request that would steer, from whatever process: a token is soon found by an agent that looks for one."""
-    known = [living for living in list_living_runs(paths, variables) if is_in_our_namespace(living)]
-    for pid in find_peer_processes(client, server) if known else ():
-        family, named = {pid, *list_ancestors(pid)}, read_variable(pid, RUN_VARIABLE)
-        for living in known:
-            if living.run == named or family & {living.guardian, living.pid}:
-                raise InsideAgent(
-                    f"this request comes from inside run {living.run}: {STEERING_REASON}",
-                    "to ask a person, end your answer with <question>your question</question>",
-                )
 
 
 def _find_in_repository(paths: Paths, run: str, ancestors: set[int]) -> EnclosingRun | None:

@@ -18,7 +18,7 @@ from ralph.app.sandbox.escapes import CLOSED_NETWORK_ESCAPES, ESCAPES, SYSTEM_CA
 from ralph.app.sandbox.opening import open_containment, open_sandbox
 from ralph.app.sandbox.plan import SandboxRequest
 from ralph.config.schema import SandboxSettings
-from ralph.core.proofs.changes import matches_any
+from ralph.core.proofs.file_patterns import matches_any
 from ralph.model.command import Command
 from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxKind

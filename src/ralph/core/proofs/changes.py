@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -12,6 +11,7 @@ from ralph.core.proofs.additions import is_only_added_to
 from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules
 from ralph.core.proofs.config_parts import extract_config_part
 from ralph.core.proofs.doubts import describe_doubt
+from ralph.core.proofs.file_patterns import is_named, matches_any
 from ralph.core.proofs.meddling import describe_meddling
 from ralph.core.proofs.python_doubts import (
     MIN_LEARNED_ANSWERS,
@@ -75,27 +75,6 @@ def find_proof_changes(
         if seen is not None:
             found[seen.path] = seen
     return tuple(sorted(found.values(), key=lambda each: (not each.is_suspect, each.path))[:MAX_PROOF_CHANGES])
-
-
-def matches_any(path: str, patterns: Sequence[str]) -> bool:
-    """By patterns as .gitignore has them: without a slash a name in any folder, `**` over folders; a folder stands for
-    all it holds."""
-    return any(compile_pattern(pattern).fullmatch(path) for pattern in patterns)
-
-
-def is_named(path: str, names: Iterable[str]) -> bool:
-    """By its path, or by a pattern as shells and make have them."""
-    return any(path == name or ("*" in name and fnmatchcase(path, name)) for name in names)
-
-
-@cache
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern of file names as a regular expression over whole paths."""
-    plain = pattern.removeprefix("./").strip("/")
-    anchored = "/" in plain or pattern.startswith("/")
-    text = re.escape(plain).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
-    text = text.replace(r"\?", "[^/]")
-    return re.compile(f"{'' if anchored else '(?:.*/)?'}{text}(?:/.*)?", re.DOTALL)
 
 
 class _Judge:

@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from ralph.core.proofs.changes import matches_any
 from ralph.core.proofs.check_rules import ANY_LANGUAGE, CheckRules, resolve_check
+from ralph.core.proofs.file_patterns import matches_any
 from ralph.core.proofs.runners import RUNNERS
 from ralph.core.proofs.shell_line import join_path
 from ralph.core.proofs.suites import detect_test

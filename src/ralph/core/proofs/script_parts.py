@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ralph.core.proofs.shell_line import join_path
 
-_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]+)")
-_NODE_IMPORT = re.compile(r"""(?:\brequire\(|\bfrom\s|\bimport\s|\bimport\()\s*["'](\.{1,2}/[^"'\n]+)["']""")
+_LOOP = r"\bfor\s+(\w+)\s+in\s+([^;\n]+)"
+_NODE_IMPORT = r"""(?:\brequire\(|\bfrom\s|\bimport\s|\bimport\()\s*["'](\.{1,2}/[^"'\n]+)["']"""
 _NODE_ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".json", "/index.js")
-_OWN_FOLDER = re.compile(r"\$(?:\{[^}]*\}|\(\)|\w+)/")
+_OWN_FOLDER = r"\$(?:\{[^}]*\}|\(\)|\w+)/"
 Exists = Callable[[str], bool]
 
 
 def list_looped_patterns(text: str) -> list[str]:
     """`checks/*.sh` of `for each in checks/*.sh; do sh "$each"; done`: a shell carries out what they hold."""
     found = []
-    for name, words in _LOOP.findall(text):
+    for name, words in re.findall(_LOOP, text):
         if re.search(
             rf"\b(?:sh|bash|\.|source|exec)\s+[\"']?\$\{{?{name}\b(?!.*-n\b)|^\s*[\"']?\$\{{?{name}\b", text, re.M
         ):
@@ -27,7 +27,7 @@ def list_looped_patterns(text: str) -> list[str]:
 
 def find_from_own_folder(path: str, script_folder: str, folder: str, exists: Exists) -> str:
     """The file that `$DIR/lib.sh` means in a script: beside it, or from where it is run; empty: nobody can tell."""
-    tail = _OWN_FOLDER.sub("", path)
+    tail = re.sub(_OWN_FOLDER, "", path)
     if tail == path or "$" in tail:
         return ""
     places = (join_path(place, tail) for place in (script_folder, folder, script_folder.rpartition("/")[0]))
@@ -52,7 +52,7 @@ def list_imported_files(path: str, text: str, exists: Exists) -> Iterator[str]:
         for name in list_python_modules(text):
             places = (join_path(folder, f"{name}{ending}") for ending in (".py", "/__init__.py"))
             yield from (place for place in places if exists(place))
-    for name in _NODE_IMPORT.findall(text) if path.endswith((".js", ".mjs", ".cjs", ".ts")) else ():
+    for name in re.findall(_NODE_IMPORT, text) if path.endswith((".js", ".mjs", ".cjs", ".ts")) else ():
         places = (join_path(folder, f"{name}{ending}") for ending in _NODE_ENDINGS)
         yield from [place for place in places if place and exists(place)][:1]
 

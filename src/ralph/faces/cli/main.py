@@ -212,7 +212,7 @@ def main(arguments: Sequence[str], guardian: "GuardianHandle | None" = None) -> 
     """Parse, run one use case, tell what went wrong."""
     _replace_unencodable()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # a flood makes many short-lived structs and hardly a cycle
+    gc.set_threshold(100_000, 20, 20)  # a flood makes many short-lived structs and hardly a cycle
     gc.enable()
     as_json = "--json" in arguments
     try:

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ralph.app.paths import Paths, refuse_missing_folder
-from ralph.app.runs.inside_agent import refuse_agent_connection
+from ralph.app.runs.agent_connections import refuse_agent_connection
 from ralph.core.text.secrets import redact
 from ralph.faces.views.encoding import encode_json
 from ralph.faces.views.shapes import ErrorAnswer, ErrorDetail
