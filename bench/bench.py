@@ -154,8 +154,9 @@ def run(bench: Bench, iterations: int) -> Case:
 
 
 def bash_loop(bench: Bench, iterations: int) -> Case:
-    """What people write by hand; `/bin/true`, as bash's own `true` is no process."""
-    body = f"cat PROMPT.md | {bench.agent} {' '.join(AGENT_FLAGS)}; {GUARDRAIL}"
+    """What people write by hand; `/bin/true`, as bash's own `true` is no process. `git status` stands for ralph's look at
+    the work tree."""
+    body = f"cat PROMPT.md | {bench.agent} {' '.join(AGENT_FLAGS)}; git status --porcelain; {GUARDRAIL}"
     return ("/bin/bash", "-c", f"for ((i = 0; i < {iterations}; i++)); do {body}; done")
 
 
@@ -205,7 +206,8 @@ def iterations(bench: Bench) -> Iterator[Row]:
     times = rounds(
         {"bash": lambda: further(bash_loop, 0), "ralph": lambda: further(run, NOT_COMPLETE)}, most=15, seconds=30
     )
-    yield ratio("each further iteration, one guardrail, × bash loop", times["ralph"], times["bash"], Target("≤", 2))
+    what = "each further iteration, one guardrail, one look at the tree, × bash loop"
+    yield ratio(what, times["ralph"], times["bash"], Target("≤", 2))
 
 
 def tasks(bench: Bench) -> Iterator[Row]:
