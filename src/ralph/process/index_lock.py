@@ -65,8 +65,9 @@ def _may_work_in(pid: str, folder: str) -> bool:
             return True
         for name in ("cmdline", "environ"):  # --git-dir and GIT_DIR lead there from anywhere
             with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
-                if os.fsencode(folder) in file.read():
-                    return True
+                words = file.read()
+            if os.fsencode(folder) in words or (name == "cmdline" and not words):  # it has just begun
+                return True
     except (FileNotFoundError, ProcessLookupError):
         return False  # gone
     except OSError:
