@@ -1,28 +1,23 @@
 """Git, or what `scm.command` names, for the tasks after a passing iteration."""
 
 import os
-from typing import TYPE_CHECKING
 
 from ralph.app.run.dirty_tree import describe_files
 from ralph.app.session import Session
 from ralph.config.schema import Settings
 from ralph.engine.emit import emit
+from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner
 from ralph.model.events import Noted
 from ralph.process.index_lock import IndexLock
 from ralph.process.shell import find_program
 from ralph.workspaces.git import Git
 from ralph.workspaces.project_dir import find_git_dir
 
-if TYPE_CHECKING:
-    from ralph.engine.scm import ScmRunner
 
-
-def build_scm_runner(session: Session, settings: Settings) -> "ScmRunner | None":
+def build_scm_runner(session: Session, settings: Settings) -> ScmRunner | None:
     wanted = settings.scm
     if wanted is None:
         return None
-    from ralph.engine.scm import SCM_TIMEOUT_SECONDS, ScmRunner  # most runs commit nothing
-
     program, *options = wanted.command.split()
     git = Git(
         find_program(program, session.variables, session.paths.folder) or program,
@@ -41,17 +36,17 @@ def build_scm_runner(session: Session, settings: Settings) -> "ScmRunner | None"
         git=git,
         run_dir=session.run_dir,
         find_detour=git.find_detour,
-        index_lock=_find_index_lock(session, SCM_TIMEOUT_SECONDS) if session.paths.in_git else None,
+        index_lock=_find_index_lock(session) if session.paths.in_git else None,
     )
     if scm.left_out:
         emit(session.watchers, 0, Noted(f"untracked files are left out of commits: {describe_files(scm.left_out)}"))
     return scm
 
 
-def _find_index_lock(session: Session, longest: float) -> IndexLock:
+def _find_index_lock(session: Session) -> IndexLock:
     return IndexLock(
         os.path.join(find_git_dir(session.paths.root), "index.lock"),
         os.path.join(session.run_dir, "committing"),
         folder=session.paths.root,
-        longest=longest,
+        longest=SCM_TIMEOUT_SECONDS,
     )
