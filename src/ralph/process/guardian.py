@@ -152,8 +152,8 @@ class Guardian:
         self.kill_at: float | None = None
         self.signalled: set[int] = set()  # who was asked to end
         self.orphaned = False
-        self.holds = False  # the harness says what of a child's remains is to be spared
-        self.swept = True  # it has said so
+        self.waits_for_sweep = False  # the harness says what of a child's remains is to be spared
+        self.is_sweep_due = True  # it has said so
         self.spared: set[int] = set()  # changed in place: who ends others looks at it all the time
         self.spares_loops = False
         self.cleanup: list[bytes] = []  # what ends the remains of a child that are none of our processes
@@ -205,7 +205,7 @@ class Guardian:
                 self.spare_nothing()
                 self.terminate(float(fields[0]))
             elif kind == b"hold":
-                self.holds = True
+                self.waits_for_sweep = True
             else:
                 self.spare_nothing()
                 self.spared.update(map(int, filter(None, fields)))
@@ -232,7 +232,7 @@ class Guardian:
             self.running.add(pid)
             self.groups.add(pid)
             self.occupied = True
-            self.swept, self.spares_loops = not self.holds, False
+            self.is_sweep_due, self.spares_loops = not self.waits_for_sweep, False
         finally:
             os.chdir("/")
             for fd in streams:
@@ -282,7 +282,7 @@ class Guardian:
 
     def spare_nothing(self) -> None:
         self.spared.clear()
-        self.swept, self.spares_loops = True, False
+        self.is_sweep_due, self.spares_loops = True, False
 
     def spare_loops(self) -> None:
         """Loops that agents have begun to start, also those that came up since the harness looked."""
@@ -311,7 +311,7 @@ class Guardian:
                 self.news.append(f"exited {os.waitstatus_to_exitcode(status)}")
 
     def reap_unspared(self) -> bool:
-        """As `nothing_left`; where something is spared the kernel cannot say so, and we look twice."""
+        """As `reap_children`; where something is spared the kernel cannot say so, and we look twice."""
         if self.reap_children():
             return True
         self.spare_loops()
@@ -321,7 +321,7 @@ class Guardian:
     def settle(self) -> None:
         """End what a finished child left behind, KILL what outlived its grace, say when all is gone."""
         empty = self.reap_unspared()
-        if not empty and not self.running and self.kill_at is None and self.swept:
+        if not empty and not self.running and self.kill_at is None and self.is_sweep_due:
             self.terminate(STRAGGLER_GRACE_SECONDS)
         elif not empty and self.kill_at is not None and not self.cleans_up:
             self.terminate_orphans()

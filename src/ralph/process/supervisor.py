@@ -10,25 +10,20 @@ from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from errno import EBADF, EPIPE
-from math import inf
 
 from msgspec.structs import replace
 
-from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandEnding, CommandExit
+from ralph.model.command import Command, CommandExit
 from ralph.model.errors import MachineError
 from ralph.model.ports import Inbox
+from ralph.process.child_state import ChildState, OutputSink
 from ralph.process.guardian import become_subreaper, end_children, list_children
 from ralph.process.spawner import GuardianHandle, start_guardian
 
-READ_BLOCK_BYTES = 1 << 20
 PIPE_BUFFER_BYTES = 1 << 20
 RESERVED_HEAP_BYTES = 4 << 20
-HELD_PIPE_SECONDS = 1.0  # seconds after the child's end until we stop listening to whoever holds its pipes
 STOP_GRACE_SECONDS = 5.0
 GUARDIAN_TRIES = 3  # killed so often as it starts, it will be killed again
-INBOX_POLL_SECONDS = 0.5  # how often the inbox is asked while a child is silent
-
-OutputSink = Callable[[bytes], object]
 
 
 class GuardianLost(Exception):
@@ -45,21 +40,19 @@ class Supervisor:
         *,
         on_tick: Callable[[], object] = int,
         spared: Callable[[], Iterable[int]] | None = None,
-        kin: set[int] | None = None,
+        sibling_guardians: set[int] | None = None,
         is_pause_wanted: Callable[[], bool] = bool,
     ) -> None:
-        """`is_pause_wanted`: whether a command that is pausable has to end; asked often."""
+        """`sibling_guardians`: those of all loops in this process, shared between them; `is_pause_wanted`: whether a
+        command that is pausable has to end; asked often."""
         self._is_pause_wanted = is_pause_wanted
-        self._sibling_guardians = (
-            set() if kin is None else kin
-        )  # guardians of all loops in this process, shared between them
-        bytes(
-            RESERVED_HEAP_BYTES
-        )  # freed at once: from now on glibc keeps so much, or each block's pages would be made anew
+        self._sibling_guardians = set() if sibling_guardians is None else sibling_guardians
+        # Freed at once: from now on glibc keeps so much, or each block's pages would be made anew.
+        bytes(RESERVED_HEAP_BYTES)
         self._guardian, self._control = guardian or start_guardian()
         self._sibling_guardians.add(self._guardian)
         self._inbox = inbox
-        self._on_tick = on_tick  # while a child runs, at least every NEWS_EVERY seconds
+        self._on_tick = on_tick  # while a child runs, at least every INBOX_POLL_SECONDS
         self._spared = spared  # which processes may outlive the child that started them
         self._partial_reply = b""
         self._is_subreaper = False
@@ -81,7 +74,7 @@ class Supervisor:
             by = self._inbox.poll_interruption()
             return CommandExit(code=-1, seconds=0.0, ending="stopped", stopped_by=by)
         out, err = self._spawn_surely(command)
-        watch = _ChildState(command, began, {out: on_output} if err is None else {out: on_output, err: on_error})
+        watch = ChildState(command, began, {out: on_output} if err is None else {out: on_output, err: on_error})
         try:
             self._pump_output(watch)
         except GuardianLost:
@@ -136,7 +129,7 @@ class Supervisor:
             return
         nothing = replace(command, argv=("/bin/sh", "-c", ":"), cwd="/", stdin=b"")
         out, err = self._spawn_surely(nothing)
-        watch = _ChildState(nothing, time.monotonic(), {fd: len for fd in (out, err) if fd is not None})
+        watch = ChildState(nothing, time.monotonic(), {fd: len for fd in (out, err) if fd is not None})
         try:
             self._pump_output(watch)
         except GuardianLost:  # again: the next start sweeps
@@ -144,7 +137,7 @@ class Supervisor:
         finally:
             watch.close_pipes()
 
-    def _pump_output(self, watch: "_ChildState") -> None:
+    def _pump_output(self, watch: ChildState) -> None:
         control, inbox = self._control.fileno(), self._inbox.fileno()
         poll = watch.poll
         poll.register(control, select.POLLIN)
@@ -164,7 +157,7 @@ class Supervisor:
             watch.drop_held_pipes()
             self._on_tick()
 
-    def _stop_if_due(self, watch: "_ChildState") -> None:
+    def _stop_if_due(self, watch: ChildState) -> None:
         """By the user's wish, by a time limit, or because the reader has enough."""
         grace = self._find_grace(watch.command)
         if grace is not None and watch.mark_stopping("stopped"):
@@ -246,99 +239,6 @@ def _describe_lost_guardians() -> MachineError:
     )
 
 
-class _ChildState:
-    """What is known of one running child."""
-
-    def __init__(self, command: Command, began: float, sinks: dict[int, OutputSink]) -> None:
-        self.command, self.sinks = command, sinks
-        self.poll = select.poll()
-        for fd in sinks:
-            self.poll.register(fd, select.POLLIN)
-        self.code = -1
-        self.ending: CommandEnding = "exited"
-        self.error = ""
-        self.empty = False
-        self.held = False
-        self.stopping_at: float | None = None
-        self.enough = False  # whoever reads wants no more
-        self._ended = False
-        self._idle_timeout = command.idle_timeout or inf
-        self._linger = min(self._idle_timeout, command.linger or inf)
-        self._last_word_on: int | None = None  # the stream whose reader heard it
-        self._deadline = began + command.timeout if command.timeout else inf
-        self._last_output_at = began
-        self._stop_listening_at = inf  # when we stop listening to a dead child's pipes
-
-    def read(self, fd: int) -> None:
-        """Hand on a block, or take note of the end of the stream."""
-        if data := os.read(fd, READ_BLOCK_BYTES):
-            word = self.sinks[fd](data)
-            if word == FINAL_OUTPUT:
-                self._last_word_on = fd
-            elif self._last_word_on == fd:
-                self._last_word_on = None
-            self.enough |= word == ENOUGH_OUTPUT
-            if self._max_silence() != inf:
-                self._last_output_at = time.monotonic()
-        else:
-            self._close(fd)
-
-    def apply_reply(self, word: str, values: list[str]) -> None:
-        match word:
-            case "exited":
-                self.code, self._ended = int(values[0]), True
-                self._stop_listening_at = time.monotonic() + HELD_PIPE_SECONDS
-            case "failed":
-                number = int(values[0])
-                self.code, self.ending, self.error = 127, "not_started", os.strerror(number)
-                self._ended = self.empty = True
-            case "empty":
-                self.empty = True
-
-    def compute_poll_seconds(self) -> float:
-        """Seconds until something is due even if nothing happens."""
-        quiet = self._ended or self.ending != "exited"
-        due = min(self._stop_listening_at if self.sinks else inf, inf if quiet else self._next_deadline())
-        return max(0.0, min(INBOX_POLL_SECONDS, due - time.monotonic()))
-
-    def find_passed_limit(self) -> CommandEnding | None:
-        if self._ended or self.ending != "exited":
-            return None
-        if self.enough:
-            return "enough"
-        if (now := time.monotonic()) < self._next_deadline():
-            return None
-        return "timed_out" if now >= self._deadline else "idle" if self._last_word_on is None else "lingered"
-
-    def mark_stopping(self, ending: CommandEnding) -> bool:
-        """Remember why; false when the child is already on its way out."""
-        if self._ended or self.ending == ending or self.ending == "stopped":
-            return False
-        self.ending, self.stopping_at = ending, time.monotonic()
-        return True
-
-    def drop_held_pipes(self) -> None:
-        """Stop listening to a pipe that outlives its child."""
-        if self.sinks and time.monotonic() >= self._stop_listening_at:
-            self.held = True
-            self.close_pipes()
-
-    def close_pipes(self) -> None:
-        for fd in tuple(self.sinks):
-            self._close(fd)
-
-    def _close(self, fd: int) -> None:
-        self.poll.unregister(fd)
-        os.close(fd)
-        del self.sinks[fd]
-
-    def _next_deadline(self) -> float:
-        return min(self._deadline, self._last_output_at + self._max_silence())
-
-    def _max_silence(self) -> float:
-        return self._idle_timeout if self._last_word_on is None else self._linger
-
-
 def _open_stdin(data: bytes) -> int:
     """A descriptor to read `data` from: a file, so that nobody has to write while others wait."""
     if not data:
@@ -357,10 +257,10 @@ def _open_stdin(data: bytes) -> int:
     return fd
 
 
-def _reap_children(kin: set[int]) -> bool:
-    """Whether no child but the guardians is left. With other loops about, only what is listed can be waited for."""
-    if kin:
-        others = [pid for pid in list_children(os.getpid()) if pid not in kin]
+def _reap_children(guardians: set[int]) -> bool:
+    """Whether no child but these is left. With other loops about, only what is listed can be waited for."""
+    if guardians:
+        others = [pid for pid in list_children(os.getpid()) if pid not in guardians]
         for pid in others:
             _reap_process(pid)
         return not others  # whoever was reaped may have left children to us: look again

@@ -18,7 +18,7 @@ class TaskProcesses:
         self, inbox: TaskInbox, sibling_guardians: set[int], is_pause_wanted: Callable[[], bool] = bool
     ) -> None:
         self._inbox, self._sibling_guardians = inbox, sibling_guardians
-        self._supervisor = Supervisor(inbox, kin=sibling_guardians, is_pause_wanted=is_pause_wanted)
+        self._supervisor = Supervisor(inbox, sibling_guardians=sibling_guardians, is_pause_wanted=is_pause_wanted)
         self._in_use = threading.Lock()
 
     @property
@@ -39,7 +39,7 @@ class TaskProcesses:
             finally:
                 self._in_use.release()
             return
-        another = Supervisor(self._inbox, kin=self._sibling_guardians)
+        another = Supervisor(self._inbox, sibling_guardians=self._sibling_guardians)
         try:
             yield another
         finally:

@@ -16,8 +16,8 @@ from ralph.model.command import Command
 from ralph.process.supervisor import Supervisor
 from support.quiet_inbox import QuietInbox
 
-kin, found = set(), {}
-loops = {name: Supervisor(QuietInbox(), kin=kin) for name in ("one", "two")}
+guardians, found = set(), {}
+loops = {name: Supervisor(QuietInbox(), sibling_guardians=guardians) for name in ("one", "two")}
 
 def run(loop, script):
     said = bytearray()
