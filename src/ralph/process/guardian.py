@@ -32,6 +32,9 @@ STRAGGLER_GRACE_SECONDS = 0.4  # between TERM and KILL for what a child left beh
 CLEANUP_SECONDS = 20.0  # for what ends a container: a service that does not answer holds nobody up for longer
 STANDARD_STREAM_COUNT = 3
 PR_SET_CHILD_SUBREAPER = 36
+PF_FORKNOEXEC = 0x40  # of the kernel: forked, but still the program of its parent
+EXEC_POLL_SECONDS = 0.02
+MAX_EXEC_POLLS = 25  # what has not become another program by then never will
 CLOSE_ON_EXEC: int = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 RESTORED_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGCHLD)
 
@@ -118,6 +121,16 @@ def is_sandbox(pid: int) -> bool:
         return False
 
 
+def has_yet_to_exec(pid: int) -> bool:
+    """Whether it was forked and is still the program of its parent, handlers of signals included."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            state, _, _, _, _, _, flags, *_ = file.read().rpartition(b")")[2].split()
+    except (OSError, ValueError):
+        return False  # gone
+    return state not in (b"Z", b"X") and bool(int(flags) & PF_FORKNOEXEC)
+
+
 def send_signal(pid: int, number: int) -> None:
     """To one process. Whether it worked is for the proof to say: it may be gone, or not ours to signal."""
     try:
@@ -151,6 +164,8 @@ class Guardian:
         self.occupied = False  # something was started since we last said "empty"
         self.kill_at: float | None = None
         self.signalled: set[int] = set()  # who was asked to end
+        self.exec_polls = 0  # how often we looked for orphans that are about to become another program
+        self.looks_again = False  # there are some
         self.orphaned = False
         self.waits_for_sweep = False  # the harness says what of a child's remains is to be spared
         self.is_sweep_due = True  # it has said so
@@ -171,8 +186,7 @@ class Guardian:
         poll.register(self.control, select.POLLIN)
         poll.register(woken, select.POLLIN)
         while self.occupied or not self.orphaned:
-            wait = None if self.kill_at is None else max(0.0, self.kill_at - time.monotonic()) * 1000
-            ready = {fd for fd, _ in poll.poll(wait)}
+            ready = {fd for fd, _ in poll.poll(self.find_poll_milliseconds())}
             if woken in ready:
                 os.read(woken, 4096)
             if 0 in ready and not self.receive():
@@ -183,6 +197,12 @@ class Guardian:
                 self.terminate(self.orphan_grace)
             self.settle()
             self.report()
+
+    def find_poll_milliseconds(self) -> float | None:
+        if self.kill_at is None:
+            return None
+        seconds = max(0.0, self.kill_at - time.monotonic())
+        return min(seconds, EXEC_POLL_SECONDS if self.looks_again else seconds) * 1000
 
     def receive(self) -> bool:
         """Take what has come; false at the end of the life line."""
@@ -262,6 +282,7 @@ class Guardian:
             return
         self.kill_at = time.monotonic() + grace
         self.signalled.clear()
+        self.exec_polls, self.looks_again = 0, False
         self.spare_loops()
         self.ask_to_end(reversed(list_descendants(os.getpid(), self.spared)))
         if not IS_LINUX:
@@ -276,9 +297,14 @@ class Guardian:
 
     def terminate_orphans(self) -> None:
         """The same for what was forked while we walked, once its parent is gone. What a parent that lives starts to
-        put things in order is left to it."""
+        put things in order is left to it. One that has yet to become its own program would take the signal for its
+        parent's handler and forget it: it is asked a moment later."""
         known = self.signalled | self.running | self.spared
-        self.ask_to_end(pid for pid in list_children(os.getpid()) if pid not in known)
+        orphans = [pid for pid in list_children(os.getpid()) if pid not in known]
+        self.exec_polls += 1
+        unready = {pid for pid in orphans if has_yet_to_exec(pid)} if self.exec_polls <= MAX_EXEC_POLLS else set()
+        self.looks_again = bool(unready)
+        self.ask_to_end(pid for pid in orphans if pid not in unready)
 
     def spare_nothing(self) -> None:
         self.spared.clear()

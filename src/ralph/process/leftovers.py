@@ -5,13 +5,12 @@ import signal
 import time
 from collections.abc import Collection
 
-from ralph.process.guardian import is_loop, list_descendants
+from ralph.process.guardian import has_yet_to_exec, is_loop, list_descendants
 from ralph.process.identity import ProcessIdentity, is_alive
 
 GUARDIAN_WAIT_SECONDS = 8.0  # its own grace is five seconds
 LEFTOVER_GRACE_SECONDS = 2.0
 EXEC_GRACE_SECONDS = 1.0  # from fork to exec on a machine that is busy
-PF_FORKNOEXEC = 0x40  # of the kernel: forked, but still the program of its parent
 
 
 def end_leftovers(run: str, guardian: ProcessIdentity) -> int:
@@ -49,18 +48,9 @@ def wait_for_exec(guardian: int, known: Collection[int]) -> None:
     deadline = time.monotonic() + EXEC_GRACE_SECONDS
     while time.monotonic() < deadline:
         loops = filter(is_loop, list_descendants(guardian, known))
-        if not any(map(_has_yet_to_exec, list_descendants(guardian, {*known, *loops}))):
+        if not any(map(has_yet_to_exec, list_descendants(guardian, {*known, *loops}))):
             return
         time.sleep(0.01)
-
-
-def _has_yet_to_exec(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            state, _, _, _, _, _, flags, *_ = file.read().rpartition(b")")[2].split()
-    except (OSError, ValueError):
-        return False  # gone
-    return state not in (b"Z", b"X") and bool(int(flags) & PF_FORKNOEXEC)
 
 
 def _send_signal(pids: Collection[int], number: int) -> None:
