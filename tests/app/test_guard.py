@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ralph.app import wiring
+from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.guard import GUARD_VARIABLE, build_guard_settings
 from ralph.config.schema import AgentSettings
 from ralph.engine.agent_run import AgentRequest, CallFiles
@@ -61,7 +62,7 @@ def test_claude_is_called_with_it_and_the_installed_plugin_steps_back(
     (tmp_path / program).write_text("#!/bin/sh\n")
     (tmp_path / program).chmod(0o755)
     variables = {"PATH": str(tmp_path)}
-    command = wiring.resolve_agent(settings, str(tmp_path), variables)
+    command = resolve_agent(settings, str(tmp_path), variables)
     processes = ScriptedProcesses(say("done"), say("done"))
     prepared = wiring.prepare_agent(command, str(tmp_path), variables, processes)
     argv = prepared.agent.invocation("work", "stream", None).argv
@@ -82,6 +83,6 @@ def test_claude_is_called_with_it_and_the_installed_plugin_steps_back(
 
 
 def test_a_judge_is_asked_without_it(tmp_path: Path) -> None:
-    command = wiring.AgentCommand(adapter="claude", argv=("claude",), guarded=True, judges=True)
+    command = AgentCommand(adapter="claude", argv=("claude",), guarded=True, judges=True)
     prepared = wiring.prepare_agent(command, str(tmp_path), {}, ScriptedProcesses())
     assert "--settings" not in prepared.agent.invocation("judge", "stream", None).argv

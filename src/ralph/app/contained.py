@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from ralph.app.agent_command import AgentCommand
 from ralph.app.paths import Paths
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Session
-from ralph.app.wiring import AgentCommand
 from ralph.config.schema import SandboxSettings
 from ralph.core.text.secrets import redact
 from ralph.engine.emit import emit

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.agent_command import AgentCommand
 from ralph.app.child_runs import (
     find_parent_run,
     list_active_children,
@@ -164,7 +165,7 @@ class Session(Struct, frozen=True, kw_only=True):
         return wiring.build_gate_variables(self.variables, self.run_variables)
 
     def prepare_agent(
-        self, command: wiring.AgentCommand, settings: AgentSettings, *, folder: str, keep: TreeKeeper | None
+        self, command: AgentCommand, settings: AgentSettings, *, folder: str, keep: TreeKeeper | None
     ) -> AgentRunner:
         """The agent, ready to be called in that folder. One whose flags depend on its version is asked for it; what it
         cannot do as it should is told."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ralph.agents._script import ScriptRun
 from ralph.app import registry, wiring
+from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.agents.catalog import COMMAND_ADAPTER
 from ralph.config.schema import AgentSettings
 from ralph.core.environment import without_git_vars
@@ -46,7 +47,7 @@ XDG_KINDS = ("CONFIG", "DATA", "CACHE", "STATE")
 class AgentUnderTest(Struct, frozen=True):
     """The CLI on trial."""
 
-    command: wiring.AgentCommand
+    command: AgentCommand
     adapter: ModuleType
 
     @property
@@ -77,7 +78,7 @@ def resolve_agent_under_test(
     command: str, adapter: str | None, folder: str, variables: Mapping[str, str]
 ) -> AgentUnderTest:
     """An agent's name, or a command."""
-    resolved = wiring.resolve_agent(AgentSettings(command=command, adapter=adapter), folder, variables)
+    resolved = resolve_agent(AgentSettings(command=command, adapter=adapter), folder, variables)
     return AgentUnderTest(resolved, registry.load_extension("agents", resolved.adapter))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from ralph.app import registry, wiring
+from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.agents import choice
 from ralph.app.paths import Paths
 from ralph.app.pipeline.stages import AgentContext, is_judged, select_stage_agent
-from ralph.app.wiring import AgentCommand
 from ralph.config.schema import AgentSettings, Judge, Settings
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.model.agent_card import AgentCard
@@ -62,7 +62,7 @@ def resolve_judge(role: str, settings: Settings, folder: str, variables: Mapping
     wanted = settings.specflow.judge
     agent = _name_judge(settings, wanted) if wanted else select_stage_agent(role, settings)
     try:
-        command = wiring.resolve_agent(agent, folder, variables)
+        command = resolve_agent(agent, folder, variables)
     except MachineError as error:
         raise MachineError(f"judge: {error.message}", NO_JUDGE_HINT) from error
     card = registry.load_agent_card(command.adapter)

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.pipeline import verification
 from ralph.app.registry import resolve_adapter
 from ralph.config.schema import AgentSettings, Settings, StageSettings
@@ -182,9 +183,9 @@ def list_check_commands(task: Task, settings: Settings) -> list[str]:
 
 def resolve_stage_agent(
     role: str, settings: Settings, folder: str, variables: Mapping[str, str], *, checks: Sequence[str] = ()
-) -> wiring.AgentCommand:
+) -> AgentCommand:
     agent = select_stage_agent(role, settings)
-    return wiring.resolve_agent(agent, folder, variables, checks=checks, commits_in=folder)
+    return resolve_agent(agent, folder, variables, checks=checks, commits_in=folder)
 
 
 def select_stage_agent(role: str, settings: Settings) -> AgentSettings:
@@ -206,12 +207,12 @@ def is_judged(task: Task, role: str, settings: Settings) -> bool:
     return verification.is_judge_needed(resolve_stage_criteria(task, role, settings).criteria)
 
 
-def _prepare(command: wiring.AgentCommand, context: AgentContext) -> wiring.PreparedAgent:
+def _prepare(command: AgentCommand, context: AgentContext) -> wiring.PreparedAgent:
     return wiring.prepare_agent(command, context.folder, context.variables, context.processes)
 
 
 def _build_runner(
-    prepared: wiring.PreparedAgent, command: wiring.AgentCommand, settings: AgentSettings, context: AgentContext
+    prepared: wiring.PreparedAgent, command: AgentCommand, settings: AgentSettings, context: AgentContext
 ) -> AgentRunner:
     return wiring.build_agent_runner(
         prepared,
@@ -230,7 +231,7 @@ def _build_runner(
     )
 
 
-def _build_substitute(command: wiring.AgentCommand, settings: AgentSettings, context: AgentContext) -> AgentRunner:
+def _build_substitute(command: AgentCommand, settings: AgentSettings, context: AgentContext) -> AgentRunner:
     return _build_runner(_prepare(command, context), command, settings, context)
 
 

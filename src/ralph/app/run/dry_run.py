@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 
 from ralph.app import wiring
+from ralph.app.agent_command import resolve_agent
 from ralph.app.guardrails import check_guardrails
 from ralph.app.paths import Paths
 from ralph.app.run.dirty_tree import refuse_uncommitted_changes
@@ -73,7 +74,7 @@ def _build_invocation(
     """The prompt of the next iteration, and how the agent would be called with it."""
     settings = request.settings
     checks = list_permitted_checks(settings, paths.folder)
-    command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks, commits_in=paths.folder)
+    command = resolve_agent(settings.agent, paths.folder, variables, checks=checks, commits_in=paths.folder)
     brief = Brief(iteration=done + 1, limit=settings.maximum_iterations, budget_usd=settings.budget_usd)
     prompt = compose_prompt(read_prompt(request), brief, count_iterations=settings.include_iteration_count_in_prompt)
     mode = wiring.choose_output_mode(settings)

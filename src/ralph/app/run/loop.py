@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.contained import contain_session
 from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
@@ -30,7 +31,6 @@ from ralph.app.runs.status import explain_lost_records, explain_missing_run, nam
 from ralph.app.sandbox.choice import Isolation
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
-from ralph.app.wiring import AgentCommand
 from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
 from ralph.core.prompt_title import take_prompt_title
@@ -215,7 +215,7 @@ def load_resumable_run(
 def _require_tools(settings: Settings, paths: Paths, variables: Mapping[str, str]) -> AgentCommand:
     """The agent's command. What is missing is told before anything is written."""
     checks = list_permitted_checks(settings, paths.folder)
-    command = wiring.resolve_agent(settings.agent, paths.folder, variables, checks=checks, commits_in=paths.folder)
+    command = resolve_agent(settings.agent, paths.folder, variables, checks=checks, commits_in=paths.folder)
     wiring.refuse_unenforceable_budget(command, settings.budget_usd or settings.budget_usd_per_day)
     wiring.refuse_missing_scm(settings, paths.folder, variables)
     check_guardrails(settings.guardrails)

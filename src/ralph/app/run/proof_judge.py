@@ -4,7 +4,8 @@ import tempfile
 
 from msgspec.structs import replace
 
-from ralph.app import registry, wiring
+from ralph.app import registry
+from ralph.app.agent_command import resolve_agent
 from ralph.app.session import Session
 from ralph.config.schema import AgentSettings, Judge
 from ralph.core.proofs.wording import JUDGE_ANSWER_FORM, PROOF_CRITERION
@@ -62,7 +63,7 @@ class ProofJudge:
         wanted = replace(
             self._agent, command=self._wanted.agent, flags=(), adapter=adapter, model=self._wanted.model or ""
         )
-        found = wiring.resolve_agent(wanted, self._folder, session.variables)
+        found = resolve_agent(wanted, self._folder, session.variables)
         card = registry.load_agent_card(found.adapter)
         model = self._wanted.model or card.small_model
         argv = found.argv

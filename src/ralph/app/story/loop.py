@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import registry, wiring
+from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.contained import contain_session
 from ralph.app.guardrails import check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
@@ -98,7 +99,7 @@ def run_stories(
     """Until every story is approved. `paths` are the project's own."""
     place, rules = request.place, request.rules
     _refuse_double_start(place)
-    command = wiring.resolve_agent(request.agent, place.project, variables, commits_in=place.project)
+    command = resolve_agent(request.agent, place.project, variables, commits_in=place.project)
     git = _find_git(paths, place, variables)
     wiring.refuse_unenforceable_budget(command, request.budget_usd or request.day_usd)
     with open_session(
@@ -189,7 +190,7 @@ def _find_earlier(runs: RunStore, place: StoryPaths, kept: KeptList) -> Brief | 
     return find_unjudged_iteration(runs, place.folder) if is_on_record else kept.read()
 
 
-def _contain(session: Session, request: StoryRequest, command: wiring.AgentCommand) -> AbstractContextManager[Session]:
+def _contain(session: Session, request: StoryRequest, command: AgentCommand) -> AbstractContextManager[Session]:
     place = request.place
     if request.isolation.kind and not place.folder.startswith(f"{os.path.realpath(session.paths.root)}/"):
         raise MachineError(
@@ -219,7 +220,7 @@ def _build_effects(
     session: Session,
     request: StoryRequest,
     *,
-    command: wiring.AgentCommand,
+    command: AgentCommand,
     git: Git,
     marker: MarkerFile,
     commands: tuple[Guardrail, ...],
@@ -269,7 +270,7 @@ def _find_story_project(start: str, ralph_dir: str) -> str:
     return at
 
 
-def _find_commit_problems(command: wiring.AgentCommand) -> list[str]:
+def _find_commit_problems(command: AgentCommand) -> list[str]:
     if wiring.read_grant(command).can_commit:
         return []
     title = registry.load_agent_card(command.adapter).title

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app import wiring
+from ralph.app.agent_command import AgentCommand, locate_agent, resolve_agent
 from ralph.app.child_runs import find_parent_run
 from ralph.app.contained import contain_session
 from ralph.app.guardrails import name_gates
@@ -156,12 +157,12 @@ def _refuse_unreadable_task(place: TaskPaths) -> None:
         raise UsageError(f"{path} is empty", "write the task into it")
 
 
-def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) -> wiring.AgentCommand:
+def _resolve_command(request: SuperviseRequest, variables: Mapping[str, str]) -> AgentCommand:
     here = request.folder or os.getcwd()
     if request.words:
-        return wiring.locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
+        return locate_agent(request.words, (), adapter="command", folder=here, variables=variables)
     ordered = [f"{program} {command}" for program in ("ralph", _find_own_program()) for command in GUIDE_COMMANDS]
-    return wiring.resolve_agent(
+    return resolve_agent(
         request.agent,
         here,
         variables,
@@ -206,7 +207,7 @@ class TaskLog:
         return find_unmet_dependencies(self._place, self._needs)
 
 
-def _run_loop(session: Session, request: SuperviseRequest, command: wiring.AgentCommand, log: TaskLog) -> Stop:
+def _run_loop(session: Session, request: SuperviseRequest, command: AgentCommand, log: TaskLog) -> Stop:
     place, here = request.place, request.folder or os.getcwd()
     tree = find_paths(here)
     earlier = _list_earlier_runs(session)

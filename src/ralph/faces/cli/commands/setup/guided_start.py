@@ -7,6 +7,7 @@ import sys
 import click
 from msgspec import Struct
 
+from ralph.app.agent_command import resolve_agent
 from ralph.app.agents.choice import ensure_agent
 from ralph.app.agents.detect import detect_agent, list_detectable_agents, suggest_installation
 from ralph.app.agents.version import ask_version
@@ -16,7 +17,6 @@ from ralph.app.run.loop import RunRequest, read_prompt
 from ralph.app.runs.inside_agent import refuse_inside_agent
 from ralph.app.setup.check_trial import format_trial, try_suggested_checks
 from ralph.app.setup.init import build_settings_document
-from ralph.app.wiring import resolve_agent
 from ralph.config.schema import Guardrail, Settings
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import truncate_cells, wrap_text
