@@ -42,7 +42,6 @@ def contain_session(
     from ralph.app.sandbox.opening import open_containment  # most runs start without
     from ralph.app.sandbox.plan import SandboxRequest
 
-    commands = [each for command in commands for each in (command, *command.substitutes.values())]
     everyone = [each for command in commands for each in (command, *command.substitutes.values())]
     request = SandboxRequest(
         run=session.run,

@@ -19,21 +19,19 @@ from ralph.app.child_runs import (
     list_spared_pids,
     register_with_parent,
 )
+from ralph.app.locked_stores import lock_and_open
 from ralph.app.paths import Paths, find_paths
-from ralph.app.relocation import settle
 from ralph.app.repositories import remember_repository
-from ralph.app.runs.earlier_life import find_work_time, list_unfinished
+from ralph.app.run_identity import identify_owner, make_run_id, name_subjects
+from ralph.app.runs.earlier_life import list_unfinished
 from ralph.app.runs.heartbeat import Heartbeat
-from ralph.app.runs.living_runs import announce_run, list_living_runs, withdraw_announcement
+from ralph.app.runs.living_runs import announce_run
 from ralph.app.runs.lost_reports import add_lost_answers
 from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
-from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import SnapshotReader, read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.waking import wait_or_wake
-from ralph.app.sandbox.choice import WITHOUT_COPIES, describe_host
-from ralph.app.sandbox.leftovers import sweep_sandboxes
-from ralph.app.stores import open_stores
+from ralph.app.sandbox.choice import describe_host
 from ralph.config.schema import AgentSettings
 from ralph.core.reporting.trace_context import build_trace_variables
 from ralph.core.step import Rules
@@ -43,23 +41,18 @@ from ralph.engine.agent_run import AgentRunner
 from ralph.engine.clock import Clock
 from ralph.engine.emit import emit
 from ralph.engine.event_log import EventLog
-from ralph.engine.gate_run import GateRunner, GateTree, WrappedProcesses
 from ralph.engine.inbox import SignalInbox
 from ralph.engine.journal import Journal, replay_journal
-from ralph.engine.proof_watch import ProofWatch
 from ralph.engine.redaction import RedactingWatcher
 from ralph.engine.wishes import AgentStopWatch, WishReader
-from ralph.model.control import WHOLE_EXECUTE, Subject
-from ralph.model.errors import Busy, MachineError
+from ralph.model.control import Subject
 from ralph.model.events import Warned
 from ralph.model.loop import Began, Decision, Fact, LoopState, Resumed, Stop
-from ralph.model.ports import ChangeWatch, Gate, Inbox, Processes, SealedTree, TreeKeeper, Watcher
+from ralph.model.ports import ChangeWatch, Inbox, Processes, TreeKeeper, Watcher
 from ralph.model.proofs import ClosedSettings
-from ralph.model.runs import NewRun, RunOwner, RunRecord
-from ralph.model.store_ports import AttemptStore, ControlStore, RunStore, Stores
+from ralph.model.runs import NewRun, RunRecord
+from ralph.model.store_ports import AttemptStore, ControlStore, RunStore
 from ralph.model.supervised import ChildRun
-from ralph.process.identity import identify_process, identify_self
-from ralph.process.lock import WorkTreeLock
 from ralph.process.spawner import GuardianHandle
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.snapshots import BaselineSource, Snapshots
@@ -68,7 +61,6 @@ if TYPE_CHECKING:
     from ralph.app.sandbox.opening import Containment
 
 _StateT = TypeVar("_StateT")
-GateFactory = Callable[[Processes], Mapping[str, Gate]]
 
 
 class Callbacks(Struct, frozen=True, kw_only=True):
@@ -125,15 +117,6 @@ class Session(Struct, frozen=True, kw_only=True):
     def contained(self) -> Processes:
         """For agents and checks; what ralph itself starts is no business of the sandbox."""
         return self.processes if self.containment is None else self.containment.through(self.processes)
-
-    def prepare_sealed_gates(
-        self, sealed: SealedTree, build: GateFactory, folder: str, tree: GateTree = "sealed"
-    ) -> GateRunner:
-        """Checks with the proofs as they were, or on what is committed, in the same sandbox as all others."""
-        is_contained = self.containment is not None and self.containment.sandbox.kind not in WITHOUT_COPIES
-        gates = build(WrappedProcesses(self.contained, sealed.contain if is_contained else sealed.wrap))
-        place = folder if is_contained else sealed.locate(folder)
-        return self.prepare_gates(gates, place, sealed_from=folder, tree=tree)
 
     @property
     def isolation(self) -> str:
@@ -196,19 +179,6 @@ class Session(Struct, frozen=True, kw_only=True):
             if isinstance(watcher, RedactingWatcher):
                 watcher.learn(variables)
 
-    def prepare_gates(
-        self, gates: Mapping[str, Gate], folder: str, *, sealed_from: str = "", tree: GateTree = "sealed"
-    ) -> GateRunner:
-        return GateRunner(
-            gates,
-            folder=folder,
-            environment=self.gate_environment,
-            inbox=self.inbox,
-            watchers=self.watchers,
-            sealed_from=sealed_from,
-            tree=tree,
-        )
-
     def keep_snapshots(
         self, wanted: bool, tree: Paths, ours: Sequence[str] = (), earlier: Iterable[RunRecord] = ()
     ) -> Snapshots | None:
@@ -232,33 +202,6 @@ class Session(Struct, frozen=True, kw_only=True):
     @property
     def closed_settings(self) -> ClosedSettings:
         return self.containment.closed if self.containment else ClosedSettings()
-
-    def watch_proofs(
-        self,
-        keep: Snapshots | None,
-        commands: Sequence[str],
-        *,
-        folder: str,
-        protected: Sequence[str],
-        trees: TreeKeeper | None = None,
-        earlier: Iterable[RunRecord] = (),
-    ) -> ProofWatch | None:
-        """Watches what these checks rest on, as it was when the run was recorded; None where nobody keeps trees.
-        `trees`: how they are looked at, where that is not as they lie on disk. `earlier`: runs of the same work, the
-        newest first."""
-        record = self.runs.find_record(self.run)
-        if keep is None or record is None:
-            return None
-        return ProofWatch(
-            trees or keep,
-            commands=commands,
-            protected=protected,
-            folder=folder,
-            environment=self.gate_environment,
-            worked=find_work_time(record, earlier),
-            closed=self.closed_settings,
-            list_accepted=keep.accepted.read,
-        )
 
     def record(self, request: object, folder: str = "") -> None:
         """A new run, on disk before anything of it starts. `request` is what a later life reads; `folder` the one
@@ -410,54 +353,6 @@ def open_session(
             inbox.close()
 
 
-@contextmanager
-def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str, str]) -> Iterator[Stores]:
-    """What is remembered, with the place locked for this run and the leftovers of dead runs ended."""
-    _refuse_non_utf8(paths.folder)
-    lock = WorkTreeLock(lock_path)
-    try:
-        holder = lock.acquire(run)
-    except OSError as error:
-        raise explain_write_error(lock_path, error) from error
-    if holder:
-        raise Busy(
-            f"{paths.root} is busy: run {holder.run or '?'} (pid {holder.identity.pid}) holds it",
-            "see `ralph status`; stop it with `ralph cancel`",
-        )
-    try:
-        with open_stores(paths) as stores:
-            settle(stores, paths, variables)
-            clean_up_lost_runs(stores, paths, partial(_sweep_lost_run, paths, variables))
-            list_living_runs(paths, variables)  # what the dead left goes with it
-            yield stores
-    finally:
-        lock.release()
-
-
-def _sweep_lost_run(paths: Paths, variables: Mapping[str, str], run: str) -> None:
-    sweep_sandboxes(paths.run_dir(run), run, variables)
-    from ralph.app.runs.lost_reports import mask_lost_logs
-
-    mask_lost_logs(paths.run_dir(run), variables)
-    withdraw_announcement(run, paths, variables)
-
-
-def name_subjects(run: str, kind: str, task: str) -> tuple[Subject, ...]:
-    """What people steer a run by: a task of the board keeps its pauses and notes from one run to the next."""
-    return (Subject("task", task), WHOLE_EXECUTE) if kind == "execute" else (Subject("run", run),)
-
-
-def make_run_id() -> str:
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
-
-
-def _refuse_non_utf8(folder: str) -> None:
-    try:
-        folder.encode()
-    except UnicodeEncodeError:
-        raise MachineError(f"the path {folder!r} is not UTF-8", "move the folder to a path that is") from None
-
-
 def _open_event_log(paths: Paths, run: str) -> EventLog:
     """What cannot be written now could not be told later."""
     run_dir = paths.run_dir(run)
@@ -467,17 +362,3 @@ def _open_event_log(paths: Paths, run: str) -> EventLog:
         return EventLog(run_dir)
     except OSError as error:
         raise explain_write_error(run_dir, error) from error
-
-
-def identify_owner(guardian: int) -> RunOwner:
-    """Who answers for a run: this process, and the guardian of its children."""
-    me, held_by = identify_self(), identify_process(guardian)
-    return RunOwner(
-        pid=me.pid,
-        ticks=me.ticks,
-        boot=me.boot,
-        guardian=guardian,
-        guardian_ticks=held_by.ticks if held_by else 0,
-        host=me.host,
-        pid_namespace=me.pid_namespace,
-    )

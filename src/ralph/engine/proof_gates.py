@@ -30,32 +30,33 @@ class ProofGates:
         committed: CommittedTrees | None = None,
         open_committed: Callable[[SealedTree], GateRunner] | None = None,
     ) -> None:
-        self._gates, self._watch = gates, watch
+        self._gates, self.watch = gates, watch
         self._open_sealed, self._ask_judge = open_sealed, ask_judge
         self._committed, self._open_committed = committed, open_committed
         self._sealed = Checked((), sealed=True)
 
     def compare(self) -> tuple[tuple[ProofChange, ...], str]:
         """What is not as it was when the loop began, by the tree as last looked at, and the diff of what is suspect."""
-        if self._watch is None:
+        if self.watch is None:
             return (), ""
         if self._committed:
             self._committed.follow()
-        found = self._watch.compare()
-        return found, self._watch.diff_suspects(found)
+        found = self.watch.compare()
+        return found, self.watch.diff_suspects(found)
 
     def check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
         """Where all pass, with what is not as it was when the loop began: agents, their children and the checks
         themselves may have touched it."""
-        if self._watch:
-            self._watch.compare()  # which runners there are
-            self._watch.clear_caches()
-        checked = self._check(names, iteration)
-        if self._watch is None or isinstance(checked, Interrupted) or checked.failures:
+        if self.watch:
+            self.watch.compare()  # which runners there are
+            self.watch.clear_caches()
+        checked = self.run_gates(names, iteration)
+        if self.watch is None or isinstance(checked, Interrupted) or checked.failures:
             return checked
-        return replace(checked, proofs=self._watch.compare_after(iteration, checked.results))
+        return replace(checked, proofs=self.watch.compare_after(iteration, checked.results))
 
-    def _check(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
+    def run_gates(self, names: Sequence[str], iteration: int) -> Checked | Interrupted:
+        """Without a look at what they rest on."""
         trees, open_copy = self._committed, self._open_committed
         if trees is None or open_copy is None or not names:
             return self._gates.check(names, iteration)
@@ -73,15 +74,17 @@ class ProofGates:
         self, names: Sequence[str], iteration: int, approved: Sequence[ProofApproval] = ()
     ) -> Checked | Interrupted:
         open_sealed = self._open_sealed
-        if self._watch is None or open_sealed is None:
+        if self.watch is None or open_sealed is None:
             return Checked((), sealed=True)
-        self._watch.look(iteration)
-        found = self._watch.check_sealed(lambda sealed: open_sealed(sealed).check(names, iteration), approved)
+        self.watch.look(iteration)  # the checks themselves may have changed a proof since the agent ended
+        found = self.watch.check_sealed(lambda sealed: open_sealed(sealed).check(names, iteration), approved)
         self._sealed = found if isinstance(found, Checked) else self._sealed
         return found
 
     def judge_change(self, explanation: str) -> Verified | Interrupted:
-        """By the last sealed check."""
+        """By the last sealed check, which was red; a resumed run has forgotten its diff, and looks again."""
         if self._ask_judge is None:
             return Verified(verified=False, reason="there is no judge to ask")
+        if not self._sealed.proofs and self.watch is not None:
+            self._sealed = self.watch.describe_suspects()
         return self._ask_judge(render_judge_question(self._sealed.proofs, explanation, self._sealed.diff))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from ralph.app.paths import find_paths
+from ralph.app.run_identity import identify_owner
 from ralph.app.runs.inside_agent import EnclosingRun, find_enclosing, find_enclosing_run
 from ralph.app.runs.living_runs import announce_run
-from ralph.app.session import identify_owner
 from ralph.app.stores import open_stores
 from ralph.model.runs import NewRun
 from support.pipeline import PipelineFixture

@@ -6,8 +6,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ralph.app.paths import find_paths
+from ralph.app.run_identity import identify_owner
 from ralph.app.runs.living_runs import announce_run, list_living_runs, withdraw_announcement
-from ralph.app.session import identify_owner
 
 HERE = identify_owner(os.getpid())
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ralph.app.paths import find_paths
+from ralph.app.run_identity import identify_owner
 from ralph.app.runs.recovery import (
     ABANDONED_SECONDS,
     LEASE_SECONDS,
@@ -15,7 +16,6 @@ from ralph.app.runs.recovery import (
     find_run_liveness,
     mark_lost_runs,
 )
-from ralph.app.session import identify_owner
 from ralph.model.runs import NewRun, RunOwner
 from ralph.process.identity import Liveness
 from support.stores import connect

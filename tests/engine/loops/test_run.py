@@ -7,6 +7,7 @@ import pytest
 
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.loops.run import RunConfig, RunEffects
+from ralph.engine.proof_gates import ProofGates
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, ScmRunner
 from ralph.model.command import CommandExit
 from ralph.model.errors import UsageError
@@ -80,12 +81,14 @@ class Workplace:
             config,
             read_prompt=prompt,
             runner=make_runner(self.agent, self.processes, self.folder, environment=environment),
-            gates=GateRunner(
-                self.gates,
-                folder=str(self.folder),
-                environment=environment,
-                inbox=self.inbox,
-                watchers=[self.listener],
+            gates=ProofGates(
+                GateRunner(
+                    self.gates,
+                    folder=str(self.folder),
+                    environment=environment,
+                    inbox=self.inbox,
+                    watchers=[self.listener],
+                )
             ),
             inbox=self.inbox,
             watchers=[self.listener],

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.app.run_identity import make_run_id
 from ralph.app.runs.living_runs import list_living_runs
-from ralph.app.session import make_run_id
 from ralph.app.stores import open_existing_stores
 from ralph.core.text.write_error import explain_write_error
 from ralph.process.detached import read_exit, start_detached

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.app.locked_stores import lock_and_open
 from ralph.app.paths import Paths, find_paths
+from ralph.app.run_identity import make_run_id
 from ralph.app.runs.snapshots import SnapshotReader, open_snapshot_reader
 from ralph.app.runs.status import find_run
-from ralph.app.session import lock_and_open, make_run_id
 from ralph.app.wiring import build_git, build_snapshots
 from ralph.model.errors import MachineError, NoSuchRun
 from ralph.workspaces.kept.linked_trees import reopen_work_tree

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from ralph.app.locked_stores import lock_and_open
 from ralph.app.paths import Paths, find_paths
+from ralph.app.run_identity import make_run_id
 from ralph.app.runs.snapshots import SnapshotCommit, SnapshotReader, find_state_after, open_snapshot_reader
 from ralph.app.runs.status import find_run
-from ralph.app.session import lock_and_open, make_run_id
 from ralph.app.wiring import build_git, build_snapshots
 from ralph.model.errors import MachineError, NoSuchRun, UsageError
 from ralph.model.ports import Processes

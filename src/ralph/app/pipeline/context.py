@@ -14,10 +14,11 @@ from ralph.app.pipeline.people import Deadline, ExecuteWishes
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
+from ralph.app.run_identity import identify_owner, name_subjects
 from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run
 from ralph.app.sandbox.choice import Isolation
-from ralph.app.session import Session, identify_owner, name_subjects
+from ralph.app.session import Session
 from ralph.app.stores import friendly_errors, open_stores
 from ralph.config.schema import Settings
 from ralph.engine.event_log import EventLog

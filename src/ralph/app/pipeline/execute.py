@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from ralph.app import wiring
+from ralph.app.locked_stores import lock_and_open
 from ralph.app.paths import Paths
 from ralph.app.pipeline import judging, stages
 from ralph.app.pipeline.base_checks import BaseVerdicts
@@ -21,8 +22,9 @@ from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.pipeline.task_run import TaskEnding, run_task
 from ralph.app.repositories import remember_repository
+from ralph.app.run_identity import make_run_id
 from ralph.app.runs.settings_watch import SettingsWatch
-from ralph.app.session import Callbacks, lock_and_open, make_run_id
+from ralph.app.session import Callbacks
 from ralph.app.stores import open_stores
 from ralph.config.schema import Settings
 from ralph.core.environment import without_git_vars

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app.pipeline.context import ExecuteRequest
+from ralph.app.run_identity import make_run_id
 from ralph.app.runs.recovery import is_run_alive
-from ralph.app.session import make_run_id
 from ralph.core.tasks.task_rules import is_only_work_cancelled
 from ralph.model import board
 from ralph.model.board import Change, NoSuchTask, TaskCard

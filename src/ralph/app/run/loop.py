@@ -12,8 +12,9 @@ from ralph.app import wiring
 from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.contained import contain_session
-from ralph.app.guardrails import build_gates, check_guardrails, list_guardrail_commands
+from ralph.app.guardrails import check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
+from ralph.app.proof_gates import build_proof_gates
 from ralph.app.relocation import COPIED_MARK, settle
 from ralph.app.run.dirty_tree import refuse_uncommitted_changes
 from ralph.app.run.resume import describe_differences, take_todays_agent
@@ -37,19 +38,15 @@ from ralph.core.prompt_title import take_prompt_title
 from ralph.core.text.questions import QUESTION_LINE
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.emit import emit
-from ralph.engine.gate_run import GateRunner
 from ralph.engine.journal import read_last_limits
 from ralph.engine.loops.run import RunConfig, RunEffects
-from ralph.engine.proof_watch import ProofWatch
 from ralph.model.errors import NoSuchRun, UsageError
 from ralph.model.events import Event, Noted, Warned
 from ralph.model.loop import Began, Interrupted, Outcome, Resumed, Stop, Verified
-from ralph.model.ports import Gate, Processes, SealedTree
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 from ralph.process.atomic_file import read_regular_file
 from ralph.process.spawner import GuardianHandle
-from ralph.workspaces.snapshots import Snapshots
 from ralph.workspaces.worktree import Worktree
 
 KIND = "run"
@@ -247,19 +244,16 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
     """All that `ralph run` may touch."""
     settings, paths = request.settings, session.paths
     keep = session.keep_snapshots(settings.snapshots, paths)
-
-    def build(processes: Processes) -> dict[str, Gate]:
-        return build_gates(
-            settings.guardrails,
-            processes,
-            folder=paths.folder,
-            run_dir=session.run_dir,
-            output_limit=settings.output_truncate_chars,
-        )
-
-    def open_sealed_gates(sealed: SealedTree) -> GateRunner:
-        return session.prepare_sealed_gates(sealed, build, paths.folder)
-
+    gates = build_proof_gates(
+        session,
+        settings.guardrails,
+        keep=keep,
+        folder=paths.folder,
+        mode=settings.proofs,
+        protected=settings.protected,
+        ask_judge=_build_proof_judge(session, settings),
+        output_limit=settings.output_truncate_chars,
+    )
     config = RunConfig(
         folder=paths.folder,
         dot_ralph=paths.dot_ralph,
@@ -273,13 +267,10 @@ def _build_effects(session: Session, request: RunRequest, command: AgentCommand)
         config,
         read_prompt=lambda: read_prompt(request),
         runner=session.prepare_agent(command, settings.agent, folder=paths.folder, keep=keep),
-        gates=session.prepare_gates(build(session.contained), paths.folder),
+        gates=gates,
         inbox=session.inbox,
         watchers=session.watchers,
         scm=build_scm_runner(session, settings),
-        proofs=_watch_proofs(session, settings, keep),
-        open_sealed_gates=open_sealed_gates,
-        ask_judge=_build_proof_judge(session, settings),
     )
 
 
@@ -293,15 +284,6 @@ def _build_proof_judge(session: Session, settings: Settings) -> Callable[[str], 
         return ProofJudge(session, settings.agent, judge, folder=session.paths.folder).ask(question)
 
     return ask
-
-
-def _watch_proofs(session: Session, settings: Settings, keep: Snapshots | None) -> ProofWatch | None:
-    """What the guardrails rest on; only what is protected, where that was switched off."""
-    commands = list_guardrail_commands(settings.guardrails) if settings.proofs != "off" else []
-    protected = session.protect(settings.protected)
-    if not commands and not protected and session.containment is None:
-        return None
-    return session.watch_proofs(keep, commands, folder=session.paths.folder, protected=protected)
 
 
 def read_prompt(request: RunRequest) -> str:

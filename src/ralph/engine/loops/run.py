@@ -9,18 +9,15 @@ from msgspec.structs import replace
 
 from ralph.core.check_evidence import describe_gate, digest_checks
 from ralph.core.prompt import compose_prompt
-from ralph.core.proofs.wording import render_judge_question
 from ralph.core.text.questions import add_notes
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
 from ralph.engine.emit import emit, emit_debug
-from ralph.engine.gate_run import GateRunner
-from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.proof_gates import ProofGates
 from ralph.engine.scm import AgentReply, ScmRunner
 from ralph.model.events import Doing
 from ralph.model.loop import (
     Brief,
     Check,
-    Checked,
     Decision,
     Fact,
     GateResult,
@@ -31,10 +28,9 @@ from ralph.model.loop import (
     Saved,
     SnapshotTaken,
     TakeSnapshot,
-    Verified,
     Verify,
 )
-from ralph.model.ports import Inbox, OutputMode, SealedTree, Watcher
+from ralph.model.ports import Inbox, OutputMode, Watcher
 from ralph.model.proofs import ProofChange
 from ralph.model.receipt import format_trailer
 
@@ -63,25 +59,18 @@ class RunEffects:
         *,
         read_prompt: Callable[[], str],
         runner: AgentRunner,
-        gates: GateRunner,
+        gates: ProofGates,
         inbox: Inbox,
         watchers: Sequence[Watcher],
         scm: ScmRunner | None = None,
-        proofs: ProofWatch | None = None,
-        open_sealed_gates: Callable[[SealedTree], GateRunner] | None = None,
-        ask_judge: Callable[[str], Verified | Interrupted] | None = None,
     ) -> None:
-        """`open_sealed_gates`: the same gates for a sealed tree; `ask_judge`: about an explained change of proofs."""
         self._config = config
         self._read_prompt = read_prompt
         self._runner = runner
-        self._gates = gates
+        self._gates, self._proofs = gates, gates.watch
         self._inbox = inbox
         self._watchers = watchers
         self._scm = scm
-        self._proofs, self._open_sealed_gates = proofs, open_sealed_gates
-        self._ask_judge = ask_judge
-        self._sealed = Checked((), sealed=True)
         self._calls = count_calls(config.run_dir)
         self._iteration = 0
         self._last_results: tuple[GateResult, ...] = ()
@@ -94,11 +83,11 @@ class RunEffects:
             case TakeSnapshot(iteration):
                 return self._take_snapshot(iteration)
             case Check(gates, iteration, sealed=True):
-                return self._check_sealed(gates, iteration)
+                return self._gates.check_sealed(gates, iteration)
             case Check(gates, iteration):
                 return self._check(gates, iteration)
             case Verify(text=explanation):
-                return self._judge_change(explanation)
+                return self._gates.judge_change(explanation)
             case Save(budget_usd=budget):
                 return self._save(budget)
             case _:
@@ -142,7 +131,7 @@ class RunEffects:
     def _check(self, gates: Sequence[str], iteration: int) -> Fact:
         if self._proofs:
             self._proofs.clear_caches()
-        checked = self._gates.check(gates, iteration)
+        checked = self._gates.run_gates(gates, iteration)
         if isinstance(checked, Interrupted):
             return checked
         self._last_results = checked.results
@@ -152,23 +141,6 @@ class RunEffects:
             silent = self._proofs.find_silent_checks(checked.results)
             return replace(checked, proofs=(*self._proofs.compare(), *silent)) if silent else checked
         return replace(checked, proofs=self._proofs.compare_after(iteration, checked.results))
-
-    def _check_sealed(self, gates: Sequence[str], iteration: int) -> Fact:
-        open_gates = self._open_sealed_gates
-        if self._proofs is None or open_gates is None:
-            return Checked((), sealed=True)
-        self._proofs.look(iteration)  # the checks themselves may have changed a proof since the agent ended
-        found = self._proofs.check_sealed(lambda sealed: open_gates(sealed).check(gates, iteration))
-        self._sealed = found if isinstance(found, Checked) else self._sealed
-        return found
-
-    def _judge_change(self, explanation: str) -> Fact:
-        """By the sealed check that was red; a resumed run has forgotten its diff, and looks again."""
-        if self._ask_judge is None:
-            return Verified(verified=False, reason="there is no judge to ask")
-        if not self._sealed.proofs and self._proofs is not None:
-            self._sealed = self._proofs.describe_suspects()
-        return self._ask_judge(render_judge_question(self._sealed.proofs, explanation, self._sealed.diff))
 
     def _save(self, budget: float | None) -> Fact:
         trailer = format_trailer(self._config.run, digest_checks(map(describe_gate, self._last_results)))

@@ -25,9 +25,10 @@ from ralph.app.run.loop import (
     resume_with,
     start_run,
 )
+from ralph.app.run_identity import make_run_id
 from ralph.app.runs.waking import wake_waiting_run
 from ralph.app.sandbox.choice import Isolation
-from ralph.app.session import Callbacks, make_run_id
+from ralph.app.session import Callbacks
 from ralph.app.stores import has_stores
 from ralph.config.redaction import redact_settings
 from ralph.config.schema import Settings
