@@ -1,6 +1,5 @@
 """The effects of one task of `ralph execute`: an agent a stage, in a workspace of its own, and a record of it all."""
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -8,7 +7,6 @@ from typing import cast
 from msgspec.structs import replace
 
 from ralph.core.check_evidence import StageEvidence, digest_checks
-from ralph.core.policies.staged import REPAIR_ROLE
 from ralph.core.proofs.wording import join_paths
 from ralph.core.tasks import stage_records
 from ralph.core.tasks.stage_prompt import (
@@ -24,11 +22,10 @@ from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.engine.emit import emit
 from ralph.engine.gate_run import SEALED_REMARK
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig, choose_last_look
+from ralph.engine.stage_verification import StageVerification
 from ralph.engine.stage_workspace import open_stage_workspace
 from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
 from ralph.engine.verification_events import (
-    describe_verification_end,
-    describe_verification_start,
     list_log_names,
     record_landing_cost,
 )
@@ -51,8 +48,8 @@ from ralph.model.loop import (
 )
 from ralph.model.ports import Inbox, SealedTree, TaskBoard, Watcher, Workspace
 from ralph.model.receipt import CheckEvidence, format_trailer
-from ralph.model.spec import CompletionCriteria, Role
-from ralph.model.verdict import CheckOutput, Claim, ClaimVerifier, LandedNeighbours, Verdict
+from ralph.model.spec import Role
+from ralph.model.verdict import ClaimVerifier, LandedNeighbours, Verdict
 
 UNDONE_REASON = "nothing is left of the work: the tree is the one it began with"
 
@@ -78,7 +75,10 @@ class PipelineEffects:
         """`proofs`: None where no check rests on files; `open_sealed`: the same verifier for a sealed tree."""
         self._config, self._stages = config, stages
         self._ended = ended
-        self._board, self._workspace, self._verifier = board, workspace, verifier
+        self._board, self._workspace = board, workspace
+        self._verification = StageVerification(
+            config, stages, board=board, workspace=workspace, verifier=verifier, watchers=watchers
+        )
         self._neighbours = neighbours
         self._inbox, self._watchers = inbox, watchers
         self._task_proofs, self._open_sealed = proofs, open_sealed
@@ -87,7 +87,6 @@ class PipelineEffects:
         self._proofs: dict[Role, str] = {}  # by stage: the message whose promise held
         self._evidence = StageEvidence()
         self._merged_tree_evidence: tuple[CheckEvidence, ...] = ()
-        self._checks: dict[str, CheckOutput] = {}  # by command: its latest look at the work
         self._verified_tree = ""  # of the last promise that was found to hold in this life
         self._verified_trees: dict[Role, str] = {}
         self._landing_usd: float | None = None  # of judges who looked at the merged tree
@@ -238,8 +237,14 @@ class PipelineEffects:
         if self._task_proofs:
             self._task_proofs.clear_caches()
         title = f"{role}: {criteria.verification_method.value}"
-        verdict = self._run_verification(
-            title, role, criteria=criteria, text=wanted.text, folder=self._workspace.folder, tree=tree
+        verdict = self._verification.verify(
+            title,
+            role,
+            iteration=self._iteration,
+            criteria=criteria,
+            text=wanted.text,
+            folder=self._workspace.folder,
+            tree=tree,
         )
         finding = self._weigh_proofs(wanted, role, verdict)
         if isinstance(finding, Interrupted) or verdict.interrupted or self._inbox.poll_stop_grace() is not None:
@@ -283,8 +288,14 @@ class PipelineEffects:
         if criteria is None:
             return Verified(verified=True, reason="It has no command", tree=tree)
         title, text = f"{role}: {criteria.verification_method.value} once more", self._build_promise(role)
-        verdict = self._run_verification(
-            title, role, criteria=criteria, text=text, folder=self._workspace.folder, is_confirmed=True
+        verdict = self._verification.verify(
+            title,
+            role,
+            iteration=self._iteration,
+            criteria=criteria,
+            text=text,
+            folder=self._workspace.folder,
+            is_confirmed=True,
         )
         finding = self._weigh_proofs(replace(wanted, text=text), role, verdict)
         if isinstance(finding, Interrupted) or verdict.interrupted or self._inbox.poll_stop_grace() is not None:
@@ -310,9 +321,10 @@ class PipelineEffects:
             assert looks is not None
             assert open_sealed is not None
             opened = open_sealed(sealed)
-            return self._run_verification(
+            return self._verification.verify(
                 f"{role}: {looks.verification_method.value}{SEALED_REMARK}",
                 role,
+                iteration=self._iteration,
                 criteria=looks,
                 text=wanted.text,
                 folder=opened.folder,
@@ -325,55 +337,6 @@ class PipelineEffects:
             text = redact(f"{role}: {found.remark}")
             emit(self._watchers, self._iteration, Noted(text) if found.verdict.verified else Warned(text))
         return found
-
-    def _run_verification(
-        self,
-        title: str,
-        role: Role,
-        *,
-        criteria: CompletionCriteria,
-        text: str,
-        folder: str,
-        tree: str = "",
-        is_confirmed: bool = False,
-        sealed: ClaimVerifier | None = None,
-    ) -> Verdict:
-        """`is_confirmed`: it was verified before, and only its commands are run again; `sealed`: the verifier of a
-        sealed tree, whose findings are no news for who judges the work."""
-        is_confirmed = is_confirmed or sealed is not None
-        is_here = sealed is not None or folder == self._workspace.folder
-        spec, setup = self._board.entry().task.completion_spec, self._stages[role]
-        is_coder, is_changed = role == REPAIR_ROLE, self._workspace.is_changed(tree)
-        claim = Claim(
-            promise=criteria.promise,
-            output=text,
-            folder=folder,
-            environment=self._config.environment,
-            agent=role,
-            outcome=spec.outcome if spec else "",
-            acceptance_criteria=tuple(spec.acceptance_criteria) if spec else (),
-            diff=self._workspace.diff if is_here else lambda: self._workspace.diff_landing(folder),
-            tree=tree,
-            checks=tuple(self._checks.values()),
-            loose=self._config.loose,
-            can_commit=self._stages[role].can_commit,
-            log_prefix=self._build_log_prefix(role, folder, "_sealed" if sealed else ""),
-            contradictable=setup.is_verified and not is_confirmed,
-            has_sign=is_changed if is_coder else role == "tester" and setup.merged_tree_criteria is not None,
-            has_done_nothing=is_coder and not is_changed and not self._may_change_nothing() and not is_confirmed,
-            is_merged=is_confirmed,
-        )
-        emit(self._watchers, self._iteration, describe_verification_start(title, criteria))
-        verdict = (sealed or self._verifier).verify(claim, criteria)
-        self._checks |= {} if sealed else {check.command: check for check in verdict.list_checks()}
-        self._board.charge(verdict.cost_usd)
-        notes = [Noted(redact(f"{role}: {note}")) for note in verdict.notes]
-        emit(self._watchers, self._iteration, *notes, describe_verification_end(title, verdict))
-        return verdict
-
-    def _build_log_prefix(self, role: Role, folder: str, mark: str = "") -> str:
-        tree = mark or ("" if folder == self._workspace.folder else "_merged")
-        return os.path.join(self._config.run_dir, f"verification_{self._iteration:03}_{role}{tree}")
 
     def _close_iteration(self, verdict: Verdict) -> list[Change]:
         """An iteration of an earlier life stays as it is."""
@@ -389,7 +352,7 @@ class PipelineEffects:
         seen = self._workspace.look()
         if proven and seen != proven and not self._undo_checks(proven):
             return Landed(done=False, stale=True, changed=self._workspace.name_changes(proven, seen))
-        if self._calls and self._workspace.is_untouched(seen) and not self._may_change_nothing():
+        if self._calls and self._workspace.is_untouched(seen) and not self._verification.may_change_nothing():
             return Landed(done=False, red=UNDONE_REASON)
         digest = digest_checks(self._evidence.list_checks())
         trailer = format_trailer(self._config.run, digest)
@@ -426,17 +389,19 @@ class PipelineEffects:
         emit(self._watchers, self._iteration, Noted(f"put back what checks changed: {names}"))
         return self._workspace.look() == proven
 
-    def _may_change_nothing(self) -> bool:
-        spec = self._board.entry().task.completion_spec
-        return spec is not None and spec.may_change_nothing
-
     def _check_merged_tree(self, folder: str) -> str:
         """What the last stage, and tasks that landed before, say of the merged tree; empty: nothing against it."""
         role, criteria = choose_last_look(self._stages, lambda: bool(self._workspace.diff_landing(folder)))
         if criteria is not None:
             title = f"{role}: {criteria.verification_method.value} on the merged tree"
-            verdict = self._run_verification(
-                title, role, criteria=criteria, text=self._build_promise(role), folder=folder, is_confirmed=True
+            verdict = self._verification.verify(
+                title,
+                role,
+                iteration=self._iteration,
+                criteria=criteria,
+                text=self._build_promise(role),
+                folder=folder,
+                is_confirmed=True,
             )
             self._merged_tree_evidence = verdict.list_evidence(role, on_merged_tree=True)
             self._landing_usd = record_landing_cost(self._board, verdict.cost_usd, role=role, run=self._config.run)
