@@ -21,7 +21,7 @@ from ralph.model.board import (
     StagePassed,
 )
 from ralph.model.loop import Brief, Forbidden, Reported
-from ralph.model.spec import Role, VerificationAttempt
+from ralph.model.spec import Role
 from ralph.model.verdict import Verdict
 
 UNVERIFIED_REASON = "Its promise has not been looked at"
@@ -103,15 +103,8 @@ def describe_misplaced_promise(ended: IterationEnded) -> list[Attempted]:
     """A promise that stood where none counts is an attempt that failed."""
     if ended.reason != MISPLACED_PROMISE_REASON:
         return []
-    attempt = VerificationAttempt(
-        iteration=ended.iteration,
-        promise_found=True,
-        verified=False,
-        reason=ended.reason,
-        timestamp=format_iso_time(ended.at),
-        agent=ended.stage,
-        method="string_match",
-    )
+    verdict = Verdict(method="string_match", verified=False, reason=ended.reason)
+    attempt = verdict.as_attempt(iteration=ended.iteration, agent=ended.stage, timestamp=format_iso_time(ended.at))
     return [Attempted(ended.task, attempt, ended.run)]
 
 
