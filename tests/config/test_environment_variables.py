@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.app.guard import GUARD_VARIABLE
+from ralph.app.plugin_guard import GUARD_VARIABLE
 from ralph.config.environment import RUN_VARIABLES, find_misspelt, list_variables
 from ralph.config.schema import Guardrail, Settings
 from ralph.config.sources import load_settings

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph.core.proofs.check_rules import resolve_check
+from ralph.engine.outside_settings import find_changed_home_files
 from ralph.engine.program_watch import find_changed_programs
-from ralph.engine.steering_files import find_changed_home_files
 from ralph.model.proofs import WorkTime
 
 OLD, NEW = 10_000_000_000.0, 0.0  # a run that began after, and before all files of today

@@ -197,7 +197,7 @@ def test_a_daemon_that_does_not_answer_is_explained(
 
 
 def test_a_daemon_that_hangs_is_down(stand_in: StandIn, processes: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph.sandboxes._client.ASK_SECONDS", 0.2)
+    monkeypatch.setattr("ralph.sandboxes._client.CLIENT_TIMEOUT_SECONDS", 0.2)
     stand_in.install("sbx").fail("ls", "exec sleep 60")
     assert "does not answer" in docker.probe_sandboxes(stand_in.variables, processes).problem
 

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.faces.web.access_tokens import AccessTokens
 from ralph.faces.web.context import WebContext
-from ralph.faces.web.keys import Keys
 from ralph.faces.web.repositories import Repositories
 from ralph.faces.web.server import build_server, open_listener, serve_context
 
@@ -36,7 +36,7 @@ class WebFixture:
     """Until it is closed."""
 
     def __init__(self, paths: Paths, *, shows_all: bool = False) -> None:
-        self.keys = Keys(BEARER)
+        self.tokens = AccessTokens(BEARER)
         self._listener = open_listener("127.0.0.1", 0)
         self.port: int = self._listener.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
@@ -54,7 +54,7 @@ class WebFixture:
     async def _serve(self) -> None:
         self.context = WebContext(
             self._repositories,
-            self.keys,
+            self.tokens,
             variables={"PATH": "/usr/bin:/bin"},
             by="tester (web)",
             build_link=lambda token: f"http://{self.host}/login?t={token}",
@@ -103,7 +103,7 @@ class WebFixture:
     @property
     def cookie(self) -> str:
         """A browser's, as a line of a head."""
-        return f"Cookie: ralph_{self.port}={self.keys.session}"
+        return f"Cookie: ralph_{self.port}={self.tokens.session}"
 
     @contextmanager
     def stream(self, *lines: str, query: str = "") -> Iterator["EventReader"]:

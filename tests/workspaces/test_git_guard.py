@@ -10,7 +10,7 @@ from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.spec import Task
 from ralph.workspaces.git_guard import GitGuard, SettingsListing, parse_settings
-from ralph.workspaces.landings import Landings
+from ralph.workspaces.landing_turns import LandingTurns
 from ralph.workspaces.task_workspace import TaskWorkspace
 from support.quiet_inbox import QuietInbox
 from support.repository import RepositoryFixture, open_repository
@@ -94,7 +94,7 @@ def workspace(repo: RepositoryFixture) -> Iterator[TaskWorkspace]:
     keeper = repo.keeper("20261116-010203-abcd", tree.folder)
     keeper.save_initial_tree()
     task = Task("TASK-001", "s", "Sign in")
-    yield TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=Landings(), inbox=inbox)
+    yield TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox)
     inbox.close()
 
 
@@ -223,7 +223,7 @@ def test_conversions_that_were_there_before_are_no_swap(tmp_path: Path) -> None:
         keeper = repo.keeper("20261116-010203-abcd", tree.folder)
         keeper.save_initial_tree()
         inbox, task = QuietInbox(), Task("TASK-001", "s", "Sign in")
-        workspace = TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=Landings(), inbox=inbox)
+        workspace = TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox)
         Path(tree.folder, "run.bat").write_bytes(b"echo\r\n")
         Path(tree.folder, "x.up").write_text("words\n")
         assert land(workspace).done
@@ -241,7 +241,7 @@ def test_a_file_that_both_sides_changed_is_merged(repo: RepositoryFixture, works
         repo.trees,
         repo.open(),
         keeper=workspace.keeper,
-        landings=Landings(),
+        landings=LandingTurns(),
         inbox=QuietInbox(),
     )
     Path(workspace.folder, "b.txt").write_text("".join(["ours\n", *lines[1:]]))

@@ -9,7 +9,7 @@ import pytest
 
 from ralph.model.errors import MachineError
 from ralph.model.proofs import TreeChange
-from ralph.workspaces import left_out
+from ralph.workspaces import new_file_limits
 from ralph.workspaces.snapshots import Snapshots
 from support.repository import RepositoryFixture, open_repository
 
@@ -158,7 +158,7 @@ def test_switched_off_nothing_is_kept_and_changes_are_known_all_the_same(repo: R
 def test_what_might_fill_the_disk_is_left_out_and_told_once(
     repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_out, "MAX_NEW_FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(new_file_limits, "MAX_NEW_FILE_BYTES", 1 << 20)
     (repo.root / "large [1]*.bin").write_bytes(bytes(2 << 20))
     (repo.root / "small").write_text("x")
     keep = repo.keeper(RUN)

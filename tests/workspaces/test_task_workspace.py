@@ -7,7 +7,7 @@ import pytest
 
 from ralph.model.loop import Landed
 from ralph.model.spec import Task
-from ralph.workspaces.landings import Landings
+from ralph.workspaces.landing_turns import LandingTurns
 from ralph.workspaces.task_workspace import TaskWorkspace
 from support.quiet_inbox import QuietInbox
 from support.repository import RepositoryFixture, open_repository
@@ -27,12 +27,12 @@ def inbox() -> Iterator[QuietInbox]:
 
 
 @pytest.fixture
-def turn() -> Landings:
-    return Landings()
+def turn() -> LandingTurns:
+    return LandingTurns()
 
 
 @pytest.fixture
-def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: Landings) -> TaskWorkspace:
+def workspace(repo: RepositoryFixture, inbox: QuietInbox, turn: LandingTurns) -> TaskWorkspace:
     task = Task("TASK-001", "s", "Sign in")
     tree = repo.trees.open(task.id, "main")
     keeper = repo.keeper("20261116-010203-abcd", tree.folder)
@@ -119,7 +119,7 @@ def test_what_cannot_be_committed_does_not_land(repo: RepositoryFixture, workspa
     )
 
 
-def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings) -> None:
+def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorkspace, turn: LandingTurns) -> None:
     taken: list[bool] = []
 
     def look(folder: str) -> str:
@@ -133,7 +133,7 @@ def test_one_task_lands_at_a_time(repo: RepositoryFixture, workspace: TaskWorksp
 
 
 def test_who_waits_for_its_turn_to_land_still_hears_a_cancel(
-    repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings, inbox: QuietInbox
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: LandingTurns, inbox: QuietInbox
 ) -> None:
     repo.commit("a.txt", "a\n", at=workspace.folder)
     inbox.grace = 1.0
@@ -216,7 +216,7 @@ def test_files_are_put_back_as_they_were_seen(repo: RepositoryFixture, workspace
 
 
 def test_whoever_follows_the_coder_does_not_read_its_instructions(
-    repo: RepositoryFixture, inbox: QuietInbox, turn: Landings
+    repo: RepositoryFixture, inbox: QuietInbox, turn: LandingTurns
 ) -> None:
     repo.commit("CLAUDE.md", "Be careful.\n", at=str(repo.root))
     repo.commit(".gitignore", "*.local.json\n", at=str(repo.root))
@@ -243,11 +243,11 @@ def test_instructions_that_a_killed_life_had_set_aside_come_back(workspace: Task
     note = Path(workspace.folder, "AGENTS.md")
     note.write_text("Mine.\n")
     tree = workspace.look()
-    workspace.keeper.shelf.swap({"AGENTS.md": None}, tree)
+    workspace.keeper.set_aside.swap({"AGENTS.md": None}, tree)
     assert not note.exists()
-    assert workspace.keeper.shelf.put_back() == ("AGENTS.md",)
+    assert workspace.keeper.set_aside.put_back() == ("AGENTS.md",)
     assert note.read_text() == "Mine.\n"
-    assert workspace.keeper.shelf.put_back() == ()
+    assert workspace.keeper.set_aside.put_back() == ()
 
 
 def test_what_a_reviewer_did_is_undone_its_commit_too(repo: RepositoryFixture, workspace: TaskWorkspace) -> None:
@@ -270,7 +270,7 @@ def test_what_a_reviewer_did_is_undone_its_commit_too(repo: RepositoryFixture, w
 
 
 def test_what_other_tasks_landed_is_not_this_tasks_doing(
-    repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: LandingTurns
 ) -> None:
     repo.commit("test_a.py", "theirs\n")
     assert workspace.list_landed_files() == {}  # somebody else moved the target
@@ -284,7 +284,7 @@ def test_what_other_tasks_landed_is_not_this_tasks_doing(
 
 
 def test_files_that_git_merged_are_looked_at_again_before_they_land(
-    repo: RepositoryFixture, workspace: TaskWorkspace, turn: Landings
+    repo: RepositoryFixture, workspace: TaskWorkspace, turn: LandingTurns
 ) -> None:
     lines = "".join(f"{number}\n" for number in range(20))
     base = repo.commit("a.txt", lines)
@@ -308,11 +308,11 @@ def test_files_that_git_merged_are_looked_at_again_before_they_land(
 
 
 def test_a_fresh_work_tree_knows_nothing_of_an_earlier_task_of_its_name(
-    repo: RepositoryFixture, inbox: QuietInbox, turn: Landings, workspace: TaskWorkspace
+    repo: RepositoryFixture, inbox: QuietInbox, turn: LandingTurns, workspace: TaskWorkspace
 ) -> None:
     keeper = workspace.keeper
     keeper.approved.add("test_a.py", "b10b")
-    keeper.shelf.swap({"AGENTS.md": None}, workspace.look())
+    keeper.set_aside.swap({"AGENTS.md": None}, workspace.look())
     tree = repo.trees.open("TASK-002", "main")
     TaskWorkspace(Task("TASK-002", "s", "x"), repo.trees, tree, keeper=keeper, landings=turn, inbox=inbox)
-    assert (keeper.approved.read(), keeper.shelf.put_back()) == ({}, ())
+    assert (keeper.approved.read(), keeper.set_aside.put_back()) == ({}, ())

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from ralph.app.paths import Paths
-from ralph.app.relocation import settle
+from ralph.app.relocation import settle_moved_repository
 from ralph.app.runs.living_runs import list_living_runs, withdraw_announcement
 from ralph.app.runs.recovery import clean_up_lost_runs
 from ralph.app.sandbox.leftovers import sweep_sandboxes
@@ -32,7 +32,7 @@ def lock_and_open(paths: Paths, lock_path: str, run: str, variables: Mapping[str
         )
     try:
         with open_stores(paths) as stores:
-            settle(stores, paths, variables)
+            settle_moved_repository(stores, paths, variables)
             clean_up_lost_runs(stores, paths, partial(_sweep_lost_run, paths, variables))
             list_living_runs(paths, variables)  # what the dead left goes with it
             yield stores

@@ -24,7 +24,7 @@ class Place(Struct, frozen=True):
     state: str
 
 
-def settle(stores: Stores, paths: Paths, variables: Mapping[str, str]) -> None:
+def settle_moved_repository(stores: Stores, paths: Paths, variables: Mapping[str, str]) -> None:
     """Put what is on record right, if the repository is no longer where it was. Runs of the one it was copied from stay
     that one's; while a run of ours may be alive, nothing is touched."""
     here = Place(paths.main_root, paths.state)

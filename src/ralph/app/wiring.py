@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from ralph.agents._cards import load_builtin_cards
 from ralph.app import registry
 from ralph.app.agent_command import AgentCommand
-from ralph.app.guard import GUARD_VARIABLE, build_guard_settings
 from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths
+from ralph.app.plugin_guard import GUARD_VARIABLE, build_guard_settings
 from ralph.config.schema import AgentSettings, Judge, Settings
 from ralph.core import environment
 from ralph.core.policies.tagged import TaggedState, TagPolicy
@@ -49,7 +49,7 @@ def prepare_agent(
     command: AgentCommand, folder: str, variables: Mapping[str, str], processes: Processes
 ) -> PreparedAgent:
     """Its adapter; one whose flags depend on the version asks for it first."""
-    command, unguarded = _guard(command, folder)
+    command, unguarded = _add_guard(command, folder)
     asked = getattr(registry.load_extension("agents", command.adapter), "VERSION_ARGV", ())
     version = read_version((*command.argv, *asked), folder, variables, processes) if asked else ""
     return PreparedAgent(
@@ -59,7 +59,7 @@ def prepare_agent(
     )
 
 
-def _guard(command: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str, ...]]:
+def _add_guard(command: AgentCommand, folder: str) -> tuple[AgentCommand, tuple[str, ...]]:
     """The agent with a hook that prevents accidents, where it takes one; and why it has none, in a sentence."""
     flag = registry.load_agent_card(command.adapter).settings_flag
     if not flag or not command.guarded or command.judges or command.own_sandbox:

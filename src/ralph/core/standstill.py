@@ -16,9 +16,9 @@ from ralph.model.loop import Checked, Fact, Feedback, GateResult, Landed, Looked
 from ralph.model.standstill import IterationSigns, Standstill, StuckLimits
 
 NO_PROGRESS_MARK = "NO PROGRESS:"
-MAX_REMEMBERED = 50  # trees, failures, advances
-MAX_ANSWERS = 8
-MAX_TRIED = 4  # quoted
+MAX_REMEMBERED_SIGNS = 50  # trees, failures, advances
+MAX_REMEMBERED_ANSWERS = 8
+MAX_REMEMBERED_ATTEMPTS = 4  # quoted
 MAX_QUOTED_CHARS = 200
 MAX_ANSWER_CHARS = 1500
 WRITING_ROLES = ("coder", "implement", "review-fix")  # theirs is to change files: words alone are no work of theirs
@@ -63,7 +63,7 @@ def judge_iteration(standstill: Standstill, progress: str = "") -> Standstill:
     if progress and signs.ended_well:
         signs = replace(signs, tree=progress, head="", is_by_policy=True)
     why = _find_likeness(standstill, signs)
-    said = _remember(standstill.answers, normalize_answer(signs.answer, MAX_ANSWER_CHARS))[-MAX_ANSWERS:]
+    said = _remember(standstill.answers, normalize_answer(signs.answer, MAX_ANSWER_CHARS))[-MAX_REMEMBERED_ANSWERS:]
     standstill = replace(standstill, open=None, answers=said)
     if why is None:
         return standstill
@@ -71,7 +71,7 @@ def judge_iteration(standstill: Standstill, progress: str = "") -> Standstill:
         standstill,
         count=standstill.count + 1 if why else 1,
         why=why,
-        tried=(*(standstill.tried if why else ()), *_quote_attempt(signs))[-MAX_TRIED:],
+        tried=(*(standstill.tried if why else ()), *_quote_attempt(signs))[-MAX_REMEMBERED_ATTEMPTS:],
         tree=signs.tree or standstill.tree,
         head=signs.head or standstill.head,
         tool_error=_digest(signs.tool_error),
@@ -192,4 +192,4 @@ def _shorten(text: str) -> str:
 def _remember(known: Sequence[str], *signs: str) -> tuple[str, ...]:
     """The latest last, each once."""
     new = [sign for sign in signs if sign]
-    return (*(each for each in known if each not in new), *dict.fromkeys(new))[-MAX_REMEMBERED:]
+    return (*(each for each in known if each not in new), *dict.fromkeys(new))[-MAX_REMEMBERED_SIGNS:]

@@ -64,7 +64,7 @@ from ralph.model.loop import (
 _StateT = TypeVar("_StateT")
 MAX_LACKING_CHARS = 200
 LOST_ANSWER_REASON = "ralph was killed before it recorded the answer"
-UNHEARD_OUTCOMES = ("empty", "limited", "overloaded", "offline", "unusable")  # the same agent run comes again
+REPEATED_OUTCOMES = ("empty", "limited", "overloaded", "offline", "unusable")  # the same agent run comes again
 MAX_LIMITS_IN_A_ROW = 100  # with an end that is told: who says more of them is not believed
 MAX_REFUSALS = 2  # runs in a row that were refused the same: a third would be, too
 
@@ -149,7 +149,7 @@ def _advance(
 def _count_report(rules: Rules[_StateT], state: LoopState[_StateT], reported: Reported) -> LoopState[_StateT]:
     """What people told an agent that did not come to work is told the next one."""
     tally = _count_run(state.tally, reported, rules.patience)
-    told = state.told if reported.outcome in UNHEARD_OUTCOMES else ()
+    told = state.told if reported.outcome in REPEATED_OUTCOMES else ()
     return replace(state, tally=tally, told=told)
 
 

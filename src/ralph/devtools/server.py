@@ -28,7 +28,7 @@ from ralph.devtools.conversation import (
 )
 from ralph.devtools.playing import ScriptPlayback, check_script
 
-HOST = "127.0.0.1"
+SERVER_HOST = "127.0.0.1"
 SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie"})
 MODELS_REPLY = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
 RequestLog = Callable[[Mapping[str, object]], object]
@@ -79,14 +79,14 @@ class ModelServer:
 
     def __init__(self, runs: Sequence[ScriptRun], port: int = 0, log: RequestLog = len) -> None:
         check_script(runs)
-        self._http = _HttpServer((HOST, port), _RequestHandler)
+        self._http = _HttpServer((SERVER_HOST, port), _RequestHandler)
         self._http.playback = ScriptPlayback(runs)
         self._http.log = log
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self._http.server_address[1]}"
+        return f"http://{SERVER_HOST}:{self._http.server_address[1]}"
 
     def start(self) -> None:
         """Answer, beside whoever called."""

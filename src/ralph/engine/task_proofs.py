@@ -95,7 +95,7 @@ class TaskProofs:
         if not verdict.verified:
             return ProofFinding(verdict=verdict)
         if wanted.proofs:
-            return self._hear_reviewer(wanted, verdict)
+            return self._apply_reviewer_answer(wanted, verdict)
         suspects = [change for change in self.compare() if counts_as_proof(change, self._mode)]
         if any(change.protected for change in suspects):
             return self._refuse(verdict, self._watch.describe_suspects())
@@ -116,9 +116,9 @@ class TaskProofs:
         if self._has_reviewer:
             remark = f"{describe_altered(sealed.proofs)} and fails in its old form, as explained: the reviewer is asked"
             return _pass(verdict, remark, sealed=sealed)
-        return self._hear_judge(wanted, verdict, sealed)
+        return self._apply_judge_verdict(wanted, verdict, sealed)
 
-    def _hear_judge(self, wanted: Verify, verdict: Verdict, sealed: Checked) -> ProofFinding | Interrupted:
+    def _apply_judge_verdict(self, wanted: Verify, verdict: Verdict, sealed: Checked) -> ProofFinding | Interrupted:
         """Nobody to ask: it passes, and a person has to look. What passed is not asked about in later stages."""
         if self._ask_judge is None:
             self._keep_approved(sealed.proofs)
@@ -139,7 +139,7 @@ class TaskProofs:
         self._keep_approved(sealed.proofs)
         return _pass(verdict, describe_approvals(approved), sealed=sealed, approved=approved, judge=judge)
 
-    def _hear_reviewer(self, wanted: Verify, verdict: Verdict) -> ProofFinding:
+    def _apply_reviewer_answer(self, wanted: Verify, verdict: Verdict) -> ProofFinding:
         """By name, each file; the content it has seen, and no other."""
         answer = read_approvals(wanted.text, wanted.proofs, by=wanted.role, explanation=wanted.explanation)
         if answer.missing:

@@ -12,8 +12,8 @@ from ralph.faces.clock import SECONDS_PER_DAY, format_local_time
 from ralph.faces.glyphs import Glyphs
 
 if TYPE_CHECKING:
+    from ralph.app.board.iteration_strip import StripMark
     from ralph.app.board.run_cards import RunCard
-    from ralph.app.board.strip import StripMark
 
 STRIP_SIGNS = {"passed": "✓", "failed": "✗", "open": "·", "active": "●"}
 ASCII_STRIP_SIGNS = {"passed": "+", "failed": "x", "open": ".", "active": "*"}

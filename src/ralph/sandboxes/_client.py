@@ -11,7 +11,7 @@ from ralph.model.ports import Processes
 from ralph.model.sandbox import SandboxProbe
 from ralph.process.output import Excerpt
 
-ASK_SECONDS = 10.0  # one that hangs is down
+CLIENT_TIMEOUT_SECONDS = 10.0  # one that hangs is down
 _HEAD_BYTES, _TAIL_BYTES = 1 << 14, 1 << 14
 _NO_DAEMON = (
     "cannot connect to the docker daemon",
@@ -59,7 +59,11 @@ class Client(Struct, frozen=True, kw_only=True):
     def ask(self, *words: str, stdin: bytes = b"", seconds: float | None = None) -> Answer:
         output, complaint = Excerpt(_HEAD_BYTES, _TAIL_BYTES), Excerpt(_HEAD_BYTES, _TAIL_BYTES)
         command = Command(
-            argv=(*self.words, *words), environment=self.variables, cwd="/", stdin=stdin, timeout=seconds or ASK_SECONDS
+            argv=(*self.words, *words),
+            environment=self.variables,
+            cwd="/",
+            stdin=stdin,
+            timeout=seconds or CLIENT_TIMEOUT_SECONDS,
         )
         exited = self.processes.run(command, output.write, complaint.write)
         said = exited.error or complaint.text()

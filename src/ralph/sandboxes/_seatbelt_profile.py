@@ -65,7 +65,7 @@ def _list_process_rules() -> Iterator[str]:
     yield "(allow process-info* signal (target same-sandbox))"
     yield "(allow sysctl-read user-preference-read pseudo-tty)"
     yield "(allow ipc-posix-sem ipc-posix-shm)"
-    yield _rule("allow", "mach-lookup", (f"(global-name {quote(name)})" for name in _SERVICES))
+    yield _rule("allow", "mach-lookup", (f"(global-name {quote_text(name)})" for name in _SERVICES))
 
 
 def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
 
 def _list_write_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
     opened = (plan.folder, plan.scratch, *plan.writable, *plan.home.logins, *extra)
-    yield _rule("allow", "file-write*", (*map(_below, opened), *(f"(literal {quote(path)})" for path in _DEVICES)))
+    yield _rule("allow", "file-write*", (*map(_below, opened), *(f"(literal {quote_text(path)})" for path in _DEVICES)))
     yield "(deny file-write-setugid)"  # such a file left behind is a way in for other users
     closed = (*plan.protected, *plan.absent, *plan.home.folders, *plan.hidden)
     if closed:
@@ -93,7 +93,7 @@ def _list_write_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
     # A folder on the way to a closed path could be renamed, and another put in its place.
     parents = list_parents(closed, opened)
     if parents:
-        yield _rule("deny", "file-write-unlink file-write-mode", (f"(literal {quote(path)})" for path in parents))
+        yield _rule("deny", "file-write-unlink file-write-mode", (f"(literal {quote_text(path)})" for path in parents))
 
 
 def _list_network_rules(network: NetworkPolicy, scratch: str, proxy: ProxyAddress | None) -> Iterator[str]:
@@ -103,12 +103,12 @@ def _list_network_rules(network: NetworkPolicy, scratch: str, proxy: ProxyAddres
     if network == "full":
         yield '(allow network-outbound (remote ip "*:*"))'
         yield '(allow network-bind network-inbound (local ip "*:*"))'
-        yield _rule("allow", "network-outbound", [f"(literal {quote(_NAME_SERVICE)})"])
+        yield _rule("allow", "network-outbound", [f"(literal {quote_text(_NAME_SERVICE)})"])
     elif proxy is not None:
         ports = (proxy.port, *proxy.open_ports)
         yield _rule("allow", "network-outbound", (f'(remote ip "localhost:{port}")' for port in ports))
         yield f'(allow network-bind network-inbound (local ip "localhost:{proxy.port}"))'
-        yield _rule("allow", "network-outbound", [f"(literal {quote(proxy.socket)})"])
+        yield _rule("allow", "network-outbound", [f"(literal {quote_text(proxy.socket)})"])
 
 
 def _rule(action: str, operations: str, filters: Iterable[str]) -> str:
@@ -116,10 +116,10 @@ def _rule(action: str, operations: str, filters: Iterable[str]) -> str:
 
 
 def _below(path: str) -> str:
-    return f"(subpath {quote(path)})"
+    return f"(subpath {quote_text(path)})"
 
 
-def quote(path: str) -> str:
+def quote_text(path: str) -> str:
     """As a string of the profile's language. A line break would begin a rule of its own: it is refused."""
     if any(sign in path for sign in "\n\r\0"):
         raise ValueError(f"a path with a line break: {path!r}")

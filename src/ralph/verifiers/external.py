@@ -17,8 +17,8 @@ from ralph.model.receipt import CheckEvidence
 from ralph.model.verdict import Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.process.output import BoundedLog, Excerpt
 from ralph.process.shell import build_shell_argv
-from ralph.verifiers._memory import build_cache_key
 from ralph.verifiers._options import parse_options
+from ralph.verifiers._verdict_cache import build_cache_key
 from ralph.verifiers._worktree import resolve_inside
 
 VERIFIES = "that a command succeeds in the worktree"

@@ -12,8 +12,8 @@ from ralph.core.tasks.words import has_pattern
 from ralph.model.spec import ROLES
 from ralph.model.verdict import AskJudge, Claim, JudgeAnswer, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import string_match
-from ralph.verifiers._memory import build_cache_key
 from ralph.verifiers._options import parse_options
+from ralph.verifiers._verdict_cache import build_cache_key
 
 VERIFIES = "that a model finds every criterion met"
 SEMANTIC_METHOD = "semantic"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ralph.workspaces.own_objects import hash_blob
 from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile
 
-MAX_FILES_TOLD = 5
+MAX_LISTED_UNCHECKED_FILES = 5
 
 
 def find_unchecked_files(folder: str, expected: Mapping[str, TreeFile | None]) -> list[str]:
@@ -30,8 +30,8 @@ def describe_unchecked_files(paths: Iterable[str]) -> str:
 def name_paths(paths: Iterable[str]) -> str:
     """a.txt, b.txt and 3 more"""
     names = sorted(paths)
-    more = f" and {len(names) - MAX_FILES_TOLD} more" if len(names) > MAX_FILES_TOLD else ""
-    return f"{', '.join(names[:MAX_FILES_TOLD])}{more}"
+    more = f" and {len(names) - MAX_LISTED_UNCHECKED_FILES} more" if len(names) > MAX_LISTED_UNCHECKED_FILES else ""
+    return f"{', '.join(names[:MAX_LISTED_UNCHECKED_FILES])}{more}"
 
 
 def _is_as_expected(path: str, file: TreeFile | None) -> bool:

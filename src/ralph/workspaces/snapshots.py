@@ -22,7 +22,7 @@ from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile, compare_tree
 
 if TYPE_CHECKING:
     from ralph.workspaces.sealed.sealing import OldFile
-    from ralph.workspaces.shelf import Shelf
+    from ralph.workspaces.set_aside import SetAsideFiles
 
 SNAPSHOT_REFS, BASELINE_REFS = "refs/ralph", "refs/baseline"
 MAX_DIFF_BYTES = 4 << 20
@@ -192,11 +192,11 @@ class Snapshots:
         return AcceptedProofs(self._own.path("tasks", self._source.name))
 
     @property
-    def shelf(self) -> "Shelf":
+    def set_aside(self) -> "SetAsideFiles":
         """For files of this work tree that are put away for a while."""
-        from ralph.workspaces.shelf import Shelf  # only tasks need one
+        from ralph.workspaces.set_aside import SetAsideFiles  # only tasks need one
 
-        return Shelf(self._own, self._source.name)
+        return SetAsideFiles(self._own, self._source.name)
 
     def write_note(self, name: str, text: str) -> None:
         """Remember something of this work for its next run; nothing where the text is empty."""

@@ -15,7 +15,7 @@ from ralph.model.spec import Task
 from ralph.workspaces.git import PLAIN_DIFF
 from ralph.workspaces.landing import LandingPlan, land_branch
 from ralph.workspaces.landing_files import describe_unchecked_files, find_unchecked_files, name_paths
-from ralph.workspaces.landings import Landings
+from ralph.workspaces.landing_turns import LandingTurns
 from ralph.workspaces.project_dir import find_project_dir
 from ralph.workspaces.sealed.tree_copy import put_file, remove_file
 from ralph.workspaces.snapshots import Snapshots
@@ -23,7 +23,7 @@ from ralph.workspaces.tree_objects import SUBMODULE_MODE, TreeFile
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 LANDING_POLL_SECONDS = 0.2
-MAX_COMMITS_TOLD = 20  # of each side of a conflict
+MAX_LISTED_COMMITS = 20  # of each side of a conflict
 # One a root: leftovers are found. Not below .git: there are tools that find nothing to test in there.
 LANDING_FOLDER = ".landing"
 MAX_INSTRUCTION_FILES = 500
@@ -41,7 +41,7 @@ class TaskWorkspace:
         tree: Worktree,
         *,
         keeper: Snapshots,
-        landings: Landings,
+        landings: LandingTurns,
         inbox: Inbox,
     ) -> None:
         self._task, self._trees, self._worktree = task, trees, tree
@@ -53,7 +53,7 @@ class TaskWorkspace:
         self.find_target_move()
         if tree.is_fresh:
             keeper.forget_notes()  # of a task of this name that is gone
-        keeper.shelf.put_back()  # what a life that was killed had set aside
+        keeper.set_aside.put_back()  # what a life that was killed had set aside
 
     @property
     def folder(self) -> str:
@@ -158,7 +158,7 @@ class TaskWorkspace:
             for each in self.keeper.list_changes(tree, self.tree())
             if SUBMODULE_MODE not in (each.old_mode, each.new_mode)
         ]
-        self.keeper.shelf.restore({each.path: _get_old_file(each) for each in changes})
+        self.keeper.set_aside.restore({each.path: _get_old_file(each) for each in changes})
         if head and head != self.keeper.get_tree_sign().rpartition(" ")[0]:
             git = self._trees.open_git(self._worktree)
             git.run("symbolic-ref", "HEAD", self._worktree.ref)
@@ -180,11 +180,11 @@ class TaskWorkspace:
             yield ""
             return
         diff = self.keeper.diff(base, tree, [each.path for each in found]) if found else ""
-        self.keeper.shelf.swap(originals, tree)
+        self.keeper.set_aside.swap(originals, tree)
         try:
             yield diff
         finally:
-            self.keeper.shelf.put_back()
+            self.keeper.set_aside.put_back()
 
     def _list_ignored_instructions(self, tree: str) -> list[str]:
         """Those that no tree knows, and that were not there when the work began."""
@@ -275,7 +275,7 @@ class TaskWorkspace:
         return self._target_trees[commit]
 
     def _list_commits(self, without: str, of: str) -> tuple[str, ...]:
-        words = ("log", "--format=%h %s", f"--max-count={MAX_COMMITS_TOLD}", f"{without}..{of}")
+        words = ("log", "--format=%h %s", f"--max-count={MAX_LISTED_COMMITS}", f"{without}..{of}")
         return tuple(self._trees.git.run(*words).text.splitlines())
 
     def _compare_files(self, folder: str, landing: frozenset[str], moved: frozenset[str]) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ralph.app.board.iteration_strip import build_strip
 from ralph.app.board.run_cards import RunCard, RunCardReader, find_failure, list_shown_runs
 from ralph.app.board.run_titles import describe_request
-from ralph.app.board.strip import build_strip
 from ralph.app.runs.journal_reader import CheckLine, Iteration, LandedLine, ReviewLine
 from ralph.core.prompt_title import take_prompt_title
 from ralph.model.loop import (

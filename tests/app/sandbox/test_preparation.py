@@ -7,7 +7,7 @@ import pytest
 
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.sandbox.preparation import digest_setup, prepare_tree
-from ralph.app.sandbox.shared_setup import MAX_KEPT, SharedSetup
+from ralph.app.sandbox.shared_setup import MAX_SHARED_SETUPS, SharedSetup
 from ralph.model.errors import MachineError
 
 
@@ -66,13 +66,13 @@ def test_what_one_fresh_tree_installed_serves_the_next_with_the_same_lock_files(
 
 def test_installations_of_a_few_states_are_kept(tmp_path: Path) -> None:
     with open_short_lived_processes() as processes:
-        for number in range(MAX_KEPT + 2):
+        for number in range(MAX_SHARED_SETUPS + 2):
             tree = tmp_path / f"tree-{number}"
             (tree / "node_modules").mkdir(parents=True)
             assert SharedSetup(str(tmp_path / "installed" / str(number)), {"PATH": "/bin"}, processes).keep(
                 str(tree), {}
             )
-    assert len([*(tmp_path / "installed").iterdir()]) == MAX_KEPT
+    assert len([*(tmp_path / "installed").iterdir()]) == MAX_SHARED_SETUPS
 
 
 @pytest.mark.timeout(20)

@@ -7,8 +7,8 @@ import pytest
 
 from ralph.app import paths as places
 from ralph.app.story.history import (
-    average_iterations,
     close_story_list,
+    compute_average_iterations,
     find_unjudged_iteration,
     list_current_loops,
     read_agent_runs,
@@ -147,4 +147,4 @@ def test_what_is_tried_again_is_no_iteration_but_counts(past: Past) -> None:
 
 def test_nothing_was_observed_until_a_story_is_done(past: Past) -> None:
     past.loop(*RAN, seen(ENDED, Survey()), seen(SURVEYED, Stop(Outcome.EXHAUSTED, "1")))
-    assert average_iterations(past.runs, skip_review=False) is None
+    assert compute_average_iterations(past.runs, skip_review=False) is None

@@ -9,10 +9,10 @@ import pytest
 
 from ralph.app.board.live_log import LiveLog
 from ralph.faces.web import feed
+from ralph.faces.web.access import AsgiMessage
 from ralph.faces.web.connection import ABORT_KEY
 from ralph.faces.web.events import EventStream
 from ralph.faces.web.feed import Channel, Feed, Tab
-from ralph.faces.web.gate import AsgiMessage
 from ralph.model.events import Said
 from support.board_room import BoardFixture
 from support.web_room import WebFixture

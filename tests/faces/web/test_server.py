@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ralph.faces.web.keys import read_token_file
+from ralph.faces.web.access_tokens import read_token_file
 from ralph.faces.web.server import is_loopback, name_host, open_listener
 from ralph.model.errors import MachineError, RalphError, UsageError
 from support.workshop import ProjectFixture, make_result_command

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from ralph.app.board.iteration_strip import StripMark, build_strip
 from ralph.app.board.run_titles import describe_request
-from ralph.app.board.strip import StripMark, build_strip
 from ralph.app.runs.journal_reader import CheckLine, Iteration, JournalReader, add_rows
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore

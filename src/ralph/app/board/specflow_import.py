@@ -12,7 +12,7 @@ from ralph.app.board.yaml_import import ImportedTasks, ImportRefused
 from ralph.app.paths import Paths
 from ralph.app.stores import load_specflow_database
 from ralph.core.tasks.specflow_records import (
-    UNDER_WAY,
+    UNDER_WAY_STATUSES,
     BadRecord,
     Record,
     SpecFlowContent,
@@ -152,7 +152,7 @@ def _list_project_folders(path: str) -> list[str]:
 
 
 def _about_work_under_way(tasks: Iterable[SpecFlowTask]) -> list[str]:
-    names = [str(task.raw.get("id")) for task in tasks if task.was in UNDER_WAY]
+    names = [str(task.raw.get("id")) for task in tasks if task.was in UNDER_WAY_STATUSES]
     if not names:
         return []
     more = f" and {len(names) - _MAX_NAMES_SHOWN} more" if len(names) > _MAX_NAMES_SHOWN else ""

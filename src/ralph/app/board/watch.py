@@ -13,7 +13,7 @@ from ralph.app.board.run_cards import TASK_KIND, RunCardReader, list_shown_runs
 from ralph.app.board.tasks import TaskDetails, collect_task_details
 from ralph.app.board.view import BoardState, BoardView, CardFacts, build_view
 from ralph.app.paths import Paths, read_branch
-from ralph.app.runs.expectation import describe_expectation
+from ralph.app.runs.forecast import describe_run_forecast
 from ralph.app.runs.recovery import is_run_alive
 from ralph.app.stores import friendly_errors, watch_changes
 from ralph.config.schema import Settings
@@ -130,7 +130,7 @@ def _read_state(stores: Stores, spec: str, run_cards: RunCardReader) -> BoardSta
             paused={pause.subject.name: pause.by for pause in stores.control.list_pauses()},
             questions={asked.subject.name: asked.text for asked in stores.control.list_questions()},
             run_cards=() if spec else run_cards.read_cards(runs, list_shown_runs(runs, MAX_RUN_CARDS)),
-            expectation=describe_expectation(runs, "execute") if any(card.status != "done" for card in cards) else "",
+            expectation=describe_run_forecast(runs, "execute") if any(card.status != "done" for card in cards) else "",
         )
 
 

@@ -1,1 +1,1 @@
-"""Use cases that steer what runs: every door (command line, board, web, MCP) calls these."""
+"""Use cases that start and steer what runs: every door (command line, board, web, MCP) calls these."""

@@ -1,7 +1,7 @@
 """The run that a board was opened with: it goes on in the background, whatever becomes of the board."""
 
+from ralph.app.control.background import BackgroundStart
 from ralph.app.control.stopping import stop_execute
-from ralph.app.keeping.background import BackgroundStart
 from ralph.app.paths import Paths
 from ralph.app.runs.status import cancel_run
 from ralph.process.detached import read_exit

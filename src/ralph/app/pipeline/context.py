@@ -9,8 +9,8 @@ from msgspec import Struct
 from ralph.app.paths import Paths
 from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
+from ralph.app.pipeline.execute_wishes import Deadline, ExecuteWishes
 from ralph.app.pipeline.landed_checks import LandedChecks
-from ralph.app.pipeline.people import Deadline, ExecuteWishes
 from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
@@ -30,7 +30,7 @@ from ralph.model.ports import ChangeWatch, Processes, Watcher
 from ralph.model.spec import ROLES, CompletionCriteria, Role, Task
 from ralph.model.store_ports import StateFile, TaskStore
 from ralph.workspaces.git import Git
-from ralph.workspaces.landings import Landings
+from ralph.workspaces.landing_turns import LandingTurns
 from ralph.workspaces.worktree import Worktrees, locate_worktree
 
 KIND = "execute"
@@ -67,7 +67,7 @@ class PipelineContext(Struct, frozen=True, kw_only=True):
     wishes: ExecuteWishes  # of people
     watchers_of: Callable[[str], Sequence[Watcher]]  # those of one task
     sibling_guardians: set[int]  # the guardians of all tasks
-    landings: Landings
+    landings: LandingTurns
     state_file: StateFile  # of the board
     watch: ChangeWatch  # over settings, prompts and hooks
     landed: LandedChecks  # of tasks that this run has landed

@@ -15,9 +15,9 @@ from ralph.app.pipeline import judging, stages
 from ralph.app.pipeline.base_checks import BaseVerdicts
 from ralph.app.pipeline.budget import SharedBudget
 from ralph.app.pipeline.context import KIND, ExecuteRequest, PipelineContext
+from ralph.app.pipeline.execute_wishes import Deadline, ExecuteWishes, find_paused_tasks, list_claimable, list_tried
 from ralph.app.pipeline.landed_checks import BrokenLanding, EndingTools, LandedChecks, find_broken_landings
-from ralph.app.pipeline.people import Deadline, ExecuteWishes, find_paused_tasks, list_claimable, list_tried
-from ralph.app.pipeline.selection import UntouchedTask, first_stage, list_untouched, reopen_tasks, select_tasks
+from ralph.app.pipeline.selection import UntouchedTask, choose_first_stage, list_untouched, reopen_tasks, select_tasks
 from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.pipeline.task_run import TaskEnding, run_task
@@ -41,7 +41,7 @@ from ralph.process.shell import find_program
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.exported_tree import remove_abandoned_exports
 from ralph.workspaces.git import Git
-from ralph.workspaces.landings import Landings
+from ralph.workspaces.landing_turns import LandingTurns
 from ralph.workspaces.worktree import Worktree, Worktrees
 
 WORKER_POLL_SECONDS = 0.2
@@ -119,7 +119,7 @@ def execute_tasks(
                 wishes=wishes,
                 watchers_of=watchers_of,
                 sibling_guardians=set(),
-                landings=Landings(),
+                landings=LandingTurns(),
                 state_file=stores.file,
                 watch=watch,
                 landed=LandedChecks(),
@@ -213,7 +213,7 @@ class WorkerPool:
                 with self._lock:
                     tried = list_tried(tasks, self._claimed_ids)
                     among = list_claimable(tasks, wanted, bool(request.tasks))
-                    entry = tasks.claim(make_run_id(), among, tried, lambda task: first_stage(request, task))
+                    entry = tasks.claim(make_run_id(), among, tried, lambda task: choose_first_stage(request, task))
                     if entry is not None:
                         self._claimed_ids.add(entry.task.id)
                         self._busy_count += 1
@@ -269,7 +269,7 @@ def _require_agents(request: ExecuteRequest, paths: Paths, variables: Mapping[st
     warnings: dict[str, None] = {}
     for role in request.stages:
         agent_command = stages.resolve_stage_agent(role, request.settings, paths.folder, variables)
-        wiring.refuse_unenforceable_budget(agent_command, _effective_budget(request.settings))
+        wiring.refuse_unenforceable_budget(agent_command, _choose_budget(request.settings))
         warnings |= dict.fromkeys(wiring.find_agent_warnings(agent_command, variables))
     return [*warnings]
 
@@ -281,7 +281,7 @@ def _list_tasks_at_work(tasks: TaskStore, wanted: Sequence[str]) -> list[Task]:
 
 def _require_judge(context: PipelineContext, at_work: Sequence[Task]) -> None:
     """Fail early where a selected task will need a judge and nobody can be one."""
-    settings, budget_usd = context.request.settings, _effective_budget(context.request.settings)
+    settings, budget_usd = context.request.settings, _choose_budget(context.request.settings)
     for role in context.request.stages:
         if any(stages.is_judged(task, role, settings) for task in at_work):
             judging.require_judge(role, settings, context.paths.folder, context.variables, budget_usd=budget_usd)
@@ -292,7 +292,7 @@ def _share_budget(request: ExecuteRequest) -> SharedBudget:
     return SharedBudget(usd, (usd or 0.0) * request.settings.budget_reserve if is_reviewed else 0.0)
 
 
-def _effective_budget(settings: Settings) -> float | None:
+def _choose_budget(settings: Settings) -> float | None:
     budgets = (settings.budget_usd, settings.specflow.task_budget_usd, settings.budget_usd_per_day)
     return next((usd for usd in budgets if usd is not None), None)
 

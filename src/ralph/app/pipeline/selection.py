@@ -37,7 +37,7 @@ def select_tasks(request: ExecuteRequest, tasks: TaskStore) -> tuple[str, ...]:
     return request.tasks or tuple(name for name in cards if name not in given_up)
 
 
-def first_stage(request: ExecuteRequest, task: Task) -> Role | None:
+def choose_first_stage(request: ExecuteRequest, task: Task) -> Role | None:
     """The stage a task starts with; None: where it stopped. A subset of stages starts anew unless it is resumed."""
     roles = request.stages
     return None if roles == ROLES or (request.resume and task.stage in roles) else roles[0]

@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager
 import msgspec
 from msgspec import Struct
 
-from ralph.app.contained import contain_session
 from ralph.app.paths import find_paths
 from ralph.app.pipeline import stages
 from ralph.app.pipeline.base_checks import BasePlace, TaskBaseChecks
@@ -35,6 +34,7 @@ from ralph.app.pipeline.task_inbox import TASK_CANCELLED
 from ralph.app.pipeline.task_proofs import build_sealed_verifier, build_task_proofs
 from ralph.app.pipeline.verification import CriteriaVerifier
 from ralph.app.runs.lost_reports import recover_report
+from ralph.app.sandboxed_session import contain_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import build_snapshots
 from ralph.core.policies.staged import MAX_ITERATIONS_REASON, PipelinePolicy, StagePlan

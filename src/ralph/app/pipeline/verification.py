@@ -16,8 +16,8 @@ from ralph.model.ports import Processes
 from ralph.model.spec import CompletionCriteria, VerificationMethod
 from ralph.model.verdict import AskJudge, BaseChecks, Claim, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import contradictions, external, multi_stage, semantic, templates
-from ralph.verifiers._memory import IterationMemory
 from ralph.verifiers._options import parse_options
+from ralph.verifiers._verdict_cache import IterationCache
 from ralph.verifiers.string_match import StringMatchVerifier
 
 MESSAGE_ONLY_METHODS = (
@@ -111,7 +111,7 @@ def build_tools(
     processes: Callable[[], AbstractContextManager[Processes]], judge: AskJudge | None = None, *, words: bool = False
 ) -> VerifierTools:
     """The tools of one iteration; what is cached in them is forgotten with it."""
-    return VerifierTools(processes=processes, memory=IterationMemory(), build=load_verifier, judge=judge, words=words)
+    return VerifierTools(processes=processes, memory=IterationCache(), build=load_verifier, judge=judge, words=words)
 
 
 def load_verifier(name: str, config: VerifierConfig, tools: VerifierTools) -> Verifier | None:

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from ralph.app import wiring
 from ralph.app.agent_command import AgentCommand, resolve_agent
 from ralph.app.agents.detect import suggest_guardrails
-from ralph.app.contained import contain_session
 from ralph.app.guardrails import check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.proof_gates import build_proof_gates
-from ralph.app.relocation import COPIED_MARK, settle
+from ralph.app.relocation import COPIED_MARK, settle_moved_repository
 from ralph.app.run.dirty_tree import refuse_uncommitted_changes
 from ralph.app.run.resume import describe_differences, take_todays_agent
 from ralph.app.run.scm_tasks import build_scm_runner
@@ -30,6 +29,7 @@ from ralph.app.run.worktree import (
 )
 from ralph.app.runs.status import explain_lost_records, explain_missing_run, name_resume_command
 from ralph.app.sandbox.choice import Isolation
+from ralph.app.sandboxed_session import contain_session
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
 from ralph.config.schema import Settings
@@ -198,7 +198,7 @@ def load_resumable_run(
 ) -> tuple[RunRecord, RunRequest]:
     """A run that can go on, and what with: as it began, under the limits it had last, but for these changes."""
     with open_stores(paths) as stores:
-        settle(stores, paths, variables)
+        settle_moved_repository(stores, paths, variables)
         runs = stores.runs
         record = _choose_run_to_resume(runs, name, paths, worktree)
         request = msgspec.json.decode(runs.read_request(record.id), type=RunRequest)

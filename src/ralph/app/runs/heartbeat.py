@@ -5,7 +5,7 @@ import time
 from ralph.app.runs.recovery import LEASE_SECONDS
 from ralph.model.store_ports import RunStore
 
-BEAT_SECONDS = LEASE_SECONDS / 6
+HEARTBEAT_SECONDS = LEASE_SECONDS / 6
 
 
 class Heartbeat:
@@ -13,12 +13,12 @@ class Heartbeat:
 
     def __init__(self, runs: RunStore, run: str) -> None:
         self._runs, self._run = runs, run
-        self._due = time.monotonic() + BEAT_SECONDS  # its record is its first
+        self._due = time.monotonic() + HEARTBEAT_SECONDS  # its record is its first
 
     def is_cancel_wanted(self) -> bool:
         now = time.monotonic()
         if now >= self._due:
-            self._due = now + BEAT_SECONDS
+            self._due = now + HEARTBEAT_SECONDS
             self._runs.beat(self._run, time.time())
         return self._runs.has_wish(self._run, "cancel")
 

@@ -13,7 +13,7 @@ from ralph.model.loop import Checked, Observation, Reported, Verified
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import RunStore
 
-MAX_RUNS = 1000  # the latest of each repository
+MAX_COUNTED_RUNS = 1000  # the latest of each repository
 MAX_CHECKS = 5
 
 
@@ -47,7 +47,7 @@ def _collect(places: Sequence[Paths], since: float) -> dict[tuple[str, str], Age
     found: dict[tuple[str, str], AgentStatistics] = {}
     for paths in places:
         with open_existing_stores(paths) as stores:
-            for run in [] if stores is None else stores.runs.list_latest(MAX_RUNS):
+            for run in [] if stores is None else stores.runs.list_latest(MAX_COUNTED_RUNS):
                 if stores is not None and run.ended_at is not None and run.started_at >= since:
                     _add_run(found, run, stores.runs)
     return found

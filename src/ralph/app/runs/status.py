@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from ralph.app.paths import Paths
-from ralph.app.runs.expectation import describe_expectation
+from ralph.app.runs.forecast import describe_run_forecast
 from ralph.app.runs.recovery import find_process_liveness, is_run_alive, mark_lost_runs
 from ralph.app.stores import open_existing_stores
 from ralph.core.reporting.next_steps import EndedRun, build_resume_command
@@ -27,7 +27,7 @@ def list_recent_runs(places: Paths, count: int) -> Sequence[RunRecord]:
 def describe_expectations(places: Paths, kinds: Collection[str]) -> dict[str, str]:
     """By kind of run: what earlier ones let one expect; those of which too little is known are left out."""
     with _open_runs(places) as runs:
-        found = {} if runs is None else {kind: describe_expectation(runs, kind) for kind in kinds}
+        found = {} if runs is None else {kind: describe_run_forecast(runs, kind) for kind in kinds}
     return {kind: text for kind, text in found.items() if text}
 
 

@@ -23,7 +23,7 @@ from ralph.model.ports import Processes
 from ralph.model.receipt import CheckEvidence, ProofReceipt, parse_trailer
 from ralph.model.verdict import Claim, Verdict, VerifierTools
 from ralph.process.supervisor import Supervisor
-from ralph.verifiers._memory import IterationMemory
+from ralph.verifiers._verdict_cache import IterationCache
 from ralph.verifiers.external import build as build_external_verifier
 from ralph.workspaces.exported_tree import open_exported_tree
 from ralph.workspaces.git import Git
@@ -31,9 +31,9 @@ from ralph.workspaces.git import Git
 NOT_A_COMMAND = "no command: it cannot be repeated"
 HIDDEN_COMMAND = "its command holds a secret, which a receipt does not; verify it where the run is"
 SEALED_CHECK = "it ran with its proofs as they were before the run, and is not repeated"
-INTERRUPTED = "interrupted"
+INTERRUPTED_REASON = "interrupted"
 
-Standing = Literal["holds", "broken", "unknown"]
+RecheckResult = Literal["holds", "broken", "unknown"]
 
 
 class FoundReceipt(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class RecheckedCommand(Struct, frozen=True, kw_only=True):
     """What became of one check."""
 
     check: CheckEvidence
-    standing: Standing
+    standing: RecheckResult
     reason: str = ""
     detail: str = ""  # what it printed, where it does not hold
     seconds: float = 0.0
@@ -261,7 +261,7 @@ def _repeat_check(check: CheckEvidence, receipt: ProofReceipt, folder: str, tool
         "output_not_contains": check.output_not_contains,
     }
     verifier_tools = VerifierTools(
-        processes=lambda: nullcontext(tools.processes), memory=IterationMemory(), build=lambda *_: None
+        processes=lambda: nullcontext(tools.processes), memory=IterationCache(), build=lambda *_: None
     )
     claim = Claim(promise="", output="", folder=folder, environment=tools.environment)
     return build_external_verifier(config, verifier_tools).verify(claim)
@@ -269,7 +269,7 @@ def _repeat_check(check: CheckEvidence, receipt: ProofReceipt, folder: str, tool
 
 def _compare(check: CheckEvidence, verdict: Verdict) -> RecheckedCommand:
     if verdict.interrupted:
-        return RecheckedCommand(check=check, standing="unknown", reason=INTERRUPTED)
+        return RecheckedCommand(check=check, standing="unknown", reason=INTERRUPTED_REASON)
     found = RecheckedCommand(check=check, standing="broken", reason=verdict.reason, seconds=verdict.seconds)
     if verdict.verified == check.passed:
         return replace(found, standing="holds")

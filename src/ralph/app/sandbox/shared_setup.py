@@ -13,8 +13,8 @@ from ralph.process.shell import find_program
 from ralph.workspaces.sealed.tree_copy import remove_folder
 
 SHARED_FOLDERS = frozenset(("node_modules", "bower_components"))
-MAX_KEPT = 3  # of one project
-MAX_LOOKED_AT = 50_000
+MAX_SHARED_SETUPS = 3  # of one project
+MAX_LISTED_OTHER_FILES = 50_000
 _LIST_FILE = "folders"
 _COPY_WORDS = ("-Rpc",) if sys.platform == "darwin" else ("-a", "--reflink=auto")
 Listing = Mapping[str, tuple[int, int]]
@@ -82,7 +82,7 @@ def list_other_files(tree: str) -> Listing | None:
             path = os.path.join(folder, name)
             if name != ".git" and (status := _stat(path)) is not None:
                 found[path] = (status.st_mtime_ns, status.st_size)
-        if len(found) > MAX_LOOKED_AT:
+        if len(found) > MAX_LISTED_OTHER_FILES:
             return None
     return found
 
@@ -108,5 +108,5 @@ def _forget_old(base: str) -> None:
             (entry for entry in os.scandir(base) if not entry.name.startswith(".")),
             key=lambda entry: entry.stat().st_mtime,
         )
-        for entry in places[:-MAX_KEPT]:
+        for entry in places[:-MAX_SHARED_SETUPS]:
             remove_folder(entry.path)

@@ -89,7 +89,7 @@ def read_agent_runs(rows: JournalRows) -> Iterator[StoryAgentRun]:
         yield StoryAgentRun(story, reported, True)
 
 
-def average_iterations(runs: RunStore, skip_review: bool) -> float | None:
+def compute_average_iterations(runs: RunStore, skip_review: bool) -> float | None:
     """How many iterations a story took so far, in all loops of the repository that ended one; None without any."""
     taken: dict[tuple[str, int, str], int] = {}
     done: set[tuple[str, int, str]] = set()

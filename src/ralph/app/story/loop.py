@@ -11,15 +11,21 @@ from msgspec.structs import replace
 
 from ralph.app import registry, wiring
 from ralph.app.agent_command import AgentCommand, resolve_agent
-from ralph.app.contained import contain_session
 from ralph.app.guardrails import check_guardrails, name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
 from ralph.app.runs.earlier_life import EarlierLife, read_earlier_life
 from ralph.app.sandbox.choice import Isolation
+from ralph.app.sandboxed_session import contain_session
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.story.branch import enter_branch, read_announced_branch
-from ralph.app.story.history import KIND, average_iterations, find_unjudged_iteration, has_loops, list_current_loops
+from ralph.app.story.history import (
+    KIND,
+    compute_average_iterations,
+    find_unjudged_iteration,
+    has_loops,
+    list_current_loops,
+)
 from ralph.app.story.kept_list import KeptList
 from ralph.config.schema import AgentSettings, Guardrail, Layer, SandboxSettings, Settings, check_layer
 from ralph.core.policies.reviewed import ReviewedState, ReviewPolicy
@@ -324,7 +330,7 @@ def _estimate_iterations(request: StoryRequest, runs: RunStore) -> list[Warned]:
     left = [story for story in stories if not is_story_done(story, skip_review)]
     if not left:
         return []
-    seen = average_iterations(runs, skip_review)
+    seen = compute_average_iterations(runs, skip_review)
     each = seen or (1 if skip_review else DEFAULT_ITERATIONS_PER_STORY)
     need = math.ceil(len(left) * each)
     count = "1 open story" if len(left) == 1 else f"{len(left)} open stories"

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from ralph.app import wiring
 from ralph.app.agent_command import AgentCommand, locate_agent, resolve_agent
 from ralph.app.child_runs import find_parent_run
-from ralph.app.contained import contain_session
 from ralph.app.guardrails import name_gates
 from ralph.app.paths import Paths, find_paths, find_project_paths
 from ralph.app.proof_gates import build_proof_gates
@@ -19,6 +18,7 @@ from ralph.app.run.proof_judge import ProofJudge
 from ralph.app.runs.earlier_life import read_earlier_life
 from ralph.app.runs.run_info import write_run_info
 from ralph.app.sandbox.choice import Isolation
+from ralph.app.sandboxed_session import contain_session
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.supervise.bus_watcher import BusWatcher
 from ralph.app.supervise.dependencies import find_unmet_dependencies, read_task_dependencies

@@ -110,7 +110,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
                 after = DoneFileState(feedback=feedback, red=red, warned=state.warned)
                 return after, Wait(self.restart_delay, "before the restart")
             case Verified() as verdict if state.sealed:
-                return self._hear_judge(state, state.sealed, verdict, tally)
+                return self._apply_judge_verdict(state, state.sealed, verdict, tally)
             case Awaited(left) if state.done:
                 return state, Stop(Outcome.COMPLETED, _describe_completion(left, ran=tally.iterations > 0))
             case _:
@@ -155,7 +155,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
             case unknown:
                 assert_never(unknown)
 
-    def _hear_judge(
+    def _apply_judge_verdict(
         self, state: DoneFileState, checked: Checked, verdict: Verified, tally: Tally
     ) -> tuple[DoneFileState, Decision]:
         state = replace(state, sealed=None)

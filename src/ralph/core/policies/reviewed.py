@@ -141,7 +141,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
     def _read_report(self, state: ReviewedState, reported: Reported) -> ReviewedState:
         finished = reported.outcome == "finished"
         text = reported.text if finished else ""
-        proofs = state.proofs.hear_review(text) if state.mode == REVIEW else state.proofs.hear_work(text)
+        proofs = state.proofs.note_review(text) if state.mode == REVIEW else state.proofs.note_work(text)
         return replace(
             state,
             claimed=finished and extract_promise(text) == COMPLETION_PROMISE,

@@ -92,7 +92,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 feedback = (*(f.feedback for f in checked.failures if f.feedback), *_correct_promise(state))
                 return _start_over(state), _run_again(feedback)
             case Verified() as verdict if state.sealed:
-                return self._hear_judge(state, state.sealed, verdict, tally)
+                return self._apply_judge_verdict(state, state.sealed, verdict, tally)
             case Resumed() if state.sealed:  # it was refused: a person may have accepted the change meanwhile
                 return state, Check(self.gates, tally.iterations, sealed=True)
             case Resumed(rechecks=True):
@@ -165,7 +165,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
             case unknown:
                 assert_never(unknown)
 
-    def _hear_judge(
+    def _apply_judge_verdict(
         self, state: TaggedState, checked: Checked, verdict: Verified, tally: Tally
     ) -> tuple[TaggedState, Decision]:
         if verdict.verified:

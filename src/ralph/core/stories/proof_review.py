@@ -48,10 +48,10 @@ class ProofReview(Struct, frozen=True, kw_only=True):
         """Another change of the same file is another question."""
         return any((each.change.path, each.change.blob) == (change.path, change.blob) for each in self.approved)
 
-    def hear_work(self, text: str) -> "ProofReview":
+    def note_work(self, text: str) -> "ProofReview":
         return replace(self, answer="", explanation=extract_explanation(text) or self.explanation)
 
-    def hear_review(self, text: str) -> "ProofReview":
+    def note_review(self, text: str) -> "ProofReview":
         return replace(self, answer=text)
 
     def look(self, changes: Sequence[ProofChange], diff: str, *, counts: bool) -> "ProofReview":

@@ -16,7 +16,7 @@ _STATUSES: Mapping[str, TaskStatusName] = {
     **dict.fromkeys(("done", "completed"), "done"),
     "cancelled": "cancelled",
 }
-UNDER_WAY = frozenset({"in_progress", "implementing", "testing", "reviewing", "review", "qa"})
+UNDER_WAY_STATUSES = frozenset({"in_progress", "implementing", "testing", "reviewing", "review", "qa"})
 _TASK_KEYS = ("id", "spec_id", "title", "description", "priority", "assignee")
 
 

@@ -7,11 +7,11 @@ from pydantic import Field
 
 from ralph.app.board.active import cancel_task
 from ralph.app.board.tasks import list_cards
+from ralph.app.control.launching import StartBody, launch_loop
 from ralph.app.control.notes import add_note, answer_question
 from ralph.app.control.pausing import lift_pause, pause
 from ralph.app.control.person import identify_person
 from ralph.app.control.tasks import is_execute_running
-from ralph.app.keeping.launching import StartBody, launch_loop
 from ralph.app.paths import Paths
 from ralph.app.runs.status import cancel_run
 from ralph.faces.board_words import format_cancelled_loop, format_cancelled_run

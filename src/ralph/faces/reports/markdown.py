@@ -28,7 +28,7 @@ from ralph.faces.reports.report_words import (
 )
 
 MAX_WORDS_CHARS = 300  # of one foreign text
-MAX_ROWS = 100  # of one table; pages that show Markdown have a limit too
+MAX_TABLE_ROWS = 100  # of one table; pages that show Markdown have a limit too
 _BACKTICKS = re.compile(r"`+")
 _PIPES = re.compile(r"\\*\|")
 
@@ -105,8 +105,8 @@ def _render_proof(receipt: Receipt) -> str:
 def _render_iterations(receipt: Receipt) -> str:
     if not receipt.iterations:
         return "No agent ran."
-    rows = [_build_row(each, receipt) for each in receipt.iterations[-MAX_ROWS:]]
-    above = f"Only the last {MAX_ROWS}.\n\n" if len(receipt.iterations) > MAX_ROWS else ""
+    rows = [_build_row(each, receipt) for each in receipt.iterations[-MAX_TABLE_ROWS:]]
+    above = f"Only the last {MAX_TABLE_ROWS}.\n\n" if len(receipt.iterations) > MAX_TABLE_ROWS else ""
     table = _render_table(("#", "began", "part", "agent", "time", "cost", "then"), rows)
     return f"<details><summary>{count_iterations(receipt)}</summary>\n\n{above}{table}\n\n</details>"
 
@@ -135,7 +135,9 @@ def _render_steps(report: Report) -> str:
 
 def _render_checks(report: Report) -> str:
     failed = [check for check in report.checks if check.failed]
-    rows = [(quote_words(each.name, in_table=True), str(each.failed), str(each.runs)) for each in failed[:MAX_ROWS]]
+    rows = [
+        (quote_words(each.name, in_table=True), str(each.failed), str(each.runs)) for each in failed[:MAX_TABLE_ROWS]
+    ]
     return f"## Checks that failed\n\n{_render_table(('check', 'failed', 'runs'), rows)}" if rows else ""
 
 
@@ -147,7 +149,7 @@ def _render_reviews(report: Report) -> str:
             quote_words(note.verdict, in_table=True),
             quote_words(note.text, in_table=True),
         )
-        for note in report.reviews[-MAX_ROWS:]
+        for note in report.reviews[-MAX_TABLE_ROWS:]
     ]
     return f"## Reviews\n\n{_render_table(('task', 'by', 'verdict', 'words'), rows)}" if rows else ""
 

@@ -77,7 +77,9 @@ class BoardLane(ItemList):
         return one_line(text, room, self._glyphs.ellipsis)
 
 
-def spread(left: str, right: str, room: int, *, left_style: Style, right_style: Style, ground: Style) -> StyledParts:
+def align_both_ends(
+    left: str, right: str, room: int, *, left_style: Style, right_style: Style, ground: Style
+) -> StyledParts:
     """One at the left, the other at the right end."""
     gap = " " * max(0, room - cell_len(left) - cell_len(right))
     return [(left, ground + left_style), (gap, ground), (right, ground + right_style)]

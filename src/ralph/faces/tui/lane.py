@@ -8,7 +8,7 @@ from rich.style import Style
 from ralph.app.board.view import BoardView, CardFacts
 from ralph.faces.board_words import LANE_TITLES, CardState, describe_card_state, format_card_facts
 from ralph.faces.glyphs import Glyphs
-from ralph.faces.tui.board_lane import BoardLane, spread
+from ralph.faces.tui.board_lane import BoardLane, align_both_ends
 from ralph.faces.tui.colors import BOLD_STYLE, FAINT_STYLE, PLAIN_STYLE, SURFACE_STYLE, TONE_STYLES, get_lane_color
 from ralph.faces.tui.rows import StyledParts
 from ralph.model.board import TaskCard
@@ -105,7 +105,9 @@ class Lane(BoardLane):
         texts = () if state.tone == "running" else (state.text, state.short_text)
         text = next((text for text in texts if cell_len(text) <= left), "")
         style = self._color + BOLD_STYLE
-        return spread(name, text, room, left_style=style, right_style=TONE_STYLES[state.tone], ground=SURFACE_STYLE)
+        return align_both_ends(
+            name, text, room, left_style=style, right_style=TONE_STYLES[state.tone], ground=SURFACE_STYLE
+        )
 
     def _style_of_state(self, state: CardState) -> Style:
         return self._color + BOLD_STYLE if state.tone == "running" else TONE_STYLES[state.tone]

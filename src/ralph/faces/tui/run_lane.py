@@ -18,7 +18,7 @@ from ralph.faces.run_words import (
     format_run_facts,
     render_strip,
 )
-from ralph.faces.tui.board_lane import MAX_CARD_TEXT_CELLS, BoardLane, spread
+from ralph.faces.tui.board_lane import MAX_CARD_TEXT_CELLS, BoardLane, align_both_ends
 from ralph.faces.tui.colors import BOLD_STYLE, FAINT_STYLE, PLAIN_STYLE, SURFACE_STYLE, TONE_STYLES, get_lane_color
 from ralph.faces.tui.rows import StyledParts
 
@@ -94,7 +94,7 @@ class RunLane(BoardLane):
             "right_style": self._style_of_state(state),
         }
         left = f" {title}" if title and signs else title
-        return [*signs, *spread(left, text, room - len(signs), ground=SURFACE_STYLE, **styles)]
+        return [*signs, *align_both_ends(left, text, room - len(signs), ground=SURFACE_STYLE, **styles)]
 
     def _render_below(self, card: RunCard, state: CardState, room: int) -> list[tuple[str, Style]]:
         found = [(format_run_facts(card, time.time(), self._glyphs, room), FAINT_STYLE)]

@@ -25,6 +25,7 @@ from ralph.faces.tui.board_lane import BoardLane
 from ralph.faces.tui.details import render_diff, render_run_details, render_task_details
 from ralph.faces.tui.dialogs import CardDialog, HelpDialog, render_key_hints
 from ralph.faces.tui.filter_bar import FilterBar
+from ralph.faces.tui.header import Headline, LaneTabs
 from ralph.faces.tui.jobs import JobEnded, start_job
 from ralph.faces.tui.lane import Lane
 from ralph.faces.tui.log import ALL_AGENTS_TITLE, LogPanel
@@ -34,7 +35,6 @@ from ralph.faces.tui.run_lane import RUN_LANE, RunLane
 from ralph.faces.tui.selection import Selection, select_run, select_task, suggest_task_id
 from ralph.faces.tui.slots import SlotPanel
 from ralph.faces.tui.steering import Steering
-from ralph.faces.tui.top import Headline, LaneTabs
 from ralph.model.errors import RalphError
 
 BOARD_REFRESH_SECONDS = 0.25

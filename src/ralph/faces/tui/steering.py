@@ -10,12 +10,12 @@ from textual.screen import Screen
 from ralph.app.board.active import cancel_task
 from ralph.app.board.task_form import NEW_TASK_FORM, apply_task_form, create_from_form, render_task_form
 from ralph.app.board.tasks import TaskEdit, edit_task
+from ralph.app.control.launching import StartBody, launch_loop
 from ralph.app.control.notes import add_note, answer_question
 from ralph.app.control.pausing import lift_pause, pause
 from ralph.app.control.person import identify_person
 from ralph.app.control.stopping import ExecuteEnd, stop_execute
 from ralph.app.control.tasks import is_execute_running, retry_task
-from ralph.app.keeping.launching import StartBody, launch_loop
 from ralph.app.paths import Paths
 from ralph.app.runs.status import cancel_run
 from ralph.faces.board_words import format_cancelled_loop, format_cancelled_run

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from ralph.app.board.iteration_strip import build_strip
 from ralph.app.board.run_lists import RunFilter, TitledRun, list_titled_runs, load_run_start
-from ralph.app.board.strip import build_strip
 from ralph.app.control.notes import list_notes
 from ralph.app.paths import Paths
 from ralph.app.runs.kept_files import diff_run

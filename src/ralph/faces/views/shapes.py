@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.app.board.strip import StripMark
+from ralph.app.board.iteration_strip import StripMark
 from ralph.app.runs.journal_reader import Iteration
 from ralph.app.runs.snapshots import SnapshotCommit
 from ralph.app.runs.spending import ExpenseSum, Grouping

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from ralph.app.board.active import cancel_task
 from ralph.app.board.tasks import TaskEdit, create_task, edit_task
+from ralph.app.control.launching import StartBody
 from ralph.app.control.notes import add_note, answer_question
 from ralph.app.control.pausing import lift_execute_pause, lift_pause, pause, pause_execute
 from ralph.app.control.stopping import ExecuteEnd, stop_execute, stop_gently
 from ralph.app.control.tasks import is_execute_running, retry_task
-from ralph.app.keeping.launching import StartBody
 from ralph.app.pipeline.judging import refuse_unjudged_tasks
 from ralph.app.runs.status import cancel_run, find_run
 from ralph.config.sources import load_settings

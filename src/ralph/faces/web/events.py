@@ -3,13 +3,13 @@
 import asyncio
 
 from ralph.app.paths import Paths
+from ralph.faces.web.access import Receive, Scope, Send
 from ralph.faces.web.connection import ABORT_KEY
 from ralph.faces.web.feed import Feed, Tab
-from ralph.faces.web.gate import Receive, Scope, Send
 
 PING_SECONDS = 15.0  # after so long without news a comment is sent: who is gone is noticed
-PING = b": still here\n\n"
-RETRY = b"retry: 1000\n\n"
+PING_MESSAGE = b": still here\n\n"
+RETRY_MESSAGE = b"retry: 1000\n\n"
 _HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 
@@ -48,9 +48,9 @@ class EventStream:
 
 
 async def _send_messages(tab: Tab, send: Send) -> None:
-    await send({"type": "http.response.body", "body": RETRY, "more_body": True})
+    await send({"type": "http.response.body", "body": RETRY_MESSAGE, "more_body": True})
     while True:
-        body = await tab.receive(PING_SECONDS) or PING
+        body = await tab.receive(PING_SECONDS) or PING_MESSAGE
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 

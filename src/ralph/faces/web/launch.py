@@ -1,6 +1,6 @@
 """`POST runs`: start a loop that outlives this server."""
 
-from ralph.app.keeping.launching import StartBody, launch_loop
+from ralph.app.control.launching import StartBody, launch_loop
 from ralph.faces.views.shapes import StartAnswer
 from ralph.faces.web.answers import ApiCall
 

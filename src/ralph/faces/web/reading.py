@@ -28,9 +28,9 @@ from ralph.faces.views.shapes import (
     TaskAnswer,
 )
 from ralph.faces.views.task_shapes import build_task_answer, read_card
+from ralph.faces.web.access import CSRF_HEADER
 from ralph.faces.web.actions import ACTIONS
 from ralph.faces.web.answers import ApiCall
-from ralph.faces.web.gate import CSRF_HEADER
 from ralph.model.errors import RalphError, UsageError
 
 DEFAULT_LOG_LINES, DEFAULT_RUNS, MAX_ITERATION = 500, 50, 9999

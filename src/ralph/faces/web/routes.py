@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ralph.app.keeping.launching import StartBody
+from ralph.app.control.launching import StartBody
 from ralph.faces.views.encoding import encode_json
 from ralph.faces.views.shapes import (
     BoardAnswer,

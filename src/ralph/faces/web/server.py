@@ -15,10 +15,10 @@ import uvicorn
 from msgspec import Struct
 
 from ralph.app.paths import Paths
+from ralph.faces.web.access import LOGIN_PATH, MAX_REQUEST_HEAD_BYTES, AccessControl
+from ralph.faces.web.access_tokens import AccessTokens, read_token_file
 from ralph.faces.web.connection import KEEP_ALIVE_SECONDS, MAX_WEB_CONNECTIONS, BoundedConnection
 from ralph.faces.web.context import WebContext
-from ralph.faces.web.gate import LOGIN_PATH, MAX_REQUEST_HEAD_BYTES, WebGate
-from ralph.faces.web.keys import Keys, read_token_file
 from ralph.faces.web.repositories import Repositories
 from ralph.faces.web.routes import build_app
 from ralph.model.errors import MachineError, UsageError
@@ -72,12 +72,12 @@ def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], m
             f"--host {options.host} opens ralph to other machines, and needs a token",
             "add --token-file FILE; or leave out --host, and use `ssh -L 7420:127.0.0.1:7420 THIS-MACHINE`",
         )
-    keys = Keys(read_token_file(options.token_file) if options.token_file else "")
+    tokens = AccessTokens(read_token_file(options.token_file) if options.token_file else "")
     listener = open_listener(options.host or LOOPBACK, options.port)
     base = f"http://{name_host(options.host, listener)}"
     context = WebContext(
         Repositories(paths, variables, shows_all=options.shows_all),
-        keys,
+        tokens,
         variables=variables,
         by=options.by,
         build_link=lambda token: f"{base}{LOGIN_PATH}?t={token}",
@@ -91,7 +91,7 @@ def serve_web(options: WebOptions, paths: Paths, variables: Mapping[str, str], m
 def build_server(context: WebContext, names: Sequence[str] = ()) -> QuietServer:
     """`names`: what people may call this machine by, besides its address."""
     config = uvicorn.Config(
-        WebGate(build_app(context), context.keys, names),
+        AccessControl(build_app(context), context.tokens, names),
         http=BoundedConnection,
         ws="none",
         lifespan="off",

@@ -15,7 +15,7 @@ from ralph.app.agents.conformance import (
 )
 from ralph.config.writing import format_json
 from ralph.faces.cli.options.known_names import complete_agent
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.model.errors import UsageError
 

@@ -11,7 +11,7 @@ from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
 from ralph.faces.cli.options.board_screen import has_screen, open_board_screen
 from ralph.faces.cli.options.known_names import complete_spec
-from ralph.faces.cli.options.looks import add_json_option, add_look_options, add_plain_option
+from ralph.faces.cli.options.output_flags import add_json_option, add_look_options, add_plain_option
 from ralph.faces.cli.pages.board import render_board_json, render_board_text, render_plain_board
 from ralph.faces.glyphs import resolve_glyphs
 

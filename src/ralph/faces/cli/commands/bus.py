@@ -18,7 +18,7 @@ from ralph.app.messages import (
 from ralph.core.text.utf8 import refuse_undecoded
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.durations import DurationParam
-from ralph.faces.cli.options.looks import CommandT, add_json_option
+from ralph.faces.cli.options.output_flags import CommandT, add_json_option
 from ralph.faces.cli.options.text_file import STDIN_NAME, TextFile
 from ralph.model.errors import UsageError
 from ralph.model.message import MESSAGE_TYPES, Message

@@ -10,7 +10,7 @@ from ralph.app.paths import Paths, find_project_paths
 from ralph.app.runs.status import cancel_run
 from ralph.app.stores import has_stores
 from ralph.faces.board_words import format_cancelled_run
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.run_names import complete_active_run
 from ralph.faces.cli.pages.runs import render_runs_json
 from ralph.faces.control_words import describe_gentle_stop, target_to_dict

@@ -23,7 +23,7 @@ from ralph.config.reference import build_json_schema
 from ralph.config.sources import DEFAULT_ORIGIN, load_settings
 from ralph.config.writing import format_json
 from ralph.core.text.utf8 import refuse_undecoded
-from ralph.faces.cli.options.looks import CommandT, add_json_option
+from ralph.faces.cli.options.output_flags import CommandT, add_json_option
 from ralph.faces.cli.terminal.columns import align_columns
 from ralph.model.errors import ConfigError, UsageError
 

@@ -15,7 +15,7 @@ from ralph.app.setup.check_trial import has_module, try_check
 from ralph.app.setup.doctor import DoctorContext, DoctorFinding, run_checks
 from ralph.config.writing import format_json
 from ralph.core.text.secrets import redact
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 
 
 @click.command("doctor")

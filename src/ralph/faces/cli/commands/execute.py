@@ -31,15 +31,15 @@ from ralph.faces.cli.live.watching import (
     notify_people,
     trace_runs,
 )
-from ralph.faces.cli.options.agent import agent_options
+from ralph.faces.cli.options.agent import add_agent_options
 from ralph.faces.cli.options.amounts import CountParam, DollarsParam
 from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_open_task
 from ralph.faces.cli.options.limits import idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
 from ralph.faces.cli.options.loop_flags import collect_loop_flags
-from ralph.faces.cli.options.sandbox import sandbox_options, settle_sandbox
+from ralph.faces.cli.options.output_flags import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
+from ralph.faces.cli.options.sandbox import add_sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.execute_report import ExecuteTotals, render_execute_report
 from ralph.faces.cli.terminal.look import resolve_style
@@ -64,7 +64,7 @@ Examples:
 @click.command(epilog=EXECUTE_EXAMPLES)
 @click.argument("tasks", nargs=-1, shell_complete=complete_open_task)
 @click.option("-j", "--jobs", type=CountParam(), default=1, show_default=True, help="Tasks to run in parallel.")
-@agent_options()
+@add_agent_options()
 @click.option("--stage", "wanted", default="", metavar="A,B", help="Only these stages: coder,reviewer,tester,qa.")
 @click.option("--target", default="", help="The branch to merge into.  [default: the one checked out]")
 @click.option(
@@ -79,7 +79,7 @@ Examples:
     "--budget", type=DollarsParam(), metavar="USD", help="Stop when all tasks together have spent this much (USD)."
 )
 @click.option("--task-budget", type=DollarsParam(), metavar="USD", help="Stop a task that has spent this much (USD).")
-@sandbox_options
+@add_sandbox_options
 @max_time_option
 @timeout_option
 @idle_timeout_option

@@ -15,7 +15,7 @@ from ralph.config.sources import load_settings
 from ralph.faces.check_words import shorten_path
 from ralph.faces.cli.live.json_lines import replay_events
 from ralph.faces.cli.live.watching import build_display
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
+from ralph.faces.cli.options.output_flags import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
 from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.terminal.output import Output
 from ralph.model.errors import MachineError

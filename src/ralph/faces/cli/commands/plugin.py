@@ -15,7 +15,7 @@ from ralph.app.setup.plugin import (
     plan_removal,
     uninstall_plugin,
 )
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 
 _JSON_HELP = "One JSON object."
 _scope_option = click.option(

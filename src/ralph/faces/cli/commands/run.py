@@ -35,13 +35,13 @@ from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
 from ralph.core.text.utf8 import refuse_undecoded
 from ralph.faces.cli.live.watching import watch_run
-from ralph.faces.cli.options.agent import agent_options, apply_agent_options
+from ralph.faces.cli.options.agent import add_agent_options, apply_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.known_names import complete_signal
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import (
+from ralph.faces.cli.options.output_flags import (
     EVENTS_JSON_HELP,
     add_json_option,
     add_look_options,
@@ -49,7 +49,7 @@ from ralph.faces.cli.options.looks import (
     add_verbose_option,
 )
 from ralph.faces.cli.options.run_names import complete_resumable_run
-from ralph.faces.cli.options.sandbox import choose_sandbox_kind, sandbox_options, settle_sandbox
+from ralph.faces.cli.options.sandbox import add_sandbox_options, choose_sandbox_kind, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.pages.runs import render_runs_json
@@ -135,7 +135,7 @@ Examples:
 )
 @max_time_option
 @budget_option
-@agent_options()
+@add_agent_options()
 @timeout_option
 @idle_timeout_option
 @click.option(
@@ -152,7 +152,7 @@ Examples:
     metavar="[NAME]",
     help="Work in a separate git work tree, on branch ralph/NAME; your checkout is not touched.",
 )
-@sandbox_options
+@add_sandbox_options
 @click.option("--baseline", is_flag=True, help="Run the guardrails before the first agent as well.")
 @click.option(
     "--resume",

@@ -10,7 +10,7 @@ import msgspec
 from ralph.app.board.run_overview import load_titled_receipt
 from ralph.app.paths import find_project_paths
 from ralph.config.sources import load_settings
-from ralph.faces.cli.options.looks import add_json_option, add_look_options
+from ralph.faces.cli.options.output_flags import add_json_option, add_look_options
 from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.pages.receipt import ReceiptPage
 from ralph.faces.cli.terminal.look import resolve_style

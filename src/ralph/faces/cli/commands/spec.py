@@ -12,7 +12,7 @@ from ralph.app.runs.inside_agent import refuse_inside_agent
 from ralph.core.text.plain import sanitize
 from ralph.core.text.quantities import pluralize
 from ralph.faces.cli.options.known_names import complete_spec
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.pages.task_list import fit_to_terminal
 from ralph.faces.cli.terminal.columns import align_columns

@@ -3,7 +3,7 @@
 import click
 
 from ralph.faces.cli.options.amounts import CountParam
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.pages.runs import render_status, render_status_everywhere
 
 

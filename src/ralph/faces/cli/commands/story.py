@@ -26,20 +26,20 @@ from ralph.config.sources import load_settings
 from ralph.core.text.plain import truncate_cells
 from ralph.core.text.quantities import format_duration, format_money
 from ralph.faces.cli.live.watching import watch_run
-from ralph.faces.cli.options.agent import agent_options
+from ralph.faces.cli.options.agent import add_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.board_option import add_board_option
 from ralph.faces.cli.options.detach import add_detach_option
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import (
+from ralph.faces.cli.options.loop_flags import collect_loop_flags
+from ralph.faces.cli.options.output_flags import (
     EVENTS_JSON_HELP,
     CommandT,
     add_json_option,
     add_plain_option,
     add_verbose_option,
 )
-from ralph.faces.cli.options.loop_flags import collect_loop_flags
-from ralph.faces.cli.options.sandbox import sandbox_options, settle_sandbox
+from ralph.faces.cli.options.sandbox import add_sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.pages.story import render_story_page
 from ralph.faces.cli.terminal.columns import align_columns
@@ -93,8 +93,8 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 @command.command("run", epilog=STORY_RUN_EXAMPLES)
 @click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True)
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
-@agent_options(model=False)
-@sandbox_options
+@add_agent_options(model=False)
+@add_sandbox_options
 @add_board_option
 @add_detach_option("--detach")
 @click.option("--skip-review", is_flag=True, help="No review cycle: implementing sets passes=true.")

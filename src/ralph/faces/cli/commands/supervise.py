@@ -9,14 +9,14 @@ from ralph.app.paths import describe_settings_choice, find_paths, find_project_p
 from ralph.app.supervise.loop import SuperviseRequest, apply_supervise_settings, locate_task, supervise_task
 from ralph.config.sources import load_settings
 from ralph.faces.cli.live.watching import watch_run
-from ralph.faces.cli.options.agent import agent_options
+from ralph.faces.cli.options.agent import add_agent_options
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.detach import DETACH_NAMES, add_detach_option
 from ralph.faces.cli.options.durations import DurationParam
 from ralph.faces.cli.options.limits import budget_option, idle_timeout_option, max_time_option, timeout_option
-from ralph.faces.cli.options.looks import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
 from ralph.faces.cli.options.loop_flags import collect_loop_flags
-from ralph.faces.cli.options.sandbox import sandbox_options, settle_sandbox
+from ralph.faces.cli.options.output_flags import EVENTS_JSON_HELP, add_json_option, add_plain_option, add_verbose_option
+from ralph.faces.cli.options.sandbox import add_sandbox_options, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.model.errors import UsageError
 
@@ -31,7 +31,7 @@ Examples:
 @click.command(epilog=SUPERVISE_EXAMPLES)
 @click.argument("task_dir")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
-@agent_options()
+@add_agent_options()
 @click.option("--max-restarts", type=CountParam(0), default=100, show_default=True)
 @click.option(
     "--restart-delay", type=DurationParam(zero=True), default="1", show_default=True, help="Delay between runs."
@@ -57,7 +57,7 @@ Examples:
     metavar="CMD",
     help="DONE counts only when this command passes; may be repeated. Also: supervise.checks in settings.",
 )
-@sandbox_options
+@add_sandbox_options
 @timeout_option
 @idle_timeout_option
 @max_time_option

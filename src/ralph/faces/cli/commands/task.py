@@ -17,7 +17,7 @@ from ralph.config.sources import load_settings
 from ralph.faces.board_words import NO_TASKS_MESSAGE, format_cancelled_loop
 from ralph.faces.cli.options.amounts import CountParam
 from ralph.faces.cli.options.known_names import complete_running_task, complete_spec, complete_task
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.run_names import complete_asking
 from ralph.faces.cli.pages.active_loops import render_loops_json, render_loops_text
 from ralph.faces.cli.pages.task_graph import TaskGraph

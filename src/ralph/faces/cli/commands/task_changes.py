@@ -20,7 +20,7 @@ from ralph.core.tasks.specflow_records import is_change_log
 from ralph.core.text.quantities import list_some
 from ralph.faces.cli.options.criteria import add_criteria_options, build_completion
 from ralph.faces.cli.options.known_names import complete_spec, complete_task
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.task_page import task_to_dict
 from ralph.model.spec import TASK_STATUSES, Task

@@ -19,7 +19,7 @@ from ralph.config.sources import load_settings
 from ralph.core.text.plain import sanitize
 from ralph.faces.cli.live.watching import announce_shutdown
 from ralph.faces.cli.options.known_names import complete_task
-from ralph.faces.cli.options.looks import add_json_option, add_look_options
+from ralph.faces.cli.options.output_flags import add_json_option, add_look_options
 from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
 from ralph.faces.cli.pages.verification import VerificationPage

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from ralph.app.keeping.daily_cleaning import clean_up_once_a_day
+from ralph.app.cleanup.daily_cleaning import clean_up_once_a_day
 from ralph.app.paths import Paths, find_project_paths
 from ralph.app.session import Callbacks
 from ralph.core.reporting.trace_context import is_tracing_wanted

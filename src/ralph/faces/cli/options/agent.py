@@ -15,7 +15,7 @@ from ralph.faces.cli.options.known_names import complete_agent
 _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 
 
-def agent_options(*, model: bool = True) -> Callable[[_CommandT], _CommandT]:
+def add_agent_options(*, model: bool = True) -> Callable[[_CommandT], _CommandT]:
     """--agent, --allow and, unless the command has its own, --model."""
 
     def add(command: _CommandT) -> _CommandT:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import click
 
 from ralph.app.board.watch import BoardReader
+from ralph.app.control.background import BackgroundStart, start_in_background
 from ralph.app.control.owned_run import OwnedRun
-from ralph.app.keeping.background import BackgroundStart, start_in_background
 from ralph.app.paths import Paths, find_project_paths
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import click
 
-from ralph.app.keeping.background import start_in_background
+from ralph.app.control.background import start_in_background
 from ralph.app.paths import find_project_paths
 
 _CommandT = TypeVar("_CommandT", bound=Callable[..., object])

@@ -12,7 +12,7 @@ from ralph.faces.cli.options.sandbox import choose_sandbox_kind
 
 
 class LoopFlags(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The values of `agent_options`, `sandbox_options`, `timeout_option`, `idle_timeout_option`,
+    """The values of `add_agent_options`, `add_sandbox_options`, `timeout_option`, `idle_timeout_option`,
     `accept_settings_option`, `add_json_option`, `add_plain_option` and `add_verbose_option`."""
 
     agent: str | None

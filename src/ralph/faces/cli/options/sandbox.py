@@ -19,7 +19,7 @@ STRONGEST = "any"
 _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 
 
-def sandbox_options(command: _CommandT) -> _CommandT:
+def add_sandbox_options(command: _CommandT) -> _CommandT:
     """Adds both; `choose_sandbox_kind` reads them."""
     command = click.option("--no-sandbox", is_flag=True, help="Run agents directly on this machine.")(command)
     return click.option(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ralph.app.paths import Paths
     from ralph.model.runs import RunRecord
 
-PAUSED = "pause"  # what a paused run does
+PAUSED_STATE = "pause"  # what a paused run does
 _OUTCOME_MARKS = {"completed": "✓", "interrupted": "‖", None: "●"}
 MAX_SUBJECT_CELLS = 100
 MAX_QUESTION_CELLS = 200
@@ -116,7 +116,7 @@ def _choose_mark(run: "RunRecord") -> str:
 def _describe_state(run: "RunRecord") -> str:
     if run.ended_at is not None:
         return (run.outcome or "ended").replace("_", " ")
-    return "unknown" if find_run_liveness(run) == "unknown" else "paused" if run.doing == PAUSED else "running"
+    return "unknown" if find_run_liveness(run) == "unknown" else "paused" if run.doing == PAUSED_STATE else "running"
 
 
 def _describe_subject(run: "RunRecord", title: str) -> str:
@@ -136,7 +136,9 @@ def _list_facts(run: "RunRecord", cost: str) -> list[str]:
     if run.wakes_at is not None:
         doing += f" until {_format_moment(run.wakes_at)}; `ralph resume` tries at once"
     if run.paused_by:
-        doing = f"{doing} by {run.paused_by}" if run.doing == PAUSED else f"{doing}, then paused by {run.paused_by}"
+        doing = (
+            f"{doing} by {run.paused_by}" if run.doing == PAUSED_STATE else f"{doing}, then paused by {run.paused_by}"
+        )
     if find_run_liveness(run) == "unknown":
         silence = format_duration(max(0.0, time.time() - find_last_sign(run)))
         return [*facts, began, doing, f"last sign of life {silence} ago, {describe_place(run)}"]
@@ -151,7 +153,7 @@ def _format_moment(at: float) -> str:
 
 def _measure_elapsed(run: "RunRecord") -> float:
     """The clock stands still while it is paused."""
-    is_ticking = run.ended_at is None and run.doing != PAUSED
+    is_ticking = run.ended_at is None and run.doing != PAUSED_STATE
     return run.elapsed + (max(0.0, time.time() - run.changed_at) if is_ticking else 0.0)
 
 

@@ -5,7 +5,7 @@ import select
 import termios
 from contextlib import suppress
 
-from ralph.app.terminals import guard_terminal
+from ralph.app.terminal_guard import guard_terminal
 
 _LOCAL_FLAGS = 3  # where tcgetattr keeps them
 _SINGLE_KEYS = termios.ICANON | termios.ECHO

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 
-from ralph.app.keeping.daily_cleaning import clean_up_once_a_day
+from ralph.app.cleanup.daily_cleaning import clean_up_once_a_day
 from ralph.app.paths import find_project_paths
 from support.pipeline import PipelineFixture
 from support.workshop import ProjectFixture

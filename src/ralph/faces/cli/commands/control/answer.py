@@ -11,9 +11,9 @@ from ralph.app.control.person import identify_person
 from ralph.app.control.targets import is_known_name
 from ralph.app.control.tasks import is_execute_running
 from ralph.app.paths import Paths, find_project_paths
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.name_and_text import read_name_and_text
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.run_names import complete_asking
-from ralph.faces.cli.options.spoken_text import read_spoken_text
 from ralph.faces.control_words import describe_answer, question_to_dict, render_questions, target_to_dict
 
 
@@ -38,7 +38,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
 def answer(paths: Paths, words: tuple[str, ...], usage: str, as_json: bool) -> None:
     """Also for `ralph task answer`."""
     by = identify_person(os.environ, "ralph answer")
-    name, text = read_spoken_text(words, usage, partial(is_known_name, paths))
+    name, text = read_name_and_text(words, usage, partial(is_known_name, paths))
     target = answer_question(paths, name, text, by=by)
     reply = describe_answer(target, is_execute_running=is_execute_running(paths))
     click.echo(msgspec.json.encode({"answered": target_to_dict(target)}) if as_json else reply)

@@ -10,9 +10,9 @@ from ralph.app.control.notes import add_note, list_notes
 from ralph.app.control.person import identify_person
 from ralph.app.control.targets import is_known_name
 from ralph.app.paths import find_project_paths
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.name_and_text import read_name_and_text
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.run_names import complete_steerable
-from ralph.faces.cli.options.spoken_text import read_spoken_text
 from ralph.faces.control_words import describe_note, note_to_dict, render_notes_list, target_to_dict
 
 
@@ -32,6 +32,6 @@ def command(words: tuple[str, ...], lists: bool, as_json: bool) -> None:
         click.echo(msgspec.json.encode({"notes": [*map(note_to_dict, notes)]}) if as_json else render_notes_list(notes))
         return
     by = identify_person(os.environ, "ralph note")
-    name, text = read_spoken_text(words, "ralph note [RUN|TASK] TEXT", partial(is_known_name, paths))
+    name, text = read_name_and_text(words, "ralph note [RUN|TASK] TEXT", partial(is_known_name, paths))
     target = add_note(paths, name, text, by=by)
     click.echo(msgspec.json.encode({"note": target_to_dict(target)}) if as_json else describe_note(target))

@@ -8,7 +8,7 @@ import msgspec
 from ralph.app.control.pausing import pause
 from ralph.app.control.person import identify_person
 from ralph.app.paths import find_project_paths
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.run_names import complete_steerable
 from ralph.faces.control_words import describe_pause, target_to_dict
 

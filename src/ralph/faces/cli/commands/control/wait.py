@@ -7,7 +7,7 @@ import click
 from ralph.app.control.waiting import find_exit_code, wait_for_runs
 from ralph.app.paths import find_project_paths
 from ralph.faces.cli.options.durations import DurationParam
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.run_names import complete_active_run
 from ralph.faces.cli.pages.runs import format_run, render_runs_json
 

@@ -10,7 +10,7 @@ from ralph.app.sandbox.shell import open_sandbox_shell
 from ralph.app.sandbox.status import choose_working_sandbox, list_sandboxes
 from ralph.app.sandbox.trial import EscapeResult, try_escapes
 from ralph.config.sources import load_settings
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.options.sandbox import choose_sandbox_kind
 
 _kind_option = click.option("--kind", metavar="KIND", help="Which one.  [default: the one runs get]")

@@ -4,8 +4,8 @@ import os
 
 import click
 
-from ralph.app.keeping.cleaning import (
-    KEPT_DAYS,
+from ralph.app.cleanup.cleaning import (
+    DEFAULT_KEEP_DAYS,
     CleaningPlan,
     add_worktrees,
     clean_up,
@@ -21,7 +21,11 @@ from ralph.faces.cli.options.durations import DurationParam
 
 @click.command()
 @click.option(
-    "--older", type=DurationParam(), default=f"{KEPT_DAYS}d", show_default=True, help="Only runs older than this."
+    "--older",
+    type=DurationParam(),
+    default=f"{DEFAULT_KEEP_DAYS}d",
+    show_default=True,
+    help="Only runs older than this.",
 )
 @click.option("--all", "everything", is_flag=True, help="Everything ralph keeps of this repository, whatever its age.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed.")

@@ -4,7 +4,7 @@ import os
 
 import click
 
-from ralph.app.keeping.recover import RecoveryPlan, plan_recovery, recover_files
+from ralph.app.cleanup.recover import RecoveryPlan, plan_recovery, recover_files
 from ralph.app.paths import find_project_paths
 from ralph.faces.cli.options.consent import require_consent
 from ralph.faces.cli.options.run_names import complete_any_run

@@ -4,7 +4,7 @@ import os
 
 import click
 
-from ralph.app.keeping.undo import UndoPlan, plan_undo, undo_run
+from ralph.app.cleanup.undo import UndoPlan, plan_undo, undo_run
 from ralph.app.paths import find_project_paths
 from ralph.core.text.quantities import pluralize
 from ralph.faces.cli.options.consent import require_consent

@@ -18,7 +18,7 @@ from ralph.app.runs.spending import (
     sum_expenses,
 )
 from ralph.app.runs.status import explain_lost_records
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.pages.cost import render_cost
 from ralph.faces.cli.terminal.look import resolve_style
 

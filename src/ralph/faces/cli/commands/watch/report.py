@@ -10,7 +10,7 @@ from ralph.app.paths import find_project_paths
 from ralph.app.reports.report import Report, build_report, build_report_since
 from ralph.app.runs.spending import parse_since
 from ralph.core.text.write_error import explain_write_error
-from ralph.faces.cli.options.looks import add_json_option, add_look_options
+from ralph.faces.cli.options.output_flags import add_json_option, add_look_options
 from ralph.faces.cli.options.run_names import complete_any_run
 from ralph.faces.cli.pages.report import ReportPage
 from ralph.faces.cli.terminal.look import ColorChoice, resolve_style

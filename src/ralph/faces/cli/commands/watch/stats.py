@@ -10,7 +10,7 @@ import msgspec
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.spending import parse_since
 from ralph.app.runs.statistics import read_all_statistics, read_statistics
-from ralph.faces.cli.options.looks import add_json_option
+from ralph.faces.cli.options.output_flags import add_json_option
 from ralph.faces.cli.pages.statistics import render_statistics
 from ralph.faces.cli.terminal.look import resolve_style
 

@@ -3,7 +3,7 @@
 import threading
 
 
-class Landings:
+class LandingTurns:
     """Of one process. `turn`: what is merged must have been verified merged, so one lands at a time."""
 
     def __init__(self) -> None:

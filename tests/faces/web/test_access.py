@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph.faces.web import answers, connection
-from ralph.faces.web.gate import list_allowed_hosts
+from ralph.faces.web.access import list_allowed_hosts
 from support.board_room import BoardFixture
 from support.web_room import BEARER, RawAnswer, WebFixture, read_answer
 
@@ -56,7 +56,7 @@ def send_lines(web: WebFixture, *lines: str, body: str = "") -> RawAnswer:
 
 
 def fill(line: str, web: WebFixture) -> str:
-    values = {"host": web.host, "port": str(web.port), "cookie": web.cookie, "csrf": web.keys.csrf}
+    values = {"host": web.host, "port": str(web.port), "cookie": web.cookie, "csrf": web.tokens.csrf}
     for name, value in values.items():
         line = line.replace(f"{{{name}}}", value)
     return line
@@ -146,19 +146,19 @@ REFUSED: dict[str, tuple[int, Case]] = {
     # login
     "a login without a link": (401, get(path="/login")),
     "a login with a guess": (401, get(path="/login?t=AAAA")),
-    "a login by POST": (401, lambda web: web.ask("POST", f"/login?t={web.keys.issue_link_token()}", JSON)),
-    "a login by HEAD": (401, lambda web: web.ask("HEAD", f"/login?t={web.keys.issue_link_token()}")),
+    "a login by POST": (401, lambda web: web.ask("POST", f"/login?t={web.tokens.issue_link_token()}", JSON)),
+    "a login by HEAD": (401, lambda web: web.ask("HEAD", f"/login?t={web.tokens.issue_link_token()}")),
     "a login a browser only looked ahead at": (
         401,
-        lambda web: web.ask("GET", f"/login?t={web.keys.issue_link_token()}", "Sec-Purpose: prefetch"),
+        lambda web: web.ask("GET", f"/login?t={web.tokens.issue_link_token()}", "Sec-Purpose: prefetch"),
     ),
     "a login from another site": (
         403,
-        lambda web: web.ask("GET", f"/login?t={web.keys.issue_link_token()}", "Sec-Fetch-Site: cross-site"),
+        lambda web: web.ask("GET", f"/login?t={web.tokens.issue_link_token()}", "Sec-Fetch-Site: cross-site"),
     ),
     "a login by another name": (
         421,
-        lambda web: web.ask("GET", f"/login?t={web.keys.issue_link_token()}", host=f"{REBOUND}:{web.port}"),
+        lambda web: web.ask("GET", f"/login?t={web.tokens.issue_link_token()}", host=f"{REBOUND}:{web.port}"),
     ),
     # requests that are none
     "two Hosts": (400, get(TOKEN, f"Host: {REBOUND}")),
@@ -242,7 +242,7 @@ def test_let_in(web: WebFixture, name: str) -> None:
 
 
 def test_a_link_logs_in_once_and_its_cookie_is_for_no_script_and_no_other_site(web: WebFixture) -> None:
-    link = f"/login?t={web.keys.issue_link_token()}"
+    link = f"/login?t={web.tokens.issue_link_token()}"
     first, second = web.ask("GET", link), web.ask("GET", link)
     assert (first.status, second.status) == (303, 401)
     cookie, *attributes = first.headers["set-cookie"].split("; ")

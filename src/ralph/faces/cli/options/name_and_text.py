@@ -6,7 +6,7 @@ from ralph.faces.cli.options.text_file import STDIN_NAME, TextFile
 from ralph.model.errors import UsageError
 
 
-def read_spoken_text(words: Sequence[str], usage: str, is_name: Callable[[str], bool]) -> tuple[str, str]:
+def read_name_and_text(words: Sequence[str], usage: str, is_name: Callable[[str], bool]) -> tuple[str, str]:
     """The name, empty for what is running, and the text. `is_name`: whether a word stands for a run or a task: who
     typed only that forgot the text."""
     if not words or (len(words) == 1 and words[0] != STDIN_NAME and is_name(words[0])):

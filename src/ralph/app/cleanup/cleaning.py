@@ -27,7 +27,7 @@ from ralph.workspaces.kept.old_worktrees import OldWorktree, list_old_worktrees,
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.worktree import WORKTREES_FOLDER
 
-KEPT_DAYS = 30
+DEFAULT_KEEP_DAYS = 30
 _FINISHED = ("done", "cancelled")
 _LOG_STARTS, _LOG_ENDS = ("guardrail_", "prompt_", "verification_"), (".log", ".txt")
 _MAX_RUNS = 1_000_000

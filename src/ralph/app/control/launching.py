@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.app import registry
-from ralph.app.keeping.background import BackgroundStart, start_in_background
+from ralph.app.control.background import BackgroundStart, start_in_background
 from ralph.app.paths import Paths
 from ralph.core.tasks.task_names import find_name_problem
 from ralph.core.text.plain import sanitize

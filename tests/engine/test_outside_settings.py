@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.core.proofs.check_rules import resolve_check
-from ralph.engine.steering_files import find_changed_above, find_changed_git_settings
+from ralph.engine.outside_settings import find_changed_above, find_changed_git_settings
 from ralph.model.proofs import WorkTime
 from support.repository import RepositoryFixture, open_repository
 

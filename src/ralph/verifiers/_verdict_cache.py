@@ -7,7 +7,7 @@ from msgspec.json import encode
 from ralph.model.verdict import Claim, Verdict, VerifierConfig
 
 
-class IterationMemory:
+class IterationCache:
     """Lives as long as one iteration; empty at its start."""
 
     def __init__(self) -> None:

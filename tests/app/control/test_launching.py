@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ralph.app.keeping.launching import StartBody, build_words
+from ralph.app.control.launching import StartBody, build_words
 from ralph.model.errors import UsageError
 
 

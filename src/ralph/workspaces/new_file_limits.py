@@ -6,7 +6,7 @@ from collections.abc import Mapping
 MAX_NEW_FILE_BYTES = 50 << 20  # bytes; a new file beyond this is left out
 MAX_NEW_FILES_BYTES = 500 << 20  # while new files together are beyond this, the largest are
 MAX_NEW_FILES = 20_000  # while there are more, whole folders are
-MAX_NAMES_TOLD = 5
+MAX_LISTED_NAMES = 5
 
 
 def choose_left_out(sizes: Mapping[bytes, int]) -> dict[bytes, str]:
@@ -30,8 +30,8 @@ def describe_left_out(left_out: Mapping[bytes, str]) -> str:
     for name, why in left_out.items():
         if why != "too many files":
             names.append(f"{name.decode('utf-8', 'backslashreplace')} ({why})")
-    more = len(names) - MAX_NAMES_TOLD
-    return ", ".join(names[:MAX_NAMES_TOLD]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_LISTED_NAMES
+    return ", ".join(names[:MAX_LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _choose_folders(names: list[bytes]) -> dict[bytes, str]:

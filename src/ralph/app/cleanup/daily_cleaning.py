@@ -23,6 +23,6 @@ def clean_up_once_a_day(paths: Paths, keep_days: int, variables: Mapping[str, st
         with open(stamp, "wb"):
             pass
         if not is_new:
-            from ralph.app.keeping.cleaning import clean_up, plan_cleaning  # once a day
+            from ralph.app.cleanup.cleaning import clean_up, plan_cleaning  # once a day
 
             clean_up(plan_cleaning(paths, keep_days * _DAY_SECONDS, variables), paths, variables)

@@ -8,7 +8,7 @@ import pytest
 
 from ralph.app import wiring
 from ralph.app.agent_command import AgentCommand, resolve_agent
-from ralph.app.guard import GUARD_VARIABLE, build_guard_settings
+from ralph.app.plugin_guard import GUARD_VARIABLE, build_guard_settings
 from ralph.config.schema import AgentSettings
 from ralph.engine.agent_run import AgentRequest, CallFiles
 from support.scripted_processes import ScriptedProcesses, say

@@ -2,15 +2,15 @@
 
 import pytest
 
-from ralph.workspaces import left_out
-from ralph.workspaces.left_out import choose_left_out, describe_left_out
+from ralph.workspaces import new_file_limits
+from ralph.workspaces.new_file_limits import choose_left_out, describe_left_out
 
 
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(left_out, "MAX_NEW_FILE_BYTES", 1000)
-    monkeypatch.setattr(left_out, "MAX_NEW_FILES_BYTES", 3000)
-    monkeypatch.setattr(left_out, "MAX_NEW_FILES", 10)
+    monkeypatch.setattr(new_file_limits, "MAX_NEW_FILE_BYTES", 1000)
+    monkeypatch.setattr(new_file_limits, "MAX_NEW_FILES_BYTES", 3000)
+    monkeypatch.setattr(new_file_limits, "MAX_NEW_FILES", 10)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ralph.process.atomic_file import read_regular_file
 
 GUARD_VARIABLE = "RALPH_GUARD"  # told to the hook of an installed plugin: its turn is taken
 GUARDED_TOOLS = "Bash|Write|Edit|MultiEdit|NotebookEdit|Read"
-TIMEOUT_SECONDS = 10
+GUARD_TIMEOUT_SECONDS = 10
 MAX_SETTINGS_CHARS = 1 << 20
 _SCRIPT = os.path.join("hooks", "scripts", "pretooluse_guard.py")
 
@@ -39,7 +39,7 @@ def build_guard_settings(flag: str, words: Sequence[str], *, project: str, folde
     settings = _read_settings(own, folder) if own else {}
     if settings is None:
         return GuardSettings(problem=f"{flag} {own} cannot be read")
-    hook = {"type": "command", "command": _spell_command(plugin, project), "timeout": TIMEOUT_SECONDS}
+    hook = {"type": "command", "command": _spell_command(plugin, project), "timeout": GUARD_TIMEOUT_SECONDS}
     hooks = settings.get("hooks")
     before = hooks if isinstance(hooks, dict) else {}
     listed = before.get("PreToolUse")

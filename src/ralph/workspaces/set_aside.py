@@ -12,18 +12,18 @@ from ralph.workspaces.own_objects import OwnObjects
 from ralph.workspaces.sealed.tree_copy import put_file, remove_file
 from ralph.workspaces.tree_objects import TreeFile
 
-MAX_SHELVED_BYTES = 16 << 20
+MAX_SET_ASIDE_BYTES = 16 << 20
 _LINK_MODE, _PROGRAM_MODE, _FILE_MODE = "120000", "100755", "100644"
 
 
-class _ShelvedFile(Struct, frozen=True):
+class _SetAsideFile(Struct, frozen=True):
     """Mode and content of a file; empty where there was none."""
 
     mode: str = ""
     blob: str = ""
 
 
-class Shelf:
+class SetAsideFiles:
     """Of one task, in ralph's own git directory. `like`: the hash of a tree, for the kind of hash that is used."""
 
     def __init__(self, own: OwnGit, name: str) -> None:
@@ -43,7 +43,7 @@ class Shelf:
         """The paths, whoever wrote there meanwhile; none where nothing was put away."""
         try:
             with open(self._path, "rb") as file:
-                kept = msgspec.json.decode(file.read(), type=dict[str, _ShelvedFile])
+                kept = msgspec.json.decode(file.read(), type=dict[str, _SetAsideFile])
         except FileNotFoundError:
             return ()
         blobs = self._objects.read_blobs(each.blob for each in kept.values() if each.blob)
@@ -58,20 +58,20 @@ class Shelf:
         for path, file in wanted.items():
             self._write(path, file.mode if file else "", blobs[file.blob] if file else b"")
 
-    def _keep(self, path: str, like: str) -> _ShelvedFile:
+    def _keep(self, path: str, like: str) -> _SetAsideFile:
         place = os.path.join(self._own.root, path)
         try:
             mode = os.lstat(place).st_mode
             if stat.S_ISLNK(mode):
-                return _ShelvedFile(_LINK_MODE, self._objects.write_blob(os.fsencode(os.readlink(place)), like))
+                return _SetAsideFile(_LINK_MODE, self._objects.write_blob(os.fsencode(os.readlink(place)), like))
             if not stat.S_ISREG(mode):
-                return _ShelvedFile()
+                return _SetAsideFile()
             with open(place, "rb") as file:
-                content = file.read(MAX_SHELVED_BYTES)
+                content = file.read(MAX_SET_ASIDE_BYTES)
         except (FileNotFoundError, NotADirectoryError):
-            return _ShelvedFile()
+            return _SetAsideFile()
         git_mode = _PROGRAM_MODE if mode & stat.S_IXUSR else _FILE_MODE
-        return _ShelvedFile(git_mode, self._objects.write_blob(content, like))
+        return _SetAsideFile(git_mode, self._objects.write_blob(content, like))
 
     def _write(self, path: str, mode: str, content: bytes) -> None:
         if mode:

@@ -1,4 +1,4 @@
-"""The gate before every route, static files and event streams included: pure ASGI, refuses whatever is not ours.
+"""Access control before every route, static files and event streams included: pure ASGI, refuses whatever is not ours.
 
 A page from elsewhere has no way in: its name is not our Host (rebinding), its Origin is not ours, its browser says so
 in Sec-Fetch-Site, it has no cookie (SameSite=Strict), and what it may send without asking first is not JSON.
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.faces.views.shapes import ErrorAnswer, ErrorDetail
-from ralph.faces.web.keys import Keys
+from ralph.faces.web.access_tokens import AccessTokens
 
 Scope = MutableMapping[str, Any]
 AsgiMessage = MutableMapping[str, Any]
@@ -66,11 +66,11 @@ class RequestHead(Struct, frozen=True, kw_only=True):
         return [value for key, value in self.headers if key == name]
 
 
-class WebGate:
+class AccessControl:
     """Wraps an application. `names`: what people may call this machine by, besides its address."""
 
-    def __init__(self, app: Application, keys: Keys, names: Sequence[str] = ()) -> None:
-        self._app, self._keys, self._names = app, keys, names
+    def __init__(self, app: Application, tokens: AccessTokens, names: Sequence[str] = ()) -> None:
+        self._app, self._tokens, self._names = app, tokens, names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -80,7 +80,7 @@ class WebGate:
         if refusal is None and head.path == LOGIN_PATH:
             await self._log_in(head, scope, send)
             return
-        refusal = refusal or judge_identity(head, self._keys)
+        refusal = refusal or judge_identity(head, self._tokens)
         if refusal is not None:
             await send_refusal(refusal, head.path, send)
             return
@@ -90,14 +90,14 @@ class WebGate:
         """A prefetch, or a HEAD, uses no link up."""
         asked = parse_qs(scope["query_string"].decode("ascii", "replace"), max_num_fields=8)
         looked_ahead = any(head.list_values("sec-purpose") + head.list_values("purpose"))
-        if head.method != "GET" or looked_ahead or not self._keys.redeem(asked.get("t", [""])[0]):
+        if head.method != "GET" or looked_ahead or not self._tokens.redeem(asked.get("t", [""])[0]):
             refusal = Refusal(
                 status=401, code="login", message="This link was already used, or is not valid.", hint=LOGIN_HINT
             )
             await send_refusal(refusal, head.path, send)
             return
-        cookie = f"{name_cookie(head.server[1])}={self._keys.session}; HttpOnly; SameSite=Strict; Path=/"
-        where = f"/#csrf={self._keys.csrf}"  # what stands behind # is sent to no server, and ours alone by port
+        cookie = f"{name_cookie(head.server[1])}={self._tokens.session}; HttpOnly; SameSite=Strict; Path=/"
+        where = f"/#csrf={self._tokens.csrf}"  # what stands behind # is sent to no server, and ours alone by port
         headers = {**SECURITY_HEADERS, "location": where, "set-cookie": cookie, "content-length": "0"}
         await send({"type": "http.response.start", "status": 303, "headers": _encode_headers(headers)})
         await send({"type": "http.response.body", "body": b""})
@@ -139,13 +139,13 @@ def judge_path(head: RequestHead, raw: bytes) -> Refusal | None:
     return Refusal(status=400, code="path", message="There is no such path.")
 
 
-def judge_identity(head: RequestHead, keys: Keys) -> Refusal | None:
+def judge_identity(head: RequestHead, tokens: AccessTokens) -> Refusal | None:
     """Whether it shows a key that holds; for a write, also that it comes from our page, as JSON."""
     given = head.list_values("authorization")
-    by_bearer = len(given) == 1 and _is_bearer(given[0], keys)
+    by_bearer = len(given) == 1 and _is_bearer(given[0], tokens)
     if given and not by_bearer:
         return Refusal(status=401, code="token", message="That token is not valid.", hint="see --token-file")
-    if not given and not any(map(keys.is_session, _list_cookies(head))):
+    if not given and not any(map(tokens.is_session, _list_cookies(head))):
         return Refusal(status=401, code="login", message="You are not logged in.", hint=LOGIN_HINT)
     if head.method in _READING:
         return None
@@ -154,7 +154,7 @@ def judge_identity(head: RequestHead, keys: Keys) -> Refusal | None:
         hint = "send it as Content-Type: application/json"
         return Refusal(status=415, code="content_type", message="Only JSON is accepted.", hint=hint)
     csrf = head.list_values(CSRF_HEADER.lower())
-    if not by_bearer and (not head.list_values("origin") or len(csrf) != 1 or not keys.is_csrf(csrf[0])):
+    if not by_bearer and (not head.list_values("origin") or len(csrf) != 1 or not tokens.is_csrf(csrf[0])):
         message = "This page is read-only: its key is missing or from an earlier server."
         return Refusal(status=403, code="csrf", message=message, hint=LOGIN_HINT)
     return None
@@ -196,9 +196,9 @@ def _read_head(scope: Scope) -> RequestHead:
     return RequestHead(method=scope["method"], path=scope["path"], headers=headers, server=tuple(scope["server"][:2]))
 
 
-def _is_bearer(value: str, keys: Keys) -> bool:
+def _is_bearer(value: str, tokens: AccessTokens) -> bool:
     scheme, _, token = value.partition(" ")
-    return scheme.lower() == "bearer" and keys.is_bearer(token.strip())
+    return scheme.lower() == "bearer" and tokens.is_bearer(token.strip())
 
 
 def _list_cookies(head: RequestHead) -> list[str]:

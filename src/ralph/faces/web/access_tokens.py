@@ -13,7 +13,7 @@ MAX_OPEN_LINKS = 32
 MAX_TOKEN_BYTES = 4096
 
 
-class Keys:
+class AccessTokens:
     """All secrets of one server; none of them outlives it, but the token of a file."""
 
     def __init__(self, bearer: str = "") -> None:
