@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from functools import partial
 
+import pytest
+from msgspec.structs import replace
+
 from ralph.core.text.secrets import redact
-from ralph.engine.gate_run import GateRunner
+from ralph.engine.gate_run import GateRunner, GateTree, WrappedProcesses
+from ralph.model.command import Command
 from ralph.model.events import GateEnded, GateStarted, Warned
 from ralph.model.loop import Checked, Feedback, GateResult, Interrupted
 from ralph.model.ports import Evidence
 from support.quiet_inbox import QuietInbox
-from support.scripted_processes import Listener
+from support.scripted_processes import EXITED, Listener, Ran, ScriptedProcesses
 
 RED = GateResult(
     gate="lint",
@@ -17,6 +21,8 @@ RED = GateResult(
     exit_code=3,
     seconds=0.5,
     log="lint.log",
+    run_log="run_lint.log",
+    tail="E501: line too long",
     feedback=Feedback("mend it", "PREPEND"),
     reason="it said no",
     trouble="its log could not be written",
@@ -75,7 +81,9 @@ def test_watchers_hear_what_each_found(inbox: QuietInbox, listener: Listener) ->
                 seconds=0.5,
                 action="PREPEND",
                 log="lint.log",
+                run_log="run_lint.log",
                 detail="it said no",
+                tail="E501: line too long",
             ),
         ),
         (4, Warned("its log could not be written")),
@@ -104,3 +112,34 @@ def test_one_that_was_cut_short_is_not_judged(inbox: QuietInbox, listener: Liste
     runner = make_gates(lint, inbox=inbox, listener=listener)
     assert runner.check(("lint",), 1) == Interrupted("cancelled with `ralph cancel`")
     assert listener.of(GateEnded) == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "remark"), [("sealed", " (with the tests as they were)"), ("committed", " (as committed)")]
+)
+def test_in_a_copy_of_the_tree_logs_are_kept_in_the_real_one_beside_the_others(
+    inbox: QuietInbox, listener: Listener, tree: GateTree, remark: str
+) -> None:
+    lint = ScriptedGate("lint", GREEN)
+    runner = GateRunner(
+        {"lint": lint},
+        folder="/copy",
+        environment={},
+        inbox=inbox,
+        watchers=[listener],
+        sealed_from="/project",
+        tree=tree,
+    )
+    runner.check(("lint",), 2)
+    assert lint.seen == [Evidence(2, "/copy", {}, log_folder="/project", log_suffix=f"_{tree}")]
+    assert listener.of(GateStarted) == [(2, GateStarted(f"lint{remark}", 1))]
+
+
+def test_a_wrapped_command_is_heard_as_it_speaks() -> None:
+    processes = ScriptedProcesses(Ran(stdout=b"1 passed", stderr=b"a warning"))
+    printed: list[bytes] = []
+    complained: list[bytes] = []
+    wrapped = WrappedProcesses(processes, lambda command: replace(command, argv=("bwrap", *command.argv)))
+    assert wrapped.run(Command(argv=("pytest",), environment={}, cwd="/"), printed.append, complained.append) is EXITED
+    assert (printed, complained) == ([b"1 passed"], [b"a warning"])
+    assert [command.argv for command in processes.commands] == [("bwrap", "pytest")]
