@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from ralph.engine.proof_gates import AskProofJudge
 from ralph.engine.proof_watch import ProofWatch
-from ralph.engine.task_proofs import ProofFinding, TaskProofs
-from ralph.model.loop import Brief, Interrupted, Verified, Verify
+from ralph.engine.task_proofs import PROOFS_METHOD, ProofFinding, TaskProofs
+from ralph.model.loop import Brief, GateResult, Interrupted, Verified, Verify
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import ProofMode, WorkTime
+from ralph.model.receipt import CheckEvidence
 from ralph.model.verdict import Verdict
 from support.tree_keeper import MemoryKeeper
 
@@ -34,7 +35,12 @@ class Scene:
         self.sealed_runs = 0
 
     def build(
-        self, *, mode: ProofMode = "warn", has_reviewer: bool = True, ask_judge: AskProofJudge | None = None
+        self,
+        *,
+        mode: ProofMode = "warn",
+        has_reviewer: bool = True,
+        ask_judge: AskProofJudge | None = None,
+        since: float | None = None,
     ) -> TaskProofs:
         watch = ProofWatch(
             self.keeper,
@@ -42,7 +48,7 @@ class Scene:
             protected=["spec.md"],
             folder=str(self.root),
             environment={"PATH": "/nowhere"},
-            worked=WorkTime(since=time.time() + 60),
+            worked=WorkTime(since=time.time() + 60 if since is None else since),
             list_accepted=lambda: self.approved,
         )
         return TaskProofs(watch, mode=mode, has_reviewer=has_reviewer, approve=self._approve, ask_judge=ask_judge)
@@ -83,7 +89,57 @@ def test_green_with_the_proofs_as_they_were_passes_with_a_note(scene: Scene) -> 
     found = scene.weigh(scene.build(), replace(EXPLAINED, explanation=""))
     assert found.verdict.verified
     assert "test_calc.py" in found.verdict.notes[0]
-    assert [each.sealed for each in found.list_evidence("coder")] == [False, True]
+    assert [(each.sealed, each.role) for each in found.list_evidence("coder")] == [(False, "coder"), (True, "coder")]
+    assert scene.keeper.looks == [1], "the checks themselves may have changed a test"
+
+
+def test_a_stage_without_checks_passes_whatever_was_touched(scene: Scene) -> None:
+    scene.weaken()
+    assert scene.build().weigh(EXPLAINED, GREEN, 1, None) == ProofFinding(verdict=GREEN)
+
+
+def test_of_the_checks_with_the_proofs_as_they_were_those_count_that_must_pass(scene: Scene) -> None:
+    scene.weaken()
+    ran = CheckEvidence(name="make test", passed=False, argv=("sh", "-c", "make test"), exit_code=2, timeout=60.0)
+    red = Verdict(
+        method="external",
+        verified=False,
+        reason="exited with 2",
+        detail="collected\nFAILED test_add",
+        digest="d1",
+        seconds=1.5,
+        check=ran,
+    )
+    parts = (red, replace(GREEN, detail="all is well", digest="d2"), replace(RED, required=False))
+    scene.sealed = replace(RED, stages=parts)
+    found = scene.weigh(scene.build(), replace(EXPLAINED, explanation=""))
+    assert found.sealed is not None
+    assert found.sealed.results == (
+        GateResult(
+            gate="make test",
+            passed=False,
+            exit_code=2,
+            seconds=1.5,
+            reason="exited with 2",
+            summary="FAILED test_add",
+            tail="collected\nFAILED test_add",
+            digest="d1",
+            argv=("sh", "-c", "make test"),
+            timeout=60.0,
+        ),
+        GateResult(gate="external", passed=True, digest="d2"),
+    )
+    assert (found.verdict.method, found.verdict.detail) == (PROOFS_METHOD, "collected\nFAILED test_add")
+
+
+def test_caches_that_the_coder_left_are_cleared(scene: Scene) -> None:
+    left = scene.root / "__pycache__/calc.cpython-311.pyc"
+    left.parent.mkdir()
+    left.write_bytes(b"")
+    proofs = scene.build(since=0)
+    proofs.compare()
+    proofs.clear_caches()
+    assert not left.exists()
 
 
 @pytest.mark.parametrize(
@@ -123,11 +179,17 @@ def test_what_the_reviewer_approved_by_name_is_not_asked_about_again_until_it_ch
     assert sealed is not None
     asked = Brief(iteration=1, limit=1, role="reviewer", proofs=sealed.proofs, explanation="renamed")
     assert "diff of test_calc.py" in proofs.build_question(asked)
-    silent = Verify(role="reviewer", turn=1, turns=1, text="Fine.", proofs=sealed.proofs)
-    assert not scene.weigh(proofs, silent).verdict.verified
+    silent = Verify(
+        role="reviewer", turn=1, turns=1, text="Fine.", proofs=sealed.proofs, explanation="add is called plus now"
+    )
+    refused = scene.weigh(proofs, silent)
+    assert (refused.verdict.verified, refused.verdict.method) == (False, PROOFS_METHOD)
+    assert "You have not approved test_calc.py" in refused.verdict.reason == refused.remark
     named = replace(silent, text="<approves>test_calc.py: it was renamed</approves>")
     found = scene.weigh(proofs, named)
-    assert [(each.change.path, each.why) for each in found.approved] == [("test_calc.py", "it was renamed")]
+    (approval,) = found.approved
+    assert (approval.change.path, approval.by, approval.why) == ("test_calc.py", "reviewer", "it was renamed")
+    assert approval.explanation == "add is called plus now"
     assert proofs.compare() == ()
     scene.keeper.write({"test_calc.py": "\n"})
     assert [change.path for change in proofs.compare()] == ["test_calc.py"]
@@ -140,12 +202,22 @@ def test_without_a_reviewer_the_judge_is_asked_once(scene: Scene, verified: bool
 
     def ask(question: str) -> Verified | Interrupted:
         questions.append(question)
-        return Verified(verified=verified, reason="" if verified else "it tests less", cost_usd=0.5, judge="haiku")
+        reason = "a rename" if verified else "it tests less"
+        return Verified(verified=verified, reason=reason, cost_usd=0.5, judge="haiku")
 
     proofs = scene.build(has_reviewer=False, ask_judge=ask)
     found = scene.weigh(proofs, EXPLAINED)
     assert (found.verdict.verified, found.judge, found.verdict.cost_usd) == (verified, "haiku", 0.5)
-    assert "renamed" in questions[0]
+    assert "diff of test_calc.py" in questions[0].partition("explanation")[0]
+    assert "renamed" in questions[0].partition("explanation")[2]
+    assert found.sealed is not None
+    assert found.remark in (found.verdict.reason, *found.verdict.notes)
+    said = [(each.change.path, each.by, each.why, each.explanation) for each in found.approved]
+    if verified:
+        assert said == [("test_calc.py", "judge", "a rename", "renamed")]
+    else:
+        assert said == []
+        assert found.verdict.reason.endswith("it tests less")
     later = scene.weigh(proofs, replace(EXPLAINED, role="qa", explanation=""))
     assert later.verdict.verified is verified
     assert len(questions) == 1
@@ -156,4 +228,5 @@ def test_where_nobody_can_be_asked_it_passes_and_later_stages_do_not_mind(scene:
     proofs = scene.build(has_reviewer=False)
     found = scene.weigh(proofs, EXPLAINED)
     assert (found.verdict.verified, found.approved, found.judge) == (True, (), "")
+    assert found.sealed is not None, "the last line has to name it"
     assert scene.weigh(proofs, replace(EXPLAINED, role="qa", explanation="")).verdict.verified

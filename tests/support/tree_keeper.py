@@ -18,6 +18,7 @@ class SealedFolder(Struct, frozen=True):
 
     files: Mapping[str, str]
     root: str = ""
+    restored: tuple[str, ...] = ()
 
     def locate(self, folder: str) -> str:
         return os.path.join("/sealed", os.path.relpath(folder, self.root))
@@ -75,7 +76,8 @@ class MemoryKeeper:
     def list_changes(self, before: str, after: str) -> list[TreeChange]:
         if self.is_broken:
             raise MachineError("objects are gone")
-        old, new = ({}, self.before) if not before else (self.before, self.now)
+        trees: dict[str, dict[str, str]] = {"": {}, "before": self.before, "now": self.now}
+        old, new = trees[before], trees[after]
         return [
             TreeChange(
                 path=path,
@@ -90,6 +92,7 @@ class MemoryKeeper:
         return blob.partition("\0")[2].encode()
 
     def diff(self, before: str, after: str, paths: Sequence[str] = ()) -> str:
+        assert (before, after) == ("before", "now")
         return "".join(f"diff of {path}\n" for path in paths)
 
     def write_committed_tree(self, apart_from: str = "") -> str:
@@ -106,5 +109,5 @@ class MemoryKeeper:
             raise MachineError(self.problem)
         kept = {path: text for path, text in self.now.items() if path not in restored}
         back = {path: self.before[path] for path in restored if path in self.before}
-        self.sealed.append(SealedFolder(kept | back, self.root))
+        self.sealed.append(SealedFolder(kept | back, self.root, tuple(restored)))
         yield self.sealed[-1]
