@@ -7,10 +7,23 @@ from ralph.core.standstill import (
     build_standstill_feedback,
     explain_standstill,
     forgive_standstill,
+    judge_iteration,
     says_it_waits,
+    watch_fact,
 )
 from ralph.core.step import Rules, replay
-from ralph.model.loop import Began, Interrupted, Limits, Outcome, Reported, Resumed, RunAgent, Stop
+from ralph.model.loop import (
+    Began,
+    Checked,
+    GateResult,
+    Interrupted,
+    Limits,
+    Outcome,
+    Reported,
+    Resumed,
+    RunAgent,
+    Stop,
+)
 from ralph.model.standstill import Standstill, StuckLimits
 from support.iterations import HONEST, SPINNING, Iteration, fold, list_counts
 from support.scripted_world import AgentTurn, ScriptedEffects, play_loop
@@ -99,6 +112,7 @@ def test_only_what_was_stopped_is_forgiven() -> None:
     assert forgive_standstill(Standstill(count=4), LIMITS).count == 4
     assert forgive_standstill(Standstill(count=5), LIMITS).count == 0
     assert forgive_standstill(Standstill(count=4), None).count == 0  # of a version that did not look
+    assert forgive_standstill(Standstill(count=4), StuckLimits(stop=0)).count == 4  # nothing was stopped for it
 
 
 @pytest.mark.parametrize(
@@ -116,10 +130,63 @@ def test_only_what_was_stopped_is_forgiven() -> None:
             "its tool calls ended with the same error: no such host",
         ),
         ([Iteration(wrong="no file", role="coder")] * 2, "coder's verification failed the same way: no file"),
+        ([Iteration(unlanded="1 failed", role="coder")] * 2, "the merged tree failed the same way: 1 failed"),
     ],
 )
 def test_the_reason_names_what_was_alike(history: list[Iteration], why: str) -> None:
     assert explain_standstill(fold(history)) == f"the last 2 iterations made no progress: {why}"
+
+
+@pytest.mark.parametrize(
+    ("results", "why"),
+    [
+        (
+            [GateResult(gate="lint", passed=False, reason="It timed out.")] * 2,
+            "`lint` failed the same way: It timed out.",
+        ),
+        ([GateResult(gate="lint", passed=False, exit_code=3)] * 2, "`lint` failed the same way: exit code 3"),
+        ([GateResult(gate="lint", passed=False, reason=reason) for reason in ("It timed out.", "No such file.")], ""),
+    ],
+)
+def test_a_check_that_prints_nothing_is_compared_by_how_it_ended(results: list[GateResult], why: str) -> None:
+    standstill = Standstill()
+    for number, result in enumerate(results, 1):
+        for fact in (STILL, Checked((result,))):
+            standstill = watch_fact(standstill, fact, iteration=number, role="")
+        standstill = judge_iteration(standstill)
+    assert standstill.why == why
+
+
+@pytest.mark.parametrize(
+    ("progress", "count", "why"),
+    [("same", 4, "no story moved on and nothing was committed"), ("story #", 1, "")],
+)
+def test_where_the_policy_has_a_sign_of_progress_files_and_words_are_none(progress: str, count: int, why: str) -> None:
+    """Of a reviewer who finds something else each time, in files and commits that change."""
+    standstill = Standstill()
+    for number, word in enumerate(("parser", "billing service", "cache", "grammar"), 1):
+        reported = Reported(
+            outcome="finished",
+            text=f"The {word} is wrong in {word} ways: {word}.",
+            tree=f"h{number} T{number}",
+            head=f"h{number}",
+        )
+        standstill = watch_fact(standstill, reported, iteration=number, role="review")
+        standstill = judge_iteration(standstill, progress.replace("#", str(number)))
+    assert (standstill.count, standstill.why) == (count, why)
+
+
+def test_the_policy_has_no_sign_of_an_agent_that_was_cut_off() -> None:
+    standstill = Standstill()
+    for number in (1, 2):
+        reported = Reported(outcome="timed_out", detail="stopped after 60s", tree=f"h T{number}")
+        standstill = judge_iteration(watch_fact(standstill, reported, iteration=number, role="implement"), "same")
+    assert standstill.count == 1, "its files grow"
+
+
+def test_of_an_agent_that_only_failed_its_failure_is_quoted() -> None:
+    crashed = fold([Iteration(ended="crashed", detail="no memory left", says="")] * 2)
+    assert "- iteration 2: no memory left" in build_standstill_feedback(crashed).text
 
 
 def test_no_secret_is_quoted() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ralph.core.standstill import judge_iteration, watch_fact
-from ralph.model.loop import Checked, Fact, GateResult, Looked, Reported, RunOutcome, Saved, Verified
+from ralph.model.loop import Checked, Fact, GateResult, Landed, Looked, Reported, RunOutcome, Saved, Verified
 from ralph.model.receipt import SignedCommit
 from ralph.model.standstill import Standstill
 
@@ -14,7 +14,8 @@ COMMIT = SignedCommit("c0ffee", "d1")
 
 
 class Iteration(Struct, frozen=True, kw_only=True):
-    """One agent run and what came after it. `red` and `green` are checks, `wrong` what a verification said."""
+    """One agent run and what came after it. `red` and `green` are checks, `wrong` what a verification said, `unlanded`
+    what was wrong with the merged tree."""
 
     tree: str = "T"
     head: str = ""
@@ -29,6 +30,8 @@ class Iteration(Struct, frozen=True, kw_only=True):
     tool_error: str = ""
     role: str = ""
     children: bool = False
+    needs: bool = False
+    unlanded: str = ""
 
     def as_facts(self) -> Iterable[Fact]:
         tree = f"{self.head} {self.tree}".strip()
@@ -52,6 +55,10 @@ class Iteration(Struct, frozen=True, kw_only=True):
             yield Saved(done=("commit",), commit=COMMIT)
         if self.children:
             yield Looked(children=("child",))
+        if self.needs:
+            yield Looked(needs=("TASK-1",))
+        if self.unlanded:
+            yield Landed(done=False, red=self.unlanded)
 
 
 def list_counts(history: Sequence[Iteration], before: Standstill | None = None) -> list[int]:
@@ -115,6 +122,8 @@ _TRACEBACKS = (
     "KeyError: 'line'",
 )
 
+_FAILING = ("header", "body", "trailer", "empty", "unicode", "nested")
+
 HONEST: dict[str, list[Iteration]] = {
     # the failure changes
     "another traceback each time": _reds(*_TRACEBACKS),
@@ -145,6 +154,10 @@ HONEST: dict[str, list[Iteration]] = {
     "set-up of ignored files: no tree changes": [
         Iteration(red=r) for r in ("no node", "no npm", "no modules", "1 failed")
     ],
+    "as many tests fail, but others": _reds(*(f"FAILED test_{name}\n1 failed, 9 passed" for name in _FAILING)),
+    "the merged tree fails otherwise": [
+        Iteration(tree=f"T{n}", role="coder", unlanded=red) for n, red in enumerate(_TRACEBACKS)
+    ],
     "verification objects to something else": [
         Iteration(tree=f"T{n}", wrong=text, role="coder") for n, text in enumerate(_REVIEWS)
     ],
@@ -154,6 +167,7 @@ HONEST: dict[str, list[Iteration]] = {
     "a commit each time, nothing is checked": _each(8, tree="T#", head="h#"),
     "green and committed by ralph": _each(8, tree="T#", green=True, saved=True),
     "committed by ralph, the head unknown": _each(7, tree="T#", saved=True),
+    "committed by ralph, the same tool error": _each(7, tree="T#", saved=True, tool_error="npm WARN deprecated"),
     "work of one iteration committed in the next": [
         *(Iteration(tree=f"T{(n + 1) // 2}", head=f"h{n // 2}", red="1 failed") for n in range(1, 10))
     ],
@@ -164,6 +178,9 @@ HONEST: dict[str, list[Iteration]] = {
     "files change, all green, no claim": _each(9, tree="T#", green=True),
     "files change, the same words": _each(9, tree="T#", says="Done for now."),
     "files change, and there are some tool errors": _each(6, tree="T#", says="Step #", tool_error=""),
+    "files change, another tool error each time": [
+        Iteration(tree=f"T{n}", tool_error=text) for n, text in enumerate(_TRACEBACKS)
+    ],
     "green, a tool error that does not matter": _each(
         6, tree="T#", green=True, tool_error="File has not been read yet"
     ),
@@ -195,7 +212,7 @@ HONEST: dict[str, list[Iteration]] = {
     "a tester without a verdict yet": [Iteration(says=text, role="tester") for text in _FINDINGS[:5]],
     "qa reads on": [Iteration(says=text, role="qa") for text in _FINDINGS[2:]],
     "a review that passes": [Iteration(role="coder", passed=True), Iteration(role="reviewer", passed=True)],
-    "every stage passes without a change": _each(4, tree="T", role="stage#", passed=True),
+    "every stage passes without a change": _each(7, tree="T", role="stage#", passed=True),
     "coder and reviewer in turns": [
         step
         for n, text in enumerate(_REVIEWS)
@@ -207,6 +224,7 @@ HONEST: dict[str, list[Iteration]] = {
     "it waits and says so": _each(9, says="CI still runs. <waiting>the build of #42</waiting>"),
     "it waits, in small letters and with a newline": _each(9, says="Not yet.\n<Waiting>a person</WAITING>\n"),
     "it waits for its children": _each(9, children=True),
+    "it waits for other tasks": _each(9, needs=True),
     "it waits three times, then works": [*_each(4, says="<waiting>a deploy</waiting>"), *_each(4, tree="T#")],
     "two tries between waits": [
         *_each(2, red="1 failed"),
@@ -243,10 +261,13 @@ SPINNING: dict[str, list[Iteration]] = {
     "a reviewer who repeats himself": _each(5, says=_REVIEWS[0], role="reviewer"),
     "outside git, the same words": _each(5, tree="", says="Working on it."),
     "outside git, silent": _each(5, tree="", says=""),
+    "nothing, and nobody knows the commit now and then": [Iteration(head="h" * (n % 2)) for n in range(5)],
     "empty commits": _each(6, head="h#", tree="T"),
     # the same failure
     "the same failure, no change": _each(5, red="1 failed, 2 passed"),
     "the same failure, files change": _each(5, tree="T#", red="1 failed, 2 passed"),
+    "the same failure, files change, nothing is committed": _each(5, tree="T#", head="h", red="1 failed"),
+    "the same failure of the merged tree": _each(5, tree="T#", role="coder", unlanded="1 failed"),
     "the same failure, other times": [
         Iteration(tree=f"T{n}", red=f"1 failed {noise}") for n, noise in enumerate(_NOISE[:5])
     ],
@@ -279,6 +300,7 @@ SPINNING: dict[str, list[Iteration]] = {
     # how it ends
     "crashes the same way": _each(5, ended="crashed", detail="exit code 1 and no result"),
     "crashes the same way, after other seconds": _each(5, ended="crashed", detail="ended after #s"),
+    "crashes the same way, with any number": _each(5, ended="crashed", detail="lost # of 9 workers"),
     "times out and changes nothing": _each(5, ended="timed_out", detail="stopped after 180#s"),
     "is silent until it is stopped": _each(5, ended="idle", detail="silent for too long"),
     "empty answers": _each(5, ended="empty", says=""),
