@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.answer import CUT_MARK, shorten_answer, unwrap_claim
+from ralph.core.answer import CUT_MARK, MAX_KEPT_RESPONSE_CHARS, shorten_answer, unwrap_claim
 from ralph.core.claims import extract_promise, extract_response
 from ralph.core.outcome import classify_run
 from ralph.model.command import CommandExit
@@ -67,12 +67,16 @@ def test_a_promise_alone_on_the_last_line_counts_however_it_is_marked_up(text: s
         f"```\nThen print:\n{P}\n```",  # other content in it
         f"```\n{P}\n{P}\n```",
         f"```\n{P}",  # never closed
+        f"Soon I write:\n```\n{P}\nas soon as the tests pass.",
         f"```\ncode\n\n**{P}**",
         f"```\n{P}\n```\nStill at it.",
         f"  ```\n  make test\n\n**{P}**",
         f"> ```\n> **{P}**",
         f"{P} and {P}",
         f"**{P}** ✓",
+        f"*{P}?",
+        f"¬{P}*",
+        f"**{P}**\n\n```",
         f"# {P}",
         f"<!-- {P} -->",
         "**<promise>X</response>**",
@@ -147,6 +151,21 @@ def test_a_long_answer_is_cut_and_claims_what_it_claimed(text: str) -> None:
     assert len(kept.encode()) <= 1 << 18
     assert CUT_MARK in kept
     assert (extract_promise(kept), extract_response(kept)) == (extract_promise(text), extract_response(text))
+
+
+@pytest.mark.parametrize(("line_begins", "claim"), [("never ", None), ("never\n", "X")])
+def test_a_line_that_is_cut_in_two_claims_no_more_than_the_whole(line_begins: str, claim: str | None) -> None:
+    limit, begin, close = 1 << 18, f"{P}\n```\n", "\n```"
+    kept_at_end = limit // 2 - 2 * MAX_KEPT_RESPONSE_CHARS
+    text = f"{FILLER}{line_begins}{begin}{'x' * (kept_at_end - len(begin) - len(close))}{close}"
+    kept = shorten_answer(text, limit)
+    assert f"{CUT_MARK}{line_begins[-1]}{P}" in kept
+    assert extract_promise(kept) == claim
+
+
+def test_a_response_as_long_as_the_answer_is_not_kept_whole() -> None:
+    kept = shorten_answer(f"{FILLER}<response>{'x' * 300_000}</response>{FILLER}", 1 << 18)
+    assert len(kept.encode()) <= 1 << 18
 
 
 @pytest.mark.timeout(20)
