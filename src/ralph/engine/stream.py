@@ -40,7 +40,7 @@ class OutputStream:
         self._lines = LineSplitter()
         self._closed = False
         self._rejections = 0
-        self._tools_ended = 0
+        self._tools_ended = self._tools_failed = 0
         self._tool_errors: list[str] = []
 
     def feed(self, data: bytes) -> str | None:
@@ -68,7 +68,7 @@ class OutputStream:
     def find_repeated_error(self) -> str:
         """What most of its tool calls ended with, where most of them failed; else empty."""
         errors = self._tool_errors
-        if not errors or len(errors) * 2 < self._tools_ended:
+        if not errors or self._tools_failed * 2 < self._tools_ended:
             return ""
         most = max(dict.fromkeys(errors), key=errors.count)
         return most if errors.count(most) * 2 >= min(self._tools_ended, MAX_TOOL_ERRORS) else ""
@@ -82,6 +82,7 @@ class OutputStream:
         for event in events:
             if type(event) is ToolEnded:
                 self._tools_ended += 1
+                self._tools_failed += event.error is not None
                 if event.error is not None and len(self._tool_errors) < MAX_TOOL_ERRORS:
                     self._tool_errors.append(event.error.strip()[:MAX_TOOL_ERROR_CHARS])
 
