@@ -59,7 +59,10 @@ def test_what_cannot_be_written_costs_the_chronicle_only(tmp_path: Path) -> None
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, tell._fd)
     os.close(full)
+    fd = tell._fd
     tell(1.0, 1, EVENTS)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
     tell(1.0, 2, EVENTS)
     tell.close()
     assert read(tmp_path / "events.ndjson") == []

@@ -1,7 +1,7 @@
 """What watchers of a run hear: no secrets."""
 
 from ralph.engine.redaction import RedactingWatcher
-from ralph.model.events import Event, Finished, Planned, Said, Spent, Todo, ToolEnded, ToolStarted
+from ralph.model.events import Event, FileEdit, Finished, Planned, Said, Spent, Todo, ToolEnded, ToolStarted
 from support.scripted_processes import Listener
 
 TOKEN = "ghp_" + "a1" * 18
@@ -20,12 +20,14 @@ def test_secrets_are_hidden_whoever_says_them() -> None:
         Said(f"the token is {TOKEN}"),
         ToolStarted(id="1", name="Bash", summary="curl -H open sesame"),
         ToolEnded(id="1", output=f"TOKEN={TOKEN}", error="open sesame"),
+        ToolStarted(id="2", name="Edit", edit=FileEdit(added=1, hunk=f"+KEY = '{TOKEN}'")),
         Planned((Todo("use open sesame"),)),
         Finished(ok=True, text=TOKEN),
     ) == [
         Said("the token is ***"),
         ToolStarted(id="1", name="Bash", summary="curl -H ***"),
         ToolEnded(id="1", output="TOKEN=***", error="***"),
+        ToolStarted(id="2", name="Edit", edit=FileEdit(added=1, hunk="+KEY = '***'")),
         Planned((Todo("use ***"),)),
         Finished(ok=True, text="***"),
     ]
@@ -39,6 +41,13 @@ def test_what_holds_none_is_the_very_same_event() -> None:
     events: tuple[Event, ...] = (
         Said("commit " + "0a1b2c3d" * 5),
         Spent(0.5),
+        ToolStarted(id="2", name="Edit", edit=FileEdit(added=1, hunk="+x = 1")),
         Planned((Todo("x"),)),
     )
     assert all(heard is told for heard, told in zip(hear(*events), events, strict=True))
+
+
+def test_watchers_are_told_when_and_in_which_iteration() -> None:
+    told: list[tuple[float, int]] = []
+    RedactingWatcher([lambda at, iteration, events: told.append((at, iteration))], {})(1.5, 7, [Said("x")])
+    assert told == [(1.5, 7)]
