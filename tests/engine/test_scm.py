@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, AgentReply, ScmRunner
+from ralph.model.events import Usage
 from ralph.model.ports import GitResult
 from ralph.model.receipt import SignedCommit
 from ralph.process.index_lock import IndexLock
@@ -40,18 +41,21 @@ def test_a_commit_holds_what_is_new_since_the_run_began_and_no_more(repository: 
     ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir)
     (repository.root / "new *").write_text("the agent's")
     (repository.root / "README").write_text("the agent's, too")
+    (repository.root / ".ralph").mkdir()
+    (repository.root / ".ralph/guardrail_001_test.log").write_text("ralph's own")
     asked: list[str] = []
 
     def answer(question: str) -> AgentReply:
         asked.append(question)
-        return AgentReply(text="Add it", cost_usd=0.5)
+        return AgentReply(text="Add it", cost_usd=0.5, usage=Usage(input_tokens=7))
 
     resumed = ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir)
     saved = resumed.save(answer)
     assert (saved.done, saved.message, saved.problems, saved.cost_usd) == (("commit",), "Add it", (), 0.5)
+    assert saved.usage == Usage(input_tokens=7)
     assert asked == [COMMIT_MESSAGE_PROMPT]
     assert repository.run("show", "--name-only", "--format=%s") == "Add it\n\nREADME\nnew *"
-    assert repository.run("status", "--porcelain") == "?? mine"
+    assert repository.run("status", "--porcelain") == "?? .ralph/\n?? mine"
 
 
 def test_a_commit_of_gits_ends_with_the_trailer_and_is_known(repository: RepositoryFixture) -> None:
@@ -76,6 +80,26 @@ def test_a_hook_that_writes_another_message_leaves_no_commit_of_ours(repository:
     (repository.root / "new").write_text("the agent's")
     saved = runner.save(lambda question: AgentReply(text="Add it"), "Ralph-Receipt: run sha256:12ab")
     assert (saved.done, saved.commit) == (("commit",), None)
+
+
+@pytest.mark.parametrize("trailer", ["Ralph-Receipt: run sha256:12ab", ""])
+def test_a_hook_that_writes_the_trailer_of_another_run_leaves_no_commit_of_ours(
+    repository: RepositoryFixture, trailer: str
+) -> None:
+    install_hook(repository, "commit-msg", 'printf "Mine\\n\\nRalph-Receipt: other sha256:34cd\\n" > "$1"')
+    runner = ScmRunner("git", ("commit",), git=repository.make_users_git(), run_dir=str(repository.scratch))
+    (repository.root / "new").write_text("the agent's")
+    assert runner.save(lambda question: AgentReply(text="Add it"), trailer).commit is None
+    assert "34cd" in repository.run("log", "-1", "--format=%B")
+
+
+def test_an_agent_that_was_stopped_while_it_wrote_the_message_leaves_no_commit(repository: RepositoryFixture) -> None:
+    runner = ScmRunner("git", ("commit", "log"), git=repository.git, run_dir=str(repository.scratch))
+    (repository.root / "new").write_text("the agent's")
+    before = repository.run("rev-parse", "HEAD")
+    saved = runner.save(lambda question: AgentReply(text="Add", problem="commit: the agent was stopped"))
+    assert (saved.done, saved.message, saved.problems) == ((), "", ("commit: the agent was stopped",))
+    assert repository.run("rev-parse", "HEAD") == before
 
 
 def test_without_a_change_nobody_is_asked(repository: RepositoryFixture) -> None:
@@ -142,6 +166,18 @@ def test_a_push_is_not_led_elsewhere(repository: RepositoryFixture) -> None:
     assert repository.run("for-each-ref", at=other) == ""
 
 
+def test_a_detour_matters_only_to_what_leaves(repository: RepositoryFixture) -> None:
+    git, run_dir = repository.git, str(repository.scratch)
+    runner = ScmRunner("git", ("status",), git=git, run_dir=run_dir, find_detour=lambda: "remote.origin.url")
+    assert runner.save(never_asked).done == ("status",)
+
+
+def test_a_commit_of_another_program_that_fails_is_told() -> None:
+    runner = ScmRunner("jj", ("commit",), git=ScriptedClient(GitResult(1, "", "no user")), run_dir="")
+    saved = runner.save(lambda question: AgentReply(text="Add it"))
+    assert (saved.done, saved.problems) == ((), ("jj commit failed with exit code 1: no user",))
+
+
 def watch_lock(repository: RepositoryFixture) -> IndexLock:
     path, mark = repository.root / ".git" / "index.lock", repository.scratch / "committing"
     return IndexLock(str(path), str(mark), folder=str(repository.root), longest=600.0)
@@ -159,6 +195,15 @@ def test_a_killed_commit_of_ours_leaves_no_lock_and_the_next_one_works(repositor
     assert not lock.exists()
     hook.unlink()
     assert runner.save(lambda question: AgentReply(text="Add it")).done == ("commit",)
+    assert not (repository.scratch / "committing").exists(), "the next lock is not ours"
+
+
+def test_the_lock_of_a_commit_that_an_earlier_life_began_is_cleared(repository: RepositoryFixture) -> None:
+    lock, run_dir = repository.root / ".git" / "index.lock", str(repository.scratch)
+    watch_lock(repository).announce_commit()
+    lock.write_text("")
+    ScmRunner("git", ("commit",), git=repository.git, run_dir=run_dir, index_lock=watch_lock(repository))
+    assert not lock.exists()
 
 
 def test_a_lock_of_the_users_stays_where_it_is(repository: RepositoryFixture) -> None:
