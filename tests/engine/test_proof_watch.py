@@ -389,3 +389,20 @@ def test_a_protected_file_that_git_ignores_is_compared_by_its_time(project: Proj
     for since, found in ((0.0, {"deep/local.env": "changed"}), (time.time() + 60, {})):
         assert kinds(project.watch(protected=("*.env",), since=since)) == found
     assert kinds(project.watch(protected=("calc.py",), since=0.0)) == {}, "its tree knows it"
+
+
+# -- a disk that is full or broken -----------------------------------------------------------------
+def test_a_full_disk_says_nothing_about_the_work(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    project.keeper.is_broken = project.keeper.is_disk_full = True
+    watch = project.watch("pytest")
+    for look in (watch.compare, lambda: watch.check_sealed(green)):
+        with pytest.raises(DiskError):
+            look()
+
+
+def test_a_sealed_tree_that_finds_no_room_is_no_failed_check(project: Project) -> None:
+    project.keeper.write({"tests/test_calc.py": None})
+    project.keeper.problem, project.keeper.is_disk_full = "no space", True
+    with pytest.raises(DiskError, match="no space"):
+        project.watch("pytest").check_sealed(green)

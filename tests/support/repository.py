@@ -15,6 +15,12 @@ from ralph.workspaces.snapshots import BaselineSource, Snapshots
 from ralph.workspaces.worktree import Worktree, Worktrees
 from support.quiet_inbox import QuietInbox
 
+BREAKABLE_GIT = """#!/bin/sh
+for word; do
+    if [ -f {broken} ] && [ "$word" = "$(cat {broken})" ]; then cat {broken}.words >&2; exit 128; fi
+done
+exec {git} "$@"
+"""
 GIT_USER_CONFIG = "[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n"
 
 
@@ -80,6 +86,17 @@ class RepositoryFixture:
         )
         assert made
         return made
+
+    def break_git(self, command: str, complaint: str) -> None:
+        """From now on this command of git fails and says so, for who looks for git from now on; "": none does."""
+        broken, program = self.scratch / "broken", self.scratch / "bin/git"
+        broken.write_text(command)
+        broken.with_suffix(".words").write_text(complaint)
+        if not program.exists():
+            program.parent.mkdir()
+            program.write_text(BREAKABLE_GIT.format(broken=broken, git=shutil.which("git")))
+            program.chmod(0o755)
+            self.environment["PATH"] = f"{program.parent}:{self.environment['PATH']}"
 
     @property
     def own_dir(self) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ralph.model.command import Command
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
 
@@ -39,7 +39,7 @@ class MemoryKeeper:
         self.looks: list[int] = []
         self.sealed: list[SealedFolder] = []
         self.problem = ""
-        self.is_broken = False
+        self.is_broken = self.is_disk_full = False
         self.write(before)
 
     def write(self, files: Mapping[str, str | None]) -> None:
@@ -75,7 +75,7 @@ class MemoryKeeper:
 
     def list_changes(self, before: str, after: str) -> list[TreeChange]:
         if self.is_broken:
-            raise MachineError("objects are gone")
+            raise self._fail("objects are gone")
         trees: dict[str, dict[str, str]] = {"": {}, "before": self.before, "now": self.now}
         old, new = trees[before], trees[after]
         return [
@@ -87,6 +87,9 @@ class MemoryKeeper:
             for path in sorted({*old, *new})
             if old.get(path) != new.get(path)
         ]
+
+    def _fail(self, why: str) -> MachineError:
+        return DiskError(why) if self.is_disk_full else MachineError(why)
 
     def read_blob(self, blob: str) -> bytes:
         return blob.partition("\0")[2].encode()
@@ -106,7 +109,7 @@ class MemoryKeeper:
     @contextmanager
     def _open(self, restored: Sequence[str]) -> Iterator[SealedTree]:
         if self.problem:
-            raise MachineError(self.problem)
+            raise self._fail(self.problem)
         kept = {path: text for path, text in self.now.items() if path not in restored}
         back = {path: self.before[path] for path in restored if path in self.before}
         self.sealed.append(SealedFolder(kept | back, self.root, tuple(restored)))

@@ -1,5 +1,6 @@
 """Our own git directory: whatever an agent does to the repository, we see the files as they are and run nothing."""
 
+import errno
 import os
 import subprocess
 import threading
@@ -10,8 +11,9 @@ import pytest
 
 from ralph.app.paths import find_paths
 from ralph.app.wiring import build_snapshots
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.process.supervisor import Supervisor
+from ralph.workspaces.own_git import OwnAnswer, replace_file
 from support.quiet_inbox import QuietInbox
 from support.repository import RepositoryFixture, open_repository
 
@@ -260,3 +262,42 @@ def test_runs_that_start_at_once_do_not_disturb_each_other(repo: RepositoryFixtu
     for thread in threads:
         thread.join()
     assert problems == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("complaint", "is_disk"),
+    [
+        ("fatal: unable to write loose object file: No space left on device", True),
+        ("error: unable to create temporary file: Read-only file system", True),
+        ("fatal: error reading from a: Input/output error", True),
+        ("fatal: sha1 file '/x/index.lock' write error. Out of diskspace", True),
+        ("fatal: Unable to write new index file", True),
+        ("error: could not write index: unable to write new_index file", True),
+        ("fatal: not a tree object", False),
+        ("fatal: unable to write loose object file: Permission denied", False),
+    ],
+)
+def test_git_tells_in_many_words_that_the_disk_is_full_or_broken(complaint: str, is_disk: bool) -> None:
+    said = OwnAnswer(128, b"", complaint)
+    assert bool(said.disk_error) is is_disk
+    error = said.build_error("cannot look")
+    assert isinstance(error, DiskError) is is_disk
+    assert error.message == f"cannot look: {said.problem}"
+
+
+def test_a_git_that_was_stopped_says_nothing_of_the_disk() -> None:
+    said = OwnAnswer(-15, b"", "No space left on device")
+    assert (said.disk_error, said.build_error("cannot look").message) == ("", "cannot look: stopped")
+
+
+def test_a_file_of_ours_that_finds_no_room_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    target = tmp_path / "ref"
+    target.write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(OSError, match="No space"):
+            replace_file(str(target), b"new")
+    assert (os.listdir(tmp_path), target.read_text()) == (["ref"], "old")

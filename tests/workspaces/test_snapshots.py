@@ -1,5 +1,6 @@
 """The work tree, kept around agent runs: whatever an agent does to it, what was there can be had again."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.proofs import TreeChange
 from ralph.workspaces import new_file_limits
 from ralph.workspaces.snapshots import Snapshots
@@ -287,3 +288,89 @@ def test_outside_git_a_folder_is_looked_at_too(repo: RepositoryFixture) -> None:
     keep.save_tree_after(1)
     assert changes(keep) == [("README", "changed")]
     assert keep.read_blob(keep.list_changes(keep.baseline(), keep.tree())[0].old_blob) == b"x\n"
+
+
+# -- a disk that is full or broken -----------------------------------------------------------------
+FULL = "No space left on device"
+
+
+def fail(*args: object, **options: object) -> None:
+    raise OSError(errno.ENOSPC, FULL, "a file")
+
+
+@pytest.mark.parametrize("name", ["replace", "makedirs"])
+def test_what_cannot_be_kept_on_a_full_disk_stops_the_run(
+    repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    (repo.root / "new").write_text("x")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, name, fail)
+        with pytest.raises(DiskError, match=FULL):
+            keep.save_tree_after(1)
+    assert titles(repo) == ["before the first agent"]
+
+
+def test_a_start_that_could_not_be_kept_is_kept_by_the_next_try(
+    repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = repo.keeper(RUN)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(DiskError):
+            keep.save_initial_tree()
+    assert keep.save_initial_tree() == ""
+    assert titles(repo) == ["before the first agent"]
+    assert keep.baseline() == keep.tree() != ""
+
+
+def test_a_look_after_the_start_stops_the_run_too(repo: RepositoryFixture) -> None:
+    repo.break_git("", "")
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    (repo.root / "new").write_text("x")
+    repo.break_git("update-index", f"fatal: unable to write loose object file: {FULL}")
+    with pytest.raises(DiskError, match=FULL):
+        keep.look()
+    repo.break_git("", "")
+    assert keep.look() != keep.baseline()
+
+
+def test_of_an_agent_that_was_stopped_at_once_it_is_only_told(
+    repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    (repo.root / "new").write_text("x")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        assert FULL in keep.save_cut_off_tree(1)
+
+
+def test_another_failure_of_git_is_told_and_the_run_goes_on(repo: RepositoryFixture) -> None:
+    repo.break_git("update-index", "fatal: the moon is full")
+    keep = repo.keeper(RUN)
+    (repo.root / "new").write_text("x")
+    assert "the moon is full" in keep.save_initial_tree()
+
+
+def test_a_start_elsewhere_is_not_taken_for_none_where_the_disk_is_full(repo: RepositoryFixture) -> None:
+    """Else what the first agent had changed would count as the user's own."""
+    commit = repo.run("rev-parse", "HEAD")
+    repo.break_git("read-tree", f"fatal: sha1 file 'index.lock' write error. {FULL}")
+    keep = repo.keeper(RUN)
+    with pytest.raises(DiskError, match=FULL):
+        keep.import_commit(commit)
+    repo.break_git("read-tree", "fatal: not a tree object")
+    assert keep.import_commit(commit) == ""
+
+
+def test_drafts_of_files_that_are_written_are_in_no_tree(repo: RepositoryFixture) -> None:
+    keep = repo.keeper(RUN)
+    keep.save_initial_tree()
+    (repo.root / "deep").mkdir()
+    for name in (".ralph-draft-0a1b2c3d", "deep/.ralph-draft-0a1b2c3d", "deep/not.ralph-draft-x"):
+        (repo.root / name).write_text("half")
+    keep.save_tree_after(1)
+    assert changes(keep) == [("deep/not.ralph-draft-x", "added")]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import SealedTree, TreeKeeper
 from ralph.model.proofs import TreeChange
 
@@ -29,6 +29,8 @@ class CommittedTrees:
         """Take what the other one saw last."""
         try:
             self._note_tree("")
+        except DiskError:
+            raise
         except MachineError:
             self._tree = self._keeper.tree()  # nothing is committed yet
 

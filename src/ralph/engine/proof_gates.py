@@ -8,7 +8,7 @@ from ralph.core.proofs.wording import render_judge_question
 from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.proof_watch import ProofWatch
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted, Verified
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import ProofApproval, ProofChange
@@ -66,6 +66,8 @@ class ProofGates:
                 return self._gates.check(names, iteration)
             with trees.open_sealed_tree(()) as copy:
                 return open_copy(copy).check(names, iteration)
+        except DiskError:
+            raise
         except MachineError as error:
             failure = GateResult(gate="what is committed", passed=False, exit_code=1, reason=error.message)
             return Checked((failure,))

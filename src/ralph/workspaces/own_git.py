@@ -11,12 +11,16 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.model.command import Command
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import GitResult, Processes
 
 OWN_GIT_TIMEOUT_SECONDS = 300.0
 LAST_LOOK_TIMEOUT_SECONDS = 10.0  # for a person who wants us to stop
 MAX_OWN_OUTPUT_BYTES = 256 << 20
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
+DISK_HINT = "free some space or check the disk, then resume"
+# Git's own words for an index that could not be written; it does not say why.
+_DISK_WORDS = (*map(os.strerror, DISK_ERRORS), "Out of diskspace", "rite new index file", "write new_index file")
 _NO_SETTINGS = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -50,7 +54,13 @@ class OwnAnswer(Struct, frozen=True):
     @property
     def disk_error(self) -> str:
         """The same, where the disk is full or broken."""
-        return self.problem if any(os.strerror(number) in self.complaint for number in DISK_ERRORS) else ""
+        return self.problem if any(words in self.complaint for words in _DISK_WORDS) else ""
+
+    def build_error(self, what: str) -> MachineError:
+        """For who cannot go on without the answer; `what` could not be done."""
+        if self.disk_error:
+            return DiskError(f"{what}: {self.disk_error}", DISK_HINT)
+        return MachineError(f"{what}: {self.problem or 'stopped'}")
 
 
 class OwnGit:
@@ -143,6 +153,11 @@ def replace_file(path: str, data: bytes) -> None:
     """Whole or not at all. Not waited for: what a power failure takes is a snapshot, not the work."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     draft = f"{path}.{os.urandom(4).hex()}"
-    with open(draft, "xb") as file:
-        file.write(data)
-    os.replace(draft, path)
+    try:
+        with open(draft, "xb") as file:
+            file.write(data)
+        os.replace(draft, path)
+    except BaseException:
+        if os.path.exists(draft):
+            os.unlink(draft)
+        raise

@@ -14,7 +14,7 @@ from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.kept.old_snapshots import forget_old_snapshots
 from ralph.workspaces.kept.unfinished_work import find_start_tree, note_left_tree
-from ralph.workspaces.own_git import DISK_ERRORS, OwnGit, replace_file
+from ralph.workspaces.own_git import DISK_ERRORS, DISK_HINT, OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
 from ralph.workspaces.tree_index import TreeIndex, TreeLook
@@ -268,7 +268,7 @@ class Snapshots:
             raise self._build_disk_error(self._last.disk_error)
 
     def _build_disk_error(self, why: str) -> DiskError:
-        return DiskError(f"cannot keep the files of {self.root}: {why}", "free some space, then resume")
+        return DiskError(f"cannot keep the files of {self.root}: {why}", DISK_HINT)
 
     def _keep(self, title: str, *, is_start: bool) -> str:
         """Commit what was seen last; what went wrong, in words."""

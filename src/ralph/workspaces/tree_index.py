@@ -15,7 +15,6 @@ from contextlib import suppress
 from msgspec import Struct
 
 from ralph.core.own_files import DRAFT_PREFIX
-from ralph.model.errors import MachineError
 from ralph.workspaces.ignore_rules import IgnoreRules
 from ralph.workspaces.new_file_limits import choose_left_out, describe_left_out
 from ralph.workspaces.own_git import DISK_ERRORS, OwnAnswer, OwnGit
@@ -149,7 +148,7 @@ class TreeIndex:
         """All that is there and not in the tree; a folder in which nothing is ends with a slash."""
         said = self._run("ls-files", "-z", "--others", "--directory", "--no-empty-directory")
         if not said.ok:
-            raise MachineError(f"cannot list the files of {self._own.root}: {said.problem or 'stopped'}")
+            raise said.build_error(f"cannot list the files of {self._own.root}")
         return [os.fsdecode(name) for name in said.output.split(b"\0") if name]
 
     def import_commit(self, commit: str) -> str:
@@ -157,9 +156,11 @@ class TreeIndex:
         self._hold()
         index = os.path.join(self._folder, f"import-{os.urandom(4).hex()}")
         try:
-            if not self._own.run("read-tree", commit, index=index).ok:
-                return ""
-            said = self._own.run("write-tree", "--missing-ok", index=index, own_objects=True)
+            said = self._own.run("read-tree", commit, index=index)
+            if said.ok:
+                said = self._own.run("write-tree", "--missing-ok", index=index, own_objects=True)
+            if said.disk_error:  # no word about whether the project has it
+                raise said.build_error(f"cannot keep the files of {commit}")
             return said.text if said.ok else ""
         finally:
             if os.path.exists(index):
@@ -176,7 +177,7 @@ class TreeIndex:
             if said.ok:
                 said = self._own.run("write-tree", "--missing-ok", index=index, own_objects=True)
             if not said.ok:
-                raise MachineError(f"cannot write a tree for the checks: {said.problem or 'stopped'}")
+                raise said.build_error("cannot write a tree for the checks")
             return said.text
         finally:
             if os.path.exists(index):

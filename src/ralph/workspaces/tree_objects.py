@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ralph.model.errors import MachineError
 from ralph.model.proofs import TreeChange
 from ralph.workspaces.own_git import OwnGit
 
@@ -28,7 +27,7 @@ def compare_trees(own: OwnGit, before: str, after: str) -> list[TreeChange]:
         return [TreeChange(path=path, new_blob=file.blob, new_mode=file.mode) for path, file in files.items()]
     said = own.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after, own_objects=True)
     if not said.ok:
-        raise MachineError(f"cannot compare the trees {before} and {after}: {said.problem or 'stopped'}")
+        raise said.build_error(f"cannot compare the trees {before} and {after}")
     words = said.output.split(b"\0")
     return [_parse_change(head, name) for head, name in zip(words[::2], words[1::2], strict=False)]
 
@@ -37,7 +36,7 @@ def list_tree(own: OwnGit, tree: str, paths: Sequence[str] = ()) -> dict[str, Tr
     """By path: all files, or those at these paths and below them."""
     said = own.run("--literal-pathspecs", "ls-tree", "-r", "-z", tree, "--", *paths, own_objects=True)
     if not said.ok:
-        raise MachineError(f"cannot read the tree {tree}: {said.problem or 'stopped'}")
+        raise said.build_error(f"cannot read the tree {tree}")
     entries = (entry.partition(b"\t") for entry in said.output.split(b"\0") if entry)
     words = ((head.decode("ascii").split(" "), os.fsdecode(name)) for head, _, name in entries)
     return {name: TreeFile(mode, blob) for (mode, _, blob), name in words}

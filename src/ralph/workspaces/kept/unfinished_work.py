@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.proofs import GONE_BLOB, TreeChange
 from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.own_git import OwnGit
@@ -34,6 +34,8 @@ def _list_own_changes(own: OwnGit, run: str, *, before: str, left: str, now: str
     try:
         since = {change.path for change in compare_trees(own, left, now)}
         changes = compare_trees(own, before, left)
+    except DiskError:
+        raise
     except MachineError:
         return []  # its trees are gone: a month ago, or by `ralph clean`
     accepted = AcceptedProofs(locate_accepted(own, run)).read()

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 
-from ralph.model.errors import MachineError
 from ralph.workspaces.git import Git
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.own_objects import OwnObjects, hash_blob
@@ -58,5 +57,5 @@ def write_committed_tree(own: OwnGit, index: TreeIndex, tree: str, files: Mappin
 def _store(own: OwnGit, path: str, file: OldFile) -> str:
     said = own.run("hash-object", "-w", "--stdin", stdin=file.content, own_objects=True)
     if not said.ok:
-        raise MachineError(f"cannot keep {path} as it is committed: {said.problem}")
+        raise said.build_error(f"cannot keep {path} as it is committed")
     return f"{file.mode} {said.text}\t{path}"
