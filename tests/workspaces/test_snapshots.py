@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -325,6 +326,26 @@ def test_a_start_that_could_not_be_kept_is_kept_by_the_next_try(
     assert keep.baseline() == keep.tree() != ""
 
 
+@pytest.mark.parametrize("number", range(1, 5))
+@pytest.mark.parametrize("keeps", [True, False])
+def test_wherever_a_life_ends_as_it_keeps_the_start_the_next_has_one(
+    repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch, number: int, keeps: bool
+) -> None:
+    left, write = [number], os.replace
+
+    def fail_once(source: str, target: str) -> None:
+        left[0] -= 1
+        write(source, target) if left[0] else fail()
+
+    first = repo.keeper(RUN, keeps=keeps)
+    with monkeypatch.context() as patch, suppress(DiskError):
+        patch.setattr(os, "replace", fail_once)
+        first.save_initial_tree()
+    keep = repo.keeper(RUN, keeps=keeps)
+    assert keep.save_initial_tree() == ""
+    assert keep.baseline() == keep.tree() != ""
+
+
 def test_a_look_after_the_start_stops_the_run_too(repo: RepositoryFixture) -> None:
     repo.break_git("", "")
     keep = repo.keeper(RUN)
@@ -364,6 +385,22 @@ def test_a_start_elsewhere_is_not_taken_for_none_where_the_disk_is_full(repo: Re
         keep.import_commit(commit)
     repo.break_git("read-tree", "fatal: not a tree object")
     assert keep.import_commit(commit) == ""
+
+
+def test_which_work_of_an_earlier_run_is_left_is_not_guessed_where_the_disk_is_broken(repo: RepositoryFixture) -> None:
+    repo.break_git("", "")
+    first = repo.keeper(RUN)
+    first.save_initial_tree()
+    (repo.root / "left").write_text("x")
+    first.save_tree_after(1)
+    later = repo.keeper("20261117-010203-abcd", unfinished=(RUN,))
+    (repo.root / "new").write_text("x")
+    repo.break_git("diff-tree", "error: unable to read: Input/output error")
+    with pytest.raises(DiskError):
+        later.save_initial_tree()
+    repo.break_git("", "")
+    assert later.save_initial_tree() == ""
+    assert changes(later) == [("left", "added")]
 
 
 def test_drafts_of_files_that_are_written_are_in_no_tree(repo: RepositoryFixture) -> None:

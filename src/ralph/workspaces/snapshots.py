@@ -277,10 +277,10 @@ class Snapshots:
         if self._keeps or is_start:
             message = f"ralph {self._run}: {title}" + (f"\n\nHead: {head}" if head else "")
             commit = self._objects.write_commit(tree, (parent,) if parent else (), message)
+            if is_start:  # first: another life that finds this snapshot keeps no start
+                self._keep_baseline(tree, commit)
             if self._keeps:
                 self._own.write_ref(f"{SNAPSHOT_REFS}/{self._run}", commit)
-            if is_start:
-                self._keep_baseline(tree, commit)
         if not self._keeps:
             note_left_tree(self._own, self._run, tree)
         return Pins(self._own, self._git).pin(head) if self._git and head else ""
