@@ -1,5 +1,7 @@
 """One call of an agent: what it is started with, what is kept of it, what it comes to."""
 
+import errno
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 
 from ralph.engine.agent_run import LINGERED_WARNING, AgentRequest, CallFiles, count_calls
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExit
-from ralph.model.errors import ConfigError, MachineError, RalphError
+from ralph.model.errors import ConfigError, DiskError, MachineError, RalphError
 from ralph.model.events import Debugged, Finished, Warned
 from ralph.model.loop import Interrupted, Reported
 from ralph.model.ports import SealedTree
@@ -268,3 +270,28 @@ def test_one_that_did_not_end_after_its_last_word_is_told_with_the_silence_it_wa
     ran = Ran(stdout=say("done").stdout, exited=CommandExit(code=-15, seconds=9.0, ending="lingered"))
     make_runner(AskedAgent(), ScriptedProcesses(ran), tmp_path).call(lambda: make_request(tmp_path), [listener])
     assert listener.of(Warned) == [(2, Warned(f"{LINGERED_WARNING}: stopped after 7s of silence"))]
+
+
+def test_no_agent_is_paid_whose_answer_could_get_lost(tmp_path: Path) -> None:
+    """Its note says where a run that is killed finds the answer."""
+    request, processes = make_request(tmp_path), ScriptedProcesses(say("done", 0.5))
+    runner = make_runner(AskedAgent(), processes, tmp_path, adapter="claude")
+    Path(request.files.note).mkdir()
+    reported = runner.call(lambda: request, ())
+    assert isinstance(reported, Reported)
+    assert (reported.outcome, request.files.note in reported.detail) == ("unusable", True)
+    assert processes.commands == []
+    Path(request.files.note).rmdir()
+    assert isinstance(runner.call(lambda: request, ()), Reported)
+    assert (len(processes.commands), Path(request.files.note).exists()) == (1, True)
+
+
+def test_a_prompt_that_finds_no_room_is_an_error_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    runner = make_runner(AskedAgent(), ScriptedProcesses(), tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", fail)
+        with pytest.raises(DiskError, match="cannot write the prompt"):
+            runner.run(make_request(tmp_path), ())

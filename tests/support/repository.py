@@ -62,7 +62,7 @@ class RepositoryFixture:
         return self._make_git(is_users=True).guarded()
 
     def _make_git(self, *, is_users: bool = False) -> Git:
-        program = shutil.which("git")
+        program = shutil.which("git", path=self.environment["PATH"])
         assert program
         folder, processes = str(self.root), self.supervisor
         return Git(program, folder, environment=self.environment, processes=processes, is_users=is_users)

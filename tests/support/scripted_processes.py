@@ -91,6 +91,7 @@ def make_runner(
     *,
     environment: Mapping[str, str] | None = None,
     keep: TreeKeeper | None = None,
+    adapter: str = "",
 ) -> AgentRunner:
     """Its two time limits differ, so that nobody takes one for the other."""
     return AgentRunner(
@@ -101,6 +102,7 @@ def make_runner(
         timeout=60.0,
         idle_timeout=7.0,
         keep=keep,
+        adapter=adapter,
     )
 
 

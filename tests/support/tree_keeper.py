@@ -99,6 +99,8 @@ class MemoryKeeper:
         return "".join(f"diff of {path}\n" for path in paths)
 
     def write_committed_tree(self, apart_from: str = "") -> str:
+        if self.is_broken:
+            raise self._fail("objects are gone")
         return self.tree()
 
     def open_sealed_tree(

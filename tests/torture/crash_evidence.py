@@ -172,6 +172,9 @@ def _check_board(scene: "Scene") -> Iterator[str]:
     roles, turns = [role for role, _ in passed], {turn for _, turn in passed}
     if roles != ["coder", "reviewer", "tester", "qa"] or not (turns == {1} or scene.disk_failed):
         yield f"stages passed as {passed}"
+    unproven = "verified AND promise_found AND (by_words OR (judge = '' AND red_before IS NOT 1))"
+    if weak := scene.query(f"SELECT agent, reason FROM verification WHERE {unproven}"):
+        yield f"passed by words, or by a check that nobody saw red: {weak}"
     paid = [fact for fact in facts if fact.get("cost_usd") is not None]
     # An agent that could not be asked cost nothing: its row on the board, like its fact in the journal, has no cost.
     if scene.query("SELECT count(*) FROM spend WHERE cost_usd IS NOT NULL") != [(len(paid),)]:

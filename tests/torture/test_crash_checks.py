@@ -49,6 +49,12 @@ def repeat_agent(scene: Scene) -> None:
     path.with_name("agent_009.log").write_bytes(path.read_bytes())
 
 
+def pass_by_words(scene: Scene) -> None:
+    if scene.loop == "run":
+        pytest.skip("it has no stages")
+    change(scene, "UPDATE verification SET by_words = 1 WHERE agent = 'reviewer'")
+
+
 def change_work(scene: Scene) -> None:
     for name in ("a.txt", "T.txt"):
         if (path := scene.repo / name).exists():
@@ -81,6 +87,7 @@ BROKEN: dict[str, tuple[Callable[[Scene], object], str]] = {
     "money that an agent told is lost": (repeat_agent, "ralph counts"),
     "an agent run is had again": (repeat_agent, "had again"),
     "a commit is made twice": (lambda s: s.shop.git("commit", "-q", "--allow-empty", "-m", "Do"), "commits"),
+    "a stage passes by words": (pass_by_words, "passed by words"),
     "a receipt says something else": (edit_receipt, "the receipt of"),
     "the files are not those that passed": (change_work, "passed with another"),
     "a file of the user's is gone": (lambda s: (s.repo / "README").write_text(""), "nobody worked on"),

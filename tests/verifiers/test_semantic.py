@@ -1,11 +1,12 @@
 """A judge decides, or a heuristic."""
 
+import errno
 import json
 from typing import Any
 
 import pytest
 
-from ralph.model.errors import ConfigError
+from ralph.model.errors import ConfigError, DiskError
 from ralph.model.verdict import JudgeAnswer, Verdict
 from ralph.verifiers.semantic import NO_JUDGE_REASON, build
 from support.claimed import PROMISE, ScriptedJudge, make_claim, make_tools
@@ -189,3 +190,9 @@ def test_options_that_make_no_sense_are_named() -> None:
 def test_loose_matching_is_the_first_versions() -> None:
     broken = make_tools(ScriptedJudge(JudgeAnswer(problem="down")))
     assert build({"check_for": WANTED}, broken).verify(make_claim(output=f"so {PROMISE.lower()}", loose=True)).verified
+
+
+@pytest.mark.parametrize("error", [DiskError("no room"), OSError(errno.ENOSPC, "No space left on device")])
+def test_on_a_full_disk_nobody_passes_by_words(error: Exception) -> None:
+    with pytest.raises(DiskError, match=r"no room|No space"):
+        verdict("x", ScriptedJudge(error), check_for=WANTED)

@@ -14,11 +14,11 @@ from ralph.core.outcome import classify_run
 from ralph.core.text.quantities import format_duration
 from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
 from ralph.core.text.secrets import redact, redact_argv
-from ralph.core.text.write_error import explain_write_error
+from ralph.core.text.write_error import DISK_ERRORS, explain_write_error
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Command, CommandExit, Invocation
-from ralph.model.errors import ConfigError, MachineError, RalphError
+from ralph.model.errors import ConfigError, DiskError, MachineError, RalphError
 from ralph.model.events import NO_USAGE, Usage, Warned
 from ralph.model.loop import Interrupted, Reported, SnapshotTaken
 from ralph.model.ports import Agent, ChangeWatch, OutputMode, ParsedRun, Processes, TreeKeeper, Watcher
@@ -303,7 +303,8 @@ def _write_prompt_file(path: str, prompt: str) -> None:
         with open_without_links(path, errors="surrogateescape") as file:
             file.write(prompt)
     except OSError as error:
-        raise MachineError(f"cannot write the prompt to {path}: {error.strerror}") from error
+        kind = DiskError if error.errno in DISK_ERRORS else MachineError
+        raise kind(f"cannot write the prompt to {path}: {error.strerror}") from error
 
 
 def _read_answer_file(parsed: ParsedRun, path: str) -> ParsedRun:

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from ralph.core.tasks.criteria import expand_acceptance_criteria
 from ralph.core.tasks.judgement import Ruling, parse_ruling, render_judge_prompt
 from ralph.core.tasks.words import has_pattern
+from ralph.core.text.write_error import DISK_ERRORS, explain_write_error
+from ralph.model.errors import DiskError
 from ralph.model.spec import ROLES
 from ralph.model.verdict import AskJudge, Claim, JudgeAnswer, Verdict, Verifier, VerifierConfig, VerifierTools
 from ralph.verifiers import string_match
@@ -97,6 +99,12 @@ class SemanticVerifier:
 def _call_judge(judge: AskJudge, prompt: str, model: str) -> JudgeAnswer | None:
     try:
         return judge(prompt, model)
+    except DiskError:
+        raise
+    except OSError as error:
+        if error.errno in DISK_ERRORS:  # it says nothing about the work, so nobody passes by words for it
+            raise explain_write_error("the judge's files", error) from error
+        return JudgeAnswer(problem=f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001  # whatever a judge does, the loop goes on
         return JudgeAnswer(problem=f"{type(error).__name__}: {error}")
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ralph.core.environment import without_git_vars
+from ralph.core.text.write_error import DISK_HINT, names_disk_error
 from ralph.model.command import Command
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
 from ralph.workspaces.git_guard import NO_PROGRAMS, GitGuard, SettingsListing, list_changed_programs, parse_settings
@@ -231,7 +232,10 @@ class Git:
 
     def _require_ok(self, said: GitResult, words: tuple[str, ...]) -> str:
         if not said.ok:
-            raise MachineError(f"git {' '.join(words[:2])} failed: {said.problem}", f"look at it in {self.folder}")
+            failed = f"git {' '.join(words[:2])} failed: {said.problem}"
+            if names_disk_error(said.complaint):
+                raise DiskError(failed, DISK_HINT)
+            raise MachineError(failed, f"look at it in {self.folder}")
         return said.text
 
     def find_commit(self, name: str) -> str:

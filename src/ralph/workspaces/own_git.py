@@ -4,12 +4,12 @@ Files are kept byte for byte. What we write goes to `store`; `objects` is empty 
 project's own objects. So a tree of ours rests on objects of ours, and on what was committed when we first looked.
 """
 
-import errno
 import os
 from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ralph.core.text.write_error import DISK_HINT, names_disk_error
 from ralph.model.command import Command
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import GitResult, Processes
@@ -17,10 +17,6 @@ from ralph.model.ports import GitResult, Processes
 OWN_GIT_TIMEOUT_SECONDS = 300.0
 LAST_LOOK_TIMEOUT_SECONDS = 10.0  # for a person who wants us to stop
 MAX_OWN_OUTPUT_BYTES = 256 << 20
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
-DISK_HINT = "free some space or check the disk, then resume"
-# Git's own words for an index that could not be written; it does not say why.
-_DISK_WORDS = (*map(os.strerror, DISK_ERRORS), "Out of diskspace", "rite new index file", "write new_index file")
 _NO_SETTINGS = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -54,7 +50,7 @@ class OwnAnswer(Struct, frozen=True):
     @property
     def disk_error(self) -> str:
         """The same, where the disk is full or broken."""
-        return self.problem if any(words in self.complaint for words in _DISK_WORDS) else ""
+        return self.problem if names_disk_error(self.complaint) else ""
 
     def build_error(self, what: str) -> MachineError:
         """For who cannot go on without the answer; `what` could not be done."""

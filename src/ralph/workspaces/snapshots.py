@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ralph.core.text.write_error import DISK_ERRORS, DISK_HINT
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import TreeChange
@@ -14,7 +15,7 @@ from ralph.workspaces.acceptance import AcceptedProofs, locate_accepted
 from ralph.workspaces.git import Git
 from ralph.workspaces.kept.old_snapshots import forget_old_snapshots
 from ralph.workspaces.kept.unfinished_work import find_start_tree, note_left_tree
-from ralph.workspaces.own_git import DISK_ERRORS, DISK_HINT, OwnGit, replace_file
+from ralph.workspaces.own_git import OwnGit, replace_file
 from ralph.workspaces.own_objects import OwnObjects, read_kept_tree
 from ralph.workspaces.pins import Pins
 from ralph.workspaces.tree_index import TreeIndex, TreeLook

@@ -15,9 +15,10 @@ from contextlib import suppress
 from msgspec import Struct
 
 from ralph.core.own_files import DRAFT_PREFIX
+from ralph.core.text.write_error import DISK_ERRORS
 from ralph.workspaces.ignore_rules import IgnoreRules
 from ralph.workspaces.new_file_limits import choose_left_out, describe_left_out
-from ralph.workspaces.own_git import DISK_ERRORS, OwnAnswer, OwnGit
+from ralph.workspaces.own_git import OwnAnswer, OwnGit
 from ralph.workspaces.project_dir import ProjectDir
 from ralph.workspaces.run_rules import RunRules
 

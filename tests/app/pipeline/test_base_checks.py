@@ -1,5 +1,7 @@
 """Checks on the tree where a task began: real git, real commands, each of them once."""
 
+import errno
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 
 from ralph.app.pipeline.base_checks import BasePlace, BaseVerdicts, TaskBaseChecks
 from ralph.app.pipeline.task_inbox import TaskInbox
+from ralph.model.errors import DiskError
 from ralph.model.spec import CompletionCriteria, VerificationMethod
 from support.quiet_inbox import QuietInbox
 from support.repository import RepositoryFixture, open_repository
@@ -117,3 +120,28 @@ def test_who_is_to_stop_does_not_wait_for_the_base(room: Room) -> None:
 def test_a_commit_that_is_gone_tells_nothing(room: Room) -> None:
     room.commit = "0" * 40
     assert room.open().check(check("true")) is None
+
+
+def test_on_a_full_disk_a_check_that_was_green_before_does_not_count_as_new(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "a file")
+
+    base, wanted = room.open(), check("true")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "mkdir", fail)
+        base.start([wanted])
+        with pytest.raises(DiskError, match="No space"):
+            base.check(wanted)
+    found = base.check(wanted)
+    base.close()
+    assert found
+    assert found.verified
+
+
+def test_a_checkout_that_finds_no_room_is_no_missing_commit(room: Room) -> None:
+    room.repo.break_git("worktree", "fatal: could not create leading directories: No space left on device")
+    room.repo.git = room.repo.make_users_git()
+    with pytest.raises(DiskError, match="No space"):
+        room.open().check(check("true"))

@@ -12,8 +12,9 @@ from ralph.app.pipeline.task_inbox import TaskInbox
 from ralph.app.pipeline.task_processes import TaskProcesses
 from ralph.app.pipeline.verification import build_tools, identify_check, verify_claim
 from ralph.core.proofs.suites import detect_test
+from ralph.core.text.write_error import DISK_ERRORS, explain_write_error
 from ralph.engine.gate_run import WrappedProcesses
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import Inbox, Processes, TreeKeeper
 from ralph.model.proofs import TreeChange
 from ralph.model.spec import CompletionCriteria
@@ -147,7 +148,13 @@ class TaskBaseChecks:
         try:
             with self._open_base(tests, linked) as verify:
                 return verify(criteria)
-        except (MachineError, OSError):
+        except DiskError:
+            raise  # else what was green before would count
+        except OSError as error:
+            if error.errno in DISK_ERRORS:
+                raise explain_write_error("a copy of the files", error) from error
+            return None
+        except MachineError:
             return None
 
     @contextmanager

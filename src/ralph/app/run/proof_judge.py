@@ -11,7 +11,7 @@ from ralph.config.schema import AgentSettings, Judge
 from ralph.core.proofs.wording import JUDGE_ANSWER_FORM, PROOF_CRITERION
 from ralph.core.tasks.judgement import parse_ruling
 from ralph.engine.agent_run import AgentRequest, CallFiles
-from ralph.model.errors import RalphError
+from ralph.model.errors import DiskError, RalphError
 from ralph.model.events import NO_USAGE
 from ralph.model.loop import Interrupted, Reported, Verified
 
@@ -36,6 +36,8 @@ class ProofJudge:
         for _ in range(MAX_PROOF_JUDGE_CALLS):
             try:
                 name, reported = self._call(f"{question}\n{JUDGE_ANSWER_FORM}\n")
+            except DiskError:
+                raise
             except RalphError as error:
                 problem = f"the judge cannot be asked: {error.message}"
                 break
@@ -73,7 +75,7 @@ class ProofJudge:
         with tempfile.TemporaryDirectory(prefix="ralph-judge-") as empty:
             settings = replace(wanted, timeout_seconds=PROOF_JUDGE_TIMEOUT_SECONDS)
             runner = session.prepare_agent(command, settings, folder=empty, keep=None)
-            return f"{found.adapter} {model}".strip(), runner.call(lambda: self._build_request(prompt), ())
+            return f"{found.adapter} {model}".strip(), runner.run(self._build_request(prompt), ())
 
     def _build_request(self, prompt: str) -> AgentRequest:
         self._calls += 1

@@ -14,8 +14,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.text.write_error import DISK_ERRORS, DISK_HINT
 from ralph.model.command import Bind, Command
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import Processes
 from ralph.process.shell import find_program
 from ralph.workspaces.sealed.clean_home import make_clean_home
@@ -106,7 +107,8 @@ class SealedPlaces:
             home = make_clean_home(os.path.join(folder, "home"), self._environment, since)
             yield self._choose_place(folder, home, self._find_bwrap(since))
         except OSError as error:
-            raise MachineError(f"cannot copy the work tree: {error.strerror}: {error.filename}") from error
+            words = f"cannot copy the work tree: {error.strerror}: {error.filename}"
+            raise (DiskError(words, DISK_HINT) if error.errno in DISK_ERRORS else MachineError(words)) from error
         finally:
             _remove_copy(folder)
             if lock is not None:
