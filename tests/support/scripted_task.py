@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from ralph.core.tasks.task_rules import apply_change
 from ralph.model.board import Change, Entry
+from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.ports import BranchSides
 from ralph.model.spec import CompletionCriteria, Role, VerificationAttempt
@@ -59,6 +60,7 @@ class ScriptedWorkspace:
         self.checked_in: list[str] = []  # trees it was put back to
         self.undone: tuple[str, ...] = ()  # what a reviewer will have edited
         self.is_reviewed = False
+        self.failure: MachineError | None = None  # of each look
         self.set_aside, self.set_aside_count = "", 0  # the diff of instructions, and how often they were put away
 
     def is_untouched(self, tree: str) -> bool:
@@ -94,6 +96,8 @@ class ScriptedWorkspace:
         return self.hash
 
     def look(self) -> str:
+        if self.failure:
+            raise self.failure
         return self.hash
 
     def begin_review(self) -> None:

@@ -1,10 +1,13 @@
 """The workspace of a task, with real git: what is in it, and how it lands in its turn."""
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.spec import Task
 from ralph.workspaces.landing_turns import LandingTurns
@@ -316,3 +319,39 @@ def test_a_fresh_work_tree_knows_nothing_of_an_earlier_task_of_its_name(
     tree = repo.trees.open("TASK-002", "main")
     TaskWorkspace(Task("TASK-002", "s", "x"), repo.trees, tree, keeper=keeper, landings=turn, inbox=inbox)
     assert (keeper.approved.read(), keeper.set_aside.put_back()) == ({}, ())
+
+
+# -- a disk that is full or broken -----------------------------------------------------------------
+def test_nothing_is_compared_with_a_tree_that_nobody_knows(repo: RepositoryFixture, inbox: QuietInbox) -> None:
+    repo.break_git("", "")
+    tree = repo.trees.open("TASK-001", "main")
+    keeper = repo.keeper("20261116-010203-abcd", tree.folder)
+    keeper.save_initial_tree()
+    task = Task("TASK-001", "s", "Sign in")
+    workspace = TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox)
+    seen = workspace.tree()
+    Path(workspace.folder, "new.txt").write_text("x\n")
+    repo.break_git("update-index", "fatal: the moon is full")
+    for look in (workspace.look, workspace.begin_review, lambda: workspace.put_back(seen)):
+        with pytest.raises(MachineError, match="the moon is full"):
+            look()
+    assert Path(workspace.folder, "new.txt").exists()
+
+
+def test_a_file_that_cannot_be_put_back_is_left_as_it_is(
+    workspace: TaskWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    kept = Path(workspace.folder, "README")
+    seen = workspace.look()
+    kept.write_text("an agent's\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fchmod", fail)
+        with pytest.raises(OSError, match="No space"):
+            workspace.put_back(seen)
+    assert kept.read_text() == "an agent's\n"
+    assert not [*Path(workspace.folder).glob(".ralph-draft-*")]
+    workspace.put_back(seen)
+    assert kept.read_text() == "x\n"

@@ -252,3 +252,10 @@ def test_what_has_changed_shows_new_files_too(repo: RepositoryFixture) -> None:
     assert "+committed" in shown
     assert "+left lying about" in shown
     assert repo.run("status", "--porcelain", at=tree.folder) == "?? b.txt"
+
+
+def test_drafts_of_files_that_are_written_are_not_told_by_git(repo: RepositoryFixture) -> None:
+    tree = repo.open()
+    for folder in (Path(tree.folder), repo.root):
+        (folder / ".ralph-draft-0a1b2c3d").write_text("half")
+        assert repo.run("status", "--porcelain", at=folder) == ""

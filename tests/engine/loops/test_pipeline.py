@@ -24,7 +24,7 @@ from ralph.model.board import (
     StageEntered,
     StagePassed,
 )
-from ralph.model.errors import ConfigError
+from ralph.model.errors import ConfigError, DiskError, MachineError
 from ralph.model.events import GateEnded, GateStarted, Noted, Warned
 from ralph.model.loop import (
     Brief,
@@ -640,3 +640,18 @@ def test_the_last_words_are_kept_for_whoever_gives_up(task: TaskFixture) -> None
     run_to_its_end(effects, BRIEF)
     run_to_its_end(effects, replace(BRIEF, turn=3))
     assert effects.last_text == "I went on."
+
+
+# -- a machine that fails --------------------------------------------------------------------------
+def test_an_error_of_the_machine_ends_the_task(task: TaskFixture) -> None:
+    task.workspace.failure = DiskError("no room")
+    with pytest.raises(DiskError, match="no room"):
+        task.run_agent()
+
+
+def test_a_git_that_was_stopped_with_the_rest_is_an_interruption(task: TaskFixture) -> None:
+    effects = task.build_effects(WORK)
+    effects.perform(RunAgent(BRIEF))
+    task.workspace.failure = MachineError("git was stopped")
+    task.inbox.by, task.inbox.grace = "received SIGINT", 0.3
+    assert effects.perform(TakeSnapshot(BRIEF.iteration)) == Interrupted("received SIGINT")
