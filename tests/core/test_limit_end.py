@@ -46,11 +46,18 @@ def read(words: str, now: datetime = TUESDAY) -> str:
         ("resets tomorrow at 9", "11-18 09:00:00"),
         ("resets at 2026-11-17T15:00:00Z", "11-17 17:00:00"),
         ("resets at 2026-11-17 15:00:30", "11-17 15:00:30"),
+        ("resets at 2026-11-17 15:00:30 UTC", "11-17 17:00:30"),
+        ("resets at 2026-11-17 15:00 (Nowhere/Land)", ""),
+        ("resets at 15:00 UTC+1", "11-17 16:00:00"),
+        ("resets 3pm (GMT-5:30)", "11-17 22:30:00"),
+        ("resets at 15:00 UTC+99", ""),
         # a span
         ("Please try again in 3 hours 12 minutes.", "11-17 17:12:00"),
         ("Try again in 4 days, 2 hours and 3 minutes", "11-21 16:03:00"),
         ("Your quota will reset after 18h31m10s.", "11-18 08:31:10"),
         ("limit, resets in 20 s", "11-17 14:00:20"),
+        ("try again in an hour", "11-17 15:00:00"),
+        ("resets in 1 week and a day", "11-25 14:00:00"),
         ("retry-after: 30", "11-17 14:00:30"),
         ('{"type": "usage_limit_reached", "resets_in_seconds": 3600}', "11-17 15:00:00"),
         # nothing to go by

@@ -287,6 +287,7 @@ def test_an_error_is_an_error_though_its_agent_had_to_be_ended() -> None:
         "Fixed: connection refused, ECONNRESET and overloaded are retried. Invalid API key is not.",
         "You've hit your limit handling tests: all pass.",
         "Weekly limit reached\nis the new message.",
+        "Fixed the upload limit: resets when the window ends.",
     ],
 )
 def test_a_model_may_talk_about_limits(text: str) -> None:
@@ -310,11 +311,18 @@ def test_a_model_may_talk_about_limits(text: str) -> None:
         ("Weekly limit reached ∙ resets Monday 12pm (UTC)", NOON + 6 * 86_400),
         ("You're out of extra usage · resets 3pm (UTC)", NOON + 3 * 3600),
         ("Your organization's usage allocation has been disabled by your administrator.", None),
+        ("limit, resets in 20 s", NOON + 20),
+        ("Daily limit reached · resets 3pm (UTC)", NOON + 3 * 3600),
     ],
 )
 def test_a_limit_that_is_the_whole_answer_is_no_success(text: str, reset: float | None) -> None:
     reported = classify_run(ParsedRun(closing="success", text=text), CommandExit(code=0, seconds=1.0), "", NOON)
     assert (reported.outcome, reported.reset_at) == ("limited", reset)
+
+
+def test_a_terse_limit_is_an_answer_of_an_agent_that_worked() -> None:
+    heard = ParsedRun(closing="success", text="Limit, resets in 20 s", tools=3)
+    assert classify_run(heard, CommandExit(code=0, seconds=1.0), "").outcome == "finished"
 
 
 @pytest.mark.parametrize(
@@ -444,6 +452,9 @@ def test_a_status_decides(status: int | None, outcome: str) -> None:
         ('{"error":{"type":"usage_limit_reached","resets_at":1777936568}}', "limited"),
         ("exceeded retry limit, last status: 429 Too Many Requests", "limited"),
         ("RESOURCE_EXHAUSTED", "limited"),
+        ("limit, resets in 20 s", "limited"),
+        ("You have exhausted your capacity on this model. Your quota will reset after 18h31m10s.", "limited"),
+        ("Message limit, then the connection was reset by the peer", "offline"),
         ("We’re currently experiencing high demand", "overloaded"),
         ("API Error: Overloaded", "overloaded"),
         ("unexpected status 503 Service Unavailable", "overloaded"),

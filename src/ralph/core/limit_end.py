@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 # An hour that has just passed is the one that was meant: clocks differ, and an answer takes its time.
@@ -15,9 +15,12 @@ _ANNOUNCEMENT = (
 )
 _EPOCH = r'(?:\||resets?(?:[ _]at)?"?:? ?)(\d{10})(?:\d{3})?(?!\d)'
 _BARE_SECONDS = r'(?:retry[ _-]after|resets?[ _]in[ _]seconds)"?:?\s*(\d+(?:\.\d+)?)(?![\d:]|\s*[a-z])'
-_ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?"
-_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
-_SPAN_PART = r"(\d+(?:\.\d+)?)\s*(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])"
+_ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z\b|[+-]\d\d:?\d\d)?"
+_OFFSET = r"(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?"
+_UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_SPAN_PART = (
+    r"(\d+(?:\.\d+)?|\ban?\b)\s*(w(?:eeks?)?|d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])"
+)
 _SPAN = rf"(?:(?:about|approximately)\s+)?((?:{_SPAN_PART}[\s,]*(?:and\s+)?)+)"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -31,8 +34,8 @@ _HOUR = (
     r"\s*(?P<half>[ap]\.?m\b\.?)?)"
 )
 _ZONE = (
-    r"(?:\s*\(?(?P<zone>[A-Z][A-Za-z_]+/[A-Za-z_/+-]+\w|[A-Z]{2,4}\b|Pacific|Eastern|Central|Mountain)"
-    r"(?:\s+[Tt]ime)?\)?)?"
+    r"(?:\s*\(?(?P<zone>[A-Z][A-Za-z_]+/[A-Za-z_/+-]+\w|(?:UTC|GMT)[+-]\d{1,2}(?::?\d\d)?|[A-Z]{2,4}\b"
+    r"|Pacific|Eastern|Central|Mountain)(?:\s+[Tt]ime)?\)?)?"
 )
 _ZONES_BY_NAME = {
     **dict.fromkeys(("UTC", "GMT"), "UTC"),
@@ -70,23 +73,23 @@ def _read_forms(text: str, now: float, local: tzinfo | None) -> Iterator[float |
 
 
 def _read_iso(text: str, local: tzinfo | None) -> float | None:
-    found = re.match(_ISO, text)
+    found = re.match(_ISO + _ZONE, text)
     if not found:
         return None
     try:
         at = datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or ''}")
-    except ValueError:
+        return (at if at.tzinfo else at.replace(tzinfo=_find_zone(found["zone"], local))).timestamp()
+    except (ValueError, LookupError):
         return None
-    return (at if at.tzinfo else at.replace(tzinfo=local)).timestamp()
 
 
 def _read_span(text: str, now: float) -> float | None:
-    """3 hours 12 minutes, 18h31m10s, 20 s"""
+    """3 hours 12 minutes, 18h31m10s, 20 s, an hour"""
     found = re.match(_SPAN, text, re.IGNORECASE)
     if not found:
         return None
     parts = re.findall(_SPAN_PART, found[1], re.IGNORECASE)
-    return now + sum(float(amount) * _UNITS[unit[0].lower()] for amount, unit in parts)
+    return now + sum(float(amount if amount[0].isdigit() else 1) * _UNITS[unit[0].lower()] for amount, unit in parts)
 
 
 def _read_hour(text: str, now: float, local: tzinfo | None) -> float | None:
@@ -97,7 +100,7 @@ def _read_hour(text: str, now: float, local: tzinfo | None) -> float | None:
     clock = _read_clock(found)
     try:
         zone = _find_zone(found["zone"], local)
-    except LookupError:  # a zone that this machine does not know: the hour could be any
+    except (LookupError, ValueError):  # a zone that this machine does not know: the hour could be any
         return None
     if clock is None:
         return None
@@ -127,6 +130,9 @@ def _read_clock(found: re.Match[str]) -> time | None:
 
 
 def _find_zone(name: str | None, local: tzinfo | None) -> tzinfo | None:
+    if offset := re.fullmatch(_OFFSET, name or "", re.IGNORECASE):
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return timezone(ahead if offset[1] == "+" else -ahead)
     known = _ZONES_BY_NAME.get(name or "", name or "")
     if known == "UTC":
         return UTC

@@ -44,7 +44,8 @@ ACCOUNT_LIMIT_SIGN = TroubleSign(
     statuses=(429,),
     words=r"usage[ _]limit|rate[ _-]?limit|hit your .{0,20}limit|too many requests|quota (exceeded|exhausted)"
     r"|exceeded your current quota|resource_exhausted|(5-hour|weekly|session|opus) limit reached|out of extra usage"
-    r"|usage allocation has been disabled",
+    r"|usage allocation has been disabled|exhausted your capacity"
+    r"|\b(limit|quota)\b[^\n]{0,40}\b(resets|reset (at|in|on|after))\b",
     sentence="The account's limit is reached: {}",
 )
 # The first that fits decides, so the special stand before the general.
@@ -135,6 +136,8 @@ LIMIT_ANSWER_PATTERN = (
     r"|You['’]re out of extra usage( [·∙] resets [^\n]{1,60})?"
     r"|Your ([\w'’]+ ){0,3}usage allocation has been disabled[^\n]{0,120}"
 )
+# In nobody's known words; it counts only of an agent that did nothing.
+TERSE_LIMIT_PATTERN = r"([\w'’-]+ ){0,4}limit( reached)? ?[·∙,;:.|-] ?resets (in |at )?\d[^\n]{0,60}"
 ERROR_ANSWER_PATTERN = r"API Error:? ?\(?\d{3}\b[^\n]*"  # an error told as the answer, likewise
 HTTP_STATUS_PATTERN = r"\b(?:status(?: code)?:?|API Error:?) \(?(\d{3})\b"
 CONTROL_CHARS_PATTERN = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]|\|\d{10,13}$"
@@ -221,7 +224,8 @@ def _classify_success(parsed: ParsedRun) -> Classification:
     text = parsed.text.strip()
     if parsed.denials:
         return Classification(outcome="refused", detail=_describe_denials(parsed))
-    if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(LIMIT_ANSWER_PATTERN, text, re.IGNORECASE):
+    told = LIMIT_ANSWER_PATTERN if parsed.tools else f"{LIMIT_ANSWER_PATTERN}|{TERSE_LIMIT_PATTERN}"
+    if len(text) <= MAX_DETAIL_CHARS and re.fullmatch(told, text, re.IGNORECASE):
         return _classify_by_sign(ACCOUNT_LIMIT_SIGN, text, f"{text}\n{parsed.error}")
     if not parsed.tools and re.fullmatch(ERROR_ANSWER_PATTERN, text) and (found := _search_signs(text, TROUBLE_SIGNS)):
         return found
