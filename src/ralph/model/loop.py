@@ -221,6 +221,7 @@ class Surveyed(Struct, frozen=True, tag="surveyed", omit_defaults=True, kw_only=
 
     text: str | None = None  # of tasks.json; None: there is none
     head: str = ""  # the commit
+    committed: str = ""  # its tree: an empty commit has that of the one before it
     subject: str = ""  # its first line
     uncommitted: tuple[str, ...] = ()
     problem: str = ""  # why tasks.json has no text, when something is there

@@ -59,6 +59,7 @@ class Project:
         self.text: str | None = json.dumps(tasks)
         self.commits = 1
         self.subject = "start"
+        self.committed = ""
         self.briefs: list[Brief] = []
         self.restored: list[str] = []
         self._changes = list(changes)
@@ -92,6 +93,7 @@ class Project:
                 return Surveyed(
                     text=self.text,
                     head=str(self.commits),
+                    committed=self.committed,
                     subject=self.subject,
                     uncommitted=self.uncommitted,
                     lost=lost,
@@ -279,6 +281,19 @@ def test_a_commit_alone_is_progress() -> None:
 
     project._changes = [commit] * 9
     assert play(project, limit=5).outcome is Outcome.EXHAUSTED
+
+
+@pytest.mark.parametrize(("committed", "outcome"), [("same", Outcome.STUCK), ("", Outcome.EXHAUSTED)])
+def test_an_empty_commit_is_no_progress_where_trees_are_told(committed: str, outcome: Outcome) -> None:
+    project = Project(document(story()))
+    project.committed = committed
+
+    def commit(tasks: dict[str, Any]) -> str:
+        project.commits += 1
+        return "nothing"
+
+    project._changes = [commit] * 9
+    assert play(project, limit=5).outcome is outcome
 
 
 def test_a_change_of_the_list_alone_is_progress() -> None:

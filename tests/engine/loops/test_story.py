@@ -45,7 +45,7 @@ BRIEF = Brief(
     budget_usd=0.25,
     feedback=(Feedback("Mend it"),),
 )
-HEAD = Ran(stdout=b"0123abc Add a door, and a lock\n")
+HEAD = Ran(stdout=b"0123abc 4567def Add a door, and a lock\n")
 CLEAN = Ran()
 BRANCH = Ran(stdout=b"ralph/doors\n")
 FAILED = Ran(stdout=b"half a word", exited=CommandExit(code=128, seconds=0.1))
@@ -183,6 +183,7 @@ def test_a_survey_tells_the_list_the_last_commit_and_what_is_not_in_it(project: 
     assert project.survey(status=b" M src/door.py\0?? new.py\0") == Surveyed(
         text=TASKS,
         head="0123abc",
+        committed="4567def",
         subject="Add a door, and a lock",
         uncommitted=("src/door.py", "new.py"),
         branch="ralph/doors",
@@ -193,7 +194,7 @@ def test_git_is_asked_without_taking_locks_or_running_what_an_agent_configured(p
     project.survey()
     log, status, branch = project.git.commands
     options = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks")
-    assert log.argv == ("/bin/git", *options, "log", "-1", "--format=%H %s")
+    assert log.argv == ("/bin/git", *options, "log", "-1", "--format=%H %T %s")
     assert status.argv == (
         "/bin/git",
         *options,

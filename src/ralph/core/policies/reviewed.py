@@ -82,6 +82,7 @@ class ReviewedState(Struct, frozen=True, kw_only=True):
 
     text: str = ""  # tasks.json: ours, not the agent's
     head: str = ""
+    committed: str = ""  # the tree of that commit
     mode: IterationMode = IMPLEMENT
     story: str = ""
     claimed: bool = False
@@ -162,15 +163,16 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         return f"not approved: {', '.join(_limit_lines(names))}{altered}" if names else ""
 
     def sign_progress(self, state: ReviewedState) -> str:
-        """What is uncommitted is no progress here, but for an agent that was cut off."""
-        return sha256(f"{state.head}\n{state.text}".encode("utf-8", "replace")).hexdigest()[:16]
+        """What is uncommitted is no progress here, but for an agent that was cut off; an empty commit is none."""
+        return sha256(f"{state.committed or state.head}\n{state.text}".encode("utf-8", "replace")).hexdigest()[:16]
 
     def _judge_first_survey(self, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
         missing = StoryFile({}, [surveyed.problem or "tasks.json is missing."])
         tasks = missing if surveyed.text is None else parse_story_file(surveyed.text)
         if tasks.problems:
             return ReviewedState(), Stop(Outcome.UNUSABLE, " ".join(_limit_lines(tasks.problems)))
-        return self._choose_next(ReviewedState(text=surveyed.text or "", head=surveyed.head), tally)
+        state = ReviewedState(text=surveyed.text or "", head=surveyed.head, committed=surveyed.committed)
+        return self._choose_next(state, tally)
 
     def _judge_survey(self, state: ReviewedState, surveyed: Surveyed, tally: Tally) -> tuple[ReviewedState, Decision]:
         before = parse_story_file(state.text)
@@ -179,12 +181,13 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
             before, surveyed.text, mode=state.mode, cap=self.cap, skip_review=self.skip_review, is_void=bool(void)
         )
         text = render_story_file(found.tasks) if found.is_needed else surveyed.text or ""
-        moved = text != state.text or surveyed.head != state.head
+        moved = text != state.text or _has_committed(state, surveyed)
         left = {story.id for story in found.tasks.stories}
         after = replace(
             state,
             text=text,
             head=surveyed.head,
+            committed=surveyed.committed,
             idle=0 if moved else state.idle + 1,
             uncommitted=surveyed.uncommitted,
             removed=tuple(id_ for id_ in (*state.removed, *(story.id for story in before.stories)) if id_ not in left),
@@ -318,6 +321,13 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         weaker = f"acceptanceCriteria of {', '.join(state.criteria)} were changed by an agent and put back"
         notes = "".join(f"; {each}" for each in (note, approved, weaker if state.criteria else "") if each)
         return Stop(Outcome.COMPLETED, f"every story {said}{gone}{left}{moved}{state.passed}{notes}")
+
+
+def _has_committed(state: ReviewedState, surveyed: Surveyed) -> bool:
+    """Whether the branch holds other files than before; where trees are not told, whether it is elsewhere."""
+    if state.committed and surveyed.committed:
+        return surveyed.committed != state.committed
+    return surveyed.head != state.head
 
 
 def _find_void(state: ReviewedState, surveyed: Surveyed) -> str:

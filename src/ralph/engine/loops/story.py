@@ -111,12 +111,13 @@ class StoryEffects:
     def _survey(self) -> Surveyed:
         text, problem = _read_story_list(self._place.tasks)
         folder = os.path.relpath(self._place.folder, self._place.project)
-        head, subject = _read_head(self._git)
+        head, committed, subject = _read_head(self._git)
         lost, rewritten = self._files.find_changes()
         proofs, diff = self._gates.compare() if self._before else ((), "")
         return Surveyed(
             text=text,
             head=head,
+            committed=committed,
             subject=subject,
             uncommitted=_list_uncommitted(self._git, folder),
             problem=problem,
@@ -173,11 +174,12 @@ def _list_committed(git: GitClient, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in said.output.split("\0") if name) if said.ok else ()
 
 
-def _read_head(git: GitClient) -> tuple[str, str]:
-    """The last commit and its subject; both empty where there is none."""
-    found = git.run(*READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %s")
-    commit, _, subject = found.text.partition(" ") if found.ok else ("", "", "")
-    return commit, subject
+def _read_head(git: GitClient) -> tuple[str, str, str]:
+    """The last commit, its tree and its subject; all empty where there is none."""
+    found = git.run(*READ_ONLY_GIT_OPTIONS, "log", "-1", "--format=%H %T %s")
+    commit, _, rest = found.text.partition(" ") if found.ok else ("", "", "")
+    tree, _, subject = rest.partition(" ")
+    return commit, tree, subject
 
 
 def _read_branch(git: GitClient) -> str:

@@ -62,6 +62,14 @@ def test_story_is_stuck_whatever_is_written_and_not_committed(workshop: ProjectF
     assert "Stuck: implement: the last 5 iterations made no progress: no story moved on" in done.stdout
 
 
+def test_story_is_stuck_however_many_empty_commits_there_are(workshop: ProjectFixture) -> None:
+    StoryFixture(workshop).plan(make_story("US-001"))
+    workshop.agent(f'git commit -q --allow-empty -m "feat: [US-001] - $(date +%N)"; {TALK}')
+    done = workshop.ralph("story", "run")
+    assert (done.returncode, workshop.calls) == (1, 5)
+    assert "Stuck: implement: the last 5 iterations made no progress: no story moved on" in done.stdout
+
+
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_execute_is_stuck_also_when_it_was_killed_between(pipeline: PipelineFixture, is_killed: bool) -> None:
     workshop = pipeline.workshop
