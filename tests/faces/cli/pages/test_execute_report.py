@@ -80,4 +80,4 @@ def test_only_what_this_command_spent_counts_and_estimates_are_marked() -> None:
 
 
 def test_nothing_to_do_is_said() -> None:
-    assert show(ExecuteReport(endings=())) == ["Nothing to do: every task is done."]
+    assert show(ExecuteReport(endings=())) == ["Nothing to do: every task is done or cancelled."]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ralph.app.pipeline.execute import ExecuteReport
     from ralph.model.events import Event
 
-NOTHING_TO_DO = "Nothing to do: every task is done."
+NOTHING_TO_DO = "Nothing to do: every task is done or cancelled."
 
 
 class ExecuteTotals:
