@@ -76,7 +76,8 @@ def test_a_log_beside_the_database_that_vanishes_is_noticed_too(workshop: Projec
     workshop.agent(f"rm {state}/ralph.db-wal; {WORKING}")
     done = workshop.ralph("run", "-p", "x", "-m", "4")
     assert (done.returncode, workshop.calls) == (1, 1)
-    assert "was deleted during the run" in done.stdout
+    assert "ralph.db-wal was deleted during the run, with the newest records" in done.stdout
+    assert "start a new run" not in done.stdout  # this one can be resumed
     assert "internal error" not in done.stderr
 
 

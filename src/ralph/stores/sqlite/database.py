@@ -38,10 +38,15 @@ class DatabaseFile(Struct, frozen=True):
 
     def ensure_exists(self) -> None:
         """For before anything is done that must be on record. What was written last may be in the log beside it."""
-        if self.is_gone or (self.log is not None and _read_inode(f"{self.path}-wal") != self.log):
+        if self.is_gone:
             raise StateGone(
                 f"{os.path.dirname(self.path)} was deleted during the run, with all records of runs and tasks."
                 " The work tree is as the agent left it; start a new run"
+            )
+        if self.log is not None and _read_inode(f"{self.path}-wal") != self.log:
+            raise StateGone(
+                f"{self.path}-wal was deleted during the run, with the newest records. The work tree is as the agent"
+                " left it"
             )
 
 
