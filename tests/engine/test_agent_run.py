@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ralph.engine.agent_run import LINGERED_WARNING, AgentRequest, CallFiles, count_calls
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT, Command, CommandExit
@@ -117,7 +118,7 @@ def test_an_agent_is_started_where_it_works_with_all_it_is_to_know(tmp_path: Pat
     runner = make_runner(agent, processes, tmp_path, environment={"PATH": "/bin", "RALPH_ITERATION": "old"})
     runner.call(lambda: make_request(tmp_path, budget_usd=0.25), ())
     assert agent.asked == [("Fix it", "stream", 0.25)]
-    assert processes.commands == [
+    assert [replace(command, log_fd=None) for command in processes.commands] == [
         Command(
             argv=("agent", f"{tmp_path}/prompt_003.txt"),
             environment={"FROM": "its adapter", "PATH": "/bin", "RALPH_ITERATION": "2"},

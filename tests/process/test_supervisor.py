@@ -276,3 +276,15 @@ def test_what_is_spared_outlives_the_child_but_not_the_guardian(inbox: QuietInbo
     assert find_processes_with(kept)
     supervisor.close()
     assert not find_processes_with(kept)
+
+
+def test_who_writes_on_after_its_output_was_heard_sees_that_nobody_reads(inbox: QuietInbox, tmp_path: Path) -> None:
+    """What outlives its agent must not hang because the guardian could still read what it prints."""
+    log = os.open(tmp_path / "log", os.O_RDWR | os.O_CREAT)
+    waits = "trap '' PIPE; while echo more; do sleep 0.05; done; touch refused"
+    argv = ("/bin/sh", "-c", f"({waits}) & echo $! > pid")
+    made = Supervisor(inbox, spared=lambda: [int((tmp_path / "pid").read_text())])
+    made.run(Command(argv=argv, environment=VARIABLES, cwd=str(tmp_path), log_fd=log), len, len)
+    assert wait_until((tmp_path / "refused").exists)
+    made.close()
+    os.close(log)

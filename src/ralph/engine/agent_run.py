@@ -169,9 +169,10 @@ class AgentRunner:
         reads, writes = _list_call_files(invocation, request)
         emit_debug(watchers, request.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
         parser = self._agent.parser(request.mode)
+        log = BoundedLog(files.stdout)
         output = OutputStream(
             parser,
-            BoundedLog(files.stdout),
+            log,
             watchers=watchers,
             iteration=request.iteration,
             budget_usd=request.budget_usd,
@@ -189,6 +190,7 @@ class AgentRunner:
             reads=reads,
             writes=writes,
             pausable=request.pausable,
+            log_fd=log.fileno(),
         )
         if self._tree_keeper is not None:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)

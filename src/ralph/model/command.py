@@ -38,6 +38,7 @@ class Command(Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()  # the same, to be written; they are there before it starts
     pausable: bool = False  # an agent of the loop: what a pause may stop at once
     binds: tuple[Bind, ...] = ()  # what a sandbox puts in the place of what its plan says
+    log_fd: int | None = None  # open for writing; what it had printed and we had not read when we died is put there
 
 
 class CommandExit(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,10 @@ A request is `length:u32` and fields joined by NUL, which neither an argument no
                                                                      gone, also when the harness is
     spawn, folder, number of arguments, *arguments, *environment     with stdin, stdout and stderr as SCM_RIGHTS
     stop, seconds of grace between TERM and KILL                     everything below us
+    keep                                                             with the reading end of the next child's output
+                                                                     and its log as SCM_RIGHTS: what is still unread
+                                                                     when the harness dies is put into the log
+    heard                                                            all of it was read
     hold                                                             from now on, leave it to `sweep` to end the rest
     sweep, *pids                                                     end what a child left behind, but not these, nor
                                                                      a loop of ralph's own that is about to start
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 STRAGGLER_GRACE_SECONDS = 0.4  # between TERM and KILL for what a child left behind
 CLEANUP_SECONDS = 20.0  # for what ends a container: a service that does not answer holds nobody up for longer
 STANDARD_STREAM_COUNT = 3
+KEPT_COUNT = 2  # where output is read, where it is put
 PR_SET_CHILD_SUBREAPER = 36
 PF_FORKNOEXEC = 0x40  # of the kernel: forked, but still the program of its parent
 EXEC_POLL_SECONDS = 0.02
@@ -159,6 +164,7 @@ class Guardian:
         self.orphan_grace = orphan_grace  # for the whole tree, when the harness died
         self.received = bytearray()
         self.streams: list[int] = []
+        self.kept: list[int] = []
         self.running: set[int] = set()  # what we started and has not ended
         self.groups: set[int] = set()  # of all we started since we were last empty
         self.occupied = False  # something was started since we last said "empty"
@@ -192,6 +198,7 @@ class Guardian:
             if 0 in ready and not self.receive():
                 poll.unregister(self.control)
                 self.orphaned = True
+                self.save_unread()
                 self.spare_nothing()
                 self.occupied = self.occupied or not self.reap_children()  # what was spared goes too
                 self.terminate(self.orphan_grace)
@@ -226,6 +233,11 @@ class Guardian:
                 self.terminate(float(fields[0]))
             elif kind == b"hold":
                 self.waits_for_sweep = True
+            elif kind == b"keep":
+                self.drop_kept()
+                self.kept, self.streams = self.streams[:KEPT_COUNT], self.streams[KEPT_COUNT:]
+            elif kind == b"heard":
+                self.drop_kept()
             else:
                 self.spare_nothing()
                 self.spared.update(map(int, filter(None, fields)))
@@ -257,6 +269,23 @@ class Guardian:
             os.chdir("/")
             for fd in streams:
                 os.close(fd)
+
+    def save_unread(self) -> None:
+        """What an agent reported and the harness had no time to read. Whoever prints more sees that nobody reads."""
+        if len(self.kept) == KEPT_COUNT:
+            unread, log = self.kept
+            os.set_blocking(unread, False)
+            try:
+                while data := os.read(unread, 1 << 16):
+                    os.write(log, data)
+            except OSError:
+                pass  # that was all of it, or the disk is full
+        self.drop_kept()
+
+    def drop_kept(self) -> None:
+        for fd in self.kept:
+            os.close(fd)
+        self.kept = []
 
     def start_cleanup(self) -> bool:
         """Whether there was something to run, and it runs."""

@@ -31,6 +31,10 @@ class BoundedLog:
         self._fd = self._open_log()
         self._ring: int | None = None
 
+    def fileno(self) -> int:
+        """For who writes on where we were, when we are gone."""
+        return self._fd
+
     def write(self, data: bytes) -> None:
         """All of it, somewhere, or none of it and a note in `failed`."""
         if self.failure:

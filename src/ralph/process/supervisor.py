@@ -85,6 +85,7 @@ class Supervisor:
             )
         finally:
             watch.close_pipes()
+        self._end_keeping(command)
         return CommandExit(
             code=watch.code,
             seconds=time.monotonic() - began,
@@ -191,6 +192,8 @@ class Supervisor:
         fields = [b"spawn", os.fsencode(command.cwd), b"%d" % len(command.argv), *map(os.fsencode, command.argv)]
         fields += environment
         try:
+            if command.log_fd is not None:
+                self._send([b"keep"], (out, command.log_fd))
             self._send(fields, (stdin, out_child, err_child))
         except GuardianLost:
             for fd in {out, out if err is None else err}:
@@ -200,6 +203,12 @@ class Supervisor:
             for fd in {stdin, out_child, err_child}:
                 os.close(fd)
         return out, err
+
+    def _end_keeping(self, command: Command) -> None:
+        """All it printed is in its log; whoever of its remains still writes shall see that nobody reads."""
+        if command.log_fd is not None:
+            with suppress(GuardianLost):  # the next command starts another
+                self._send([b"heard"])
 
     def _send(self, fields: list[bytes], fds: tuple[int, ...] = ()) -> None:
         body = b"\0".join(fields)

@@ -131,3 +131,19 @@ def test_who_finds_a_killed_loop_is_told_the_command_that_resumes_it(workshop: P
     for words in (("resume",), ("run", "--resume"), ("run", "--resume", workshop.status()["id"])):
         refused = workshop.ralph(*words)
         assert (refused.returncode, command in refused.stderr) == (2, True), refused.stderr
+
+
+def test_what_an_agent_reported_and_a_killed_run_had_not_read_is_not_lost(workshop: ProjectFixture) -> None:
+    pid = workshop.home / "pid"
+    stopped = f"while [ ! -s {pid} ]; do sleep 0.01; done; kill -STOP $(cat {pid})"
+    report = make_result_command("half", 0.25)
+    workshop.agent(
+        f"{stopped}; {report}; touch {workshop.home}/said; sleep 60",
+        make_result_command("<response>DONE</response>", 0.5),
+    )
+    with workshop.start("run", "-p", "x") as run:
+        pid.write_text(f"{run.pid}\n")
+        assert wait_until((workshop.home / "said").exists)
+        run.kill()
+    assert workshop.ralph("run", "--resume").returncode == 0
+    assert (workshop.calls, workshop.status()["costUsd"]) == (2, 0.75)
