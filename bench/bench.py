@@ -154,8 +154,8 @@ def run(bench: Bench, iterations: int) -> Case:
 
 
 def bash_loop(bench: Bench, iterations: int) -> Case:
-    """What people write by hand; `/bin/true`, as bash's own `true` is no process. `git status` stands for ralph's look at
-    the work tree."""
+    """What people write by hand; `/bin/true`, as bash's own `true` is no process. `git status` stands for ralph's look
+    at the work tree."""
     body = f"cat PROMPT.md | {bench.agent} {' '.join(AGENT_FLAGS)}; git status --porcelain; {GUARDRAIL}"
     return ("/bin/bash", "-c", f"for ((i = 0; i < {iterations}; i++)); do {body}; done")
 
