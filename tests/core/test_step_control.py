@@ -119,7 +119,7 @@ def test_a_note_for_an_agent_that_was_cut_off_is_told_when_it_is_repeated(cut: I
 
 
 def test_what_an_earlier_run_told_an_agent_that_was_cut_off_is_told_again() -> None:
-    decisions = decide(see(Began(Limits(9), told=TOLD), notes=(LATER,)), see(WORKING))
+    decisions = decide(see(Began(Limits(9), pending_notes=TOLD), notes=(LATER,)), see(WORKING))
     assert [brief.notes for brief in briefs(decisions)] == [(NOTE, LATER), ()]
 
 

@@ -112,7 +112,7 @@ def decode_line(line: memoryview | Raw, decoder: Decoder[_T]) -> _T | Unparsed:
 
 
 def _is_repairable(line: bytes) -> bool:
-    """Whether it has anything that `_mended` mends."""
+    """Whether it has anything that `_repair_line` repairs."""
     if b"\\ud" in line or b"\\uD" in line or line.translate(None, _CONTROL_BYTES) != line:
         return True
     try:

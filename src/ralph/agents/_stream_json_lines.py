@@ -222,7 +222,7 @@ def _decode_lean_line(line: memoryview) -> Line | Unparsed:
 
 
 def _decode_long_line(line: memoryview) -> Line | Unparsed:
-    """A line beyond `_ndjson.LONG`: the calls and results in it, not their contents."""
+    """A line beyond `_ndjson.MAX_BUILT_LINE_BYTES`: the calls and results in it, not their contents."""
     try:
         read = _LONG_DECODER.decode(line)
         if isinstance(read, LongAssistant):

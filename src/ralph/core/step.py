@@ -93,7 +93,7 @@ def _advance(
     if isinstance(fact, Began):
         inner, wanted = rules.policy.begin(fact.limits)
         tally = Tally(cost_usd=fact.spent_usd, standstill=forgive_standstill(fact.standstill, fact.limits.stuck))
-        state = LoopState(inner=inner, wanted=wanted, tally=tally, limits=fact.limits, told=fact.told)
+        state = LoopState(inner=inner, wanted=wanted, tally=tally, limits=fact.limits, pending_notes=fact.pending_notes)
         return _await_snapshot(state, fact.report, 0) if fact.report else _apply_limits(rules, state, seen)
     if state is None:
         raise ValueError(f"a journal starts with Began, not with {fact!r}")
@@ -149,8 +149,8 @@ def _advance(
 def _count_report(rules: Rules[_StateT], state: LoopState[_StateT], reported: Reported) -> LoopState[_StateT]:
     """What people told an agent that did not come to work is told the next one."""
     tally = _count_run(state.tally, reported, rules.patience)
-    told = state.told if reported.outcome in REPEATED_OUTCOMES else ()
-    return replace(state, tally=tally, told=told)
+    pending = state.pending_notes if reported.outcome in REPEATED_OUTCOMES else ()
+    return replace(state, tally=tally, pending_notes=pending)
 
 
 def _await_snapshot(
@@ -228,7 +228,7 @@ def _apply_limits(
             if seen.paused_by:
                 return state, PauseLoop(seen.paused_by)
             state = replace(state, tally=replace(state.tally, agent=_choose_agent(state, brief, seen.wall)))
-            state = replace(state, told=_add_notes(state.told, seen.notes))
+            state = replace(state, pending_notes=_add_notes(state.pending_notes, seen.notes))
             return state, RunAgent(_fill_brief(brief, state, seen))
         case Save() if stop := _check_budget_and_time(state, seen):
             return _ask_policy(rules, state, replace(seen, fact=Forbidden(stop.why)))
@@ -257,13 +257,13 @@ def _fill_brief(brief: Brief, state: LoopState[_StateT], seen: Observation) -> B
         budget_usd=_budget_left(state, seen),
         feedback=feedback,
         agent=state.tally.agent,
-        notes=state.told,
+        notes=state.pending_notes,
     )
 
 
-def _add_notes(told: tuple[PersonNote, ...], notes: tuple[PersonNote, ...]) -> tuple[PersonNote, ...]:
-    known = {note.id for note in told}
-    return (*told, *(note for note in notes if note.id not in known))
+def _add_notes(pending: tuple[PersonNote, ...], notes: tuple[PersonNote, ...]) -> tuple[PersonNote, ...]:
+    known = {note.id for note in pending}
+    return (*pending, *(note for note in notes if note.id not in known))
 
 
 def _choose_agent(state: LoopState[_StateT], brief: Brief, wall: float) -> str:

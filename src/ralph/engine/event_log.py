@@ -12,7 +12,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def _encode_events(at: float, iteration: int, events: Sequence[Event]) -> bytes:
-    """A line each, as of a `Moment`: what they have in common is encoded once, for a flood has a hundred thousand."""
+    """A line each, as an `EventRecord` would be: what they have in common is encoded once, for there may be a flood."""
     start = b'{"at":%b,"iteration":%d,"event":' % (_encoder.encode(at), iteration)
     return start + _encoder.encode_lines(events)[:-1].replace(b"\n", b"}\n" + start) + b"}\n"
 

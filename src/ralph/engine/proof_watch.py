@@ -113,7 +113,7 @@ class ProofWatch:
         return tuple(self._list_silent_checks(results))
 
     def _list_silent_checks(self, results: Sequence[GateResult]) -> Iterator[ProofChange]:
-        from ralph.core.proofs.silence import describe_silence, find_summing_runner
+        from ralph.core.proofs.silent_checks import describe_silent_check, find_summing_runner
 
         rules = {rule.command: rule for rule in self._rules or ()}
         for result in results:
@@ -125,7 +125,7 @@ class ProofWatch:
             with suppress(OSError), open(os.path.join(self._folder, result.log), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SUMMARY_BYTES))
                 output = file.read().decode("utf-8", "replace")
-                if reason := describe_silence(runner, output, is_poorer=is_poorer):
+                if reason := describe_silent_check(runner, output, is_poorer=is_poorer):
                     yield ProofChange(path=result.gate, kind="doubtful", reason=reason, check=result.gate, noted=True)
 
     def _has_changed_packages(self, rule: "CheckRules") -> bool:

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 from typing import Generic, Literal, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ralph.model.agent_chain import AgentChain, Rest
 from ralph.model.control import PersonNote
@@ -160,7 +160,7 @@ class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=Tru
 
 class _EarlierWork(Struct, frozen=True, kw_only=True):
     standstill: Standstill = Standstill()  # of an earlier run of the same work: what it tried in vain counts
-    told: tuple[PersonNote, ...] = ()  # notes for an agent of that run that was cut off
+    pending_notes: tuple[PersonNote, ...] = field(default=(), name="told")  # for an agent of that run that was cut off
 
 
 class Began(_EarlierWork, frozen=True, tag="began", omit_defaults=True):
@@ -520,7 +520,7 @@ class LoopState(Struct, Generic[_StateT], frozen=True, kw_only=True):
     tally: Tally = Tally()
     limits: Limits = Limits()
     unseen: UnseenReport | None = None
-    told: tuple[PersonNote, ...] = ()  # in the prompt of the agent run that is wanted: repeated until it counts
+    pending_notes: tuple[PersonNote, ...] = ()  # for the agent run that is wanted: repeated until it counts
 
 
 class Policy(Protocol[_StateT]):

@@ -150,7 +150,7 @@ class Processes(Protocol):
         self, command: Command, on_output: Callable[[bytes], object], on_error: Callable[[bytes], object]
     ) -> CommandExit:
         """Hands on output as it comes. A wish to stop now (see Inbox) ends it with `ending="stopped"`, a reader that
-        returns ENOUGH with `ending="enough"`, too long a silence after one that returned LAST_WORD with
+        returns ENOUGH_OUTPUT with `ending="enough"`, too long a silence after one that returned FINAL_OUTPUT with
         `ending="lingered"`."""
         ...
 

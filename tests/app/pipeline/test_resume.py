@@ -124,7 +124,7 @@ class Lives:
         )
         journal = Journal(self.runs, run, agent="a", watchers=())
         state: LoopState[StagedState] | None = None
-        for fact in [Began(Limits(99), life.spent_usd, told=life.told), *facts] if facts else []:
+        for fact in [Began(Limits(99), life.spent_usd, pending_notes=life.pending_notes), *facts] if facts else []:
             seen = Observation(fact=fact, interrupted_by=signal if fact is facts[-1] else "")
             state, decision = step(Rules(life.policy, life.patience), state, seen)
             journal.append(seen, state, decision)
@@ -156,9 +156,9 @@ def test_a_promise_nobody_looked_at_is_looked_at(lives: Lives) -> None:
 @pytest.mark.parametrize(("facts", "told"), [([], True), ([Interrupted("kill")], True), ([CODED], False)])
 def test_notes_for_an_agent_that_was_cut_off_are_told_again(lives: Lives, facts: list[Fact], told: bool) -> None:
     notes = (PersonNote(id=1, text="Use tabs", by="alex"),)
-    lives.lived(facts, life=msgspec.structs.replace(BEGINNING, told=notes))
-    assert lives.next(entry("coder", 1)).told == (notes if told else ())
-    assert lives.next(entry("reviewer", 0)).told == (notes if told else ())  # the board stands elsewhere
+    lives.lived(facts, life=msgspec.structs.replace(BEGINNING, pending_notes=notes))
+    assert lives.next(entry("coder", 1)).pending_notes == (notes if told else ())
+    assert lives.next(entry("reviewer", 0)).pending_notes == (notes if told else ())  # the board stands elsewhere
 
 
 def test_whose_agent_asked_goes_on_with_the_same_turn(lives: Lives) -> None:

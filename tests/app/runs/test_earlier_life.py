@@ -21,7 +21,7 @@ OWNER = RunOwner(pid=1, ticks=1, boot="", guardian=0, guardian_ticks=0)
 
 
 @pytest.mark.parametrize(
-    ("last", "outcome", "told"),
+    ("last", "outcome", "pending_notes"),
     [
         (None, "lost", (NOTE,)),
         (Interrupted("SIGTERM"), "interrupted", (NOTE,)),
@@ -31,7 +31,7 @@ OWNER = RunOwner(pid=1, ticks=1, boot="", guardian=0, guardian_ticks=0)
     ],
 )
 def test_notes_for_an_agent_that_did_not_come_to_its_end_are_left_to_the_next(
-    tmp_path: Path, last: Fact | None, outcome: str, told: tuple[PersonNote, ...]
+    tmp_path: Path, last: Fact | None, outcome: str, pending_notes: tuple[PersonNote, ...]
 ) -> None:
     runs = connect(str(tmp_path / "ralph.db")).runs
     run = NewRun(id="r", kind="supervise", folder="/", agent="a", request=b"{}", owner=OWNER, started_at=1.0)
@@ -43,7 +43,7 @@ def test_notes_for_an_agent_that_did_not_come_to_its_end_are_left_to_the_next(
         journal.append(seen, state, decision)
     runs.end("r", 2.0, outcome, "")
     found = read_earlier_life(runs, runs.list_latest(1), RULES)
-    assert found == replace(EarlierLife(), told=told)
+    assert found == replace(EarlierLife(), pending_notes=pending_notes)
 
 
 def test_a_journal_nobody_can_read_leaves_nothing(tmp_path: Path) -> None:

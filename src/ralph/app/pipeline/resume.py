@@ -63,7 +63,7 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None  # before it
     standstill: Standstill = Standstill()  # of what came before it
     unseen: UnseenReport | None = None  # of its last run: an agent whose work nobody has looked at
-    told: tuple[PersonNote, ...] = ()  # notes for an agent of that run that did not come to its end
+    pending_notes: tuple[PersonNote, ...] = ()  # notes for an agent of that run that did not come to its end
 
 
 def describe_changed_criteria(
@@ -115,7 +115,7 @@ def resume_plan(new: TaskPlan, kind: str, *, entry: Entry, runs: RunStore, histo
     """The plan, starting with what the last run wanted and had not done, else where the board stands."""
     last = runs.find_last_of_task(kind, entry.task.id, since=entry.task.created_at)
     left = _load_unfinished_run(last, runs) if last else None
-    new = replace(new, told=left.told) if left else new
+    new = replace(new, pending_notes=left.pending_notes) if left else new
     if left is not None and (still_valid := _still_valid(left, new.policy, entry)):
         state, wanted = still_valid
         unseen = left.unseen if isinstance(wanted, RunAgent) else None
@@ -203,7 +203,7 @@ class _UnfinishedRun(Struct, frozen=True, kw_only=True):
     wanted: Decision
     tally: Tally
     unseen: UnseenReport | None
-    told: tuple[PersonNote, ...]
+    pending_notes: tuple[PersonNote, ...]
 
 
 def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
@@ -223,7 +223,7 @@ def _load_unfinished_run(run: str, runs: RunStore) -> _UnfinishedRun | None:
         wanted=state.wanted,
         tally=state.tally,
         unseen=state.unseen,
-        told=state.told,
+        pending_notes=state.pending_notes,
     )
 
 
@@ -232,7 +232,7 @@ def _replay_state(plan: TaskPlan, rows: Sequence[tuple[bytes, bytes]]) -> LoopSt
         return replay_journal(Rules(plan.policy, plan.patience), rows)[0]
     inner, wanted = plan.policy.begin(Limits())
     tally = Tally(cost_usd=plan.spent_usd, standstill=plan.standstill)
-    return LoopState(inner=inner, wanted=wanted, tally=tally, unseen=plan.unseen, told=plan.told)
+    return LoopState(inner=inner, wanted=wanted, tally=tally, unseen=plan.unseen, pending_notes=plan.pending_notes)
 
 
 def _still_valid(left: _UnfinishedRun, policy: PipelinePolicy, entry: Entry) -> tuple[StagedState, Decision] | None:

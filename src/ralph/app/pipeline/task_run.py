@@ -101,7 +101,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     workspace = _open_workspace(context)
     report = plan.unseen.reported if plan.unseen else None
     limits = _build_limits(context, plan.policy.stages)
-    began = Began(limits, plan.spent_usd, report, standstill=plan.standstill, told=plan.told)
+    began = Began(limits, plan.spent_usd, report, standstill=plan.standstill, pending_notes=plan.pending_notes)
     with (
         _contain(context, workspace.folder, is_fresh=workspace.is_fresh) as contained,
         closing(_build_base_checks(contained, workspace)) as base,

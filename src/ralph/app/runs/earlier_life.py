@@ -23,7 +23,7 @@ class EarlierLife(Struct, frozen=True, kw_only=True):
     """Of the same work."""
 
     standstill: Standstill = Standstill()
-    told: tuple[PersonNote, ...] = ()  # notes for an agent that did not come to its end
+    pending_notes: tuple[PersonNote, ...] = ()  # notes for an agent that did not come to its end
 
 
 def list_unfinished(latest: Iterable[RunRecord]) -> Iterator[RunRecord]:
@@ -54,4 +54,4 @@ def read_earlier_life(runs: RunStore, latest: Iterable[RunRecord], rules: Rules[
     if state is None:
         return EarlierLife()
     counts = last.outcome in CUT_OFF_OUTCOMES and state.limits.stuck is not None
-    return EarlierLife(standstill=state.tally.standstill if counts else Standstill(), told=state.told)
+    return EarlierLife(standstill=state.tally.standstill if counts else Standstill(), pending_notes=state.pending_notes)

@@ -22,7 +22,7 @@ from ralph.workspaces.snapshots import SNAPSHOT_REFS
 from ralph.workspaces.tree_index import NOT_OUR_FILES
 
 if TYPE_CHECKING:
-    from ralph.core.proofs.resting_files import TreeTexts
+    from ralph.core.proofs.check_files import TreeTexts
 
 RECEIPT_FILE = "receipt.json"
 HEAD_COMMIT = "HEAD^{commit}"
@@ -106,13 +106,13 @@ def name_proofs(receipt: ProofReceipt, files: "TreeTexts | None") -> ProofReceip
     """With the files that each check rests on. A sealed check had others; so may one of a tree nobody has kept."""
     if files is None:
         return receipt
-    from ralph.core.proofs.resting_files import list_resting_files  # most of what a run loads at its end
+    from ralph.core.proofs.check_files import list_check_files  # most of what a run loads at its end
 
     def name(check: CheckEvidence) -> CheckEvidence:
         if not check.is_repeatable:
             return check
         folder = os.path.normpath(os.path.join(receipt.folder, check.folder))
-        return replace(check, proofs=list_resting_files(check.name, files, "" if folder == "." else folder))
+        return replace(check, proofs=list_check_files(check.name, files, "" if folder == "." else folder))
 
     with suppress(MachineError):  # a file of it cannot be read any more
         return replace(receipt, checks=tuple(map(name, receipt.checks)))

@@ -23,7 +23,7 @@ from ralph.workspaces.snapshots import BASELINE_REFS, SNAPSHOT_REFS
 from ralph.workspaces.tree_objects import TreeFile, compare_trees, list_tree
 
 if TYPE_CHECKING:
-    from ralph.core.proofs.resting_files import TreeTexts
+    from ralph.core.proofs.check_files import TreeTexts
 
 BEFORE_TITLE, AFTER_TITLE_PREFIX = "before the first agent", "after iteration "
 MAX_SNAPSHOTS = 100_000
@@ -144,7 +144,7 @@ class SnapshotReader:
 
     def read_tree(self, tree: str) -> "TreeTexts | None":
         """Its files by path; None where ralph has not kept it."""
-        from ralph.core.proofs.resting_files import TreeTexts  # at the end of a run
+        from ralph.core.proofs.check_files import TreeTexts  # at the end of a run
 
         try:
             found = list_tree(self._own, tree) if self._own and tree else {}

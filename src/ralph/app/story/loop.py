@@ -187,7 +187,7 @@ def _play(session: Session, request: StoryRequest, policy: ReviewPolicy, effects
     )
     rules = Rules(policy, request.patience)
     life = _read_earlier_life(session, request, rules)
-    return session.play(rules, effects, Began(limits, standstill=life.standstill, told=life.told))
+    return session.play(rules, effects, Began(limits, standstill=life.standstill, pending_notes=life.pending_notes))
 
 
 def _find_earlier(runs: RunStore, place: StoryPaths, kept: KeptList) -> Brief | None:

@@ -255,7 +255,7 @@ def _run_loop(session: Session, request: SuperviseRequest, command: AgentCommand
     )
     rules = Rules(policy, None)
     life = read_earlier_life(session.runs, earlier, rules)
-    began = Began(_build_limits(request), standstill=life.standstill, told=life.told)
+    began = Began(_build_limits(request), standstill=life.standstill, pending_notes=life.pending_notes)
     stop = session.play(rules, effects, began)
     if stop.outcome is Outcome.TAMPERED:
         effects.withdraw_done(stop.why)

@@ -12,7 +12,7 @@ from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules
 from ralph.core.proofs.config_parts import extract_config_part
 from ralph.core.proofs.doubts import describe_doubt
 from ralph.core.proofs.file_patterns import is_named, matches_any
-from ralph.core.proofs.meddling import describe_meddling
+from ralph.core.proofs.patched_imports import describe_patched_import
 from ralph.core.proofs.python_doubts import (
     MIN_LEARNED_ANSWERS,
     describe_learned_answers,
@@ -20,7 +20,7 @@ from ralph.core.proofs.python_doubts import (
     find_expectations,
 )
 from ralph.core.proofs.runners import RUNNERS
-from ralph.core.proofs.stand_ins import find_shadowed_module, find_stand_in
+from ralph.core.proofs.shadowing_files import find_shadowed_file, find_shadowed_module
 from ralph.core.proofs.suites import TEST_DATA, detect_language, detect_pipeline, detect_test, is_golden_name
 from ralph.core.proofs.tested_data import find_named_files, may_be_tested_data
 from ralph.core.proofs.weakening import asserts_nothing, count_tests, describe_danger, describe_weakening
@@ -209,7 +209,7 @@ class _Judge:
         if not change.old_blob:
             if module := find_shadowed_module(path, self._old_paths, self._gone):
                 return ProofChange(path=path, kind="shadowed", reason=f"would be imported instead of {module}")
-            danger = describe_danger(language, new) or self._describe_meddling(path, language, new)
+            danger = describe_danger(language, new) or self._describe_patched_import(path, language, new)
             if not danger and path in self._named_tests and asserts_nothing(language, new):
                 return ProofChange(path=path, kind="doubtful", reason="new test that asserts nothing", noted=True)
             return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "new test")
@@ -221,13 +221,13 @@ class _Judge:
         if weaker := describe_weakening(language, old, new) if language != TEST_DATA else "":
             return ProofChange(path=path, kind="weakened", reason=weaker)
         if language != TEST_DATA and is_only_added_to(language, old, new):
-            danger = "" if describe_meddling(old) else self._describe_meddling(path, language, new)
+            danger = "" if describe_patched_import(old) else self._describe_patched_import(path, language, new)
             return ProofChange(path=path, kind="changed" if danger else "added", reason=danger or "tests added")
         return ProofChange(path=path, kind="changed")
 
-    def _describe_meddling(self, path: str, language: str, new: str) -> str:
+    def _describe_patched_import(self, path: str, language: str, new: str) -> str:
         """A test that the check names cannot be left out of it."""
-        return describe_meddling(new) if language == "python" and path not in self._named_tests else ""
+        return describe_patched_import(new) if language == "python" and path not in self._named_tests else ""
 
     def _judge_inline_tests(self, change: TreeChange) -> ProofChange | None:
         """Tests beside the code they test: the file may change, its tests may not become fewer."""
@@ -260,7 +260,7 @@ class _Judge:
             known[key] = self._find_doubt(change) or self._find_steering(change)
         reason = known.get(key, "")
         if not reason and not change.old_blob:
-            hidden = find_stand_in(change.path, self._old_paths, self._gone, self._runners)
+            hidden = find_shadowed_file(change.path, self._old_paths, self._gone, self._runners)
             verb = "imported" if hidden.endswith(".py") and not change.path.endswith(".pyi") else "read"
             reason = f"is {verb} instead of {hidden}" if hidden else ""
         if reason.startswith(EXPECTED_REASON):

@@ -15,7 +15,7 @@ _FAILURES = {
 }
 _PASSED = re.compile(r"\b(\d+) (?:passed|xfailed|xpassed)\b")
 _SKIPS = re.compile(r"\b[1-9]\d* skipped\b|\bskipped=[1-9]")
-_UNHEARD = ""
+_UNKNOWN_RUNNER = ""
 _QUIET = ("-qq", "-qqq", "--quiet", "-p", "--collect-only", "--co", "--version", "--help", "-h", "--setup-plan")
 _REDIRECTED = re.compile(r"[|>]|\bif\b|!")
 
@@ -27,7 +27,7 @@ def find_summing_runner(lines: Sequence[str]) -> str:
     return found.pop() if len(found) == 1 and found <= {*_SUMMARIES} else ""
 
 
-def describe_silence(runner: str, output: str, *, is_poorer: bool = False) -> str:
+def describe_silent_check(runner: str, output: str, *, is_poorer: bool = False) -> str:
     """What is strange about a check that passed with this output; empty where nothing is. `is_poorer`: packages of its
     Python came or went."""
     if _FAILURES[runner].search(output):
@@ -53,4 +53,4 @@ def _find_runners(line: str) -> set[str]:
     quiet = any(word in _QUIET for call in calls for word in call.arguments)
     very_quiet = any(call.arguments.count("-q") > 1 for call in calls)
     is_plain = len(calls) == 1 and not _REDIRECTED.search(line) and not quiet and not very_quiet
-    return names if is_plain or not names else {*names, _UNHEARD}
+    return names if is_plain or not names else {*names, _UNKNOWN_RUNNER}

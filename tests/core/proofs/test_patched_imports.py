@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.proofs.meddling import describe_meddling
+from ralph.core.proofs.patched_imports import describe_patched_import
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from ralph.core.proofs.meddling import describe_meddling
     ],
 )
 def test_changing_what_is_imported_is_named(text: str) -> None:
-    assert describe_meddling(text).startswith("changes what it imports: `")
+    assert describe_patched_import(text).startswith("changes what it imports: `")
 
 
 def test_a_patch_that_is_never_stopped_is_named() -> None:
     started = 'from unittest import mock\n\nmock.patch("calc.add", max).start()\n'
-    assert describe_meddling(started) == "starts a patch and never stops it"
-    assert describe_meddling(f"{started}\n\ndef tearDownModule():\n    mock.patch.stopall()\n") == ""
+    assert describe_patched_import(started) == "starts a patch and never stops it"
+    assert describe_patched_import(f"{started}\n\ndef tearDownModule():\n    mock.patch.stopall()\n") == ""
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_a_patch_that_is_never_stopped_is_named() -> None:
     ],
 )
 def test_using_it_is_what_tests_do(text: str) -> None:
-    assert describe_meddling(text) == ""
+    assert describe_patched_import(text) == ""

@@ -12,7 +12,7 @@ _SCRIPT_ENDINGS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx",
 _TYPED_ENDINGS = (".ts", ".tsx", ".mts", ".cts")
 
 
-def find_stand_in(path: str, old_paths: Collection[str], gone: Collection[str], runners: Collection[str]) -> str:
+def find_shadowed_file(path: str, old_paths: Collection[str], gone: Collection[str], runners: Collection[str]) -> str:
     """The file that a new one is taken for; empty: none. `gone`: files that are deleted."""
     found = _find_hidden(path, old_paths, runners)
     return "" if found in gone else found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.proofs.resting_files import MAX_PROOFS_NAMED, TreeTexts, list_resting_files
+from ralph.core.proofs.check_files import MAX_PROOFS_NAMED, TreeTexts, list_check_files
 
 MAKEFILE = "test:\n\tpytest -q\n"
 TREE = ("Makefile", "check.sh", "pytest.ini", "src/calc.py", "tests/test_calc.py", "web/a.test.js", "web/package.json")
@@ -11,7 +11,7 @@ TREE = ("Makefile", "check.sh", "pytest.ini", "src/calc.py", "tests/test_calc.py
 def list_paths(command: str, paths: tuple[str, ...] = TREE, folder: str = "") -> list[str]:
     texts = {"Makefile": MAKEFILE, "web/package.json": '{"scripts": {"test": "jest"}}'}
     files = TreeTexts({path: path for path in paths}, lambda blob: texts.get(blob, "").encode())
-    return [each.path for each in list_resting_files(command, files, folder)]
+    return [each.path for each in list_check_files(command, files, folder)]
 
 
 @pytest.mark.parametrize(

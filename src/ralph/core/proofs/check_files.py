@@ -30,7 +30,7 @@ class TreeTexts(Struct, frozen=True):
         return [path for path in self.blobs if fnmatchcase(path, pattern)]
 
 
-def list_resting_files(command: str, files: TreeTexts, folder: str = "") -> tuple[ProofFile, ...]:
+def list_check_files(command: str, files: TreeTexts, folder: str = "") -> tuple[ProofFile, ...]:
     """Those that are there: what the command names first, then what configures its runner, then the tests it runs; not
     more than can be read. `folder`: where the check runs, from the root of the tree."""
     rule = resolve_check(command, files, folder)

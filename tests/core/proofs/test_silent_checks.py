@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.proofs.silence import describe_silence, find_summing_runner
+from ralph.core.proofs.silent_checks import describe_silent_check, find_summing_runner
 
 OK, FAILED = "..\n\nRan 2 tests in 0.000s\n\nOK\n", "Ran 2 tests in 0.001s\n\nFAILED (failures=1)\n"
 
@@ -28,7 +28,7 @@ OK, FAILED = "..\n\nRan 2 tests in 0.000s\n\nOK\n", "Ran 2 tests in 0.001s\n\nFA
 )
 def test_one_that_says_nothing_is_named(command: str, output: str, found: str) -> None:
     runner = find_summing_runner([command])
-    said = describe_silence(runner, output) if runner else ""
+    said = describe_silent_check(runner, output) if runner else ""
     assert found in said
     assert bool(found) is bool(said)
 
@@ -50,11 +50,11 @@ def test_a_runner_is_heard_through_make_where_nobody_keeps_it_silent() -> None:
     ],
 )
 def test_tests_that_were_all_skipped_prove_nothing(runner: str, output: str) -> None:
-    assert "no test that passed" in describe_silence(runner, output)
+    assert "no test that passed" in describe_silent_check(runner, output)
 
 
 def test_a_skipped_test_is_strange_only_where_packages_came_or_went() -> None:
     some = "== 1 passed, 2 skipped in 0.01s ==\n"
-    assert describe_silence("pytest", some) == ""
-    assert "skips tests" in describe_silence("pytest", some, is_poorer=True)
-    assert describe_silence("pytest", "1 passed in 0.01s\n", is_poorer=True) == ""
+    assert describe_silent_check("pytest", some) == ""
+    assert "skips tests" in describe_silent_check("pytest", some, is_poorer=True)
+    assert describe_silent_check("pytest", "1 passed in 0.01s\n", is_poorer=True) == ""

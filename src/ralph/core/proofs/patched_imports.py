@@ -7,7 +7,7 @@ from collections.abc import Iterator
 MAX_PARSED_CHARS = 400_000
 
 
-def describe_meddling(text: str) -> str:
+def describe_patched_import(text: str) -> str:
     """What is assigned to an imported module or name, for good; empty where nothing is, or nobody can tell. What a mock
     library patches it also puts back."""
     if len(text) > MAX_PARSED_CHARS:
