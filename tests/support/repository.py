@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ralph.agents._cards import load_builtin_cards
 from ralph.app.paths import find_paths
 from ralph.app.wiring import build_snapshots
+from ralph.core.instruction_files import collect_instruction_files
 from ralph.process.supervisor import Supervisor
 from ralph.workspaces.git import Git
 from ralph.workspaces.snapshots import BaselineSource, Snapshots
@@ -22,6 +24,7 @@ done
 exec {git} "$@"
 """
 GIT_USER_CONFIG = "[user]\nname = t\nemail = t@localhost\n[init]\ndefaultBranch = main\n"
+INSTRUCTIONS = collect_instruction_files(load_builtin_cards().values())
 
 
 class RepositoryFixture:

@@ -13,7 +13,7 @@ from ralph.workspaces.git_guard import GitGuard, SettingsListing, parse_settings
 from ralph.workspaces.landing_turns import LandingTurns
 from ralph.workspaces.task_workspace import TaskWorkspace
 from support.quiet_inbox import QuietInbox
-from support.repository import RepositoryFixture, open_repository
+from support.repository import INSTRUCTIONS, RepositoryFixture, open_repository
 
 # What an agent does in a task's work tree before the task lands; $SPY leaves a mark and prints what it reads.
 TRAPS = {
@@ -94,7 +94,9 @@ def workspace(repo: RepositoryFixture) -> Iterator[TaskWorkspace]:
     keeper = repo.keeper("20261116-010203-abcd", tree.folder)
     keeper.save_initial_tree()
     task = Task("TASK-001", "s", "Sign in")
-    yield TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox)
+    yield TaskWorkspace(
+        task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox, instructions=INSTRUCTIONS
+    )
     inbox.close()
 
 
@@ -223,7 +225,9 @@ def test_conversions_that_were_there_before_are_no_swap(tmp_path: Path) -> None:
         keeper = repo.keeper("20261116-010203-abcd", tree.folder)
         keeper.save_initial_tree()
         inbox, task = QuietInbox(), Task("TASK-001", "s", "Sign in")
-        workspace = TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox)
+        workspace = TaskWorkspace(
+            task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox, instructions=INSTRUCTIONS
+        )
         Path(tree.folder, "run.bat").write_bytes(b"echo\r\n")
         Path(tree.folder, "x.up").write_text("words\n")
         assert land(workspace).done
@@ -243,6 +247,7 @@ def test_a_file_that_both_sides_changed_is_merged(repo: RepositoryFixture, works
         keeper=workspace.keeper,
         landings=LandingTurns(),
         inbox=QuietInbox(),
+        instructions=INSTRUCTIONS,
     )
     Path(workspace.folder, "b.txt").write_text("".join(["ours\n", *lines[1:]]))
     repo.commit("b.txt", "".join([*lines[:-1], "theirs\n"]))

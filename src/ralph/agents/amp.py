@@ -14,6 +14,7 @@ CARD = AgentCard(
     title="Amp",
     install="npm install -g @sourcegraph/amp",
     detect_order=3,
+    instructions=(".amp/",),
     env_keys=frozenset({"AMP_API_KEY"}),
     hosts=("ampcode.com",),
     home_paths=(".config/amp", ".local/share/amp"),

@@ -22,6 +22,7 @@ CARD = AgentCard(
     title="Codex",
     install="npm install -g @openai/codex",
     detect_order=2,
+    instructions=(".codex/",),
     provider="openai",
     env_keys=frozenset({"OPENAI_API_KEY", "CODEX_API_KEY"}),
     hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),

@@ -21,6 +21,13 @@ CARD = AgentCard(
     title="GitHub Copilot CLI",
     install="npm install -g @github/copilot",
     detect_order=7,
+    instructions=(
+        ".copilot/",
+        ".github/copilot-instructions.md",
+        ".github/instructions/",
+        ".github/prompts/",
+        ".github/agents/",
+    ),
     provider="github",
     # It takes GH_TOKEN and GITHUB_TOKEN, too. Those are git's and gh's as well, so they are kept from nobody.
     env_keys=frozenset({"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"}),

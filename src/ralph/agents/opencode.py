@@ -23,6 +23,7 @@ CARD = AgentCard(
     title="opencode",
     install="npm install -g opencode-ai",
     detect_order=5,
+    instructions=("opencode.json", "opencode.jsonc", ".opencode.json", ".opencode/"),
     env_keys=frozenset(
         {
             *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENCODE_API_KEY"),

@@ -16,6 +16,7 @@ CARD = AgentCard(
     title="Qwen Code",
     install="npm install -g @qwen-code/qwen-code",
     detect_order=6,
+    instructions=("QWEN.md", ".qwen/"),
     env_keys=frozenset(
         {
             *("OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY", "BAILIAN_TOKEN_PLAN_API_KEY"),

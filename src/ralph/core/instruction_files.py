@@ -1,52 +1,39 @@
 """Files of a project that tell coding agents what to do: whoever writes one speaks to the next agent."""
 
-_NAMES = frozenset(
-    (
-        "CLAUDE.md",
-        "CLAUDE.local.md",
-        "AGENTS.md",
-        "AGENTS.override.md",
-        "AGENT.md",
-        "GEMINI.md",
-        "QWEN.md",
-        "CRUSH.md",
-        "CONVENTIONS.md",
-        ".mcp.json",
-        ".cursorrules",
-        ".windsurfrules",
-        ".clinerules",
-        ".goosehints",
-        ".aider.conf.yml",
-        "opencode.json",
-        "opencode.jsonc",
-        ".opencode.json",
-        "crush.json",
-        ".crush.json",
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ralph.model.agent_card import AgentCard
+
+# Those that several agents read, and those of agents that ralph has no adapter for.
+_COMMON_INSTRUCTIONS = (
+    *("AGENTS.md", "AGENTS.override.md", "AGENT.md", "CONVENTIONS.md", ".agents/", ".mcp.json", ".vscode/mcp.json"),
+    *(".aider.conf.yml", ".clinerules", ".cursorrules", ".cursor/", ".goosehints", ".windsurfrules"),
+    *("CRUSH.md", "crush.json", ".crush.json", ".crush/"),
+)
+
+
+class InstructionFiles(Struct, frozen=True, kw_only=True):
+    """Agents read names and folders in folders below, too."""
+
+    names: tuple[str, ...]  # at the root git may ignore them: no tree tells of it
+    folders: tuple[str, ...]
+    paths: frozenset[str]  # from the root
+
+    def contains(self, path: str) -> bool:
+        """By its path in the project."""
+        if path in self.paths or path.rpartition("/")[2] in self.names:
+            return True
+        around = f"/{path}"
+        return any(f"/{folder}/" in around for folder in self.folders)
+
+
+def collect_instruction_files(cards: Iterable[AgentCard]) -> InstructionFiles:
+    """Of all agents: the next one may be another."""
+    known = sorted({*_COMMON_INSTRUCTIONS, *(name for card in cards for name in card.instructions)})
+    return InstructionFiles(
+        names=tuple(name for name in known if "/" not in name),
+        folders=tuple(name.removesuffix("/") for name in known if name.endswith("/")),
+        paths=frozenset(name for name in known if "/" in name and not name.endswith("/")),
     )
-)
-INSTRUCTION_FOLDERS = (
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".opencode",
-    ".cursor",
-    ".copilot",
-    ".github/instructions",
-    ".github/prompts",
-    ".github/agents",
-    ".agents",
-    ".amp",
-    ".crush",
-)
-_PATHS = frozenset((".github/copilot-instructions.md", ".vscode/mcp.json"))
-# What git may ignore of them, at the root: no tree tells of it.
-INSTRUCTION_NAMES = tuple(sorted(_NAMES))
-
-
-def is_instruction_file(path: str) -> bool:
-    """By its path in the project; agents read such files in folders below, too."""
-    if path in _PATHS or path.rpartition("/")[2] in _NAMES:
-        return True
-    around = f"/{path}"
-    return any(f"/{folder}/" in around for folder in INSTRUCTION_FOLDERS)

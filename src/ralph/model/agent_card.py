@@ -19,6 +19,9 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     install: str = ""  # the command that installs it
     detect_order: int | None = None  # its turn when ralph looks for an agent on PATH; None: it is not looked for
     provider: str = ""  # of its models, as OpenTelemetry calls it (gen_ai.provider.name); empty: the adapter's name
+    # Of a project: what tells it what to do, besides AGENTS.md. A name counts at any depth, and so does a folder, which
+    # ends with a slash; any other path counts from the root.
+    instructions: tuple[str, ...] = ()
     # -- its environment
     env_keys: frozenset[str] = frozenset()  # the variables that hold its keys; others' known keys are kept from it
     session_vars: frozenset[str] = frozenset()  # marks of a session of its own, which no child of ours inherits

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from ralph.core.instruction_files import INSTRUCTION_FOLDERS, INSTRUCTION_NAMES, is_instruction_file
+from ralph.core.instruction_files import InstructionFiles
 from ralph.model.errors import MachineError
 from ralph.model.loop import Landed
 from ralph.model.ports import BranchSides, Inbox
@@ -32,7 +32,7 @@ _REVIEW_NOTE = "review"  # what the tree was when it began
 
 class TaskWorkspace:
     """Implements the port `Workspace`. `keeper` looks at the work tree, for all who want to know. `landings`: of all
-    tasks."""
+    tasks. `instructions`: what a coder might tell its reviewer by."""
 
     def __init__(
         self,
@@ -43,10 +43,11 @@ class TaskWorkspace:
         keeper: Snapshots,
         landings: LandingTurns,
         inbox: Inbox,
+        instructions: InstructionFiles,
     ) -> None:
         self._task, self._trees, self._worktree = task, trees, tree
         self.keeper = keeper
-        self._landings, self._inbox = landings, inbox
+        self._landings, self._inbox, self._instructions = landings, inbox, instructions
         self._target_trees: dict[str, str] = {}  # by commit
         self._landed_files: dict[str, dict[str, str]] = {}  # likewise
         self._has_taken_in = False  # the target, so that the last stage looks at the merged files
@@ -173,7 +174,7 @@ class TaskWorkspace:
         tree = self.tree()  # the first look knows the baseline
         base = self.keeper.baseline()
         changes = self.keeper.list_changes(base, tree) if base else []
-        found = [each for each in changes if is_instruction_file(each.path)]
+        found = [each for each in changes if self._instructions.contains(each.path)]
         originals = {each.path: _get_old_file(each) for each in found}
         originals |= dict.fromkeys(self._list_ignored_instructions(tree))
         if not originals:
@@ -191,7 +192,8 @@ class TaskWorkspace:
         began = self.keeper.began_at
         if began is None:
             return []
-        on_disk = [path for path in list_instruction_files(self.folder) if _changed_since(self.folder, path, began)]
+        there = list_instruction_files(self.folder, self._instructions)
+        on_disk = [path for path in there if _changed_since(self.folder, path, began)]
         known = self.keeper.list_files(tree, on_disk) if on_disk and tree else {}
         return [path for path in on_disk if known.get(path) is None]
 
@@ -302,10 +304,10 @@ def _get_old_file(change: TreeChange) -> TreeFile | None:
     return TreeFile(change.old_mode, change.old_blob) if change.old_blob else None
 
 
-def list_instruction_files(folder: str) -> list[str]:
+def list_instruction_files(folder: str, known: InstructionFiles) -> list[str]:
     """At the root and in the folders that agents read, whoever ignores them."""
-    found = [name for name in INSTRUCTION_NAMES if os.path.lexists(os.path.join(folder, name))]
-    for name in INSTRUCTION_FOLDERS:
+    found = [name for name in known.names if os.path.lexists(os.path.join(folder, name))]
+    for name in known.folders:
         for place, _, files in os.walk(os.path.join(folder, name)):
             found += [os.path.relpath(os.path.join(place, file), folder) for file in files]
     return found[:MAX_INSTRUCTION_FILES]

@@ -33,10 +33,12 @@ from ralph.app.pipeline.task_board import StoredTaskBoard
 from ralph.app.pipeline.task_inbox import TASK_CANCELLED
 from ralph.app.pipeline.task_proofs import build_sealed_verifier, build_task_proofs
 from ralph.app.pipeline.verification import CriteriaVerifier
+from ralph.app.registry import load_agent_cards
 from ralph.app.runs.lost_reports import recover_report
 from ralph.app.sandboxed_session import contain_session
 from ralph.app.stores import open_stores
 from ralph.app.wiring import build_snapshots
+from ralph.core.instruction_files import collect_instruction_files
 from ralph.core.policies.staged import MAX_ITERATIONS_REASON, PipelinePolicy, StagePlan
 from ralph.core.step import Rules
 from ralph.core.tasks.landing_state import MAX_CONFLICTS, MAX_STALE_LOOKS
@@ -165,6 +167,7 @@ def _open_workspace(context: TaskContext) -> TaskWorkspace:
         keeper=_build_keeper(context, tree),
         landings=pipeline.landings,
         inbox=context.session.inbox,
+        instructions=collect_instruction_files(load_agent_cards().values()),
     )
     context.board.record_once("housed", board.BranchAssigned(task.id, workspace.branch, target))
     return workspace
