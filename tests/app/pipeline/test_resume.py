@@ -10,6 +10,7 @@ import pytest
 
 from ralph.app.pipeline.resume import (
     TaskPlan,
+    build_task_request,
     describe_changed_criteria,
     describe_edited_criteria,
     resume_plan,
@@ -109,7 +110,7 @@ class Lives:
         """One of them. The last fact is seen with the signal pending."""
         self._count += 1
         run, keeper = f"run-{self._count}", RunOwner(pid=1, ticks=1, boot="boot", guardian=0, guardian_ticks=0)
-        request = msgspec.json.encode({"request": {}, "criteria": criteria or {}, **msgspec.structs.asdict(life)})
+        request = msgspec.json.encode(build_task_request({}, criteria or {}, life))
         self.runs.begin(
             NewRun(
                 id=run,
@@ -159,6 +160,13 @@ def test_notes_for_an_agent_that_was_cut_off_are_told_again(lives: Lives, facts:
     lives.lived(facts, life=msgspec.structs.replace(BEGINNING, pending_notes=notes))
     assert lives.next(entry("coder", 1)).pending_notes == (notes if told else ())
     assert lives.next(entry("reviewer", 0)).pending_notes == (notes if told else ())  # the board stands elsewhere
+
+
+def test_a_plan_is_stored_by_the_names_that_requests_have() -> None:
+    note = PersonNote(id=1, text="Use tabs", by="alex")
+    stored = build_task_request({}, {}, msgspec.structs.replace(BEGINNING, pending_notes=(note,)))
+    assert sorted(stored) == ["criteria", "patience", "policy", "request", "spent_usd", "standstill", "told", "unseen"]
+    assert msgspec.json.decode(msgspec.json.encode(stored), type=TaskPlan).pending_notes == (note,)
 
 
 def test_whose_agent_asked_goes_on_with_the_same_turn(lives: Lives) -> None:

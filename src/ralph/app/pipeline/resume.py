@@ -63,7 +63,16 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     spent_usd: float | None = None  # before it
     standstill: Standstill = Standstill()  # of what came before it
     unseen: UnseenReport | None = None  # of its last run: an agent whose work nobody has looked at
-    pending_notes: tuple[PersonNote, ...] = ()  # notes for an agent of that run that did not come to its end
+    # Notes for an agent of that run that did not come to its end.
+    pending_notes: tuple[PersonNote, ...] = msgspec.field(default=(), name="told")
+
+
+def build_task_request(
+    request: object, criteria: Mapping[Role, CompletionCriteria], plan: TaskPlan
+) -> dict[str, object]:
+    """What a run of a task keeps for the next one, which reads criteria and plan out of it."""
+    plain: dict[str, object] = msgspec.to_builtins(plan)  # by the names on disk
+    return {"request": request, "criteria": criteria, **plain}
 
 
 def describe_changed_criteria(

@@ -22,6 +22,7 @@ from ralph.app.pipeline.judging import build_judges
 from ralph.app.pipeline.landed_checks import LandedCheck, TaskNeighbours
 from ralph.app.pipeline.resume import (
     TaskPlan,
+    build_task_request,
     describe_changed_criteria,
     describe_edited_criteria,
     describe_lost_costs,
@@ -94,7 +95,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     criteria = stages.list_criteria(context.task, context.request.stages, context.settings)
     changed = describe_changed_criteria(criteria, KIND, entry=context.entry, runs=session.runs)
     lost = describe_lost_costs(KIND, entry=context.entry, runs=session.runs, history=context.tasks.history)
-    session.record({"request": context.request, "criteria": criteria, **msgspec.structs.asdict(plan)})
+    session.record(build_task_request(context.request, criteria, plan))
     asked = context.pipeline.asked_criteria.get(context.task.id, criteria)
     changed += describe_edited_criteria(context.task.id, asked, criteria)
     emit(session.watchers, 0, *map(Warned, changed))
