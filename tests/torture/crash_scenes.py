@@ -44,6 +44,16 @@ class Scene:
         self.shop.git("commit", "-qm", "Start")
         getattr(self, f"_set_up_{loop}")()
 
+    @classmethod
+    def reopen(cls, loop: str, folder: Path, environment: dict[str, str]) -> "Scene":
+        """One that is set up already."""
+        scene = object.__new__(cls)
+        scene.loop, scene.folder, scene.disk_failed = loop, folder, False
+        scene.shop = object.__new__(ProjectFixture)
+        scene.shop.home, scene.shop.repo, scene.shop.environment = folder / "home", folder / "repo", environment
+        scene.repo = scene.shop.repo
+        return scene
+
     @property
     def database(self) -> Path:
         return self.repo / ".git/ralph/ralph.db"
@@ -146,14 +156,9 @@ class Scene:
 
     def copy_to(self, folder: Path) -> "Scene":
         """The same scene, set up already."""
-        twin = object.__new__(Scene)
-        twin.loop, twin.folder, twin.disk_failed = self.loop, folder, False
         shutil.copytree(self.folder, folder, symlinks=True)
-        twin.shop = object.__new__(ProjectFixture)
         old, new = str(self.folder), str(folder)
-        twin.shop.home, twin.shop.repo = folder / "home", folder / "repo"
-        twin.shop.environment = {k: v.replace(old, new) for k, v in self.shop.environment.items()}
-        twin.repo = twin.shop.repo
+        twin = Scene.reopen(self.loop, folder, {k: v.replace(old, new) for k, v in self.shop.environment.items()})
         for path in (*twin.shop.home.glob("answer.*"), twin.shop.home / "claude"):
             path.write_text(path.read_text().replace(old, new))
         return twin

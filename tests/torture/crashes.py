@@ -1,5 +1,5 @@
-"""Kills ralph at every named point and at random moments, fails its disk, tears its files and turns its clock; resumes,
-and asserts what must hold. `python tests/torture/crashes.py [MOST [KIND…]]` writes them to docs/reliability.md."""
+"""Kills ralph at every named point and at random moments, fails and fills its disk, tears its files and turns its
+clock; resumes, and asserts what must hold. `python tests/torture/crashes.py [MOST [KIND…]]` writes to the page."""
 
 import json
 import os
@@ -27,12 +27,14 @@ from support.workshop import RALPH_ARGV
 from torture.crash_memory import check_legal_states, check_nothing_lost, remember
 from torture.crash_points import BY_NAME
 from torture.crash_scenes import LOOPS, Scene, play_to_the_end
+from torture.full_disk import CALLS, FREE_KB, can_mount, play_in_namespace, strike_with_full_disk
 
 REACHES = 3  # of a point that is reached often: the first, one in the middle, the last
 RANDOM_KILLS = 20  # a loop, and of each kind
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "build/crashes.ndjson"
 PAGE = ROOT / "docs/reliability.md"
+DISK_KINDS = ("ENOSPC", "EIO", "full")
 TORN = ("events.ndjson", "call.json", "place.json")  # agents' logs are what the money is measured by
 
 
@@ -40,7 +42,7 @@ class Blow(Struct, frozen=True, kw_only=True):
     """One thing that goes wrong."""
 
     loop: str
-    kind: str  # kill, ENOSPC, EIO, random, torn, clock
+    kind: str  # kill, ENOSPC, EIO, full, random, torn, clock
     where: str = ""
     side: str = ""
     number: int = 1
@@ -65,6 +67,13 @@ def list_blows(census: dict[str, dict[str, int]]) -> list[Blow]:
                 found += [
                     Blow(loop=loop, kind=("ENOSPC", "EIO")[n % 2], where=where, side="before", number=n) for n in rest
                 ]
+        if can_mount():
+            found += [
+                Blow(loop=loop, kind="full", where=str(call), side=side, number=free)
+                for call in range(1, CALLS[loop] + 1)
+                for side in ("before", "after")
+                for free in FREE_KB
+            ]
         for whom in ("ralph", "both", "guardian"):
             found += [Blow(loop=loop, kind="random", where=whom, number=n) for n in range(RANDOM_KILLS)]
         found += [Blow(loop=loop, kind="torn", where=name) for name in TORN]
@@ -86,6 +95,8 @@ def strike(scene: Scene, blow: Blow) -> str:
     match blow.kind:
         case "random":
             return _strike_at_random(scene, blow)
+        case "full":
+            return strike_with_full_disk(scene, blow.side, blow.where, blow.number)
         case "torn":
             scene.play("engine.journal:Journal.append", "before", "4", "kill")
             for path in (scene.repo / ".git/ralph").rglob(blow.where):
@@ -128,9 +139,21 @@ def _find_guardians(parent: int) -> list[int]:
     return [int(pid) for pid in children]
 
 
+def play_one(template: Scene, blow: Blow, folder: Path) -> list[str]:
+    """Its faults; where the disk is to be full, on one of its own."""
+    if blow.kind == "full":
+        return play_in_namespace(template, msgspec.json.encode(blow), folder)
+    return find_faults(template, blow, folder)
+
+
+def find_faults_of(template: Scene, blow: str, folder: Path) -> list[str]:
+    """In the namespace where the folder is a small disk."""
+    return find_faults(template, msgspec.json.decode(blow, type=Blow), folder)
+
+
 def find_faults(template: Scene, blow: Blow, folder: Path) -> list[str]:
     scene = template.copy_to(folder)
-    scene.disk_failed = blow.kind in ("ENOSPC", "EIO")
+    scene.disk_failed = blow.kind in DISK_KINDS
     try:
         said = strike(scene, blow)
         faults = (
@@ -158,7 +181,7 @@ def play_all(blows: list[Blow], templates: dict[str, Scene], folder: Path, worke
 
     def play(numbered: tuple[int, Blow]) -> None:
         number, blow = numbered
-        faults = find_faults(templates[blow.loop], blow, folder / f"blow-{number}")
+        faults = play_one(templates[blow.loop], blow, folder / f"blow-{number}")
         print("✗" if faults else "✓", blow.name, *faults, flush=True)
         found[blow] = faults
         with RESULTS.open("ab") as file:
@@ -176,14 +199,14 @@ def read_results() -> dict[Blow, list[str]]:
 
 
 def render_figures(found: dict[Blow, list[str]]) -> str:
-    kinds = ("kill", "random", "ENOSPC", "EIO", "torn", "clock")
+    kinds = ("kill", "random", "ENOSPC", "EIO", "full", "torn", "clock")
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for blow, faults in found.items():
         sums[blow.loop][blow.kind] += 1
         sums[blow.loop]["faults"] += bool(faults)
     lines = [
-        "| loop | at a named point | at a random moment | ENOSPC | EIO | torn files | clock | faults |",
-        "|---" * 8 + "|",
+        "| loop | at a named point | at a random moment | ENOSPC | EIO | full disk | torn files | clock | faults |",
+        "|---" * 9 + "|",
     ]
     lines += [
         f"| {loop} | " + " | ".join(str(sums[loop][kind]) for kind in (*kinds, "faults")) + " |" for loop in LOOPS
@@ -212,7 +235,7 @@ def main() -> int:
     blows = [blow for blow in list_blows(census) if not sys.argv[2:] or blow.kind in sys.argv[2:]]
     faults = {blow for blow, found in read_results().items() if found}
     # faults of before first, then the kills; mixed, and the same each time: who plays more of them later goes on
-    blows.sort(key=lambda blow: (blow not in faults, blow.kind in ("ENOSPC", "EIO"), crc32(blow.name.encode())))
+    blows.sort(key=lambda blow: (blow not in faults, blow.kind in DISK_KINDS, crc32(blow.name.encode())))
     found = play_all(blows[:most], templates, folder, workers)
     print(figures := render_figures(found))
     write_page(figures)

@@ -326,6 +326,17 @@ def test_a_start_that_could_not_be_kept_is_kept_by_the_next_try(
     assert keep.baseline() == keep.tree() != ""
 
 
+def test_a_first_look_that_finds_no_room_stops_the_run_too(
+    repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = repo.keeper(RUN)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "makedirs", fail)
+        with pytest.raises(DiskError, match=FULL):
+            keep.save_initial_tree()
+    assert keep.save_initial_tree() == ""
+
+
 @pytest.mark.parametrize("number", range(1, 5))
 @pytest.mark.parametrize("keeps", [True, False])
 def test_wherever_a_life_ends_as_it_keeps_the_start_the_next_has_one(

@@ -1,5 +1,6 @@
 """A sealed tree: the work tree as it is, some files as they were, at the same path where that can be."""
 
+import errno
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ralph.model.command import Command
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import SealedTree
 from ralph.workspaces.snapshots import Snapshots
 from support.processes import wait_until
@@ -278,3 +279,18 @@ def test_nobody_mounts_it_who_came_while_agents_were_at_work(repo: RepositoryFix
     repo.environment["PATH"] = f"{liar.parent}:{repo.environment['PATH']}"
     with keep.open_sealed_tree(["tests/test_a.py"]) as sealed:
         assert ask(repo, sealed, "cat tests/test_a.py") == "old"
+
+
+@pytest.mark.parametrize(("number", "is_disk"), [(errno.ENOSPC, True), (errno.EIO, True), (errno.EACCES, False)])
+def test_a_copy_that_finds_no_room_is_an_error_of_the_disk(
+    repo: RepositoryFixture, monkeypatch: pytest.MonkeyPatch, number: int, is_disk: bool
+) -> None:
+    def fail(*args: object) -> None:
+        raise OSError(number, os.strerror(number), "a file")
+
+    keep = begin(repo)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fchmod", fail)
+        with pytest.raises(MachineError, match="cannot copy the work tree") as told, keep.open_sealed_tree([]):
+            pass
+    assert isinstance(told.value, DiskError) is is_disk
