@@ -10,7 +10,7 @@ from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile
 from ralph.engine.proof_gates import ProofGates
 from ralph.model.command import CommandExit
-from ralph.model.errors import MachineError
+from ralph.model.errors import DiskError, MachineError
 from ralph.model.events import Debugged
 from ralph.model.loop import (
     Brief,
@@ -34,6 +34,7 @@ from ralph.workspaces.git import Git
 from support.quiet_inbox import QuietInbox
 from support.scripted_processes import AskedAgent, Listener, Ran, ScriptedProcesses, make_runner, say, stopped
 from support.stories import make_story
+from support.tree_keeper import MemoryKeeper
 
 TASKS = json.dumps({"project": "p", "description": "d", "userStories": [make_story("S-1", title="A door")]})
 BRIEF = Brief(
@@ -72,6 +73,7 @@ class Project:
         self.place = StoryPaths(str(self.root), str(self.folder))
         self.inbox, self.listener = inbox, listener
         self.agent, self.gate = AskedAgent(), PassingGate()
+        self.trees: MemoryKeeper | None = None
         self.processes = self.git = ScriptedProcesses()
         (self.folder / "prompt.md").write_text("Round {{RALPH_ITERATION}} of {{RALPH_MAX_ITERATIONS}}\n")
         (self.folder / "tasks.json").write_text(TASKS)
@@ -98,6 +100,7 @@ class Project:
             marker=MarkerFile(self.place, StoryRules(cap=3)),
             git=Git("/bin/git", str(self.root), environment={"PATH": "/git"}, processes=self.git),
             watchers=[self.listener],
+            trees=self.trees,
         )
 
     def survey(self, *, head: Ran = HEAD, status: bytes = b"") -> Surveyed:
@@ -283,3 +286,17 @@ def test_the_commands_that_verify_work_in_the_project(project: Project) -> None:
 @pytest.mark.parametrize("decision", [Wait(1.0, "the network"), Save(iteration=1)])
 def test_what_is_no_business_of_its_own_is_left_to_the_kernel(project: Project, decision: Wait | Save) -> None:
     assert project.make_effects().perform(decision) is None
+
+
+def test_what_an_agent_touched_is_not_guessed_where_the_disk_is_broken(project: Project) -> None:
+    project.trees = keeper = MemoryKeeper(project.root, {"a.py": "x\n"})
+    effects = project.make_effects(say("done"), git=(HEAD, CLEAN, BRANCH) * 2)
+    effects.perform(RunAgent(BRIEF))
+    keeper.write({"a.py": "y\n"})
+    keeper.is_broken = True
+    found = effects.perform(Survey())
+    assert isinstance(found, Surveyed)
+    assert found.touched == ()
+    keeper.is_disk_full = True
+    with pytest.raises(DiskError):
+        effects.perform(Survey())

@@ -11,7 +11,7 @@ from ralph.engine.emit import emit_debug
 from ralph.engine.marker import MarkerFile
 from ralph.engine.proof_gates import ProofGates
 from ralph.engine.protected_files import ProtectedFiles
-from ralph.model.errors import MachineError, RalphError
+from ralph.model.errors import DiskError, MachineError, RalphError
 from ralph.model.loop import (
     Brief,
     Check,
@@ -138,6 +138,8 @@ class StoryEffects:
         own = os.path.relpath(self._place.folder, trees.root)
         try:
             changes = trees.list_changes(self._before, trees.tree())
+        except DiskError:
+            raise  # else a review that changed code would count
         except MachineError:
             return ()
         found = [change for change in changes if not is_review_file(change.path, own)]
