@@ -220,6 +220,19 @@ def exclude_from_status(common: str, *lines: str) -> None:
             file.write(start + "".join(f"{line}\n" for line in missing))
 
 
+def forget_exclusions(common: str) -> None:
+    """What we excluded, and nothing else."""
+    path, ours = os.path.join(common, "info", "exclude"), {f"/{WORKTREES_FOLDER}/", *_OUR_OUTPUT}
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.readlines()
+    except OSError:
+        return
+    left = [line for line in lines if line.rstrip("\n") not in ours]
+    if left != lines:
+        write_atomic(path, "".join(left))
+
+
 def parse_worktree_status(output: str) -> WorktreeStatus:
     """What `git status --porcelain=v2 --branch -z` tells."""
     branch, unmerged, has_changes = "", [], False

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -25,7 +25,7 @@ from ralph.process.shell import find_program
 from ralph.workspaces.kept.old_snapshots import forget_runs, list_run_names, pack_snapshots
 from ralph.workspaces.kept.old_worktrees import OldWorktree, list_old_worktrees, remove_worktree
 from ralph.workspaces.own_git import OwnGit
-from ralph.workspaces.worktree import WORKTREES_FOLDER
+from ralph.workspaces.worktree import WORKTREES_FOLDER, forget_exclusions
 
 DEFAULT_KEEP_DAYS = 30
 _FINISHED = ("done", "cancelled")
@@ -84,11 +84,7 @@ def add_worktrees(plan: CleaningPlan, paths: Paths, older_than: float, variables
     runs = (record.folder.removeprefix(below) for record in records if record.folder.startswith(below))
     needed = {card.id for card in cards if card.status not in _FINISHED}
     needed |= {name.partition(os.sep)[0] for name in runs} - {card.id for card in cards}
-    with open_short_lived_processes() as processes:
-        git = build_git(paths.main_root, variables, processes)
-        found = list_old_worktrees(git, paths.main_root, needed, time.time() - older_than) if git else []
-    size = plan.size + sum(_measure(tree.folder) for tree in found if not tree.problem)
-    return msgspec.structs.replace(plan, worktrees=tuple(found), size=size)
+    return _add_worktrees(plan, paths, needed, older_than=older_than, variables=variables)
 
 
 def clean_up(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> None:
@@ -101,12 +97,7 @@ def clean_up(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> 
         shutil.rmtree(paths.run_dir(run), ignore_errors=True)
     for log in plan.logs:
         _remove(log)
-    if plan.removable_worktrees:
-        with open_short_lived_processes() as processes:
-            project = build_git(paths.main_root, variables, processes)
-            for tree in plan.removable_worktrees:
-                if project is not None:
-                    remove_worktree(project, tree)
+    _remove_worktrees(plan, paths, variables)
     own = find_snapshot_folder(paths, variables)
     if own:
         with open_short_lived_processes() as processes:
@@ -117,7 +108,7 @@ def clean_up(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> 
 
 
 def plan_removal_of_all(paths: Paths, variables: Mapping[str, str]) -> CleaningPlan:
-    """All that ralph keeps of a repository, but for settings and for what agents committed."""
+    """All that ralph keeps of a repository, but for settings and for what agents committed or left uncommitted."""
     with open_existing_stores(paths) as stores:
         alive = [record.id for record in (stores.runs.list_unfinished() if stores else ()) if is_run_alive(record)]
     if alive:
@@ -125,10 +116,12 @@ def plan_removal_of_all(paths: Paths, variables: Mapping[str, str]) -> CleaningP
     own = find_snapshot_folder(paths, variables)
     everything = tuple(folder for folder in (paths.state, own) if folder and os.path.isdir(folder))
     logs = tuple(_list_logs(paths.dot_ralph, time.time()))
-    return CleaningPlan(logs=logs, size=sum(map(_measure, (*everything, *logs))), everything=everything)
+    plan = CleaningPlan(logs=logs, size=sum(map(_measure, (*everything, *logs))), everything=everything)
+    return _add_worktrees(plan, paths, set(), older_than=0.0, variables=variables)
 
 
 def remove_all(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> None:
+    _remove_worktrees(plan, paths, variables)
     for log in plan.logs:
         _remove(log)
     for folder in plan.everything:
@@ -136,11 +129,33 @@ def remove_all(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -
     forget_repository(paths, variables)
     forget_watching(paths, variables)
     with suppress(OSError):
+        os.rmdir(os.path.join(paths.main_root, WORKTREES_FOLDER))
+        forget_exclusions(os.path.dirname(paths.state))
+    with suppress(OSError):
         os.rmdir(paths.dot_ralph)  # settings and work trees keep it
     with open_short_lived_processes() as processes:
         if git := build_git(paths.root, variables, processes):
             for ref in git.run("for-each-ref", "--format=%(refname)", _REFS).text.splitlines():
                 git.run("update-ref", "-d", ref)
+
+
+def _add_worktrees(
+    plan: CleaningPlan, paths: Paths, needed: Collection[str], *, older_than: float, variables: Mapping[str, str]
+) -> CleaningPlan:
+    with open_short_lived_processes() as processes:
+        git = build_git(paths.main_root, variables, processes)
+        found = list_old_worktrees(git, paths.main_root, needed, time.time() - older_than) if git else []
+    size = plan.size + sum(_measure(tree.folder) for tree in found if not tree.problem)
+    return msgspec.structs.replace(plan, worktrees=tuple(found), size=size)
+
+
+def _remove_worktrees(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -> None:
+    if plan.removable_worktrees:
+        with open_short_lived_processes() as processes:
+            project = build_git(paths.main_root, variables, processes)
+            for tree in plan.removable_worktrees:
+                if project is not None:
+                    remove_worktree(project, tree)
 
 
 def _is_needed_no_more(record: RunRecord, stores: Stores) -> bool:

@@ -7,7 +7,7 @@ import time
 from ralph.app.cleanup.daily_cleaning import clean_up_once_a_day
 from ralph.app.paths import find_project_paths
 from support.pipeline import PipelineFixture
-from support.workshop import ProjectFixture
+from support.workshop import ProjectFixture, make_result_command
 
 
 def age(workshop: ProjectFixture, run: str, days: int) -> None:
@@ -93,3 +93,26 @@ def test_work_trees_of_tasks_that_are_gone_go_once_their_work_is_committed(pipel
     assert sorted(os.listdir(workshop.repo / ".ralph/worktrees")) == ["T-1", "dirty"]
     branches = workshop.git("branch", "--list", "--format=%(refname:short)", "ralph/*").split()
     assert branches == ["ralph/T-1", "ralph/ahead", "ralph/dirty"]
+
+
+def test_all_forgets_tasks_and_removes_their_work_trees_but_no_work(pipeline: PipelineFixture) -> None:
+    workshop = pipeline.workshop
+    exclude = workshop.repo / ".git/info/exclude"
+    before = exclude.read_text()
+    workshop.environment["RALPH_AGENT_COMMAND"] = "claude"
+    workshop.agent("echo half > half.txt; git add -A; git commit -qm Half; " + make_result_command("It does not work."))
+    pipeline.task("T-1")
+    workshop.ralph("execute", timeout=60)
+    (workshop.repo / ".ralph/worktrees/T-2").mkdir()
+    workshop.git("worktree", "add", "-q", ".ralph/worktrees/dirty", "-b", "ralph/dirty")
+    (workshop.repo / ".ralph/worktrees/dirty/new").write_text("x")
+    shown = workshop.call("clean", "--all", "--dry-run")
+    assert "2 work trees" in shown
+    assert "dirty, because it has changes that are not committed" in shown
+    assert workshop.ralph("clean", "--all", "--yes").returncode == 0
+    assert os.listdir(workshop.repo / ".ralph/worktrees") == ["dirty"]
+    assert workshop.git("show", "ralph/T-1:half.txt") == "half\n"
+    (workshop.repo / ".ralph/worktrees/dirty/new").unlink()
+    assert workshop.ralph("clean", "--all", "--yes").returncode == 0
+    assert not (workshop.repo / ".ralph").exists()
+    assert exclude.read_text() == before

@@ -38,8 +38,10 @@ def command(older: float, everything: bool, dry_run: bool, yes: bool) -> None:
     uncommitted changes. --all forgets the repository: tasks, history and
     snapshots."""
     paths = find_project_paths(os.getcwd())
-    plan = plan_removal_of_all(paths, os.environ) if everything else plan_cleaning(paths, older, os.environ)
-    plan = add_worktrees(plan, paths, 0.0 if everything else older, os.environ)
+    if everything:
+        plan = plan_removal_of_all(paths, os.environ)
+    else:
+        plan = add_worktrees(plan_cleaning(paths, older, os.environ), paths, older, os.environ)
     click.echo(_describe(plan), nl=False)
     if plan.is_empty or dry_run or not require_consent("Remove this permanently?", yes):
         return
