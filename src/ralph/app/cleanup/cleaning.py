@@ -22,12 +22,13 @@ from ralph.model.errors import Busy
 from ralph.model.runs import RunRecord
 from ralph.model.store_ports import Stores
 from ralph.process.shell import find_program
-from ralph.workspaces.kept.old_snapshots import forget_runs, list_run_names, pack_snapshots
+from ralph.workspaces.kept.old_snapshots import count_loose_objects, forget_runs, list_run_names, pack_snapshots
 from ralph.workspaces.kept.old_worktrees import OldWorktree, list_old_worktrees, remove_worktree
 from ralph.workspaces.own_git import OwnGit
 from ralph.workspaces.worktree import WORKTREES_FOLDER, forget_exclusions
 
 DEFAULT_KEEP_DAYS = 30
+MANY_LOOSE_OBJECTS = 500  # worth packing though nothing is old
 _FINISHED = ("done", "cancelled")
 _LOG_STARTS, _LOG_ENDS = ("guardrail_", "prompt_", "verification_"), (".log", ".txt")
 _MAX_RUNS = 1_000_000
@@ -42,13 +43,23 @@ class CleaningPlan(Struct, frozen=True, kw_only=True):
     logs: tuple[str, ...] = ()  # in .ralph/
     snapshots: tuple[str, ...] = ()  # the runs they are of
     worktrees: tuple[OldWorktree, ...] = ()  # of tasks and runs that are gone; those with a problem stay
+    loose: int = 0  # files of snapshots that are to be packed
     size: int = 0  # bytes of folders and logs
     everything: tuple[str, ...] = ()  # whole folders, where nothing is to be left
 
     @property
     def is_empty(self) -> bool:
-        parts = (self.runs, self.folders, self.logs, self.snapshots, self.removable_worktrees, self.everything)
-        return not any(parts)
+        return not self.loose and not self._removes
+
+    @property
+    def only_packs(self) -> bool:
+        return bool(self.loose) and not self._removes
+
+    @property
+    def _removes(self) -> bool:
+        return any(
+            (self.runs, self.folders, self.logs, self.snapshots, self.removable_worktrees, self.everything),
+        )
 
     @property
     def removable_worktrees(self) -> tuple[OldWorktree, ...]:
@@ -69,8 +80,14 @@ def plan_cleaning(paths: Paths, older_than: float, variables: Mapping[str, str])
     kept = {record.id for record in known} - set(runs)
     names = [name for name in list_run_names(own) if name[:8] < day and name[:8].isdecimal() and name not in kept]
     places = (*(paths.run_dir(run) for run in (*runs, *folders)), *logs)
+    loose = count_loose_objects(own)
     return CleaningPlan(
-        runs=tuple(runs), folders=folders, logs=logs, snapshots=tuple(sorted(names)), size=sum(map(_measure, places))
+        runs=tuple(runs),
+        folders=folders,
+        logs=logs,
+        snapshots=tuple(sorted(names)),
+        loose=loose if loose >= MANY_LOOSE_OBJECTS else 0,
+        size=sum(map(_measure, places)),
     )
 
 

@@ -54,6 +54,15 @@ def forget_runs(own: OwnGit, names: Iterable[str]) -> None:
         own.run("prune", "--expire=2.weeks.ago", own_objects=True)
 
 
+def count_loose_objects(folder: str) -> int:
+    """Files of our git directory that packing makes one of."""
+    objects = os.path.join(folder, "store")
+    try:
+        return sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects) if len(name) == 2)
+    except OSError:
+        return 0
+
+
 def pack_snapshots(own: OwnGit) -> None:
     """Thousands of small files become one. What no snapshot holds stays as it is: a run may be about to use it."""
     own.run("repack", "-d", "-l", "--quiet", own_objects=True, borrows=True)

@@ -116,3 +116,17 @@ def test_all_forgets_tasks_and_removes_their_work_trees_but_no_work(pipeline: Pi
     assert workshop.ralph("clean", "--all", "--yes").returncode == 0
     assert not (workshop.repo / ".ralph").exists()
     assert exclude.read_text() == before
+
+
+def test_many_small_files_of_snapshots_are_packed_though_nothing_is_old(workshop: ProjectFixture) -> None:
+    workshop.git("commit", "-q", "--allow-empty", "-m", "Start")
+    spread = "for n in $(seq 600); do echo $n > file$n; done"
+    workshop.agent(f"{spread}; echo '<response>DONE</response>'", name="worker")
+    assert workshop.ralph("run", "-p", "x", "--agent", "worker").returncode == 0
+    trees = workshop.home / ".local/state/ralph/trees"
+    assert "small files of snapshots" in workshop.call("clean", "--dry-run")
+    assert len([*trees.rglob("store/??/*")]) > 600
+    assert workshop.ralph("clean").stdout.endswith("Packed.\n")
+    assert len([*trees.rglob("store/??/*")]) < 10
+    assert workshop.call("clean") == "Nothing to clean up.\n"
+    assert "file1\n" in workshop.call("undo", "--dry-run")  # which reads the pack

@@ -43,13 +43,13 @@ def command(older: float, everything: bool, dry_run: bool, yes: bool) -> None:
     else:
         plan = add_worktrees(plan_cleaning(paths, older, os.environ), paths, older, os.environ)
     click.echo(_describe(plan), nl=False)
-    if plan.is_empty or dry_run or not require_consent("Remove this permanently?", yes):
+    if plan.is_empty or dry_run or not (plan.only_packs or require_consent("Remove this permanently?", yes)):
         return
     if everything:
         remove_all(plan, paths, os.environ)
     else:
         clean_up(plan, paths, os.environ)
-    click.echo(f"Removed {_format_size(plan.size)}.")
+    click.echo("Packed." if plan.only_packs else f"Removed {_format_size(plan.size)}.")
 
 
 def _describe(plan: CleaningPlan) -> str:
@@ -65,7 +65,9 @@ def _describe(plan: CleaningPlan) -> str:
     )
     lines = [f"  {pluralize(len(found), what)} ({note})\n" for found, what, note in parts if found]
     lines += [f"  {folder}\n" for folder in plan.everything]
-    return f"{kept}To remove, {_format_size(plan.size)}:\n{''.join(lines)}"
+    removed = f"To remove, {_format_size(plan.size)}:\n{''.join(lines)}" if lines else ""
+    packed = f"To pack: {plan.loose} small files of snapshots\n" if plan.loose else ""
+    return f"{kept}{removed}{packed}"
 
 
 def _format_size(size: int) -> str:
