@@ -338,8 +338,10 @@ def test_nothing_is_compared_with_a_tree_that_nobody_knows(repo: RepositoryFixtu
     tree = repo.trees.open("TASK-001", "main")
     keeper = repo.keeper("20261116-010203-abcd", tree.folder)
     keeper.save_initial_tree()
-    task = Task("TASK-001", "s", "Sign in")
-    workspace = TaskWorkspace(task, repo.trees, tree, keeper=keeper, landings=LandingTurns(), inbox=inbox)
+    task, turns = Task("TASK-001", "s", "Sign in"), LandingTurns()
+    workspace = TaskWorkspace(
+        task, repo.trees, tree, keeper=keeper, landings=turns, inbox=inbox, instructions=INSTRUCTIONS
+    )
     seen = workspace.tree()
     Path(workspace.folder, "new.txt").write_text("x\n")
     repo.break_git("update-index", "fatal: the moon is full")
