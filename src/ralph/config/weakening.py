@@ -28,15 +28,15 @@ def find_weakenings(before: Settings, after: Settings) -> tuple[str, ...]:
 
 def _compare_guardrails(before: Sequence[Guardrail], after: Sequence[Guardrail]) -> Iterator[str]:
     """By what they run; a hint, a place in the prompt or more time make none weaker."""
-    left = [_essence(guardrail) for guardrail in after]
+    left = [_identify_guardrail(guardrail) for guardrail in after]
     for guardrail in before:
-        if (essence := _essence(guardrail)) in left:
+        if (essence := _identify_guardrail(guardrail)) in left:
             left.remove(essence)
         else:
             yield f"guardrail removed or changed: {redact(guardrail.label)}"
 
 
-def _essence(guardrail: Guardrail) -> tuple[object, ...]:
+def _identify_guardrail(guardrail: Guardrail) -> tuple[object, ...]:
     return guardrail.kind, guardrail.command, sorted(guardrail.options.items(), key=lambda item: item[0])
 
 

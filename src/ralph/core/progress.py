@@ -58,8 +58,10 @@ def normalize_answer(text: str, limit: int) -> str:
 def says_something_new(answer: str, before: tuple[str, ...]) -> bool:
     """Whether an answer, normalized as those before it, is more than one of them in other words."""
     words = {*answer.split()}
-    return len(words) >= MIN_TELLING_WORDS and all(_share(words, {*each.split()}) < SIMILAR_WORDS for each in before)
+    return len(words) >= MIN_TELLING_WORDS and all(
+        _compute_share(words, {*each.split()}) < SIMILAR_WORDS for each in before
+    )
 
 
-def _share(one: set[str], other: set[str]) -> float:
+def _compute_share(one: set[str], other: set[str]) -> float:
     return len(one & other) / max(1, len(one | other))

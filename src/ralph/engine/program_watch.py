@@ -75,7 +75,7 @@ def find_ignored_protected(protected: Sequence[str], *, root: str, since: WorkTi
     places = [os.path.join(glob.escape(root), pattern.lstrip("/")) for pattern in anchored]
     found = [path for place in places for path in glob.iglob(place, include_hidden=True)]
     if len(anchored) < len(protected):
-        found += _walk(root)
+        found += _walk_files(root)
     for path in found:
         name = os.path.relpath(path, root)
         if is_newer_file(path, since) and not os.path.isdir(path) and matches_any(name, protected):
@@ -90,7 +90,7 @@ def is_newer_file(path: str, since: WorkTime) -> bool:
         return False
 
 
-def _walk(root: str) -> Iterator[str]:
+def _walk_files(root: str) -> Iterator[str]:
     for visited, (folder, folders, files) in enumerate(os.walk(root)):
         if visited > _MAX_WALKED_FOLDERS:
             return
@@ -197,7 +197,7 @@ def _find_site_changes(site: str, modules: Iterable[str], since: WorkTime) -> It
 def _find_edited_module(site: str, names: Sequence[str], module: str, since: WorkTime) -> Iterator[tuple[str, str]]:
     """Sources that are newer than the run in a package whose record is not: nobody installed them."""
     records = [os.path.join(site, name, "RECORD") for name in names if name.endswith(".dist-info")]
-    if any(is_newer_file(record, since) and _records(record, module) for record in records):
+    if any(is_newer_file(record, since) and _lists_module(record, module) for record in records):
         return
     for folder, folders, files in os.walk(os.path.join(site, module)):
         folders[:] = [name for name in folders if name != "__pycache__"]
@@ -206,7 +206,7 @@ def _find_edited_module(site: str, names: Sequence[str], module: str, since: Wor
                 yield os.path.join(folder, name), "edited where it is installed"
 
 
-def _records(record: str, module: str) -> bool:
+def _lists_module(record: str, module: str) -> bool:
     try:
         with open(record, encoding="utf-8", errors="replace", opener=open_regular_file) as file:
             return any(line.startswith(f"{module}/") for line in file)

@@ -49,7 +49,7 @@ def list_plan_mounts(plan: SandboxPlan) -> list[Mount]:
         *(Mount(path, "bind") for path in (*plan.home.logins, *opened)),
         *(Mount(path, "bind") for path in _list_parents((*plan.protected, *plan.hidden, *plan.writable), opened)),
         *(Mount(path, "ro-bind") for path in plan.protected),
-        *map(_hide, plan.hidden),
+        *map(_hide_path, plan.hidden),
     ]
     return order_mounts(found)
 
@@ -58,7 +58,7 @@ def list_command_mounts(command: Command) -> list[Mount]:
     """Of one command alone, made after all others."""
     return order_mounts(
         (
-            *(_bind(each) for each in command.binds),
+            *(_bind_path(each) for each in command.binds),
             *(Mount(path, "ro-bind") for path in command.reads),
             *(Mount(path, "bind") for path in command.writes),
         )
@@ -79,7 +79,7 @@ def _list_system() -> Iterator[Mount]:
         elif os.path.isdir(path):
             yield Mount(path, "ro-bind")
     yield from (Mount(path, "ro-bind") for path in _list_single_folders())
-    yield from map(_hide, list_secrets())
+    yield from map(_hide_path, list_secrets())
     yield Mount("/run", "dir")
     yield Mount("/var/run", "symlink", "/run")
 
@@ -123,11 +123,11 @@ def _list_parents(closed: Sequence[str], opened: Sequence[str]) -> Iterator[str]
             parent = os.path.dirname(parent)
 
 
-def _hide(path: str) -> Mount:
+def _hide_path(path: str) -> Mount:
     return Mount(path, "tmpfs") if os.path.isdir(path) else Mount(path, "ro-bind", EMPTY_FILE)
 
 
-def _bind(bind: Bind) -> Mount:
+def _bind_path(bind: Bind) -> Mount:
     return Mount(bind.path, "bind" if bind.writable else "ro-bind", bind.source)
 
 

@@ -65,7 +65,7 @@ def _list_process_rules() -> Iterator[str]:
     yield "(allow process-info* signal (target same-sandbox))"
     yield "(allow sysctl-read user-preference-read pseudo-tty)"
     yield "(allow ipc-posix-sem ipc-posix-shm)"
-    yield _rule("allow", "mach-lookup", (f"(global-name {quote_text(name)})" for name in _SERVICES))
+    yield _render_rule("allow", "mach-lookup", (f"(global-name {quote_text(name)})" for name in _SERVICES))
 
 
 def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
@@ -77,45 +77,49 @@ def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
         *(os.path.join(home.folder, "Library/Keychains"), *extra),
     )
     yield "(allow file-read*)"
-    yield _rule("deny", "file-read-data", map(_below, (*_CLOSED, *_CLOSED_FILES, home.folder)))
-    yield _rule("allow", "file-read*", map(_below, opened))
+    yield _render_rule("deny", "file-read-data", map(_render_subpath, (*_CLOSED, *_CLOSED_FILES, home.folder)))
+    yield _render_rule("allow", "file-read*", map(_render_subpath, opened))
     if plan.hidden:
-        yield _rule("deny", "file-read* file-write*", map(_below, plan.hidden))
+        yield _render_rule("deny", "file-read* file-write*", map(_render_subpath, plan.hidden))
 
 
 def _list_write_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
     opened = (plan.folder, plan.scratch, *plan.writable, *plan.home.logins, *extra)
-    yield _rule("allow", "file-write*", (*map(_below, opened), *(f"(literal {quote_text(path)})" for path in _DEVICES)))
+    yield _render_rule(
+        "allow", "file-write*", (*map(_render_subpath, opened), *(f"(literal {quote_text(path)})" for path in _DEVICES))
+    )
     yield "(deny file-write-setugid)"  # such a file left behind is a way in for other users
     closed = (*plan.protected, *plan.absent, *plan.home.folders, *plan.hidden)
     if closed:
-        yield _rule("deny", "file-write*", map(_below, closed))
+        yield _render_rule("deny", "file-write*", map(_render_subpath, closed))
     # A folder on the way to a closed path could be renamed, and another put in its place.
     parents = list_parents(closed, opened)
     if parents:
-        yield _rule("deny", "file-write-unlink file-write-mode", (f"(literal {quote_text(path)})" for path in parents))
+        yield _render_rule(
+            "deny", "file-write-unlink file-write-mode", (f"(literal {quote_text(path)})" for path in parents)
+        )
 
 
 def _list_network_rules(network: NetworkPolicy, scratch: str, proxy: ProxyAddress | None) -> Iterator[str]:
     """Sockets in the file system only where they are our own: docker, tmux and ssh-agent are reached by theirs."""
     yield "(allow system-socket)"
-    yield _rule("allow", "network*", [_below(scratch)])
+    yield _render_rule("allow", "network*", [_render_subpath(scratch)])
     if network == "full":
         yield '(allow network-outbound (remote ip "*:*"))'
         yield '(allow network-bind network-inbound (local ip "*:*"))'
-        yield _rule("allow", "network-outbound", [f"(literal {quote_text(_NAME_SERVICE)})"])
+        yield _render_rule("allow", "network-outbound", [f"(literal {quote_text(_NAME_SERVICE)})"])
     elif proxy is not None:
         ports = (proxy.port, *proxy.open_ports)
-        yield _rule("allow", "network-outbound", (f'(remote ip "localhost:{port}")' for port in ports))
+        yield _render_rule("allow", "network-outbound", (f'(remote ip "localhost:{port}")' for port in ports))
         yield f'(allow network-bind network-inbound (local ip "localhost:{proxy.port}"))'
-        yield _rule("allow", "network-outbound", [f"(literal {quote_text(proxy.socket)})"])
+        yield _render_rule("allow", "network-outbound", [f"(literal {quote_text(proxy.socket)})"])
 
 
-def _rule(action: str, operations: str, filters: Iterable[str]) -> str:
+def _render_rule(action: str, operations: str, filters: Iterable[str]) -> str:
     return f"({action} {operations}\n" + "\n".join(f"  {one}" for one in filters) + ")"
 
 
-def _below(path: str) -> str:
+def _render_subpath(path: str) -> str:
     return f"(subpath {quote_text(path)})"
 
 

@@ -129,7 +129,9 @@ class TaskWorkspace:
 
     def put_back(self, tree: str) -> str:
         self.keeper.save_tree_after(0)  # nothing is lost
-        changes = [each for each in self.keeper.list_changes(self.tree(), tree) if SUBMODULE_MODE not in _modes(each)]
+        changes = [
+            each for each in self.keeper.list_changes(self.tree(), tree) if SUBMODULE_MODE not in _get_modes(each)
+        ]
         for change in changes:
             if change.new_blob:
                 put_file(self.folder, change.path, self.keeper.read_blob(change.new_blob), change.new_mode)
@@ -193,13 +195,13 @@ class TaskWorkspace:
         if began is None:
             return []
         there = list_instruction_files(self.folder, self._instructions)
-        on_disk = [path for path in there if _changed_since(self.folder, path, began)]
+        on_disk = [path for path in there if _has_changed_since(self.folder, path, began)]
         known = self.keeper.list_files(tree, on_disk) if on_disk and tree else {}
         return [path for path in on_disk if known.get(path) is None]
 
     def land(self, verify: Callable[[str], str], trailer: str = "", on_landed: Callable[[str], object] = len) -> Landed:
         """What an agent left lying about lands with the rest."""
-        if problem := self._trees.commit_leftovers(self._worktree, _sign(f"ralph: {self._task.id}", trailer)):
+        if problem := self._trees.commit_leftovers(self._worktree, _add_trailer(f"ralph: {self._task.id}", trailer)):
             return Landed(done=False, problem=problem)
         if not self._wait_for_turn():
             return Landed(done=False, problem="interrupted")
@@ -229,7 +231,7 @@ class TaskWorkspace:
         plan = LandingPlan(
             tree=self._worktree,
             folder=self._trees.get_folder(LANDING_FOLDER),
-            message=_sign(f"Merge {self._worktree.branch}: {self._task.title}", trailer),
+            message=_add_trailer(f"Merge {self._worktree.branch}: {self._task.title}", trailer),
             verify=verify,
             compare=self._compare_files,
             announce=self._landings.announce,
@@ -292,11 +294,11 @@ class TaskWorkspace:
         return describe_unchecked_files(path for path in unchecked if path not in ignored)
 
 
-def _modes(change: TreeChange) -> tuple[str, str]:
+def _get_modes(change: TreeChange) -> tuple[str, str]:
     return change.old_mode, change.new_mode
 
 
-def _sign(message: str, trailer: str) -> str:
+def _add_trailer(message: str, trailer: str) -> str:
     return f"{message}\n\n{trailer}" if trailer else message
 
 
@@ -313,7 +315,7 @@ def list_instruction_files(folder: str, known: InstructionFiles) -> list[str]:
     return found[:MAX_INSTRUCTION_FILES]
 
 
-def _changed_since(folder: str, path: str, since: float) -> bool:
+def _has_changed_since(folder: str, path: str, since: float) -> bool:
     try:
         return os.lstat(os.path.join(folder, path)).st_ctime > since
     except OSError:

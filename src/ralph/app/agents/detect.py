@@ -135,13 +135,13 @@ def parse_npm_scripts(package: str) -> dict[str, str]:
 def _suggest_python(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[SuggestedGuardrail]:
     project = text("pyproject.toml")
     if "[tool.ruff" in project or exists("ruff.toml") or exists(".ruff.toml"):
-        yield SuggestedGuardrail(f"{_python_runner(exists, 'ruff')} check .", "lint", "pyproject.toml")
+        yield SuggestedGuardrail(f"{_choose_python_runner(exists, 'ruff')} check .", "lint", "pyproject.toml")
     tested = "pytest" in project or "pytest" in text("tox.ini") or "[tool:pytest]" in text("setup.cfg")
     if tested or exists("pytest.ini") or exists("conftest.py") or exists("tests/conftest.py"):
-        yield SuggestedGuardrail(_python_runner(exists, "pytest"), "test", "pyproject.toml")
+        yield SuggestedGuardrail(_choose_python_runner(exists, "pytest"), "test", "pyproject.toml")
 
 
-def _python_runner(exists: Callable[[str], bool], program: str) -> str:
+def _choose_python_runner(exists: Callable[[str], bool], program: str) -> str:
     if exists(f".venv/bin/{program}"):
         return f".venv/bin/{program}"
     runners = (("uv run", "uv.lock"), ("poetry run", "poetry.lock"), ("pdm run", "pdm.lock"))

@@ -55,7 +55,7 @@ def list_titled_runs(paths: Paths, wanted: RunFilter) -> tuple[Sequence[TitledRu
             return (), False
         mark_lost_runs(stores)
         count = MAX_SEEN_RUNS if wanted != RunFilter(limit=wanted.limit) else wanted.limit + 1
-        fitting = [record for record in stores.runs.list_latest(count) if _fits(record, wanted)]
+        fitting = [record for record in stores.runs.list_latest(count) if _is_wanted(record, wanted)]
         shown = fitting[: min(wanted.limit, MAX_LISTED_RUNS)]
         titled = [
             TitledRun(record, describe_request(record.kind, stores.runs.read_request(record.id), record.task))
@@ -82,7 +82,7 @@ def load_run_start(paths: Paths, run: str) -> RunStart:
     )
 
 
-def _fits(record: RunRecord, wanted: RunFilter) -> bool:
+def _is_wanted(record: RunRecord, wanted: RunFilter) -> bool:
     return (
         (wanted.before is None or record.started_at < wanted.before)
         and wanted.kind in ("", record.kind)

@@ -16,13 +16,15 @@ def create_spec(places: Paths, name: str, title: str, text: str) -> Spec:
     if problem := find_name_problem("spec", name):
         raise UsageError(problem, "for example: auth-feature")
     with _open_specs(places) as specs:
-        specs.add_new(Spec(id=name, title=title.strip() or _first_heading(text) or name, text=_storable_text(text)))
+        specs.add_new(
+            Spec(id=name, title=title.strip() or _find_first_heading(text) or name, text=_make_storable(text))
+        )
         return specs.get(name)
 
 
 def edit_spec(places: Paths, name: str, title: str | None, text: str | None) -> Spec:
     with _open_specs_with(places, name) as specs:
-        specs.edit(name, title, None if text is None else _storable_text(text))
+        specs.edit(name, title, None if text is None else _make_storable(text))
         return specs.get(name)
 
 
@@ -52,11 +54,11 @@ def _open_specs_with(places: Paths, name: str) -> Iterator[SpecStore]:
         yield specs
 
 
-def _first_heading(text: str) -> str:
+def _find_first_heading(text: str) -> str:
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return first.lstrip("#").strip() if first.startswith("#") else ""
 
 
-def _storable_text(text: str) -> str:
+def _make_storable(text: str) -> str:
     """Storable, whatever the file held."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

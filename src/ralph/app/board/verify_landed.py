@@ -102,7 +102,7 @@ def _verify_entries(
             criteria = select_file_criteria(stages.resolve_stage_criteria(entry.task, role, settings).criteria)
             if criteria is None or interrupted:
                 continue
-            promised = _promise(claim, criteria.promise)
+            promised = _build_promise(claim, criteria.promise)
             verdict = verify_claim(promised, criteria, tools)
             interrupted = verdict.interrupted
             for check in verdict.list_evidence(role):
@@ -112,7 +112,7 @@ def _verify_entries(
             return
 
 
-def _promise(claim: Claim, promise: str) -> Claim:
+def _build_promise(claim: Claim, promise: str) -> Claim:
     """As its agent did, whose message is not asked for again."""
     return Claim(
         promise=promise,

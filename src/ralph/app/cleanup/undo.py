@@ -52,22 +52,22 @@ class UndoneRun(Struct, frozen=True, kw_only=True):
 
 def plan_undo(places: Paths, name: str, to: int | None, variables: Mapping[str, str]) -> UndoPlan:
     """Nothing is changed by it."""
-    run, root = _locate(places, name, variables)
-    with _look(root, f"{run}-plan", variables, keeps=False) as (reader, tree, processes):
-        return _plan(reader, run, to, root=root, now=tree.look(), variables=variables, processes=processes)
+    run, root = _locate_run(places, name, variables)
+    with _open_snapshots(root, f"{run}-plan", variables, keeps=False) as (reader, tree, processes):
+        return _build_plan(reader, run, to, root=root, now=tree.look(), variables=variables, processes=processes)
 
 
 def undo_run(places: Paths, name: str, to: int | None, variables: Mapping[str, str]) -> UndoneRun:
     """While nobody works there. What is there now is kept before and after, so this can be undone like a run."""
-    run, root = _locate(places, name, variables)
+    run, root = _locate_run(places, name, variables)
     undo = f"{make_run_id()}{UNDO_SUFFIX}"
     with (
         lock_and_open(root, root.lock, undo, variables),
-        _look(root, undo, variables, keeps=True) as (reader, tree, processes),
+        _open_snapshots(root, undo, variables, keeps=True) as (reader, tree, processes),
     ):
         if problem := tree.save_initial_tree():
             raise MachineError(f"cannot take a snapshot of the current files first: {problem}", "nothing was undone")
-        plan = _plan(reader, run, to, root=root, now=tree.tree(), variables=variables, processes=processes)
+        plan = _build_plan(reader, run, to, root=root, now=tree.tree(), variables=variables, processes=processes)
         if plan.is_empty:
             return UndoneRun(plan=plan, name="")
         reader.restore_paths(plan.commit, root.root, plan.restored)
@@ -84,7 +84,7 @@ def undo_run(places: Paths, name: str, to: int | None, variables: Mapping[str, s
     return UndoneRun(plan=plan, name=undo, revert_commit=commit)
 
 
-def _locate(places: Paths, name: str, variables: Mapping[str, str]) -> tuple[str, Paths]:
+def _locate_run(places: Paths, name: str, variables: Mapping[str, str]) -> tuple[str, Paths]:
     """The run, and the work tree it worked in. An undoing has no record, only snapshots."""
     if name.endswith(UNDO_SUFFIX):
         with open_snapshot_reader(places, variables) as reader:
@@ -99,7 +99,7 @@ def _locate(places: Paths, name: str, variables: Mapping[str, str]) -> tuple[str
 
 
 @contextmanager
-def _look(
+def _open_snapshots(
     root: Paths, name: str, variables: Mapping[str, str], *, keeps: bool
 ) -> Iterator[tuple[SnapshotReader, Snapshots, Processes]]:
     with open_snapshot_reader(root, variables) as reader:
@@ -109,7 +109,7 @@ def _look(
         yield reader, tree, reader.processes
 
 
-def _plan(
+def _build_plan(
     reader: SnapshotReader,
     run: str,
     to: int | None,

@@ -57,11 +57,11 @@ class ExecutionPipeline:
         return _to_results(self._run_pipeline(task_ids, ROLES, resume))
 
     def execute_task(self, task_id: str, resume: bool = False) -> ExecutionResult:
-        return _single_result(task_id, self._run_pipeline((task_id,), ROLES, resume))
+        return _build_single_result(task_id, self._run_pipeline((task_id,), ROLES, resume))
 
     def execute_stage(self, task_id: str, stage: StageLike) -> ExecutionResult:
         """One stage of a task. Only qa lands. ValueError for a stage nobody knows."""
-        return _single_result(task_id, self._run_pipeline((task_id,), (find_role(stage),), resume=False))
+        return _build_single_result(task_id, self._run_pipeline((task_id,), (find_role(stage),), resume=False))
 
     def cancel(self) -> None:
         """End what is running, from any thread; it can be resumed."""
@@ -100,7 +100,7 @@ def _to_result(ending: TaskEnding) -> ExecutionResult:
     return ExecutionResult(ending.task, success, ending.outcome.value, [] if success else [ending.why])
 
 
-def _single_result(task_id: str, report: ExecuteReport) -> ExecutionResult:
+def _build_single_result(task_id: str, report: ExecuteReport) -> ExecutionResult:
     """A task that is done already has neither ended nor been left."""
     done = ExecutionResult(task_id, True, Outcome.COMPLETED.value)
     return next(iter(_to_results(report)), done)

@@ -89,7 +89,7 @@ def build_report(paths: Paths, name: str, variables: Mapping[str, str]) -> Repor
     with open_existing_stores(paths) as stores:
         if stores is None:
             raise NoSuchRun("there is no run yet", "start one with `ralph run -p PROMPT`")
-        return _build(paths, stores, list_command_runs(stores, name), variables)
+        return _build_report(paths, stores, list_command_runs(stores, name), variables)
 
 
 def build_report_since(paths: Paths, since: float, variables: Mapping[str, str]) -> Report:
@@ -99,10 +99,10 @@ def build_report_since(paths: Paths, since: float, variables: Mapping[str, str])
     with open_existing_stores(paths) as stores:
         if stores is None:
             return Report(root=paths.root, made_at=time.time(), since=since, runs=(), total=sum_expenses([]))
-        return _build(paths, stores, list_runs_since(stores, since), variables, since=since)
+        return _build_report(paths, stores, list_runs_since(stores, since), variables, since=since)
 
 
-def _build(
+def _build_report(
     paths: Paths,
     stores: Stores,
     records: Sequence[RunRecord],

@@ -45,10 +45,14 @@ def _list_agent_changes(before: AgentSettings, after: AgentSettings) -> Iterator
     for field, label in _AGENT_LABELS.items():
         if then[field] == now[field]:
             continue
-        yield label if field in _SECRET_FIELDS else f"{label} {_show(now[field])} (was {_show(then[field])})"
+        yield (
+            label
+            if field in _SECRET_FIELDS
+            else f"{label} {_format_setting(now[field])} (was {_format_setting(then[field])})"
+        )
 
 
-def _show(value: object) -> str:
+def _format_setting(value: object) -> str:
     if value is None or value in ("", ()):
         return "none"
     return redact(" ".join(map(str, value)) if isinstance(value, tuple) else str(value))

@@ -34,16 +34,16 @@ class AgentStatistics(Struct, kw_only=True):
 
 def read_statistics(paths: Paths, since: float) -> list[AgentStatistics]:
     """Of one repository."""
-    return _sort(_collect([paths], since))
+    return _sort_agents(_collect_runs([paths], since))
 
 
 def read_all_statistics(variables: Mapping[str, str], here: Paths, since: float) -> list[AgentStatistics]:
     """Of every repository of this machine that ralph ran in."""
     places = {paths.state: paths for paths in (*list_repositories(variables), here)}
-    return _sort(_collect([*places.values()], since))
+    return _sort_agents(_collect_runs([*places.values()], since))
 
 
-def _collect(places: Sequence[Paths], since: float) -> dict[tuple[str, str], AgentStatistics]:
+def _collect_runs(places: Sequence[Paths], since: float) -> dict[tuple[str, str], AgentStatistics]:
     found: dict[tuple[str, str], AgentStatistics] = {}
     for paths in places:
         with open_existing_stores(paths) as stores:
@@ -85,7 +85,7 @@ def _read_fact(seen: bytes) -> object:
         return None  # of another version
 
 
-def _sort(found: Mapping[tuple[str, str], AgentStatistics]) -> list[AgentStatistics]:
+def _sort_agents(found: Mapping[tuple[str, str], AgentStatistics]) -> list[AgentStatistics]:
     for one in found.values():
         one.failed_checks = dict([*one.failed_checks.items()][:MAX_CHECKS])
     return sorted(found.values(), key=lambda one: (-one.runs, one.agent, one.model))

@@ -52,7 +52,7 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
     mounts = [_parse_mount(text, request.paths.folder, variables) for text in request.settings.mounts]
     programs = [
         *_list_program_folders(variables),
-        *(path for name in request.programs for path in _follow(name)),
+        *(path for name in request.programs for path in _list_link_targets(name)),
         *(sys.prefix, sys.base_prefix, _OWN_PACKAGE),
     ]
     closed = _list_own_hidden(request)
@@ -61,8 +61,10 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
         folder=root,
         scratch=scratch,
         home=read_home(home, cards, variables, caches),
-        writable=_unique((*git.writable, *request.writable, *(path for path, is_writable in mounts if is_writable))),
-        readable=_unique(
+        writable=_drop_repeats(
+            (*git.writable, *request.writable, *(path for path, is_writable in mounts if is_writable))
+        ),
+        readable=_drop_repeats(
             (
                 *(path for path in programs if _is_harmless(path, home, root)),
                 *git.readable,
@@ -70,8 +72,8 @@ def build_plan(request: SandboxRequest, *, scratch: str, caches: str) -> Sandbox
                 *(path for path, is_writable in mounts if not is_writable),
             )
         ),
-        protected=_unique((*git.protected, *_list_protected(request, root))),
-        hidden=_unique((*git.hidden, *filter(os.path.exists, closed))),
+        protected=_drop_repeats((*git.protected, *_list_protected(request, root))),
+        hidden=_drop_repeats((*git.hidden, *filter(os.path.exists, closed))),
         absent=(*git.absent, *(os.path.join(root, name) for name in list_closed_settings(request).absent)),
         network=request.settings.network,
         image=request.settings.image,
@@ -88,7 +90,7 @@ def list_used_files(request: SandboxRequest) -> UsedFiles:
     return UsedFiles(
         paths=tuple(request.used),
         folders=tuple(request.used_folders),
-        opened=_unique((root, *map(os.path.realpath, request.writable))),
+        opened=_drop_repeats((root, *map(os.path.realpath, request.writable))),
         closed=(os.path.join(root, ".git"), *map(os.path.realpath, _list_own_hidden(request))),
     )
 
@@ -108,7 +110,7 @@ def _refuse_home_as_tree(root: str, home: str) -> None:
 def list_closed_settings(request: SandboxRequest) -> ClosedSettings:
     """What the host's programs read in the work tree and run: mounts close only what is there."""
     root, folder = os.path.realpath(request.paths.root), os.path.realpath(request.paths.folder)
-    places = _unique([os.path.join(base, name) for base in (root, folder) for name in HOST_SETTINGS])
+    places = _drop_repeats([os.path.join(base, name) for base in (root, folder) for name in HOST_SETTINGS])
     return ClosedSettings(
         paths=tuple(os.path.relpath(path, root) for path in places),
         absent=tuple(os.path.relpath(path, root) for path in places if not os.path.lexists(path)),
@@ -146,7 +148,7 @@ def _list_beside(folder: str, home: str) -> Iterator[str]:
         yield from filter(os.path.exists, (os.path.join(prefix, beside) for beside in _BESIDE_PROGRAMS))
 
 
-def _follow(program: str) -> Iterator[str]:
+def _list_link_targets(program: str) -> Iterator[str]:
     """A program and all it is a link to; of a package of Node.js the whole package."""
     while True:
         yield program
@@ -179,5 +181,5 @@ def _parse_mount(text: str, folder: str, variables: Mapping[str, str]) -> tuple[
     return found, mode == "rw"
 
 
-def _unique(paths: Sequence[str]) -> tuple[str, ...]:
+def _drop_repeats(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))

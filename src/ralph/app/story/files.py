@@ -79,7 +79,7 @@ def archive_stories(place: StoryPaths, label: str, variables: Mapping[str, str])
     except OSError as error:
         raise ConfigError(f"cannot read {place.tasks}: {error.strerror}", "there is nothing to archive") from error
     branch = str(tasks.document.get("branchName") or "loop")
-    target = _free_archive_path(place, f"{time.strftime('%Y-%m-%d')}-{_safe_name(label or branch)}")
+    target = _free_archive_path(place, f"{time.strftime('%Y-%m-%d')}-{_make_safe_name(label or branch)}")
     os.makedirs(target)
     done = sum(is_story_done(story, skip_review=story.status is None) for story in tasks.stories)
     write_atomic(os.path.join(target, "summary.md"), _render_summary(place, tasks.document, done, len(tasks.stories)))
@@ -148,11 +148,11 @@ def _render_summary(place: StoryPaths, document: Mapping[str, object], done: int
         if isinstance(raw, dict):
             mark = "yes" if raw.get("passes") is True else "no"
             cells = (raw.get("id"), raw.get("title"), mark, raw.get("reviewCount", 0))
-            lines.append(f"| {' | '.join(_table_cell(value) for value in cells)} |")
+            lines.append(f"| {' | '.join(_format_cell(value) for value in cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _table_cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     return " ".join(str(value).split()).replace("|", "\\|")
 
 
@@ -174,7 +174,7 @@ def _free_archive_path(place: StoryPaths, name: str) -> str:
     return path
 
 
-def _safe_name(label: str) -> str:
+def _make_safe_name(label: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.") or "loop"
 
 

@@ -86,7 +86,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
         match seen.fact:
             case Looked() as looked:
                 after = replace(state, ran=False, waits=False, limit_end=0.0, done=looked.done)
-                return after, self._after_look(state, looked, seen, limits)
+                return after, self._decide_after_look(state, looked, seen, limits)
             case Reported(exit_code=code, reset_at=reset, text=text):
                 after = DoneFileState(
                     ran=True,
@@ -103,7 +103,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
             case Checked(sealed=True) as checked:
                 return self._judge_sealed(state, checked, tally, limits)
             case Checked() as checked if not checked.failures:
-                return self._prove(state, checked, tally)
+                return self._seal_or_complete(state, checked, tally)
             case Checked() as checked:
                 feedback = tuple(failure.feedback for failure in checked.failures if failure.feedback)
                 red = tuple(failure.gate for failure in checked.failures)
@@ -131,7 +131,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
     def sign_progress(self, state: DoneFileState) -> str:
         return ""
 
-    def _prove(self, state: DoneFileState, checked: Checked, tally: Tally) -> tuple[DoneFileState, Decision]:
+    def _seal_or_complete(self, state: DoneFileState, checked: Checked, tally: Tally) -> tuple[DoneFileState, Decision]:
         """Green: where what the checks rest on was touched, they pass once more with it as it was."""
         passed = f"; checks passed: {', '.join(result.gate for result in checked.results)}" if checked.results else ""
         notes = describe_notes(checked.proofs) if self.proofs != "off" else OFF_NOTE if self.gates else ""
@@ -149,7 +149,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
             case "pass":
                 return state, _complete(state, tally, describe_sealed_pass(checked.proofs) if checked.proofs else "")
             case "flag":
-                return state, _flag(state, checked)
+                return state, _complete_flagged(state, checked)
             case "put back":
                 return self._ask_to_put_back(state, checked)
             case unknown:
@@ -162,7 +162,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
         if verdict.verified:
             return state, _complete(state, tally, describe_judge_approval(checked.proofs, verdict.reason))
         if not verdict.judge:
-            return state, _flag(state, checked, verdict.reason)
+            return state, _complete_flagged(state, checked, verdict.reason)
         return self._ask_to_put_back(state, checked, verdict.reason)
 
     def _ask_to_put_back(
@@ -174,7 +174,7 @@ class DoneFilePolicy(Struct, frozen=True, kw_only=True):
         after = DoneFileState(feedback=(feedback,), red=red, altered=describe_altered(checked.proofs), warned=warned)
         return after, Wait(self.restart_delay, "before the restart")
 
-    def _after_look(self, state: DoneFileState, looked: Looked, seen: Observation, limits: Limits) -> Decision:
+    def _decide_after_look(self, state: DoneFileState, looked: Looked, seen: Observation, limits: Limits) -> Decision:
         if looked.problem:
             return Stop(Outcome.UNUSABLE, looked.problem)
         if looked.done:
@@ -206,7 +206,7 @@ def _complete(state: DoneFileState, tally: Tally, note: str = "") -> Stop:
     return Stop(Outcome.COMPLETED, f"{said}; {note}" if note else said)
 
 
-def _flag(state: DoneFileState, checked: Checked, why: str = "") -> Stop:
+def _complete_flagged(state: DoneFileState, checked: Checked, why: str = "") -> Stop:
     said = describe_flagged_completion(checked.proofs)
     return Stop(Outcome.COMPLETED, f"{said}; {why}" if why else said, flagged=True)
 

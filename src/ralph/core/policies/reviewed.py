@@ -196,10 +196,10 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
                 *_limit_lines([surveyed.problem] if surveyed.problem else found.problems),
                 *_limit_lines([f"Undone by the runner: {line}." for line in found.undone]),
                 *_limit_lines([f"{void} Review {state.story} again."] if void else []),
-                *_limit_lines(_about_criteria(before, found.tasks)),
-                *_about_files(surveyed),
-                *_limit_lines(_about_commits(state, surveyed)),
-                *self._about_branch(surveyed),
+                *_limit_lines(_describe_changed_criteria(before, found.tasks)),
+                *_describe_spoiled_files(surveyed),
+                *_limit_lines(_describe_commit_problems(state, surveyed)),
+                *self._describe_other_branch(surveyed),
             ),
             left_for=self._find_other_branch(surveyed),
             proofs=state.proofs.look(surveyed.proofs, surveyed.diff, counts=state.mode == REVIEW and not void),
@@ -216,7 +216,7 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         """The branch that is checked out in the place of the loop's."""
         return (surveyed.branch or "no branch") if self.branch and surveyed.branch != self.branch else ""
 
-    def _about_branch(self, surveyed: Surveyed) -> tuple[str, ...]:
+    def _describe_other_branch(self, surveyed: Surveyed) -> tuple[str, ...]:
         if not (other := self._find_other_branch(surveyed)):
             return ()
         words = f"This loop works on branch {self.branch}, but {other} is checked out now."
@@ -363,7 +363,7 @@ def _limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(one_line(line, MAX_FEEDBACK_LINE_CHARS) for line in (*lines[:MAX_FEEDBACK_LINES], *rest))
 
 
-def _about_criteria(before: StoryFile, after: StoryFile) -> list[str]:
+def _describe_changed_criteria(before: StoryFile, after: StoryFile) -> list[str]:
     """Who reviews a story should know what it was to be measured by at first."""
     known = {raw["id"]: raw["acceptanceCriteria"] for raw in before.document["userStories"]}
     return [
@@ -373,14 +373,14 @@ def _about_criteria(before: StoryFile, after: StoryFile) -> list[str]:
     ]
 
 
-def _about_files(surveyed: Surveyed) -> tuple[str, ...]:
+def _describe_spoiled_files(surveyed: Surveyed) -> tuple[str, ...]:
     return (
         *(f"{name} was gone or empty; the runner put it back. Do not delete it." for name in surveyed.lost),
         *(f"{name} was changed. It is not yours to change: leave it as it is." for name in surveyed.rewritten),
     )
 
 
-def _about_commits(state: ReviewedState, surveyed: Surveyed) -> tuple[str, ...]:
+def _describe_commit_problems(state: ReviewedState, surveyed: Surveyed) -> tuple[str, ...]:
     """Work that is not committed, or under another name than agreed, is told to the next agent."""
     notes = []
     if surveyed.uncommitted:

@@ -80,7 +80,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
         match seen.fact:
             case Reported() as reported:
                 state = self._read_report(state, reported, tally.iterations)
-                return state, Check(self.gates, tally.iterations) if self.gates else self._prove(state, tally)
+                return state, Check(self.gates, tally.iterations) if self.gates else self._seal_or_save(state, tally)
             case Checked(sealed=True) as checked:
                 return self._judge_sealed(state, checked, tally, limits)
             case Checked() as checked:
@@ -88,7 +88,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                     state = replace(state, history=state.history.add_check(checked.failures, bool(state.claim)))
                 if not checked.failures:
                     state = replace(state, proofs=checked.proofs or state.proofs)
-                    return state, self._prove(state, tally)
+                    return state, self._seal_or_save(state, tally)
                 feedback = (*(f.feedback for f in checked.failures if f.feedback), *_correct_promise(state))
                 return _start_over(state), _run_again(feedback)
             case Verified() as verdict if state.sealed:
@@ -97,7 +97,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 return state, Check(self.gates, tally.iterations, sealed=True)
             case Resumed(rechecks=True):
                 state = replace(state, sealed=None, note="", flag="")
-                return state, Check(self.gates, tally.iterations) if self.gates else self._prove(state, tally)
+                return state, Check(self.gates, tally.iterations) if self.gates else self._seal_or_save(state, tally)
             case Saved():
                 return state, self._finish_if_claimed(state)
             case Forbidden(why):
@@ -140,7 +140,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
             return f"answered <response>{self.expected}</response>"
         return f"promised <promise>{self.expected}</promise>" if signal == "promise" else f"created {signal[5:]}"
 
-    def _prove(self, state: TaggedState, tally: Tally) -> Decision:
+    def _seal_or_save(self, state: TaggedState, tally: Tally) -> Decision:
         """Green, and claimed: where what the checks rest on was touched, they pass once more with it as it was."""
         if state.claim and any(counts_as_proof(change, self.proofs) for change in state.proofs):
             return Check(self.gates, tally.iterations, sealed=True)

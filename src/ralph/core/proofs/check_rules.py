@@ -283,12 +283,12 @@ class _Resolver:
     def _add_make(self, call: Call, depth: int) -> None:
         goals, folder, path = _read_make_arguments(call)
         path = path or next(
-            (name for name in _place(makefile.MAKEFILE_NAMES, folder) if self._files.read(name) is not None), ""
+            (name for name in _join_paths(makefile.MAKEFILE_NAMES, folder) if self._files.read(name) is not None), ""
         )
         text = self._files.read(path) if path else None
         if text is None:
             use = MakeUse(targets=frozenset(goals), is_default=not goals)
-            names = [path] if path else _place(makefile.MAKEFILE_NAMES, folder)
+            names = [path] if path else _join_paths(makefile.MAKEFILE_NAMES, folder)
             self._makefiles += [MakefilePart(name, use) for name in names]
             self._languages[ANY_LANGUAGE] = None
             return
@@ -316,7 +316,7 @@ class _Resolver:
 
     def _add_just(self, call: Call, depth: int) -> None:
         goals = tuple(word for word in call.arguments if not word.startswith("-") and "=" not in word)
-        found = ((name, self._files.read(name)) for name in _place(justfile.JUSTFILE_NAMES, call.folder))
+        found = ((name, self._files.read(name)) for name in _join_paths(justfile.JUSTFILE_NAMES, call.folder))
         path, text = next(((name, text) for name, text in found if text is not None), ("", ""))
         if not path or text is None:
             return
@@ -394,13 +394,13 @@ def _read_package_arguments(call: Call) -> tuple[str, str, bool]:
             return "", folder, is_anywhere
 
 
-def _place(names: tuple[str, ...], folder: str) -> list[str]:
+def _join_paths(names: tuple[str, ...], folder: str) -> list[str]:
     return [join_path(folder, name) for name in names]
 
 
 def _list_earlier(names: tuple[str, ...], path: str, folder: str) -> list[str]:
     """Names that would be found before this one."""
-    placed = _place(names, folder)
+    placed = _join_paths(names, folder)
     return placed[: placed.index(path)] if path in placed else []
 
 

@@ -20,14 +20,14 @@ class SuiteMarks(Struct, frozen=True, kw_only=True):
     comments: str = _SLASH_COMMENTS
 
 
-def _any(*patterns: str) -> str:
+def _join(*patterns: str) -> str:
     return "|".join(patterns)
 
 
 _PYTHON = SuiteMarks(
     tests=r"^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*",
-    assertions=_any(r"\bassert\b", r"\.assert\w+", r"\bpytest\.(?:raises|warns|fail|approx)\b", r"\.fail\("),
-    skips=_any(
+    assertions=_join(r"\bassert\b", r"\.assert\w+", r"\bpytest\.(?:raises|warns|fail|approx)\b", r"\.fail\("),
+    skips=_join(
         r"\bskip(?:if|If|Unless|Test)?\b",
         r"\bxfail\b",
         r"\bSkipTest\b",
@@ -37,7 +37,7 @@ _PYTHON = SuiteMarks(
         r"\bcollect_ignore\w*",
         r"\bpytest_(?:collect\w*|ignore_\w+|itemcollected|deselected|generate_tests)\b",
     ),
-    endings=_any(
+    endings=_join(
         r"\bos\._exit\b",
         r"\bsys\.exit\b",
         r"\b(?:quit|exit)\(",
@@ -61,22 +61,22 @@ _PYTHON = SuiteMarks(
 )
 _JAVASCRIPT = SuiteMarks(
     tests=r"(?<![.\w])(?:it|test)(?:\.\w+)*[ \t]*[(`]",
-    assertions=_any(
+    assertions=_join(
         r"\bexpect(?:\.\w+)*[ \t]*\(",
         r"\bassert\b",
         r"\.should\b",
         r"\bt\.(?:is|not|deepEqual|like|true|truthy|false|falsy|throws\w*|equal\w*|same|match|ok)\(",
     ),
-    skips=_any(
+    skips=_join(
         r"\b(?:it|test|describe|context|suite)(?:\.\w+)*\.(?:skip|todo|fixme|failing|fails|skipIf|runIf)\b",
         r"(?<![.\w])x(?:it|test|describe|context|specify)[ \t]*\(",
         r"\b(?:this|t|ctx)\.skip\b",
         r"\{[ \t]*(?:skip|todo)[ \t]*:",
     ),
-    focus=_any(
+    focus=_join(
         r"\b(?:it|test|describe|context|suite)(?:\.\w+)*\.only\b", r"(?<![.\w])f(?:it|describe|context)[ \t]*\("
     ),
-    endings=_any(
+    endings=_join(
         r"\bprocess\.(?:exit|abort|kill|reallyExit|exitCode|_\w+)\b",
         r"\bDeno\.exit\b",
         r"\bglobal(?:This)?\.(?:it|test|describe|expect|assert)[ \t]*=",
@@ -87,53 +87,55 @@ _JAVASCRIPT = SuiteMarks(
 )
 _GO = SuiteMarks(
     tests=r"^func[ \t]+(?:Test|Fuzz|Example)\w*[ \t]*\(",
-    assertions=_any(r"\b\w+\.(?:Errorf?|Fatalf?|Fail(?:Now)?)\(", r"\b(?:assert|require|is|expect|must|qt|cmp)\.\w+\("),
-    skips=_any(r"\b\w+\.Skip(?:f|Now)?\(", r"\btesting\.Short\("),
-    endings=_any(
+    assertions=_join(
+        r"\b\w+\.(?:Errorf?|Fatalf?|Fail(?:Now)?)\(", r"\b(?:assert|require|is|expect|must|qt|cmp)\.\w+\("
+    ),
+    skips=_join(r"\b\w+\.Skip(?:f|Now)?\(", r"\btesting\.Short\("),
+    endings=_join(
         r"\bos\.Exit\b", r"\bsyscall\.(?:Exit|Kill|Exec)\b", r"\bfunc[ \t]+TestMain\b", r"\bruntime\.Goexit\b"
     ),
 )
 _RUST = SuiteMarks(
     tests=r"#\[(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck|wasm_bindgen_test)\b[^\]]*\]",
-    assertions=_any(r"\b(?:debug_|prop_)?assert\w*!", r"\bpanic!", r"\bunreachable!", r"#\[should_panic"),
-    skips=_any(r"#\[(?:cfg_attr\([^)]*,[ \t]*)?ignore\b", r"#!?\[cfg\((?!test\))"),
-    endings=_any(r"\bprocess::(?:exit|abort)\b", r"\blibc::(?:_?exit|abort)\b"),
+    assertions=_join(r"\b(?:debug_|prop_)?assert\w*!", r"\bpanic!", r"\bunreachable!", r"#\[should_panic"),
+    skips=_join(r"#\[(?:cfg_attr\([^)]*,[ \t]*)?ignore\b", r"#!?\[cfg\((?!test\))"),
+    endings=_join(r"\bprocess::(?:exit|abort)\b", r"\blibc::(?:_?exit|abort)\b"),
 )
 _JAVA = SuiteMarks(
-    tests=_any(r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b", r"\bfun[ \t]+test\w*", r"\btest\("),
-    assertions=_any(
+    tests=_join(r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b", r"\bfun[ \t]+test\w*", r"\btest\("),
+    assertions=_join(
         *(r"\bassert\w*[ \t]*[({]", r"\bfail\(", r"\bverify\w*\(", r"\bshould\w*\b", r"\bexpect\w*\(", r"\bmust\w*\b")
     ),
-    skips=_any(
+    skips=_join(
         r"@(?:Disabled\w*|Ignore|Enabled\w+)\b",
         r"\bassum\w+[ \t]*\(",
         r"\benabled[ \t]*=[ \t]*false\b",
         r"\bpending\b",
         r"\bignore\(",
     ),
-    endings=_any(r"\bSystem\.exit\b", r"\bhalt\(", r"\bexitProcess\(", r"\bsys\.exit\("),
+    endings=_join(r"\bSystem\.exit\b", r"\bhalt\(", r"\bexitProcess\(", r"\bsys\.exit\("),
 )
 _RUBY = SuiteMarks(
-    tests=_any(r"\b(?:it|specify|scenario|example|test)[ \t]+[\"'{d]", r"\bdef[ \t]+test_\w+"),
-    assertions=_any(
+    tests=_join(r"\b(?:it|specify|scenario|example|test)[ \t]+[\"'{d]", r"\bdef[ \t]+test_\w+"),
+    assertions=_join(
         *(r"\bexpect\b", r"\bassert\w*\b", r"\brefute\w*\b", r"\.should\w*\b", r"\bmust_\w+", r"\bwont_\w+")
     ),
     skips=r"\b(?:xit|xspecify|xdescribe|xcontext|xscenario|pending|skip)\b",
-    focus=_any(r"\b(?:fit|fspecify|fdescribe|fcontext|fscenario)\b", r"\bfocus:[ \t]*true", r":focus\b"),
-    endings=_any(r"\bexit!?(?:\b|\()", r"\babort\b", r"\bat_exit\b", r"\bProcess\.(?:exit|kill)\b"),
+    focus=_join(r"\b(?:fit|fspecify|fdescribe|fcontext|fscenario)\b", r"\bfocus:[ \t]*true", r":focus\b"),
+    endings=_join(r"\bexit!?(?:\b|\()", r"\babort\b", r"\bat_exit\b", r"\bProcess\.(?:exit|kill)\b"),
     comments=_HASH_COMMENTS,
 )
 _PHP = SuiteMarks(
-    tests=_any(r"\bfunction[ \t]+test\w*", r"@test\b", r"#\[(?:\\?\w+\\)*Test\]", r"(?<![>:\w])(?:it|test)\("),
-    assertions=_any(r"(?:->|::)assert\w+\(", r"\bexpect\w*\("),
-    skips=_any(r"\bmarkTest(?:Skipped|Incomplete)\w*", r"->(?:skip|todo)\(", r"#\[(?:\\?\w+\\)*(?:Requires|Group)\w*"),
+    tests=_join(r"\bfunction[ \t]+test\w*", r"@test\b", r"#\[(?:\\?\w+\\)*Test\]", r"(?<![>:\w])(?:it|test)\("),
+    assertions=_join(r"(?:->|::)assert\w+\(", r"\bexpect\w*\("),
+    skips=_join(r"\bmarkTest(?:Skipped|Incomplete)\w*", r"->(?:skip|todo)\(", r"#\[(?:\\?\w+\\)*(?:Requires|Group)\w*"),
     focus=r"->only\(",
-    endings=_any(r"\bexit\b", r"\bdie\b", r"\bregister_shutdown_function\b"),
+    endings=_join(r"\bexit\b", r"\bdie\b", r"\bregister_shutdown_function\b"),
 )
 _CSHARP = SuiteMarks(
     tests=r"\[(?:\w+\()?(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod|Property)\b",
-    assertions=_any(r"\bAssert\b", r"\.Should\w*\(", r"\bVerify\w*\("),
-    skips=_any(
+    assertions=_join(r"\bAssert\b", r"\.Should\w*\(", r"\bVerify\w*\("),
+    skips=_join(
         r"\bSkip\w*[ \t]*=",
         r"\[(?:Ignore|Explicit)\b",
         r"\bAssert\.(?:Ignore|Inconclusive|Skip\w*)\b",
@@ -143,24 +145,24 @@ _CSHARP = SuiteMarks(
 )
 _ELIXIR = SuiteMarks(
     tests=r"^[ \t]*(?:test|property|doctest)\b",
-    assertions=_any(r"\bassert\w*\b", r"\brefute\w*\b", r"\bflunk\b"),
-    skips=_any(r"@(?:module|describe)?tag\b", r"\bExUnit\.configure\b"),
+    assertions=_join(r"\bassert\w*\b", r"\brefute\w*\b", r"\bflunk\b"),
+    skips=_join(r"@(?:module|describe)?tag\b", r"\bExUnit\.configure\b"),
     endings=r"\bSystem\.(?:halt|stop)\b",
     comments=_HASH_COMMENTS,
 )
 _SWIFT = SuiteMarks(
-    tests=_any(r"\bfunc[ \t]+test\w*", r"@Test\b"),
-    assertions=_any(r"\bXCTAssert\w*", r"\bXCTFail\b", r"#expect\b", r"#require\b", r"\bexpect\("),
-    skips=_any(r"\bXCTSkip\w*", r"\.disabled\b", r"^[ \t]*#if\b", r"\bwithKnownIssue\b"),
-    endings=_any(r"\bexit\(", r"\babort\("),
+    tests=_join(r"\bfunc[ \t]+test\w*", r"@Test\b"),
+    assertions=_join(r"\bXCTAssert\w*", r"\bXCTFail\b", r"#expect\b", r"#require\b", r"\bexpect\("),
+    skips=_join(r"\bXCTSkip\w*", r"\.disabled\b", r"^[ \t]*#if\b", r"\bwithKnownIssue\b"),
+    endings=_join(r"\bexit\(", r"\babort\("),
 )
 _C = SuiteMarks(
-    tests=_any(r"\bTEST\w*[ \t]*\(", r"\bSCENARIO[ \t]*\(", r"\bvoid[ \t]+test\w*", r"\bint[ \t]+test\w*"),
-    assertions=_any(
+    tests=_join(r"\bTEST\w*[ \t]*\(", r"\bSCENARIO[ \t]*\(", r"\bvoid[ \t]+test\w*", r"\bint[ \t]+test\w*"),
+    assertions=_join(
         r"\b(?:TEST_)?(?:ASSERT|EXPECT|CHECK|REQUIRE|FAIL|VERIFY)\w*[ \t]*\(", r"\bassert\w*[ \t]*\(", r"\bck_assert\w*"
     ),
-    skips=_any(r"\bGTEST_SKIP\b", r"\bDISABLED_", r"\bTEST_IGNORE\w*", r"^[ \t]*#[ \t]*if\b", r"\bSKIP\("),
-    endings=_any(
+    skips=_join(r"\bGTEST_SKIP\b", r"\bDISABLED_", r"\bTEST_IGNORE\w*", r"^[ \t]*#[ \t]*if\b", r"\bSKIP\("),
+    endings=_join(
         r"\b_?_?exit[ \t]*\(",
         r"\babort[ \t]*\(",
         r"\batexit\b",
@@ -169,19 +171,19 @@ _C = SuiteMarks(
 )
 _DART = SuiteMarks(
     tests=r"(?<![.\w])(?:test|testWidgets|blocTest)[ \t]*[(<]",
-    assertions=_any(r"\bexpect\w*\(", r"\bverify\w*\(", r"\bfail\("),
-    skips=_any(r"\bskip[ \t]*:", r"@Skip\b", r"\bmarkTestSkipped\b"),
-    focus=_any(r"\bsolo[ \t]*:", r"\bsolo_\w+"),
+    assertions=_join(r"\bexpect\w*\(", r"\bverify\w*\(", r"\bfail\("),
+    skips=_join(r"\bskip[ \t]*:", r"@Skip\b", r"\bmarkTestSkipped\b"),
+    focus=_join(r"\bsolo[ \t]*:", r"\bsolo_\w+"),
     endings=r"(?<![.\w])exit\(",
 )
 _SHELL = SuiteMarks(
-    tests=_any(r"^[ \t]*@test\b", r"^[ \t]*(?:function[ \t]+)?test\w*[ \t]*\(\)"),
-    assertions=_any(
+    tests=_join(r"^[ \t]*@test\b", r"^[ \t]*(?:function[ \t]+)?test\w*[ \t]*\(\)"),
+    assertions=_join(
         *(r"\[\[?[ \t]", r"\bassert\w*\b", r"\btest[ \t]", r"\brefute\w*\b", r"\b(?:diff|cmp|grep|fail)\b"),
         r"\bexit[ \t]+[1-9]",
     ),
-    skips=_any(r"\bskip\b", r"\|\|[ \t]*(?:true|:)(?:\s|$)", r"\bset[ \t]+\+e\b"),
-    endings=_any(r"\bexit(?:[ \t]+0)?[ \t]*(?:$|;|&)", r"\btrap\b"),
+    skips=_join(r"\bskip\b", r"\|\|[ \t]*(?:true|:)(?:\s|$)", r"\bset[ \t]+\+e\b"),
+    endings=_join(r"\bexit(?:[ \t]+0)?[ \t]*(?:$|;|&)", r"\btrap\b"),
     comments=r"(?:(?<=\s)|^)#[^\n]*",
 )
 _GHERKIN = SuiteMarks(

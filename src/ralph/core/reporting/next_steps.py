@@ -36,21 +36,21 @@ def find_next_step(ended: EndedRun) -> NextStep | None:
     """None where nothing is left to do."""
     if ended.question:
         name = ended.task or ended.run
-        return _name(ended, f"asks: {ended.question}", f"ralph answer {shlex.quote(name)} 'YOUR ANSWER'")
+        return _build_step(ended, f"asks: {ended.question}", f"ralph answer {shlex.quote(name)} 'YOUR ANSWER'")
     if ended.task_status in ("blocked", "todo", "in_progress", "cancelled"):
         return _find_task_step(ended)
     if ended.outcome != "completed":
-        return _name(ended, ended.why, _build_retry_command(ended))
+        return _build_step(ended, ended.why, _build_retry_command(ended))
     if ended.suspect_proofs:
         files = ", ".join(ended.suspect_proofs)
-        return _name(ended, f"completed, but it changed {files}", f"ralph diff {ended.run} --proofs")
+        return _build_step(ended, f"completed, but it changed {files}", f"ralph diff {ended.run} --proofs")
     if ended.by_words_only:
         where = f"; its work is on branch {ended.branch}" if ended.branch else ""
-        return _name(
+        return _build_step(
             ended, f"completed by the agent's word only, nothing was checked{where}", f"ralph diff {ended.run}"
         )
     if ended.branch:
-        return _name(ended, f"its work is on branch {ended.branch}", f"git merge {shlex.quote(ended.branch)}")
+        return _build_step(ended, f"its work is on branch {ended.branch}", f"git merge {shlex.quote(ended.branch)}")
     return None
 
 
@@ -58,13 +58,13 @@ def _find_task_step(ended: EndedRun) -> NextStep | None:
     task = shlex.quote(ended.task)
     match ended.task_status:
         case "blocked":
-            return _name(ended, f"blocked: {ended.why}", f"ralph task edit {task} --status todo")
+            return _build_step(ended, f"blocked: {ended.why}", f"ralph task edit {task} --status todo")
         case "cancelled":
             return None  # a person wanted that
         case "in_progress":
-            return _name(ended, ended.why, build_resume_command(ended))
+            return _build_step(ended, ended.why, build_resume_command(ended))
         case _:
-            return _name(ended, ended.why, f"ralph execute {task}")
+            return _build_step(ended, ended.why, f"ralph execute {task}")
 
 
 def _build_retry_command(ended: EndedRun) -> str:
@@ -98,6 +98,6 @@ def build_resume_command(ended: EndedRun) -> str:
             return f"ralph show {ended.run}"
 
 
-def _name(ended: EndedRun, reason: str, command: str) -> NextStep:
+def _build_step(ended: EndedRun, reason: str, command: str) -> NextStep:
     words = reason if ended.outcome != _LOST else f"cut off: {reason}"
     return NextStep(about=ended.task or ended.run, reason=words, command=command)

@@ -252,10 +252,10 @@ def _edit(entry: Entry, change: board.Edited) -> Entry:
 
 def _has_other_meaning(role: Role, before: Task, after: Task) -> bool:
     """Whether what its promise was verified by has changed. How often it may try is no part of that."""
-    return _meaning(role, before.completion_spec) != _meaning(role, after.completion_spec)
+    return _extract_meaning(role, before.completion_spec) != _extract_meaning(role, after.completion_spec)
 
 
-def _meaning(role: Role, spec: TaskCompletionSpec | None) -> object:
+def _extract_meaning(role: Role, spec: TaskCompletionSpec | None) -> object:
     own = spec.get_criteria_for_agent(role) if spec else None
     return spec and (spec.outcome, spec.acceptance_criteria, own and replace(own, max_iterations=None))
 

@@ -55,10 +55,11 @@ def _render_proofs(found: ProofDiff) -> str:
     if not found.changes:
         return f"# run {found.run} changed nothing its checks rest on\n"
     lines = [
-        f"# {change.path}: {describe_proof_change(change)}{_mark(change.path, found)}\n" for change in found.changes
+        f"# {change.path}: {describe_proof_change(change)}{_mark_accepted(change.path, found)}\n"
+        for change in found.changes
     ]
     return "".join(lines) + found.diff
 
 
-def _mark(path: str, found: ProofDiff) -> str:
+def _mark_accepted(path: str, found: ProofDiff) -> str:
     return ", accepted" if path in found.accepted else ""
