@@ -28,11 +28,15 @@ class RestoredFiles(Struct, frozen=True, kw_only=True):
 def diff_run(places: Paths, name: str, between: tuple[int, int] | None, variables: Mapping[str, str]) -> str:
     """What all of a run changed, or what changed from after one of its iterations to after another; empty where that is
     nothing."""
-    run = find_run(places, name).id
+    record = find_run(places, name)
+    run = record.id
     with open_snapshot_reader(places, variables) as reader:
         kept = reader.list(run)
         if not kept:
             raise NoSuchRun(f"run {run} has no snapshots", NO_SNAPSHOTS_HINT)
+        last = max(record.iteration, *(each.iteration or 0 for each in kept))
+        if between is not None and between[1] > last:
+            raise UsageError(f"run {run} has no iteration {between[1]}", f"see `ralph show {run}`")
         older, newer = _choose_pair(kept, between)
         return "" if older == newer else reader.diff(older.commit, newer.commit)
 

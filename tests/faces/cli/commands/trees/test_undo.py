@@ -116,3 +116,12 @@ def test_a_work_tree_of_its_own_is_reset_and_a_deleted_one_comes_back(workshop: 
     assert workshop.git("-C", str(tree), "branch", "--show-current").strip() == "ralph/feat"
     assert "Nothing is lost" in workshop.ralph("recover", "--yes").stdout
     assert not (workshop.repo / "one.txt").exists()
+
+
+def test_an_iteration_that_never_was_has_no_diff(workshop: ProjectFixture) -> None:
+    play(workshop)
+    for words in ("3", "1..3"):
+        done = workshop.ralph("diff", words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "has no iteration 3" in done.stderr
+    assert workshop.ralph("diff", "1..2").returncode == 0
