@@ -19,9 +19,9 @@ def look(review: ProofReview, *changes: ProofChange, counts: bool = True) -> Pro
 
 
 def test_what_a_review_names_is_approved_as_it_is_and_a_protected_file_stays_open() -> None:
-    worked = look(ProofReview().hear_work("<changes>add is plus now</changes>"), TEST, SPEC, NEW, counts=False)
+    worked = look(ProofReview().note_work("<changes>add is plus now</changes>"), TEST, SPEC, NEW, counts=False)
     assert worked.open == (TEST, SPEC)
-    found = look(worked.hear_review(APPROVES), TEST, SPEC, NEW)
+    found = look(worked.note_review(APPROVES), TEST, SPEC, NEW)
     assert found.approved[0] == ProofApproval(change=TEST, by="review", why="a rename", explanation="add is plus now")
     assert found.open == (SPEC,)
     assert found.describe_approved().startswith("test_calc.py was changed, which the review approved: a rename")
@@ -31,15 +31,15 @@ def test_what_a_review_names_is_approved_as_it_is_and_a_protected_file_stays_ope
 
 
 def test_a_review_that_does_not_count_approves_nothing_and_its_words_are_not_kept() -> None:
-    found = look(ProofReview().hear_review(APPROVES), TEST, counts=False)
+    found = look(ProofReview().note_review(APPROVES), TEST, counts=False)
     assert (found.approved, found.answer, found.open) == ((), "", (TEST,))
     assert look(found, TEST).approved == ()
 
 
 def test_who_works_again_keeps_its_explanation_and_forgets_the_review() -> None:
-    review = ProofReview(explanation="add is plus now").hear_review(APPROVES).hear_work("Done.")
+    review = ProofReview(explanation="add is plus now").note_review(APPROVES).note_work("Done.")
     assert (review.explanation, review.answer) == ("add is plus now", "")
-    assert review.hear_work("<changes>another</changes>").explanation == "another"
+    assert review.note_work("<changes>another</changes>").explanation == "another"
 
 
 def test_the_question_names_each_open_file_and_how_to_approve_it() -> None:
