@@ -111,19 +111,19 @@ class PromiseVerifier:
 
     def stop(self) -> None:
         """End the commands that are running now, from another thread."""
-        for door in tuple(self._cancel_flags):
-            door.is_stopped = True
+        for flag in tuple(self._cancel_flags):
+            flag.is_stopped = True
 
     @contextmanager
     def _open_processes(self) -> Iterator[Processes]:
-        door = _CancelFlag()
-        self._cancel_flags.add(door)
-        supervisor = Supervisor(door)
+        flag = _CancelFlag()
+        self._cancel_flags.add(flag)
+        supervisor = Supervisor(flag)
         try:
             yield supervisor
         finally:
             supervisor.close()
-            self._cancel_flags.discard(door)
+            self._cancel_flags.discard(flag)
 
 
 class _CancelFlag:
