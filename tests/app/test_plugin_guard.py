@@ -77,7 +77,7 @@ def test_claude_is_called_with_it_and_the_installed_plugin_steps_back(
         own={},
         processes=processes,
     )
-    files = CallFiles.numbered(str(tmp_path), 1, str(tmp_path))
+    files = CallFiles.of_call(str(tmp_path), 1, str(tmp_path))
     runner.run(AgentRequest(prompt="work", mode="stream", files=files, iteration=1), ())
     assert (GUARD_VARIABLE in processes.commands[-1].environment) is (program == "claude")
 

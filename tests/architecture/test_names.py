@@ -10,6 +10,10 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ralph"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_MODULES = 25  # of a folder, `__init__` apart
+VERBS_LIKE_PARTICIPLES = {"feed", "listen", "open", "reopen", "shorten", "shutdown", "spawn"}
+PARTICIPLE = re.compile(
+    r"[a-z]+(?:ed|en|wn)|built|found|heard|held|kept|left|lent|made|said|sent|swept|told|understood"
+)
 
 SHARED_NAMES = {
     "CARD": "each agent's own card, read by the name of its module",
@@ -106,3 +110,31 @@ def test_unused_names_are_found_private_ones_too() -> None:
 def test_every_room_has_its_tests() -> None:
     rooms = {path.parent.relative_to(SOURCE) for path in MODULES if path.stem != "__init__"}
     assert sorted(str(room) for room in rooms if not any((ROOT / "tests" / room).glob("**/test_*.py"))) == []
+
+
+def bare_participles(text: str) -> list[str]:
+    """Functions and methods whose name is one: `told`, `_resolved`. A property reads like a value, and may be."""
+    body = ast.parse(text).body
+    body += [node for each in body if isinstance(each, ast.ClassDef) for node in each.body]
+    found = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_value = any("property" in ast.unparse(each) for each in node.decorator_list)
+            word = node.name.strip("_")
+            if not is_value and PARTICIPLE.fullmatch(word) and word not in VERBS_LIKE_PARTICIPLES:
+                found.append(node.name)
+    return found
+
+
+def test_a_function_is_named_by_what_it_does() -> None:
+    found = {str(path.relative_to(SOURCE)): bare_participles(path.read_text(encoding="utf-8")) for path in MODULES}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_bare_participles_are_found_in_functions_and_methods_only() -> None:
+    text = (
+        "told = 1\n"
+        "def found(): ...\ndef find(): ...\ndef open(): ...\ndef list_resolved(): ...\n"
+        "class A:\n    def _resolved(self): ...\n    @property\n    def kept(self): ...\n"
+    )
+    assert bare_participles(text) == ["found", "_resolved"]

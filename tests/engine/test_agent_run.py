@@ -81,7 +81,7 @@ def make_request(folder: Path, *, prompt: str = "Fix it", budget_usd: float | No
     return AgentRequest(
         prompt=prompt,
         mode="stream",
-        files=CallFiles.numbered(str(folder), 3),
+        files=CallFiles.of_call(str(folder), 3),
         iteration=2,
         budget_usd=budget_usd,
         environment={"RALPH_ITERATION": "2"},
@@ -89,13 +89,13 @@ def make_request(folder: Path, *, prompt: str = "Fix it", budget_usd: float | No
 
 
 def test_the_files_of_a_call_are_known_by_its_number() -> None:
-    assert CallFiles.numbered("/run", 7, "/dot") == CallFiles(
+    assert CallFiles.of_call("/run", 7, "/dot") == CallFiles(
         stdout="/run/agent_007.log",
         stderr="/run/agent_007.stderr.log",
         prompt="/dot/prompt_007.txt",
         answer="/run/answer_007.txt",
     )
-    assert CallFiles.numbered("/run", 7).prompt == "/run/prompt_007.txt"
+    assert CallFiles.of_call("/run", 7).prompt == "/run/prompt_007.txt"
 
 
 def test_the_files_of_a_call_may_have_names_of_their_own() -> None:

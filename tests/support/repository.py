@@ -62,7 +62,7 @@ class RepositoryFixture:
 
     def make_users_git(self) -> Git:
         """Git as the user has it, with settings and hooks as they are now."""
-        return self._make_git(is_users=True).guarded()
+        return self._make_git(is_users=True).with_guard()
 
     def _make_git(self, *, is_users: bool = False) -> Git:
         program = shutil.which("git", path=self.environment["PATH"])
@@ -72,7 +72,7 @@ class RepositoryFixture:
 
     def guard(self) -> None:
         """From now on git believes nothing that comes new into its settings and hooks."""
-        self.git = self.git.guarded()
+        self.git = self.git.with_guard()
         self.trees = Worktrees(self.git, str(self.root), str(self.root / ".git"))
 
     def keeper(

@@ -157,7 +157,7 @@ def test_a_hook_that_does_not_want_the_merge_is_heard(repo: RepositoryFixture) -
     hook = repo.root / ".git/hooks/pre-merge-commit"
     hook.write_text("#!/bin/sh\necho 'no merges on Fridays' >&2\nexit 1\n")
     hook.chmod(0o755)
-    repo.git = repo.git.guarded()
+    repo.git = repo.git.with_guard()
     tree = worked(repo)
     before = repo.commit("b.txt", "b\n")
     found = landed(repo, tree)

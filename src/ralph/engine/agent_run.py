@@ -58,7 +58,7 @@ class CallFiles(Struct, frozen=True, kw_only=True):
         return cls(stdout=paths["stdout"], stderr=paths["stderr"], prompt=paths["prompt"], answer=paths["answer"])
 
     @classmethod
-    def numbered(cls, folder: str, number: int, prompt_folder: str = "") -> Self:
+    def of_call(cls, folder: str, number: int, prompt_folder: str = "") -> Self:
         """Those of a run's so-many-eth call."""
         return cls.in_dir(
             folder,

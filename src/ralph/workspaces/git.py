@@ -68,7 +68,7 @@ class Git:
         """The same, from another folder."""
         return self._copy(folder, {}, git_dir=git_dir)
 
-    def guarded(self) -> "Git":
+    def with_guard(self) -> "Git":
         """The same, with settings and hooks as they are now for all time to come."""
         root = find_root(self.folder)
         listing = self._list_settings()

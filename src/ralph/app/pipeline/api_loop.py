@@ -149,7 +149,7 @@ class RalphLoop:
     def verify_promise(self, promise: str, output: str) -> bool:
         """By form, contradictions and the stage's rule; by form alone where the config verifies no promises."""
         if not self.config.verify_promise:
-            return self._promise_verifier.promised(promise, output)
+            return self._promise_verifier.is_promised(promise, output)
         return self._promise_verifier.examine(promise, output, self.state.agent_type if self.state else "")[0]
 
     def cancel(self) -> None:
@@ -184,7 +184,7 @@ class RalphLoop:
     def _verify(self, state: RalphLoopState, output: str, worktree_path: Path) -> tuple[bool, str]:
         promise = state.completion_promise
         if not self.config.verify_promise:
-            kept = self._promise_verifier.promised(promise, output)
+            kept = self._promise_verifier.is_promised(promise, output)
             return kept, "Promise found in output" if kept else f"Promise '{promise}' not found in output"
         if self._uses_stage_rules:
             return self._promise_verifier.examine(promise, output, state.agent_type)

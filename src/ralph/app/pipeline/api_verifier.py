@@ -99,9 +99,9 @@ class PromiseVerifier:
 
     def examine(self, promise: str, output: str, stage: StageLike) -> tuple[bool, str]:
         """By form, contradictions and the rule of the stage."""
-        return check_promise(self.promised(promise, output), output, name_stage(stage))
+        return check_promise(self.is_promised(promise, output), output, name_stage(stage))
 
-    def promised(self, promise: str, output: str) -> bool:
+    def is_promised(self, promise: str, output: str) -> bool:
         """Whether the output makes that promise."""
         return (
             extract_promise_loosely(output) in list_accepted_promises(promise)

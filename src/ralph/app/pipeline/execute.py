@@ -305,7 +305,7 @@ def _open_repository(program: str, paths: Paths, variables: Mapping[str, str], s
     try:
         common = os.path.dirname(paths.state)
         git = Git(program, paths.root, environment=variables, processes=processes, common=common)
-        yield git.guarded().with_identity()
+        yield git.with_guard().with_identity()
     finally:
         processes.close()
 

@@ -26,7 +26,7 @@ def refuse_uncommitted_changes(settings: Settings, paths: Paths, variables: Mapp
         return
     with open_short_lived_processes() as processes:
         own = Git(git, paths.root, environment=variables, processes=processes, options=options)
-        changed = list_own_changes(own.guarded())
+        changed = list_own_changes(own.with_guard())
     if changed:
         raise UsageError(
             f"uncommitted changes of yours would go into the agent's commits: {describe_files(changed)}",

@@ -29,7 +29,7 @@ def build_scm_runner(session: Session, settings: Settings) -> ScmRunner | None:
         is_users=True,
     )
     if os.path.basename(program) in ("git", "git.exe"):
-        git = git.guarded()
+        git = git.with_guard()
     scm = ScmRunner(
         wanted.command,
         wanted.tasks,

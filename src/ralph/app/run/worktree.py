@@ -127,4 +127,4 @@ def _open_worktrees(paths: Paths, variables: Mapping[str, str]) -> Iterator[RunW
     common = os.path.dirname(paths.state)
     with open_short_lived_processes() as processes:
         git = Git(program, paths.root, environment=variables, processes=processes, common=common)
-        yield RunWorktrees(git.guarded(), root=paths.main_root, common=common)
+        yield RunWorktrees(git.with_guard(), root=paths.main_root, common=common)

@@ -172,7 +172,7 @@ def _open_repository(program: str, place: StoryPaths, session: Session) -> Git:
         environment=session.gate_environment,
         processes=session.processes,
         timeout=GIT_READ_TIMEOUT_SECONDS,
-    ).guarded()
+    ).with_guard()
 
 
 def _play(session: Session, request: StoryRequest, policy: ReviewPolicy, effects: StoryEffects) -> Stop:

@@ -133,7 +133,7 @@ class PipelineEffects:
             request = AgentRequest(
                 prompt=add_notes(self._build_prompt(brief, role, stage.notes), brief.notes),
                 mode="stream",
-                files=CallFiles.numbered(self._config.run_dir, self._calls),
+                files=CallFiles.of_call(self._config.run_dir, self._calls),
                 iteration=brief.iteration,
                 budget_usd=min((usd for usd in (brief.budget_usd, reserved_usd) if usd is not None), default=None),
                 environment={"RALPH_ITERATION": str(brief.turn), "RALPH_STAGE": role, "RALPH_TASK": brief.story},

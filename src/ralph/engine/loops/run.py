@@ -174,7 +174,7 @@ class RunEffects:
         return AgentRequest(
             prompt=prompt,
             mode=mode,
-            files=CallFiles.numbered(self._config.run_dir, self._calls, self._config.dot_ralph),
+            files=CallFiles.of_call(self._config.run_dir, self._calls, self._config.dot_ralph),
             iteration=self._iteration,
             budget_usd=budget,
             environment={"RALPH_ITERATION": str(self._iteration)},

@@ -101,7 +101,7 @@ class StoryEffects:
         return AgentRequest(
             prompt=prompt,
             mode="stream",
-            files=CallFiles.numbered(self._run_dir, self._calls),
+            files=CallFiles.of_call(self._run_dir, self._calls),
             iteration=brief.iteration,
             budget_usd=brief.budget_usd,
             environment=_build_variables(brief),

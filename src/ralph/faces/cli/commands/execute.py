@@ -221,11 +221,11 @@ class ExecuteDisplay:
             self._display(at, iteration, events)
 
     def _lock_watcher(self, watch: Watcher) -> Watcher:
-        def guarded(at: float, iteration: int, events: Sequence[Event]) -> None:
+        def watch_alone(at: float, iteration: int, events: Sequence[Event]) -> None:
             with self._lock:
                 watch(at, iteration, events)
 
-        return guarded
+        return watch_alone
 
     def _make_json_watcher(self, task: str) -> Watcher:
         """JSON lines, each with "task" as its first key."""
