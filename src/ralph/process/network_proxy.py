@@ -15,8 +15,8 @@ MAX_PROXY_CONNECTIONS = 256  # at once: whoever opens more waits, and ralph itse
 SOCKET_NAME = "proxy"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")  # a name or an address, with nothing in it for others to misread
-_METADATA = ("fd00:ec2::254", "100.100.100.200")  # of clouds, where they are not link-local
-_REFUSAL = "ralph's sandbox does not allow {}: add it to sandbox.network, or leave that at full\n"
+_METADATA_ADDRESSES = ("fd00:ec2::254", "100.100.100.200")  # of clouds, where they are not link-local
+_REFUSAL_TEXT = "ralph's sandbox does not allow {}: add it to sandbox.network, or leave that at full\n"
 
 
 class NetworkProxy:
@@ -59,7 +59,7 @@ class NetworkProxy:
                 _refuse(client, "400 Bad Request", "ralph's sandbox cannot make sense of this request\n")
                 return
             if not is_allowed(host, port, self._hosts):
-                _refuse(client, "403 Forbidden", _REFUSAL.format(f"{host}:{port}"))
+                _refuse(client, "403 Forbidden", _REFUSAL_TEXT.format(f"{host}:{port}"))
                 return
             try:
                 server = _connect(host, port)
@@ -171,7 +171,7 @@ def is_near(address: str) -> bool:
     number = ip_address(address)
     if isinstance(number, IPv6Address):
         number = number.ipv4_mapped or number
-    return number.is_loopback or number.is_link_local or number.is_unspecified or str(number) in _METADATA
+    return number.is_loopback or number.is_link_local or number.is_unspecified or str(number) in _METADATA_ADDRESSES
 
 
 def _is_plain(head: bytes) -> bool:

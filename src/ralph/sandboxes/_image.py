@@ -14,7 +14,7 @@ BASE_IMAGE = "node:22-bookworm-slim"
 BUILD_SECONDS = 1800.0
 LOOK_SECONDS = 60.0
 BUILT_IN_ADAPTERS = frozenset({"command", "scripted"})  # whose program is the user's business
-_MISSING = "missing "
+_MISSING_PREFIX = "missing "
 _LOOK_SCRIPT = 'for name; do command -v "$name" >/dev/null || echo "missing $name"; done; cat /etc/passwd'
 _PACKAGES = "bash ca-certificates curl git jq make openssh-client patch procps python3 ripgrep unzip xz-utils"
 
@@ -60,9 +60,9 @@ def check_image(engine: Client, image: str, plan: SandboxPlan, *, run: tuple[str
     words = ("--network=none", "--entrypoint=sh", image, "-c", _LOOK_SCRIPT, "sh", *needed)
     answer = engine.ask(*run, *words, seconds=LOOK_SECONDS)
     _check(answer.is_fine, f"the image {image!r} cannot be used: {answer.last_complaint}", engine)
-    missing = [line.removeprefix(_MISSING) for line in answer.lines if line.startswith(_MISSING)]
+    missing = [line.removeprefix(_MISSING_PREFIX) for line in answer.lines if line.startswith(_MISSING_PREFIX)]
     _check(not missing, f"the image {image!r} has no {' and no '.join(missing)}", engine)
-    users = [line for line in answer.lines if not line.startswith(_MISSING)]
+    users = [line for line in answer.lines if not line.startswith(_MISSING_PREFIX)]
     number, _, group = user.partition(":")
     if any(line.split(":")[2:3] == [number] for line in users):
         return ""

@@ -112,7 +112,7 @@ class MicroVm:
         if self._agent == "claude":
             login = ("bash", "-c", words.LOGIN_SCRIPT, "bash", prepare_login_folder(self._plan.home.folder))
             self._check(self._client.ask("exec", "--user", "root", self.name, *login, seconds=SETUP_SECONDS))
-        identity = ("bash", "-c", words.IDENTITY_SCRIPT, "bash", *words.IDENTITY)
+        identity = ("bash", "-c", words.IDENTITY_SCRIPT, "bash", *words.COMMIT_IDENTITY)
         self._check(self._client.ask("exec", self.name, *identity, seconds=SETUP_SECONDS))
         self._check(self._client.ask(*words.list_policy_words(self._dialect, self.name, self._network)))
         if self._network != "full" and self._client.ask(*words.list_reach_words(self.name)).is_fine:

@@ -11,7 +11,7 @@ SETTLE_SECONDS = 2  # until what was written inside is there outside
 MAX_PUSHED_FILES = 20  # more than that: it is quicker to start the sandbox anew
 MAX_PROMPT_ARGUMENT_BYTES = 100_000  # the kernel takes 128 KB
 EVERY_HOST = "**"
-IDENTITY = ("ralph@localhost", "Ralph Loop")
+COMMIT_IDENTITY = ("ralph@localhost", "Ralph Loop")
 # The login lives in a folder of the host, so that it outlives the sandbox.
 LOGIN_SCRIPT = """set -e
 state="$1" home="${RALPH_SANDBOX_HOME:-/home/agent}"

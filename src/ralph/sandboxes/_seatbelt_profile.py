@@ -19,7 +19,7 @@ _SERVICES = (
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper")
 # Homes, other disks, and the folders where sockets of ssh-agent, tmux and others are.
-_CLOSED = (
+_CLOSED_FOLDERS = (
     "/Users",
     "/Volumes",
     "/private/var/root",
@@ -77,7 +77,7 @@ def _list_read_rules(plan: SandboxPlan, extra: Sequence[str]) -> Iterator[str]:
         *(os.path.join(home.folder, "Library/Keychains"), *extra),
     )
     yield "(allow file-read*)"
-    yield _render_rule("deny", "file-read-data", map(_render_subpath, (*_CLOSED, *_CLOSED_FILES, home.folder)))
+    yield _render_rule("deny", "file-read-data", map(_render_subpath, (*_CLOSED_FOLDERS, *_CLOSED_FILES, home.folder)))
     yield _render_rule("allow", "file-read*", map(_render_subpath, opened))
     if plan.hidden:
         yield _render_rule("deny", "file-read* file-write*", map(_render_subpath, plan.hidden))

@@ -16,8 +16,8 @@ _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT, _FOURTH_ARGUMENT = 16, 24, 3
 _FOREIGN_ABI = 0x40000000  # x32
 _NEW_NAMESPACES = 0x7E020080  # the CLONE_NEW… flags
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into the terminal of others
-_SETUID = 0o4000  # such a file left in the work tree is a way in for every other user of the machine
-_CREATE = 0x400040  # O_CREAT, O_TMPFILE: without one of them there is no mode to look at
+_SETUID_BITS = 0o4000  # such a file left in the work tree is a way in for every other user of the machine
+_OPEN_CREATES = 0x400040  # O_CREAT, O_TMPFILE: without one of them there is no mode to look at
 _CLOSED_SOCKETS = (15, 17, 31, 38, 40)  # AF_KEY, AF_PACKET, AF_BLUETOOTH, AF_ALG, AF_VSOCK
 
 
@@ -96,13 +96,13 @@ def _list_instructions(machine: _Machine) -> Iterator[bytes]:
     yield from _look_at(machine.ioctl, _SECOND_ARGUMENT, _TERMINAL_INPUT)
     yield from _look_at(machine.socket, _FIRST_ARGUMENT, _CLOSED_SOCKETS)
     for number, mode in (*machine.modes, (_FCHMODAT2, _THIRD_ARGUMENT)):
-        yield from _look_at(number, mode, (_SETUID,), jump=_JUMP_SET)
+        yield from _look_at(number, mode, (_SETUID_BITS,), jump=_JUMP_SET)
     for number, flags, mode in machine.opens:
         yield _encode(_JUMP_EQ, number, no=6)
         yield _encode(_LOAD, flags)
-        yield _encode(_JUMP_SET, _CREATE, no=3)
+        yield _encode(_JUMP_SET, _OPEN_CREATES, no=3)
         yield _encode(_LOAD, mode)
-        yield _encode(_JUMP_SET, _SETUID, no=1)
+        yield _encode(_JUMP_SET, _SETUID_BITS, no=1)
         yield _encode(_RETURN, _REFUSE)
         yield _encode(_RETURN, _ALLOW)
     yield _encode(_RETURN, _ALLOW)

@@ -27,7 +27,7 @@ _READS_FILES = frozenset(  # and so may run filters and drivers
     "add apply cat-file checkout cherry-pick commit diff diff-files diff-index ls-files merge pull rebase reset restore"
     " stash status switch worktree".split()
 )
-_FATAL = 128  # git's own exit code where it cannot work
+_FATAL_EXIT_CODE = 128  # git's own exit code where it cannot work
 PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 _RALPH_IDENTITY = {f"GIT_{who}_{what}": "ralph" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -133,12 +133,12 @@ class Git:
         if self._is_git and looks_into_submodules(words):
             environment["GIT_OPTIONAL_LOCKS"] = "0"  # there is a hook for whoever writes an index
             if problem := self._find_submodule_program(environment):
-                return GitResult(_FATAL, "", problem)
+                return GitResult(_FATAL_EXIT_CODE, "", problem)
         return self._run((*self._options, *(keep_out_of_submodules(words) if self._is_git else words)), environment)
 
     def _run(self, words: Sequence[str], environment: Mapping[str, str]) -> GitResult:
         if problem := _find_redirection(self._common):
-            return GitResult(_FATAL, "", problem)
+            return GitResult(_FATAL_EXIT_CODE, "", problem)
         output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
         argv = (self._program, *words)
         command = Command(argv=argv, environment=environment, cwd=self.folder, timeout=self._timeout)
@@ -294,7 +294,7 @@ class Git:
     def _run_bytes(self, words: Sequence[str], stdin: bytes = b"") -> tuple[int, bytes, str]:
         """All of it as it is: names are not always text."""
         if problem := _find_redirection(self._common):
-            return _FATAL, b"", problem
+            return _FATAL_EXIT_CODE, b"", problem
         chunks: list[bytes] = []
         errors = Excerpt(1 << 14, 1 << 14)
         environment = {**self._environment, **self._find_place(), **self._choose_settings(words)}

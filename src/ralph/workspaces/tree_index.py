@@ -24,8 +24,8 @@ from ralph.workspaces.run_rules import RunRules
 
 MAX_HIDDEN_FILES = 1000  # files that a rule of the agent's would hide
 MAX_BAD_NAMES = 100  # of files that git cannot take
-_SCAN = ("ls-files", "-z", "-t", "--others", "--modified", "--deleted", "--exclude-standard")
-_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_SCAN_WORDS = ("ls-files", "-z", "-t", "--others", "--modified", "--deleted", "--exclude-standard")
+_UPDATE_WORDS = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 NOT_OUR_FILES = (
     ":(exclude,top,glob)**/.ralph/*.log",
     ":(exclude,top,glob)**/.ralph/prompt_*.txt",
@@ -221,7 +221,7 @@ class TreeIndex:
     def _scan(self) -> _Scan | OwnAnswer:
         if problem := self._rules.find_problem():
             return OwnAnswer(1, b"", problem)
-        said = self._run(*_SCAN, *(() if self._ignored else ("--cached",)))
+        said = self._run(*_SCAN_WORDS, *(() if self._ignored else ("--cached",)))
         if not said.ok:
             return said
         found = _parse_scan(said.output)
@@ -262,7 +262,7 @@ class TreeIndex:
             names = [name for name in wanted if name not in left_out]
             if not names:
                 break
-            said = self._run(*_UPDATE, stdin=b"\0".join(names))
+            said = self._run(*_UPDATE_WORDS, stdin=b"\0".join(names))
             bad = said.complaint.rpartition(_BAD_NAME)[2].strip() if _BAD_NAME in said.complaint else ""
             if said.ok or os.fsencode(bad) not in names:
                 break

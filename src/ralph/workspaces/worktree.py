@@ -17,7 +17,7 @@ BRANCH_PREFIX = "ralph"  # they are below it
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Else they would stand in the way of `git worktree remove`, and an agent's `git add -A` would take them.
 _OUR_OUTPUT = (".ralph/*.log", ".ralph/prompt_*.txt", f"{DRAFT_PREFIX}*")
-_STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames")
+_STATUS_WORDS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames")
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
@@ -139,7 +139,7 @@ class Worktrees:
         return base
 
     def _read_status(self, git: Git) -> WorktreeStatus:
-        return parse_worktree_status(git.check(*_STATUS))
+        return parse_worktree_status(git.check(*_STATUS_WORDS))
 
 
 class WorktreeResult(Struct, frozen=True, kw_only=True):

@@ -29,10 +29,10 @@ from ralph.workspaces.worktree import WORKTREES_FOLDER, forget_exclusions
 
 DEFAULT_KEEP_DAYS = 30
 MANY_LOOSE_OBJECTS = 500  # worth packing though nothing is old
-_FINISHED = ("done", "cancelled")
+_FINISHED_STATUSES = ("done", "cancelled")
 _LOG_STARTS, _LOG_ENDS = ("guardrail_", "prompt_", "verification_"), (".log", ".txt")
 _MAX_RUNS = 1_000_000
-_REFS = "refs/ralph/"
+_RALPH_REFS = "refs/ralph/"
 
 
 class CleaningPlan(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ def add_worktrees(plan: CleaningPlan, paths: Paths, older_than: float, variables
         records = stores.runs.list_latest(_MAX_RUNS) if stores else []
     below = os.path.join(paths.main_root, WORKTREES_FOLDER) + os.sep
     runs = (record.folder.removeprefix(below) for record in records if record.folder.startswith(below))
-    needed = {card.id for card in cards if card.status not in _FINISHED}
+    needed = {card.id for card in cards if card.status not in _FINISHED_STATUSES}
     needed |= {name.partition(os.sep)[0] for name in runs} - {card.id for card in cards}
     return _add_worktrees(plan, paths, needed, older_than=older_than, variables=variables)
 
@@ -152,7 +152,7 @@ def remove_all(plan: CleaningPlan, paths: Paths, variables: Mapping[str, str]) -
         os.rmdir(paths.dot_ralph)  # settings and work trees keep it
     with open_short_lived_processes() as processes:
         if git := build_git(paths.root, variables, processes):
-            for ref in git.run("for-each-ref", "--format=%(refname)", _REFS).text.splitlines():
+            for ref in git.run("for-each-ref", "--format=%(refname)", _RALPH_REFS).text.splitlines():
                 git.run("update-ref", "-d", ref)
 
 
@@ -180,7 +180,7 @@ def _is_needed_no_more(record: RunRecord, stores: Stores) -> bool:
     if not record.task or record.kind != "execute":
         return True
     try:
-        return stores.tasks.get(record.task).task.status in _FINISHED
+        return stores.tasks.get(record.task).task.status in _FINISHED_STATUSES
     except NoSuchTask:
         return True
 

@@ -7,7 +7,7 @@ $SOCKET, a listening socket; $ABSTRACT, one without a file; $PORT, a port of thi
 from msgspec import Struct
 
 # A call that is allowed and complains of its arguments got out, too; so none of them need do any harm.
-_CALL = (
+_SYSTEM_CALL_SCRIPT = (
     "import ctypes,os,sys,socket,fcntl;c=ctypes.CDLL(None,use_errno=True);"
     "call=lambda *a:sys.exit(c.syscall(*a)<0 and ctypes.get_errno() in (1,3,13,38));"
 )
@@ -23,16 +23,16 @@ class Escape(Struct, frozen=True, kw_only=True):
     python: str = ""
 
 
-def _each(group: str, commands: dict[str, str]) -> tuple[Escape, ...]:
+def _build_escapes(group: str, commands: dict[str, str]) -> tuple[Escape, ...]:
     return tuple(Escape(group=group, name=name, shell=command) for name, command in commands.items())
 
 
-def _each_call(group: str, calls: dict[str, str]) -> tuple[Escape, ...]:
-    return tuple(Escape(group=group, name=name, python=_CALL + code) for name, code in calls.items())
+def _build_call_escapes(group: str, calls: dict[str, str]) -> tuple[Escape, ...]:
+    return tuple(Escape(group=group, name=name, python=_SYSTEM_CALL_SCRIPT + code) for name, code in calls.items())
 
 
 ESCAPES = (
-    *_each(
+    *_build_escapes(
         "write outside",
         {
             "create a file beside the work tree": "touch $OUT/made",
@@ -56,7 +56,7 @@ ESCAPES = (
             "write another task's work tree": "touch $OTHER/made",
         },
     ),
-    *_each(
+    *_build_escapes(
         "read secrets",
         {
             "SSH key": "cat ~/.ssh/id_ed25519",
@@ -83,7 +83,7 @@ ESCAPES = (
             "variables of the harness": "tr '\\0' '\\n' < /proc/$VICTIM/environ | grep -q .",
         },
     ),
-    *_each(
+    *_build_escapes(
         "change the rules",
         {
             "edit settings": "echo '{}' > .ralph/settings.json",
@@ -106,7 +106,7 @@ ESCAPES = (
             "mount something over it": "mount -t tmpfs none .ralph",
         },
     ),
-    *_each(
+    *_build_escapes(
         "touch processes",
         {
             "see a process of the machine": "kill -0 $VICTIM && grep -q victim-of-ralph /proc/$VICTIM/cmdline",
@@ -115,7 +115,7 @@ ESCAPES = (
             "change the root folder": "chroot / true",
         },
     ),
-    *_each(
+    *_build_escapes(
         "leave a trap",
         {
             "a program that runs as its owner": "cp /bin/true own && chmod 4755 own && test -u own",
@@ -133,7 +133,7 @@ ESCAPES = (
             "a job for later": "touch /var/spool/cron/made || touch /etc/cron.d/made",
         },
     ),
-    *_each_call(
+    *_build_call_escapes(
         "leave a trap",
         {
             "a file made as its owner's program": (
@@ -148,7 +148,7 @@ ESCAPES = (
             ),
         },
     ),
-    *_each(
+    *_build_escapes(
         "look around",
         {
             "files of the first process": "ls -l /proc/1/fd | grep -q 'secret\\|ralph.db'",
@@ -170,7 +170,7 @@ ESCAPES = (
             "devices of the machine": "head -c 0 /dev/fuse || head -c 0 /dev/kvm || head -c 0 /dev/net/tun",
         },
     ),
-    *_each_call(
+    *_build_call_escapes(
         "reach the kernel",
         {
             "enter a namespace": "call(308,os.open('/proc/1/ns/mnt',0),0)",
@@ -208,7 +208,7 @@ ESCAPES = (
             "trace a process of the machine": "call(101,16,int(os.environ['VICTIM']),0,0)",
         },
     ),
-    *_each_call(
+    *_build_call_escapes(
         "reach sockets",
         {
             "a socket of a service": "socket.socket(1).connect(os.environ['SOCKET'])",
@@ -219,7 +219,7 @@ ESCAPES = (
         },
     ),
 )
-CLOSED_NETWORK_ESCAPES = _each_call(
+CLOSED_NETWORK_ESCAPES = _build_call_escapes(
     "reach the network, where that is closed",
     {
         "a port of this machine": "socket.create_connection(('127.0.0.1',int(os.environ['PORT'])),2)",

@@ -10,8 +10,8 @@ from ralph.core.watched_files import extract_git_program_settings, find_hooks_pa
 from ralph.process.atomic_file import open_regular_file
 from ralph.workspaces.project_dir import ProjectDir, find_project_dir
 
-_CLOSED = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")  # what can make git run a program
-_OTHERS = ("ralph", "worktrees")  # what ralph remembers, and what belongs to other work trees
+_CLOSED_NAMES = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")  # what can make git run a program
+_NAMES_OF_OTHERS = ("ralph", "worktrees")  # what ralph remembers, and what belongs to other work trees
 
 
 class GitFolders(Struct, frozen=True, kw_only=True):
@@ -30,12 +30,12 @@ def list_git_folders(root: str) -> GitFolders:
     if project is None:
         return GitFolders()
     common, own = os.path.realpath(project.common), os.path.realpath(project.git_dir)
-    hidden = _list_there(common, _OTHERS)
+    hidden = _list_there(common, _NAMES_OF_OTHERS)
     if own != common:
         return _list_of_linked_tree(root, project, common=common, own=own)
     _make_closable(common)
     protected = (
-        *_list_there(common, _CLOSED),
+        *_list_there(common, _CLOSED_NAMES),
         *_list_submodule_settings(common),
         *_list_git_file(root),
         *_list_own_hooks(root, common),
@@ -73,8 +73,8 @@ def _list_of_linked_tree(root: str, project: ProjectDir, *, common: str, own: st
     return GitFolders(
         writable=(own, *shared),
         readable=(common,),
-        protected=(*_list_git_file(root), *_list_there(own, _CLOSED), *_list_own_hooks(root, common)),
-        hidden=_list_there(common, _OTHERS),
+        protected=(*_list_git_file(root), *_list_there(own, _CLOSED_NAMES), *_list_own_hooks(root, common)),
+        hidden=_list_there(common, _NAMES_OF_OTHERS),
     )
 
 
@@ -116,4 +116,4 @@ def _list_submodule_settings(common: str) -> Iterator[str]:
     for place, folders, _ in os.walk(os.path.join(common, "modules")):
         if "objects" in folders:
             folders[:] = [name for name in folders if name == "modules"]
-            yield from _list_there(place, _CLOSED)
+            yield from _list_there(place, _CLOSED_NAMES)

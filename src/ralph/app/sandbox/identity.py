@@ -10,7 +10,7 @@ from ralph.process.shell import find_program
 
 GIT_SETTINGS_TIMEOUT_SECONDS = 10.0
 MAX_GIT_SETTINGS_BYTES = 1 << 18
-_KEPT = (
+_KEPT_SETTINGS = (
     *("user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email"),
     *("init.defaultbranch", "core.autocrlf", "core.eol", "core.quotepath", "pull.rebase", "merge.conflictstyle"),
     *("commit.cleanup", "diff.renames", "rebase.autosquash", "safe.directory"),
@@ -38,7 +38,7 @@ def render_git_settings(pairs: Iterator[tuple[str, str]]) -> str:
     lines = []
     for name, value in pairs:
         section, _, key = name.partition(".")
-        if name in _KEPT:
+        if name in _KEPT_SETTINGS:
             quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             lines.append(f'[{section}]\n\t{key} = "{quoted}"\n')
     return "".join(lines)

@@ -20,7 +20,7 @@ from ralph.model.ports import Processes, Sandbox
 from ralph.model.sandbox import SandboxKind
 from ralph.workspaces.sealed.tree_copy import remove_folder
 
-_CACHES = "caches"
+_CACHES_FOLDER = "caches"
 
 
 class Containment:
@@ -80,7 +80,7 @@ def open_containment(kind: SandboxKind, request: SandboxRequest, processes: Proc
 @contextmanager
 def open_sandbox(kind: SandboxKind, request: SandboxRequest, processes: Processes) -> Iterator[Sandbox]:
     base = locate_sandboxes(request.variables)
-    caches = os.path.join(base, _CACHES, name_project(request.paths.main_root))
+    caches = os.path.join(base, _CACHES_FOLDER, name_project(request.paths.main_root))
     with open_scratch(os.path.join(base, "runs")) as scratch:
         plan = build_plan(request, scratch=scratch, caches=caches)
         write_git_identity(os.path.join(scratch, "home"), request.variables, processes)

@@ -34,8 +34,8 @@ _HOME_FILES = (
 _TREE_FILES = (".ralph/settings.json", ".claude/settings.json", "checks/acceptance/test_it.py", "code.py")
 _MADE_FILES = (".mcp.json", ".codex/config.toml", ".claude/settings.local.json", ".git/commondir", "deep/conftest.py")
 _STATE_FILES = (".git/ralph/ralph.db",)
-_VICTIM = "import time; time.sleep(600)  # victim-of-ralph"
-_SURVIVOR = "(setsid sh -c 'sleep 97531 & sleep 97531' >/dev/null 2>&1 &) ; nohup sleep 97531 >/dev/null 2>&1 &"
+_VICTIM_SCRIPT = "import time; time.sleep(600)  # victim-of-ralph"
+_SURVIVOR_COMMAND = "(setsid sh -c 'sleep 97531 & sleep 97531' >/dev/null 2>&1 &) ; nohup sleep 97531 >/dev/null 2>&1 &"
 
 
 class EscapeResult(Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class _Outside(Struct, frozen=True, kw_only=True):
         return self._run(sandbox, argv, processes) == 0
 
     def leaves_processes(self, sandbox: Sandbox, processes: Processes) -> bool:
-        self._run(sandbox, ("/bin/sh", "-c", _SURVIVOR), processes)
+        self._run(sandbox, ("/bin/sh", "-c", _SURVIVOR_COMMAND), processes)
         return any(b"97531" in _read_words(pid) for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))))
 
     def ends_others(self, sandbox: Sandbox, processes: Processes) -> bool:
@@ -185,7 +185,7 @@ def _open_outside(variables: Mapping[str, str], processes: Processes) -> Iterato
             "PORT": str(port),
         }
         own.pop("XDG_STATE_HOME", None)
-        victim = os.posix_spawn(sys.executable, (sys.executable, "-c", _VICTIM), {"SECRET": "of-the-harness"})
+        victim = os.posix_spawn(sys.executable, (sys.executable, "-c", _VICTIM_SCRIPT), {"SECRET": "of-the-harness"})
         stack.callback(_end, victim)
         yield _Outside(folder=folder, variables=own, contents=contents, victim=victim)
 

@@ -10,75 +10,75 @@ from ralph.core.proofs.weakening import strip_comment_text
 
 MAX_READ_CHARS = 400_000
 _TEST_FILE = r"[\w./-]*(?:test_\w+\.py|\w_test\.\w+|\.(?:test|spec)\.\w+|Tests?\.(?:java|cs|php))"
-_ASKS = "asks whether tests are running"
+_ASKS_FOR_TESTS = "asks whether tests are running"
 _ASKS_CALLER = "asks who runs it"
-_ENDS = "can end the test run"
-_SPARES = "lets a failure of the CI pass"
-_REPLACES = "replaces what tests rest on"
-_HIDES = "hides what it does"
-_IMPORTS = "imports a library for tests"
-_RUNS = "runs code that it puts together"
-_EVERYWHERE = (
+_ENDS_RUN = "can end the test run"
+_SPARES_CI = "lets a failure of the CI pass"
+_REPLACES_LIBRARY = "replaces what tests rest on"
+_HIDES_ITSELF = "hides what it does"
+_IMPORTS_TEST_LIBRARY = "imports a library for tests"
+_RUNS_BUILT_CODE = "runs code that it puts together"
+_SIGNS_IN_ANY_LANGUAGE = (
     (rf"""["'`]{_TEST_FILE}["'`]""", "names a test file"),
     (r"""\bRALPH_[A-Z]+|["'`]RALPH\b""", "asks whether ralph is running"),
 )
 # Of a language: what is said there only by who knows of tests, and what that does.
 _SIGNS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "python": (
-        (r"PYTEST_(?:CURRENT_TEST|VERSION|XDIST\w+)", _ASKS),
-        (r"""["'](?:_?pytest|unittest|nose2?)["'][ \t]+(?:not[ \t]+)?in[ \t]+sys\.modules""", _ASKS),
-        (r"""\bsys\.modules(?:\.get\(|\[)[ \t]*["'](?:_?pytest|unittest|nose2?)""", _ASKS),
+        (r"PYTEST_(?:CURRENT_TEST|VERSION|XDIST\w+)", _ASKS_FOR_TESTS),
+        (r"""["'](?:_?pytest|unittest|nose2?)["'][ \t]+(?:not[ \t]+)?in[ \t]+sys\.modules""", _ASKS_FOR_TESTS),
+        (r"""\bsys\.modules(?:\.get\(|\[)[ \t]*["'](?:_?pytest|unittest|nose2?)""", _ASKS_FOR_TESTS),
         (r"\b(?:inspect\.(?:stack|currentframe)|sys\._getframe|traceback\.extract_stack)\b", _ASKS_CALLER),
-        (r"""\bsys\.argv\b[^\n]*(?:pytest|unittest)""", _ASKS),
+        (r"""\bsys\.argv\b[^\n]*(?:pytest|unittest)""", _ASKS_FOR_TESTS),
         (r"""["']/proc/(?:self|%[ds]|\{\w+\})/(?:cmdline|exe|stat)""", _ASKS_CALLER),
-        (r"""\benv(?:iron)?(?:\.get\(|\[|\()[ \t]*["']CI["']|["']CI["'][ \t]+in[ \t]+os\.environ""", _ASKS),
-        (r"""\b(?:getattr|__import__|import_module)\([^\n]*["'][ \t]*\+[ \t]*["']""", _HIDES),
-        (r"""\b(?:exec|eval)\([^\n]*(?:decode|decompress|fromhex|\[::-1\])""", _HIDES),
+        (r"""\benv(?:iron)?(?:\.get\(|\[|\()[ \t]*["']CI["']|["']CI["'][ \t]+in[ \t]+os\.environ""", _ASKS_FOR_TESTS),
+        (r"""\b(?:getattr|__import__|import_module)\([^\n]*["'][ \t]*\+[ \t]*["']""", _HIDES_ITSELF),
+        (r"""\b(?:exec|eval)\([^\n]*(?:decode|decompress|fromhex|\[::-1\])""", _HIDES_ITSELF),
         (r"""\b(?:open|Path|glob)\([ \t]*f?["'][^"'\n]*\btests?(?:_|/|\*|["'])""", "names a test file"),
-        (r"(?<!def )(?<![.\w])(?:exec|eval)\(", _RUNS),
-        (r"^#.*?coding[:=][ \t]*(?!utf-?8|latin|ascii|us-ascii|iso)[-\w.]+", _HIDES),
-        (r"\bos\._exit\b", _ENDS),
-        (r"\bos\.(?:abort\(|kill\([ \t]*os\.getpid|exec[lv]p?e?\()", _ENDS),
-        (r"\bctypes\.(?:CDLL\([ \t]*None|pythonapi\b)", _ENDS),
-        (r"\bTestCase\.\w+[ \t]*=[^=]", _REPLACES),
-        (r"\bunittest\.\w+(?:\.\w+)+[ \t]*=[^=]", _REPLACES),
-        (r"\bbuiltins\.\w+[ \t]*=[^=]", _REPLACES),
-        (r"\bdef[ \t]+pytest_(?:runtest|sessionfinish|collection|pyfunc_call|exception)\w*", _REPLACES),
-        (r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest|_pytest|nose2?|doctest)\b", _IMPORTS),
+        (r"(?<!def )(?<![.\w])(?:exec|eval)\(", _RUNS_BUILT_CODE),
+        (r"^#.*?coding[:=][ \t]*(?!utf-?8|latin|ascii|us-ascii|iso)[-\w.]+", _HIDES_ITSELF),
+        (r"\bos\._exit\b", _ENDS_RUN),
+        (r"\bos\.(?:abort\(|kill\([ \t]*os\.getpid|exec[lv]p?e?\()", _ENDS_RUN),
+        (r"\bctypes\.(?:CDLL\([ \t]*None|pythonapi\b)", _ENDS_RUN),
+        (r"\bTestCase\.\w+[ \t]*=[^=]", _REPLACES_LIBRARY),
+        (r"\bunittest\.\w+(?:\.\w+)+[ \t]*=[^=]", _REPLACES_LIBRARY),
+        (r"\bbuiltins\.\w+[ \t]*=[^=]", _REPLACES_LIBRARY),
+        (r"\bdef[ \t]+pytest_(?:runtest|sessionfinish|collection|pyfunc_call|exception)\w*", _REPLACES_LIBRARY),
+        (r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest|_pytest|nose2?|doctest)\b", _IMPORTS_TEST_LIBRARY),
     ),
     "javascript": (
-        (r"\b(?:JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT)\b", _ASKS),
-        (r"\btypeof[ \t]+(?:jest|vi|describe|expect|it)\b", _ASKS),
-        (r"""\bNODE_ENV\b[^\n]{0,9}={2,3}[ \t]*["']test["']""", _ASKS),
-        (r"""\bprocess\.env(?:\.CI\b|\[["']CI["']\])""", _ASKS),
-        (r"^process\.exit\([ \t]*0?[ \t]*\)", _ENDS),
-        (r"\bprocess\.(?:reallyExit\b|exitCode[ \t]*=[ \t]*0|exit[ \t]*=[^=])", _ENDS),
-        (r"""\bprocess\.(?:on|once)\([ \t]*["']exit["']""", _ENDS),
-        (r"\brequire\.cache\[", _REPLACES),
-        (r"\bModule\._load[ \t]*=", _REPLACES),
-        (r"\bglobal(?:This)?\.(?:it|test|describe|expect|assert)[ \t]*=[^=]", _REPLACES),
-        (r"\b(?:assert\.\w+|Object\.is)[ \t]*=[^=]", _REPLACES),
+        (r"\b(?:JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT)\b", _ASKS_FOR_TESTS),
+        (r"\btypeof[ \t]+(?:jest|vi|describe|expect|it)\b", _ASKS_FOR_TESTS),
+        (r"""\bNODE_ENV\b[^\n]{0,9}={2,3}[ \t]*["']test["']""", _ASKS_FOR_TESTS),
+        (r"""\bprocess\.env(?:\.CI\b|\[["']CI["']\])""", _ASKS_FOR_TESTS),
+        (r"^process\.exit\([ \t]*0?[ \t]*\)", _ENDS_RUN),
+        (r"\bprocess\.(?:reallyExit\b|exitCode[ \t]*=[ \t]*0|exit[ \t]*=[^=])", _ENDS_RUN),
+        (r"""\bprocess\.(?:on|once)\([ \t]*["']exit["']""", _ENDS_RUN),
+        (r"\brequire\.cache\[", _REPLACES_LIBRARY),
+        (r"\bModule\._load[ \t]*=", _REPLACES_LIBRARY),
+        (r"\bglobal(?:This)?\.(?:it|test|describe|expect|assert)[ \t]*=[^=]", _REPLACES_LIBRARY),
+        (r"\b(?:assert\.\w+|Object\.is)[ \t]*=[^=]", _REPLACES_LIBRARY),
     ),
     "go": (
-        (r"\btesting\.Testing\(\)", _ASKS),
-        (r'\bflag\.Lookup\("test\.', _ASKS),
-        (r'\bos\.Args\[0\][^\n]*\.test"', _ASKS),
-        (r"\bfunc init\(\)[ \t]*\{[^}]*\bos\.Exit\(0\)", _ENDS),
+        (r"\btesting\.Testing\(\)", _ASKS_FOR_TESTS),
+        (r'\bflag\.Lookup\("test\.', _ASKS_FOR_TESTS),
+        (r'\bos\.Args\[0\][^\n]*\.test"', _ASKS_FOR_TESTS),
+        (r"\bfunc init\(\)[ \t]*\{[^}]*\bos\.Exit\(0\)", _ENDS_RUN),
     ),
     "pipeline": (
-        (r"\|\|[ \t]*(?:true|:)(?=[\s\"']|$)|\bset[ \t]+\+e\b", _SPARES),
-        (r"\b(?:continue-on-error|allow_failure|soft_fail|ignore_failure)[ \t]*:[ \t]*true\b", _SPARES),
-        (r"\bif[ \t]*:[ \t]*(?:\$\{\{[ \t]*)?false\b|\bwhen[ \t]*:[ \t]*(?:never|manual)\b", _SPARES),
-        (r"--(?:exit-zero|no-verify|passWithNoTests|if-present|co|collect-only)\b", _SPARES),
+        (r"\|\|[ \t]*(?:true|:)(?=[\s\"']|$)|\bset[ \t]+\+e\b", _SPARES_CI),
+        (r"\b(?:continue-on-error|allow_failure|soft_fail|ignore_failure)[ \t]*:[ \t]*true\b", _SPARES_CI),
+        (r"\bif[ \t]*:[ \t]*(?:\$\{\{[ \t]*)?false\b|\bwhen[ \t]*:[ \t]*(?:never|manual)\b", _SPARES_CI),
+        (r"--(?:exit-zero|no-verify|passWithNoTests|if-present|co|collect-only)\b", _SPARES_CI),
     ),
-    "rust": ((r"\bcfg!\(test\)|#\[cfg\(not\(test\)\)\]|\bRUST_TEST_\w+", _ASKS),),
+    "rust": ((r"\bcfg!\(test\)|#\[cfg\(not\(test\)\)\]|\bRUST_TEST_\w+", _ASKS_FOR_TESTS),),
     "ruby": (
-        (r"\bdefined\?[ \t(]*(?:RSpec|Minitest|Test::Unit)", _ASKS),
-        (r"\bat_exit\b[^\n]*\bexit!", _ENDS),
+        (r"\bdefined\?[ \t(]*(?:RSpec|Minitest|Test::Unit)", _ASKS_FOR_TESTS),
+        (r"\bat_exit\b[^\n]*\bexit!", _ENDS_RUN),
     ),
-    "php": ((r"\bPHPUNIT_\w+|\bclass_exists\([^\n]*PHPUnit", _ASKS),),
-    "java": ((r"\b(?:Class\.forName|getStackTrace)\b[^\n]*(?:junit|Test)", _ASKS),),
-    "shell": ((r"\$\{?(?:BATS_\w+|PYTEST_CURRENT_TEST)", _ASKS),),
+    "php": ((r"\bPHPUNIT_\w+|\bclass_exists\([^\n]*PHPUnit", _ASKS_FOR_TESTS),),
+    "java": ((r"\b(?:Class\.forName|getStackTrace)\b[^\n]*(?:junit|Test)", _ASKS_FOR_TESTS),),
+    "shell": ((r"\$\{?(?:BATS_\w+|PYTEST_CURRENT_TEST)", _ASKS_FOR_TESTS),),
 }
 _SILENCED = re.compile(  # a linter, type checker or coverage tool is told not to look; all of it stands in comments
     r"#[ \t]*(?:(?:ruff|flake8):[ \t]*noqa|mypy:[ \t]*\S+|pyright:[ \t]*basic|pylint:[ \t]*skip-file"
@@ -107,7 +107,7 @@ def describe_doubt(language: str, old: str, new: str) -> str:
     before, after = strip_comment_text(language, old), strip_comment_text(language, new)
     if language == "python":  # a comment that says how to read the rest
         before, after = f"{_take_coding_lines(old)}\n{before}", f"{_take_coding_lines(new)}\n{after}"
-    for pattern, what in (*_SIGNS.get(language, ()), *_EVERYWHERE):
+    for pattern, what in (*_SIGNS.get(language, ()), *_SIGNS_IN_ANY_LANGUAGE):
         if found := _find_more(_compile(pattern), before, after):
             return f"{what}: `{found}`"
     if language == "python" and (found := describe_python_doubt(old, new)):

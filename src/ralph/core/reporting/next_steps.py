@@ -4,7 +4,7 @@ import shlex
 
 from msgspec import Struct
 
-_LOST = "lost"  # its process is gone
+_LOST_OUTCOME = "lost"  # its process is gone
 
 
 class NextStep(Struct, frozen=True, kw_only=True):
@@ -99,5 +99,5 @@ def build_resume_command(ended: EndedRun) -> str:
 
 
 def _build_step(ended: EndedRun, reason: str, command: str) -> NextStep:
-    words = reason if ended.outcome != _LOST else f"cut off: {reason}"
+    words = reason if ended.outcome != _LOST_OUTCOME else f"cut off: {reason}"
     return NextStep(about=ended.task or ended.run, reason=words, command=command)

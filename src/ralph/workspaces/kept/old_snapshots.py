@@ -12,13 +12,13 @@ from ralph.workspaces.pins import Pins
 SNAPSHOT_DAYS = 30
 RUN_REFS = ("refs/ralph", "refs/baseline")  # of ours, one a run below each
 PROJECT_REFS = "refs/ralph"  # where runs of version 0.1 have theirs
-_STAMP = "cleaned"
+_STAMP_FILE = "cleaned"
 _DAY_SECONDS = 86_400
 
 
 def forget_old_snapshots(own: OwnGit, git: Git | None) -> None:
     """At most once a day; before the first look of a run, for what is left of an index may lack its files."""
-    stamp = own.path(_STAMP)
+    stamp = own.path(_STAMP_FILE)
     if os.path.exists(stamp) and os.stat(stamp).st_mtime > time.time() - _DAY_SECONDS:
         return
     with open(stamp, "wb"):

@@ -26,8 +26,8 @@ from ralph.workspaces.sealed.untracked import is_newer
 PROBE_TIMEOUT_SECONDS = 10.0
 WRITABLE_IN_DEPENDENCIES = (".cache", ".vite", ".vitest")  # where tools keep what they made of them
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-_SEALED = "sealed"  # the folder in our own directory
-_MARK = ".sealed-"  # in the name of a copy beside the work tree
+_SEALED_FOLDER = "sealed"  # the folder in our own directory
+_NAME_MARK = ".sealed-"  # in the name of a copy beside the work tree
 
 
 class SealedFolder(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class SealedPlaces:
         """An empty one, removed with all that was written to it. `since`: when the run started."""
         self.remove_abandoned()
         name = f"{os.getpid()}-{os.urandom(4).hex()}"
-        folder = os.path.join(self._own, _SEALED, name)
+        folder = os.path.join(self._own, _SEALED_FOLDER, name)
         os.makedirs(folder, mode=0o700)
         lock = _lock_folder(folder)
         try:
@@ -116,7 +116,7 @@ class SealedPlaces:
 
     def remove_abandoned(self) -> None:
         """What runs left that were killed."""
-        base = os.path.join(self._own, _SEALED)
+        base = os.path.join(self._own, _SEALED_FOLDER)
         for name in os.listdir(base) if os.path.isdir(base) else ():
             folder = os.path.join(base, name)
             if (lock := _lock_folder(folder)) is not None:
@@ -138,7 +138,7 @@ class SealedPlaces:
         make = partial(SealedFolder, root=self._root, home=home, hidden=base if not _is_below(base, self._root) else "")
         if bwrap and self._can_mount(make(copy=copy, bwrap=bwrap)):
             return make(copy=copy, bwrap=bwrap)
-        beside = f"{self._root}{_MARK}{name}"
+        beside = f"{self._root}{_NAME_MARK}{name}"
         with open(os.path.join(folder, "place"), "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(beside)
         try:
@@ -179,7 +179,7 @@ def _remove_copy(folder: str) -> None:
             beside = file.read()
     except OSError:
         beside = ""
-    if beside.endswith(f"{_MARK}{os.path.basename(folder)}") and not os.path.islink(beside):
+    if beside.endswith(f"{_NAME_MARK}{os.path.basename(folder)}") and not os.path.islink(beside):
         remove_folder(beside)
     remove_folder(folder)
 
