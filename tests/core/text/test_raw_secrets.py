@@ -27,6 +27,7 @@ TOKENS = [
     "dapi" + "0123456789abcdef" * 2,
     "ATATT3" + "a1B2c3D4" * 4,
     "hvs." + "a1B2c3D4" * 4,
+    "AGE-SECRET-KEY-1" + "QPZRY9X8" * 8,
     "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM",
     "-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----",
 ]
@@ -51,6 +52,14 @@ def test_values_of_secret_variables_are_starred_also_inside_json() -> None:
     variables = {"MY_API_KEY": 'quite"secret\\value', "NAME": "not-a-secret"}
     line = json.dumps({"text": f"{variables['MY_API_KEY']} {variables['NAME']}"}).encode()
     assert json.loads(mask(line, **variables))["text"].strip("*") == " not-a-secret"
+
+
+def test_a_value_is_starred_wherever_it_stands_and_over_several_lines() -> None:
+    assert mask(b"secret-value, then secret-valuesecret-value", MY_TOKEN="secret-value") == (
+        b"*" * 12 + b", then " + b"*" * 24
+    )
+    line = json.dumps({"text": "first line\nsecond line"}).encode()
+    assert b"line" not in mask(line, MY_TOKEN="first line\nsecond line")
 
 
 def test_hashes_and_common_words_stay() -> None:

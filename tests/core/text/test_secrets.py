@@ -78,6 +78,21 @@ def test_words_of_a_command_are_read_together(words: tuple[str, ...], shown: tup
     assert redact_argv(words) == shown
 
 
+def test_values_of_secret_names_are_hidden_and_no_others_the_longest_first() -> None:
+    """Hidden first, a shorter one would leave the rest of a longer one that holds it."""
+    variables = {
+        "A_TOKEN": "zz-secret",
+        "B_TOKEN": "aa-zz-secret-and-more",
+        "EDITOR": "my-favourite-editor",
+        "C_TOKEN": "short",
+        "D_TOKEN": "1234567890",
+        "KEY_FILE_TOKEN": "/home/me/token",
+        "E_TOKEN": "12345678a",
+    }
+    assert list_secret_values(variables)[0] == "aa-zz-secret-and-more"
+    assert {*list_secret_values(variables)} == {"zz-secret", "aa-zz-secret-and-more", "12345678a"}
+
+
 def test_names_of_variables() -> None:
     assert is_secret_name("MY_API_KEY")
     assert not is_secret_name("HOME")
