@@ -69,6 +69,9 @@ BEFORE = {
     "x_test.go": GO,
     "src/a.test.js": JS,
     "setup.cfg": "[metadata]\nname = x\n[tool:pytest]\naddopts = -q\n",
+    "justfile": "test:\n  pytest\nlint:\n  ruff check .\n",
+    "checks/one.sh": "set -e\npytest tests/test_calc.py\n",
+    "noxfile.py": "import nox\n",
 }
 
 TAMPERINGS = [
@@ -127,6 +130,13 @@ TAMPERINGS = [
     ("go test ./...", "x_test.go", GO.replace("{ if", "{ t.Skip(); if"), "weakened"),
     ("go test ./...", "x_test.go", "//go:build never\n\n" + GO, "weakened"),
     ("go test ./...", "main_test.go", "func TestMain(m *testing.M) { os.Exit(0) }\n", "changed"),
+    ("just test", "justfile", "test:\n  true\nlint:\n  ruff check .\n", "changed"),
+    ("just test", "justfile", None, "deleted"),
+    ("pytest", "conftest.py", None, "deleted"),
+    ("pytest", "tests/test_aaa.py", "import calc\n\ncalc.add = max\n", "changed"),
+    ("pytest", "tests/test_calc.py", TEST + "\n\ndef test_more():\n    assert 1\n\n\nadd.limit = 5\n", "changed"),
+    ("nox", "noxfile.py", "import nox\n\nnox.options.sessions = []\n", "changed"),
+    ("sh checks/*.sh", "checks/one.sh", "true\n", "changed"),
     ("./check.sh", "check.sh", "exit 0\n", "weakened"),
     ("./check.sh", "check.sh", None, "deleted"),
     ("./check.sh", "tests/test_calc.py", None, "deleted"),
@@ -154,6 +164,7 @@ HONEST = [
     ("make test", "Makefile", "FLAGS = -O2\n" + MAKEFILE),
     ("make test", "Makefile", "# how to test\n" + MAKEFILE),
     ("make test", "Makefile", MAKEFILE.replace("ruff check .", "ruff check src")),
+    ("just test", "justfile", BEFORE["justfile"].replace("ruff check .", "ruff check src")),
     ("npm test", "package.json", PACKAGE.replace('"a": "1"', '"a": "2", "b": "1"')),
     ("npm test", "package.json", PACKAGE.replace("node x", "node y")),
     ("npm test", "package-lock.json", "{}"),
@@ -305,6 +316,74 @@ def test_a_test_that_moves_is_seen_at_both_ends() -> None:
         ("tests/test_calc.py", "changed", "moved to tests/unit/test_calc.py"),
         ("tests/unit/test_calc.py", "changed", "moved from tests/test_calc.py"),
     ]
+
+
+def test_two_tests_of_one_text_move_to_one_place_each() -> None:
+    before = {"a/test_x.py": TEST, "b/test_y.py": TEST}
+    after = {"a/test_x.py": None, "b/test_y.py": None, "c/test_x.py": TEST, "c/test_y.py": TEST}
+    found = find(before, after, "pytest")
+    assert [(each.path, each.reason) for each in found] == [
+        ("a/test_x.py", "moved to c/test_x.py"),
+        ("b/test_y.py", "moved to c/test_y.py"),
+        ("c/test_x.py", "moved from a/test_x.py"),
+        ("c/test_y.py", "moved from b/test_y.py"),
+    ]
+
+
+def test_a_new_test_of_another_name_is_no_move_of_one_that_is_gone() -> None:
+    found = find(BEFORE, {"tests/test_calc.py": None, "tests/test_new.py": f"{TEST}# other\n"}, "pytest")
+    assert [(each.path, each.kind) for each in found] == [
+        ("tests/test_calc.py", "deleted"),
+        ("tests/test_new.py", "added"),
+    ]
+
+
+@pytest.mark.parametrize(("modes", "kind"), [(("100644", "120000"), "weakened"), (("120000", "120000"), "changed")])
+def test_a_test_that_became_a_link_is_weaker_whatever_it_leads_to(modes: tuple[str, str], kind: str) -> None:
+    change = TreeChange(path="tests/test_calc.py", old_blob="old", new_blob="new", old_mode=modes[0], new_mode=modes[1])
+    texts = {"old": TEST, "new": TEST.replace("== 4", "== 5")}
+    reader = TreeReader(read_blob=lambda blob: texts[blob].encode(), list_old_paths=lambda: ["tests/test_calc.py"])
+    (found,) = find_proof_changes([resolve_check("pytest", Tree(BEFORE))], [change], reader)
+    assert (found.path, found.kind) == ("tests/test_calc.py", kind)
+    assert found.reason == ("replaced by a link" if kind == "weakened" else "")
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "text", "reason"),
+    [
+        ("make test", "Makefile", "test:\n\ttrue\n", "what the check runs is in it"),
+        ("make test", "test", "x", "named like the make target `test`"),
+        ("just test", "justfile", "test:\n  true\n", "what the check runs is in it"),
+        ("./check.sh", "check.sh", None, "the check needs it"),
+        ("./check.sh", "check.sh", "set -e\npytest -x\n", "the check needs it"),
+        ("./check.sh", "check.sh", "exit 0\n", "can end or replace the test run: `exit 0`"),
+        ("pytest", "pytest.ini", "[pytest]\naddopts = --co\n", "configures pytest"),
+        ("pytest", "conftest.py", None, "configures pytest"),
+        ("pytest", "conftest.py", "import pytest, calc\ncalc.add = max\n", "configures pytest"),
+        ("pytest", "sitecustomize.py", "x = 1\n", "is run at the start of every Python that finds it"),
+        ("pytest", "pytest.py", "x = 1\n", "would be imported as pytest"),
+        ("python3 main.py", "main.py", "print(2)\n", "the check runs it"),
+        ("grep -q hello notes.txt", "notes.txt", "hello\n", "which the check only looks at"),
+    ],
+)
+def test_a_change_is_told_with_its_reason_and_its_check(command: str, path: str, text: str | None, reason: str) -> None:
+    (change,) = find(BEFORE, {path: text}, command)
+    assert (change.path, change.reason, change.check) == (path, reason, command)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        ("tests/test_aaa.py", "import calc\n\ncalc.add = max\n", "changes what it imports"),
+        ("tests/calc.py", "x = 1\n", "would be imported instead of calc"),
+        ("tests/test_new.py", TEST.replace("4", "5"), "new test"),
+        ("tests/test_calc.py", TEST + "\n\ndef test_more():\n    assert 1\n", "tests added"),
+        ("tests/test_calc.py", TEST.replace("    assert add(2, 2) == 4\n", ""), "1 assertion removed"),
+    ],
+)
+def test_a_changed_test_is_told_with_its_reason(path: str, text: str, reason: str) -> None:
+    (change,) = find(BEFORE, {path: text}, "pytest")
+    assert reason in change.reason
 
 
 def test_a_test_that_moves_where_nobody_looks_is_gone() -> None:
