@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.proofs.check_rules import CheckRules, resolve_check
+from ralph.core.proofs.check_rules import ANY_FOLDER, ANY_LANGUAGE, CheckRules, resolve_check
 
 
 class Tree(dict[str, str]):
@@ -222,3 +222,99 @@ def test_folders_of_pythonpath_are_searched_for_what_hides_a_runner() -> None:
 
 def test_a_runner_nobody_knows_runs_tests_of_any_language() -> None:
     assert resolve_check("node_modules/.bin/tester", Tree({})).languages == ("any",)
+
+
+DEEP = Tree(
+    {
+        "Makefile": "all: lint\nlint:\n\truff check .\ntest:\n\tpytest\n",
+        "ci.mk": "test:\n\tmypy .\n",
+        "sub/Makefile": "test: stamp\n\tgo test ./...\nstamp:\n\tgo test ./a && touch stamp\n",
+        "sub/ci.mk": "test:\n\tcargo test\n",
+        "sub/justfile": "test:\n  pytest\nlint:\n  ruff check .\n",
+        "package.json": '{"scripts": {"test": "jest", "lint": "eslint ."}}',
+        "sub/package.json": '{"scripts": {"test": "mocha"}}',
+        "bin/check": "#!/usr/bin/env bash\npytest\n",
+        "bin/plain": "pytest\n",
+        "bin/lines": "#!/bin/sh -e\npytest\n",
+        "outer.sh": "sh sub/inner.sh\nsh $(dirname $0)/beside.sh\n",
+        "beside.sh": "jest\n",
+        "sub/inner.sh": "pytest\n",
+        "sub/beside.sh": "mocha\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "runners"),
+    [
+        ("make -C sub test", ["go"]),
+        ("make --directory=sub test", ["go"]),
+        ("cd sub && make test", ["go"]),
+        ("make -f ci.mk test", ["mypy"]),
+        ("make --file=ci.mk test", ["mypy"]),
+        ("make -C sub -f ci.mk test", ["cargo"]),
+        ("make -j4 test", ["pytest"]),
+        ("make -j 4 test", ["pytest"]),
+        ("make -j test", ["pytest"]),
+        ("make -o lint test", ["pytest"]),
+        ("make --jobs=2 lint", ["ruff"]),
+        ("make V=1 test", ["pytest"]),
+        ("make -k test $GOALS", ["pytest"]),
+        ("make", ["ruff"]),
+        ("cd sub && just test", ["pytest"]),
+        ("cd sub && just --quiet MODE=x lint", ["ruff"]),
+        ("just test", []),
+        ("npm --prefix sub test", ["mocha", "npm"]),
+        ("npm --prefix=sub test", ["mocha", "npm"]),
+        ("npm t", ["jest", "npm"]),
+        ("npm run lint", ["eslint", "npm"]),
+        ("npm run lint -- --fix", ["eslint", "npm"]),
+        ("yarn lint", ["eslint", "npm"]),
+        ("yarn mocha --bail", ["mocha"]),
+        ("npm ci", []),
+        ("pnpm install", []),
+        ("bun test", ["bun"]),
+        ("bin/check", ["pytest"]),
+        ("bin/plain", ["pytest"]),
+        ("bin/lines", ["pytest"]),
+        ("./outer.sh", ["pytest", "jest"]),
+    ],
+)
+def test_options_of_make_just_and_npm_lead_where_they_lead(command: str, runners: list[str]) -> None:
+    assert sorted(resolve_check(command, DEEP).runners) == sorted(runners)
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "scripts"),
+    [
+        ("npm test -w web", "*", ["test"]),
+        ("npm run e2e --workspace=web", "*", ["e2e"]),
+        ("npm run e2e --workspace web", "*", ["e2e"]),
+        ("pnpm --filter web test", "*", ["test"]),
+        ("yarn workspace web test", "*", ["test"]),
+        ("npm run e2e", "", ["e2e"]),
+        ("npm --prefix sub run e2e", "sub", ["e2e"]),
+    ],
+)
+def test_a_script_nobody_can_read_may_be_that_of_any_workspace(command: str, folder: str, scripts: list[str]) -> None:
+    rules = resolve_check(command, DEEP)
+    (part,) = rules.packages
+    assert [*part.scripts] == scripts
+    assert part.folder == (ANY_FOLDER if folder == "*" else folder)
+    assert rules.languages, "somebody's tests"
+
+
+def test_names_that_make_would_take_for_something_else_lie_in_its_folder() -> None:
+    shadows = {shadow.path: shadow.reason for shadow in resolve_check("make -C sub test", DEEP).shadows}
+    assert shadows["sub/test"] == "named like the make target `test`"
+    assert shadows["sub/stamp"].startswith(("make would not run `stamp` again", "named like the make target `stamp`"))
+    assert shadows["sub/GNUmakefile"] == "make would read it instead of sub/Makefile"
+
+
+def test_a_makefile_that_is_not_there_yet_may_be_any_and_run_anything() -> None:
+    rules = resolve_check("make -C sub2 test", DEEP)
+    assert [part.path for part in rules.makefiles] == ["sub2/GNUmakefile", "sub2/makefile", "sub2/Makefile"]
+    assert {*rules.makefiles[0].use.targets} == {"test"}
+    assert (rules.makefiles[0].use.is_default, rules.languages) == (False, (ANY_LANGUAGE,))
+    named = resolve_check("make -f new.mk", DEEP)
+    assert [(part.path, part.use.is_default) for part in named.makefiles] == [("new.mk", True)]
