@@ -136,6 +136,7 @@ def _build_decision_events(run: str, seen: Observation, state: LoopState[_StateT
                     question=question,
                     problems=tally.scm_problems,
                     estimated_usd=tally.estimated_usd,
+                    unpriced=tally.unpriced,
                 )
             ]
         case _:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.text.quantities import format_duration, format_money, pluralize
+from ralph.core.text.quantities import format_cost, format_duration, pluralize
 from ralph.core.text.secrets import redact
 from ralph.model.events import Event, RunEnded, Waiting
 
@@ -38,7 +38,8 @@ def build_notice(event: Event, *, run: str, folder: str, at: float, task: str = 
     match event:
         case RunEnded() if event.outcome != "interrupted":
             outcome = event.outcome.replace("_", " ") + (", but look at its checks" if event.flagged else "")
-            price = "" if event.cost_usd is None else f", {format_money(event.cost_usd)}"
+            spent = format_cost(event.cost_usd, event.estimated_usd, unpriced=event.unpriced, unknown="")
+            price = f", {spent}" if spent else ""
             facts = f"{pluralize(event.iterations, 'iteration')}, {format_duration(event.seconds)}{price}"
             return Notice(
                 event=_KINDS_BY_OUTCOME.get(event.outcome, "ended"),

@@ -360,9 +360,14 @@ def _count_refusal(tally: Tally, fact: Reported) -> Tally:
 
 
 def _add_cost(tally: Tally, fact: Reported | Saved | Verified | Interrupted | AnswersLost) -> Tally:
-    tally = _add_known_cost(tally, fact.cost_usd)
-    estimated = (fact.estimated_usd or 0.0) if isinstance(fact, Reported) and fact.cost_usd is None else 0.0
-    return replace(tally, usage=tally.usage + fact.usage, estimated_usd=tally.estimated_usd + estimated)
+    tally = replace(tally, usage=tally.usage + fact.usage)
+    if not isinstance(fact, Reported):
+        return _add_known_cost(tally, fact.cost_usd)
+    tally = tally if fact.is_free else _add_known_cost(tally, fact.cost_usd)
+    estimated = (fact.estimated_usd or 0.0) if fact.cost_usd is None else 0.0
+    return replace(
+        tally, estimated_usd=tally.estimated_usd + estimated, unpriced=tally.unpriced + int(fact.is_unpriced)
+    )
 
 
 def _add_known_cost(tally: Tally, usd: float | None) -> Tally:

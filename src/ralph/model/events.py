@@ -248,6 +248,7 @@ class RunEnded(Struct, frozen=True, tag="run_ended", omit_defaults=True, kw_only
     question: str = ""  # of the agent, for a person
     problems: tuple[str, ...] = ()  # what went wrong around the work and does not change how it ended: a commit, a push
     estimated_usd: float = 0.0  # of agents that tell no cost, apart from cost_usd
+    unpriced: int = 0  # agent runs of which nobody knows the cost
 
 
 LoopEvent = (

@@ -147,6 +147,17 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     tool_error: str = ""  # the one that most of its tool calls ended with, where most ended with one
     undone: tuple[str, ...] = ()  # files it changed though it was only to look at them; they are as they were
 
+    @property
+    def is_unpriced(self) -> bool:
+        """It cost something, and nobody knows how much."""
+        is_priced = self.cost_usd is not None or self.estimated_usd is not None
+        return not is_priced and (self.usage != NO_USAGE or self.outcome == "finished")
+
+    @property
+    def is_free(self) -> bool:
+        """It was turned away: that this cost nothing says nothing of what others cost."""
+        return not self.cost_usd and self.usage == NO_USAGE and self.outcome not in ("finished", "empty", "refused")
+
 
 class SnapshotTaken(Struct, frozen=True, tag="snapshot_taken", omit_defaults=True, kw_only=True):
     """What an unseen report still lacked."""
@@ -485,6 +496,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     iterations: int = 0
     cost_usd: float | None = None  # None until an agent tells a cost
     estimated_usd: float = 0.0  # of agents that tell none, apart from the others
+    unpriced: int = 0  # agent runs of which nobody knows the cost
     usage: Usage = NO_USAGE
     troubles: int = 0
     empties: int = 0

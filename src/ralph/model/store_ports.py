@@ -55,6 +55,10 @@ class RunStore(JournalStore, Protocol):
         """Those of all runs that were written at `since` or later and may tell a cost; the oldest first."""
         ...
 
+    def list_unpriced_reports(self, run: str) -> list[bytes]:
+        """What was seen of its agents that told no cost, in order."""
+        ...
+
     def read_request(self, run: str) -> bytes:
         """The bytes it began with."""
         ...

@@ -3,6 +3,7 @@
 import pytest
 
 from ralph.core.text.quantities import (
+    format_cost,
     format_duration,
     format_exact_duration,
     format_money,
@@ -93,3 +94,22 @@ def test_a_running_clock_shows_every_part(seconds: float, text: str) -> None:  #
 def test_never_more_is_cached_than_came_in() -> None:
     usage = Usage(input_tokens=350_000, output_tokens=9_000, cache_read_tokens=400_000, cache_write_tokens=100_000)
     assert format_usage(usage) == "850K in (500K cached) / 9K out"
+
+
+@pytest.mark.parametrize(
+    ("reported", "estimated", "unpriced", "text"),
+    [
+        (None, 0.0, 0, "—"),
+        (0.0, 0.0, 0, "$0.00"),
+        (0.5, 0.0, 0, "$0.50"),
+        (0.5, 0.25, 0, "≈$0.75"),
+        (0.5, 0.0, 2, "$0.50+"),
+        (0.5, 0.25, 1, "≈$0.75+"),
+        (0.0, 0.0, 1, "—"),
+        (None, None, 1, "—"),
+    ],
+)
+def test_a_cost_that_is_not_all_known_says_so(
+    reported: float | None, estimated: float | None, unpriced: int, text: str
+) -> None:
+    assert format_cost(reported, estimated, unpriced=unpriced) == text

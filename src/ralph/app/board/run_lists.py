@@ -26,12 +26,13 @@ class RunFilter(Struct, frozen=True, kw_only=True):
     active: bool | None = None
 
 
-class TitledRun(Struct, frozen=True):
+class TitledRun(Struct, frozen=True, kw_only=True):
     """A run, and what it is about."""
 
     record: RunRecord
     title: str
     estimated_usd: float = 0.0  # of agents that told no cost, where somebody looked
+    unpriced: int = 0  # agent runs of which nobody knows the cost, likewise
 
 
 class RunStart(Struct, kw_only=True):
@@ -58,7 +59,10 @@ def list_titled_runs(paths: Paths, wanted: RunFilter) -> tuple[Sequence[TitledRu
         fitting = [record for record in stores.runs.list_latest(count) if _is_wanted(record, wanted)]
         shown = fitting[: min(wanted.limit, MAX_LISTED_RUNS)]
         titled = [
-            TitledRun(record, describe_request(record.kind, stores.runs.read_request(record.id), record.task))
+            TitledRun(
+                record=record,
+                title=describe_request(record.kind, stores.runs.read_request(record.id), record.task),
+            )
             for record in shown
         ]
         return titled, len(fitting) > len(shown)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from ralph.app.runs.receipt import Receipt
 
 
-_ESTIMATE_KEY = b'"estimated_usd"'
-
-
 class RepositoryRuns(Struct, frozen=True, kw_only=True):
     """The latest runs of one repository; else why they cannot be read."""
 
@@ -37,17 +34,19 @@ def list_latest_titled(paths: Paths, count: int) -> list[TitledRun]:
         return []
     with open_existing_stores(paths) as stores:
         if stores is None:
-            return [TitledRun(record, "") for record in records]
-        return [TitledRun(one, describe_run(stores, one), _sum_estimates(stores, one)) for one in records]
+            return [TitledRun(record=record, title="") for record in records]
+        return [_title_run(stores, record) for record in records]
 
 
-def _sum_estimates(stores: Stores, record: RunRecord) -> float:
-    """Asked only where the agents told no cost: to read a whole journal takes time."""
-    if record.cost_usd:
-        return 0.0
-    rows = [seen for seen, _ in stores.runs.list_transitions(record.id) if _ESTIMATE_KEY in seen]
-    if not rows:
-        return 0.0
+def _title_run(stores: Stores, record: RunRecord) -> TitledRun:
+    estimated, unpriced = _sum_estimates(stores, record)
+    return TitledRun(record=record, title=describe_run(stores, record), estimated_usd=estimated, unpriced=unpriced)
+
+
+def _sum_estimates(stores: Stores, record: RunRecord) -> tuple[float, int]:
+    """What agents that told no cost are thought to have cost, and of how many runs nobody knows it."""
+    if not (rows := stores.runs.list_unpriced_reports(record.id)):
+        return 0.0, 0
     from ralph.app.runs.journal_reader import sum_estimates
 
     return sum_estimates(rows)

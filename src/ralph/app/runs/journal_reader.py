@@ -126,6 +126,12 @@ class Iteration(Struct, frozen=True, kw_only=True):
     snapshot: str | None = None  # the commit that keeps the tree as it was then
     estimated_usd: float | None = None  # where the agent told no cost and somebody gave a price
 
+    @property
+    def is_unpriced(self) -> bool:
+        """Its agent cost something, and nobody knows how much."""
+        is_priced = self.cost_usd is not None or self.estimated_usd is not None
+        return not is_priced and (self.usage is not None or self.outcome == "finished")
+
 
 class _StoryReview(Struct, frozen=True, kw_only=True):
     """What of a story is told here."""
@@ -333,10 +339,10 @@ def add_rows(book: JournalReader, rows: Iterable[tuple[bytes, bytes]]) -> None:
             book.add_row(seen, decided)
 
 
-def sum_estimates(observations: Iterable[bytes]) -> float:
-    """What the agents that told no cost are thought to have cost."""
+def sum_estimates(observations: Iterable[bytes]) -> tuple[float, int]:
+    """What the agents that told no cost are thought to have cost, and of how many runs nobody knows it."""
     decode = msgspec.json.Decoder(Observation).decode
-    total = 0.0
+    total, unpriced = 0.0, 0
     for row in observations:
         try:
             fact = decode(row).fact
@@ -344,7 +350,8 @@ def sum_estimates(observations: Iterable[bytes]) -> float:
             continue
         if isinstance(fact, Reported) and fact.cost_usd is None:
             total += fact.estimated_usd or 0.0
-    return total
+            unpriced += fact.is_unpriced
+    return total, unpriced
 
 
 def _parse_stories(text: str) -> tuple[_StoryReview, ...]:

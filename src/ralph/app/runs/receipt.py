@@ -58,6 +58,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     question: str = ""  # of its agent, which nobody has answered
     title: str = ""  # the first line of its prompt, where somebody asked for it
     estimated_usd: float = 0.0  # of agents that told no cost, apart from cost_usd
+    unpriced: int = 0  # agent runs of which nobody knows the cost
 
 
 def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: float) -> Receipt:
@@ -98,6 +99,7 @@ def build_receipt(places: Paths, name: str, variables: Mapping[str, str], now: f
         paused_by=record.paused_by,
         question=record.question,
         estimated_usd=sum(each.estimated_usd or 0.0 for each in iterations),
+        unpriced=sum(each.is_unpriced for each in iterations),
         proof=None if active else _load_proof(places, record, variables),
     )
 

@@ -135,7 +135,8 @@ def _read_expense(row: CostlyTransition, repository: str) -> Expense | None:
     if not isinstance(fact, Reported | Saved | Verified | Landed | Interrupted | AnswersLost):
         return None
     usage = NO_USAGE if isinstance(fact, Landed) else fact.usage
-    if fact.cost_usd is None and usage == NO_USAGE:
+    is_unpriced = isinstance(fact, Reported) and fact.is_unpriced
+    if fact.cost_usd is None and usage == NO_USAGE and not is_unpriced:
         return None
     who = fact if isinstance(fact, Reported) else Reported(outcome="finished", agent=getattr(fact, "agent", ""))
     return Expense(

@@ -36,11 +36,20 @@ def format_money(usd: float | None, unknown: str = "—") -> str:
     return "<$0.01" if 0 < usd < 0.005 else f"${usd:,.2f}"
 
 
-def format_cost(cost_usd: float | None, estimated_usd: float | None, *, unknown: str = "—", about: str = "≈") -> str:
-    """$5.76; ≈$5.76 where some of it is estimated."""
-    if not estimated_usd:
-        return format_money(cost_usd, unknown)
-    return f"{about}{format_money((cost_usd or 0.0) + estimated_usd)}"
+def format_cost(
+    cost_usd: float | None,
+    estimated_usd: float | None,
+    *,
+    unpriced: int = 0,
+    unknown: str = "—",
+    about: str = "≈",
+) -> str:
+    """$5.76; ≈$5.76 where some of it is estimated; $5.76+ where nobody knows what some calls cost."""
+    known = (cost_usd or 0.0) + (estimated_usd or 0.0)
+    if unpriced and not known:
+        return unknown
+    more = "+" if unpriced else ""
+    return f"{about}{format_money(known)}{more}" if estimated_usd else f"{format_money(cost_usd, unknown)}{more}"
 
 
 def pluralize(count: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from ralph.app.reports.report import Report, ReportedRun
 from ralph.app.runs.journal_reader import Iteration
 from ralph.app.runs.receipt import Receipt
 from ralph.app.runs.spending import ExpenseSum
-from ralph.core.text.quantities import format_duration, format_money, format_usage, pluralize
+from ralph.core.text.quantities import format_cost, format_duration, format_money, format_usage, pluralize
 from ralph.faces.clock import format_local_time
 from ralph.faces.proof_words import BY_WORDS_WARNING, COMMIT_HASH_CHARS, describe_check, describe_checked_tree
 from ralph.model.events import NO_USAGE
@@ -38,8 +38,8 @@ def title_run(run: ReportedRun) -> RunTitle:
 def format_effort(receipt: Receipt) -> str:
     """3 iterations · 6m7s · $0.71"""
     parts = [count_iterations(receipt), format_duration(receipt.seconds)]
-    if receipt.cost_usd is not None:
-        parts.append(format_money(receipt.cost_usd))
+    if cost := format_cost(receipt.cost_usd, receipt.estimated_usd, unpriced=receipt.unpriced, unknown=""):
+        parts.append(cost)
     return " · ".join(parts)
 
 

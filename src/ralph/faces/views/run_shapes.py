@@ -77,7 +77,7 @@ def build_run_answer(paths: Paths, name: str, variables: Mapping[str, str]) -> R
     start = load_run_start(paths, record.id)
     request = {"prompt_file": start.prompt_file, "tasks": start.tasks, "jobs": start.jobs, "target": start.target}
     return RunAnswer(
-        run=_add_strip(build_run_view(TitledRun(record, title)), receipt),
+        run=_add_strip(build_run_view(TitledRun(record=record, title=title)), receipt),
         prompt=redact(start.prompt or ""),
         request={key: value for key, value in request.items() if value},
         usage=receipt.usage,

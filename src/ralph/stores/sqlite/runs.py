@@ -125,11 +125,20 @@ class SqliteRunStore:
         found = self._database.execute(
             "SELECT run.id AS run, kind, task, agent, request, wall, iteration, seen FROM transition"
             " JOIN run ON run.id = transition.run WHERE wall >= ?"
-            " AND (instr(seen, CAST('\"cost_usd\"' AS BLOB)) OR instr(seen, CAST('\"usage\"' AS BLOB)))"
+            " AND (instr(seen, CAST('\"cost_usd\"' AS BLOB)) OR instr(seen, CAST('\"usage\"' AS BLOB))"
+            ' OR instr(seen, CAST(\'"type":"reported"\' AS BLOB)))'
             " ORDER BY wall, transition.run, seq",
             (since,),
         )
         return [CostlyTransition(**row) for row in read_by_name(found)]
+
+    def list_unpriced_reports(self, run: str) -> list[bytes]:
+        found = self._database.execute(
+            'SELECT seen FROM transition WHERE run=? AND instr(seen, CAST(\'"type":"reported"\' AS BLOB))'
+            " AND NOT instr(seen, CAST('\"cost_usd\":' AS BLOB)) ORDER BY seq",
+            (run,),
+        )
+        return [seen for (seen,) in found]
 
     def read_request(self, run: str) -> bytes:
         found: tuple[bytes] = self._database.execute("SELECT request FROM run WHERE id=?", (run,)).fetchone()

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from support.processes import wait_until
 from support.workshop import ProjectFixture, make_result_command
 
@@ -79,3 +81,34 @@ def test_resume_wakes_a_run_that_waits(workshop: ProjectFixture) -> None:
         woken = workshop.ralph("resume")
         assert (woken.returncode, "Woke" in woken.stdout) == (0, True)
         assert run.wait(timeout=30) == 0
+
+
+PLAIN_DONE = "echo '<response>DONE</response>'"
+LIMITED = make_result_command("limit", 0.0, is_error=True, result="limit, resets in 1 hour", usage={})
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [((LIMITED,), "—"), ((f"date > work; {make_result_command('more', 0.5)}", LIMITED), "$0.50+")],
+)
+def test_who_takes_over_and_tells_no_cost_does_not_cost_nothing(
+    workshop: ProjectFixture, first: tuple[str, ...], shown: str
+) -> None:
+    workshop.agent(*first)
+    worker = workshop.home / "worker"
+    worker.write_text(f"#!/bin/sh\n{PLAIN_DONE}\n")
+    worker.chmod(0o755)
+    (workshop.repo / ".ralph").mkdir()
+    (workshop.repo / ".ralph/settings.json").write_text('{"agents": ["claude", "worker"]}')
+    done = workshop.ralph("run", "-p", "x")
+    assert done.returncode == 0, done.stdout
+    assert f" · {shown} · " in workshop.call("status")
+    last = next(line for line in done.stdout.splitlines() if "✓ Completed" in line)
+    assert ("$0.50+" in last, "$0.00" in last) == (shown == "$0.50+", False)
+    assert "1 call reported no cost" in workshop.call("cost")
+
+
+def test_costs_that_nobody_told_are_not_those_of_no_run(workshop: ProjectFixture) -> None:
+    workshop.agent(PLAIN_DONE)
+    assert workshop.ralph("run", "-p", "x", "--no-stream-agent-output").returncode == 0
+    assert "1 call reported no cost" in workshop.call("cost")

@@ -124,7 +124,7 @@ class LoopEventRenderer:
         paint = self._palette
         words = "; ".join(map(self._clean_text, filter(None, (event.why, *event.problems))))
         why = f": {words}" if words else ""
-        price = self._format_price(event.cost_usd, event.estimated_usd)
+        price = self._format_price(event.cost_usd, event.estimated_usd, event.unpriced)
         facts = [_format_iterations(event), format_duration(event.seconds), *price]
         if event.usage != NO_USAGE:
             facts.append(format_usage(event.usage))
@@ -135,13 +135,13 @@ class LoopEventRenderer:
             return f"{paint.yellow}{self._glyphs.warn}{paint.off} {line}"
         return self._mark_ok(line) if event.outcome == "completed" else self._mark_bad(line)
 
-    def _format_price(self, cost_usd: float | None, estimated_usd: float | None) -> list[str]:
+    def _format_price(self, cost_usd: float | None, estimated_usd: float | None, unpriced: int = 0) -> list[str]:
         is_known = cost_usd is not None or estimated_usd
-        return [self._format_cost(cost_usd, estimated_usd)] if is_known else []
+        return [self._format_cost(cost_usd, estimated_usd, unpriced)] if is_known else []
 
-    def _format_cost(self, cost_usd: float | None, estimated_usd: float | None) -> str:
+    def _format_cost(self, cost_usd: float | None, estimated_usd: float | None, unpriced: int = 0) -> str:
         glyphs = self._glyphs
-        return format_cost(cost_usd, estimated_usd, unknown=glyphs.unknown, about=glyphs.about)
+        return format_cost(cost_usd, estimated_usd, unpriced=unpriced, unknown=glyphs.unknown, about=glyphs.about)
 
     def _clean_text(self, text: str) -> str:
         return one_line(text, MAX_EVENT_TEXT_CELLS, self._glyphs.ellipsis)

@@ -180,7 +180,7 @@ class PlainDisplay:
         outcome = event.outcome.replace("_", " ")
         words = "; ".join(filter(None, (event.why, *event.problems)))
         facts = [pluralize(event.iterations, "iteration"), format_duration(event.seconds)]
-        facts.append(self._format_cost(event.cost_usd, event.estimated_usd))
+        facts.append(self._format_cost(event.cost_usd, event.estimated_usd, event.unpriced))
         rows = [self._tell_row(row) for row in self._rows.get_rows()]
         return [*rows, f"Run {outcome}: {words}.".replace("..", "."), f"{', '.join(facts)}."]
 
@@ -194,8 +194,9 @@ class PlainDisplay:
         cost = self._format_cost(row.cost_usd, row.estimated_usd)
         return f"{name}: agent {outcome}, {passed}{commit}, {format_duration(row.seconds)}, {cost}."
 
-    def _format_cost(self, cost_usd: float | None, estimated_usd: float | None) -> str:
-        return f"cost {format_cost(cost_usd, estimated_usd, unknown='unknown', about='about ')}"
+    def _format_cost(self, cost_usd: float | None, estimated_usd: float | None, unpriced: int = 0) -> str:
+        cost = format_cost(cost_usd, estimated_usd, unpriced=unpriced, unknown="unknown", about="about ")
+        return f"cost {cost.replace('+', ' or more')}"
 
     def _tell_debugged(self, event: Debugged) -> None:
         if self._style.verbose:

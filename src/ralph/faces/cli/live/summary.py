@@ -64,6 +64,11 @@ class IterationRows:
         return tuple(self._rows)
 
 
+def _add_cost(before: float | None, cost_usd: float | None, *, is_over: bool) -> float | None:
+    """That a call which was turned away cost nothing says nothing of the one that took its place."""
+    return before if cost_usd is None or not (cost_usd or is_over) else (before or 0.0) + cost_usd
+
+
 def _apply_event(row: IterationRow, event: Event) -> IterationRow:
     match event:
         case AgentEnded(outcome=outcome, seconds=seconds, cost_usd=cost, estimated_usd=estimated):
@@ -71,7 +76,7 @@ def _apply_event(row: IterationRow, event: Event) -> IterationRow:
                 row,
                 outcome=outcome,
                 seconds=row.seconds + seconds,
-                cost_usd=row.cost_usd if cost is None else (row.cost_usd or 0.0) + cost,
+                cost_usd=_add_cost(row.cost_usd, cost, is_over=outcome == "finished"),
                 estimated_usd=row.estimated_usd + (estimated or 0.0),
             )
         case GateStarted(of=count):

@@ -27,6 +27,7 @@ class ExecuteTotals:
         self._began_at = time.monotonic()
         self.spent_usd: float | None = None  # estimates included
         self.is_estimated = False
+        self.unpriced = 0  # agent runs of which nobody knows the cost
 
     def __call__(self, _: float, __: int, events: "Sequence[Event]") -> None:
         for event in events:
@@ -35,6 +36,7 @@ class ExecuteTotals:
             elif isinstance(event, RunEnded) and (event.cost_usd is not None or event.estimated_usd):
                 self._add((event.cost_usd or 0.0) + event.estimated_usd)
                 self.is_estimated |= event.estimated_usd > 0
+                self.unpriced += event.unpriced
 
     @property
     def seconds(self) -> float:
@@ -66,7 +68,8 @@ def _render_totals(report: "ExecuteReport", totals: ExecuteTotals, glyphs: Glyph
     counted = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     parts = [counted, format_duration(totals.seconds)]
     if totals.spent_usd is not None:
-        parts.append(f"{glyphs.about if totals.is_estimated else ''}{format_money(max(0.0, totals.spent_usd))}")
+        about, more = glyphs.about if totals.is_estimated else "", "+" if totals.unpriced else ""
+        parts.append(f"{about}{format_money(max(0.0, totals.spent_usd))}{more}")
     return f" {glyphs.dot} ".join(parts).replace(" , ", ", ")
 
 

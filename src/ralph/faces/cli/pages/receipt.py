@@ -74,11 +74,12 @@ class ReceiptPage:
         unknown, earlier = self._glyphs.unknown, receipt.earlier_cost_usd
         aside = f" ({format_money(earlier)} of it by an earlier run)" if earlier else ""
         tokens = unknown if receipt.usage is None else format_usage(receipt.usage)
-        return f"{self._format_cost(receipt)}{aside}, tokens {tokens}"
+        return f"{self._format_cost(receipt, receipt.unpriced)}{aside}, tokens {tokens}"
 
-    def _format_cost(self, spent: "Receipt | Iteration") -> str:
+    def _format_cost(self, spent: "Receipt | Iteration", unpriced: int = 0) -> str:
         glyphs = self._glyphs
-        return format_cost(spent.cost_usd, spent.estimated_usd, unknown=glyphs.unknown, about=glyphs.about)
+        cost, estimated = spent.cost_usd, spent.estimated_usd
+        return format_cost(cost, estimated, unpriced=unpriced, unknown=glyphs.unknown, about=glyphs.about)
 
     def _render_ending(self, receipt: "Receipt") -> TextLines:
         if receipt.active:

@@ -94,13 +94,14 @@ def _shorten_home(path: str) -> str:
 
 def _render_runs(runs: "Sequence[TitledRun]") -> list[str]:
     ordered = sorted(runs, key=lambda each: each.record.ended_at is not None)
-    return [line for each in ordered for line in format_run(each.record, each.title, each.estimated_usd)]
+    return [line for each in ordered for line in format_run(each.record, each.title, each.estimated_usd, each.unpriced)]
 
 
-def format_run(run: "RunRecord", title: str, estimated_usd: float = 0.0) -> list[str]:
+def format_run(run: "RunRecord", title: str, estimated_usd: float = 0.0, unpriced: int = 0) -> list[str]:
     """What it is about, below that what it came to, and the question of its agent, where it has one."""
     lines = [f"{_choose_mark(run)} {run.id}  {_describe_state(run)}  {_describe_subject(run, title)}"]
-    lines.append(f"    {' · '.join(_list_facts(run, format_cost(run.cost_usd, estimated_usd)))}")
+    cost = format_cost(run.cost_usd, estimated_usd, unpriced=unpriced)
+    lines.append(f"    {' · '.join(_list_facts(run, cost))}")
     if run.question:
         answer = f"ralph answer {run.task if run.kind == 'execute' else run.id} TEXT"
         lines.append(f"    asks: {one_line(run.question, MAX_QUESTION_CELLS)}  → {answer}")
