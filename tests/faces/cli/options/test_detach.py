@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph.faces.cli.options.detach import DETACH_NAMES, drop_detach_words
+from ralph.faces.cli.commands.run import command as run_command
+from ralph.faces.cli.commands.story import command as story_command
+from ralph.faces.cli.options.detach import (
+    DETACH_NAMES,
+    drop_detach_words,
+    list_detach_names,
+    list_valued_options,
+)
 from support.processes import wait_until
 from support.stories import StoryFixture, make_story
 from support.workshop import ProjectFixture
@@ -15,11 +22,24 @@ from support.workshop import ProjectFixture
     [
         (["run", "-d", "-p", "x"], ["run", "-p", "x"]),
         (["run", "--detach", "-p", "x"], ["run", "-p", "x"]),
+        (["run", "-dp", "x"], ["run", "-p", "x"]),  # or it would detach again, and again
+        (["run", "-dm3", "-Vdp", "x"], ["run", "-m3", "-Vp", "x"]),
+        (["run", "-dd", "-f", "-"], ["run", "-f", "-"]),
+        (["run", "-p", "-d", "-mp", "-d"], ["run", "-p", "-d", "-mp"]),  # a value is nobody's option
+        (["run", "-d", "--prompt", "--detach", "--agent=x -d"], ["run", "--prompt", "--detach", "--agent=x -d"]),
+        (["run", "--resume", "-d", "-p"], ["run", "--resume", "-p"]),
         (["supervise", "-d", "t", "--", "agent", "-d"], ["supervise", "t", "--", "agent", "-d"]),
     ],
 )
 def test_the_other_words_are_those_of_the_background(words: list[str], left: list[str]) -> None:
-    assert drop_detach_words(words, DETACH_NAMES) == left
+    assert drop_detach_words(words, DETACH_NAMES, list_valued_options(run_command)) == left
+
+
+def test_the_letter_is_another_option_of_story_run() -> None:
+    command = story_command.commands["run"]
+    words = ["story", "run", "--detach", "-d", "folder"]
+    left = drop_detach_words(words, list_detach_names(command), list_valued_options(command))
+    assert left == ["story", "run", "-d", "folder"]
 
 
 def test_a_run_goes_on_in_the_background_and_is_followed(workshop: ProjectFixture) -> None:

@@ -14,7 +14,7 @@ from ralph.app.paths import Paths, find_project_paths
 from ralph.config.schema import Settings
 from ralph.config.sources import load_settings
 from ralph.faces.cli.options.board_option import BOARD_NAME
-from ralph.faces.cli.options.detach import DETACH_NAMES, drop_detach_words
+from ralph.faces.cli.options.detach import drop_detach_words, list_detach_names, list_valued_options
 from ralph.faces.cli.terminal.look import has_terminal, wants_color
 from ralph.faces.glyphs import resolve_glyphs
 
@@ -43,7 +43,8 @@ def run_with_board(context: click.Context) -> None:
         raise click.UsageError(f"{BOARD_NAME} needs a terminal; use --detach, and `ralph board` in a terminal")
     paths = find_project_paths(os.getcwd())
     settings = load_settings(paths.folder, os.environ, _read_look(sys.argv), seen_from=paths.started_in).settings
-    words = drop_detach_words(sys.argv[1:], (BOARD_NAME, *DETACH_NAMES))
+    names = (BOARD_NAME, *list_detach_names(context.command))
+    words = drop_detach_words(sys.argv[1:], names, list_valued_options(context.command))
     started = start_in_background(words, paths, os.environ)
     if started.exit_code is not None:
         _print_log(started)
