@@ -44,8 +44,8 @@ class OutputStream:
         self._tool_errors: list[str] = []
 
     def feed(self, data: bytes) -> str | None:
-        """Take a block as it comes. ENOUGH, once the agent told that it spent what it may or that its key is not
-        accepted; LAST_WORD, while its closing event is the last it did."""
+        """Take a block as it comes. ENOUGH_OUTPUT, once the agent told that it spent what it may or that its key is not
+        accepted; FINAL_OUTPUT, while its closing event is the last it did."""
         self._log.write(data)
         if block := self._lines.feed(data):
             self._emit(self._parser.feed(block))

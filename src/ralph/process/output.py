@@ -18,7 +18,7 @@ FindSecrets = Callable[[bytes], Iterable[tuple[int, int]]]  # begin and end of e
 
 
 class BoundedLog:
-    """The first LOG_HEAD bytes, then the last LOG_TAIL. While it is written the tail is a ring in `PATH.tail`
+    """The first LOG_HEAD_BYTES, then the last LOG_TAIL_BYTES. While it is written the tail is a ring in `PATH.tail`
     (the same pages again: three times as fast as rotating files); at close it is put behind the head, with a
     mark where bytes were cut. A full disk or a folder that is gone costs the log, never the run."""
 
