@@ -49,6 +49,9 @@ class Keeper:
     def get_tree_sign(self) -> str:
         return " ".join(self.saved)
 
+    def get_work_head(self) -> str:
+        return self.get_tree_sign().rpartition(" ")[0]
+
     @property
     def root(self) -> str:
         return ""

@@ -67,6 +67,9 @@ class MemoryKeeper:
     def get_tree_sign(self) -> str:
         return repr(self.now)
 
+    def get_work_head(self) -> str:
+        return repr(self.now).rpartition(" ")[0]
+
     def baseline(self) -> str:
         return "before"
 

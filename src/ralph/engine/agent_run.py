@@ -227,8 +227,9 @@ class AgentRunner:
         self._toolless_runs = self._toolless_runs + 1 if _has_changed_nothing(parsed) else 0
         if self._tree_keeper is not None and (may_have_changed or self._toolless_runs > 1):
             return replace(reported, unseen=True)
-        tree = self._tree_keeper.get_tree_sign() if self._tree_keeper is not None else ""
-        return replace(reported, tree=tree, head=tree.rpartition(" ")[0])
+        if self._tree_keeper is None:
+            return reported
+        return replace(reported, tree=self._tree_keeper.get_tree_sign(), head=self._tree_keeper.get_work_head())
 
     def _describe_interruption(self, request: AgentRequest, exited: CommandExit, parsed: ParsedRun) -> Interrupted:
         """With its cost, where it had said its last word and did not end."""
@@ -255,8 +256,7 @@ class AgentRunner:
         if self._tree_keeper is None:
             return SnapshotTaken()
         _warn_unsaved(self._tree_keeper.save_tree_after(iteration), iteration, watchers)
-        tree = self._tree_keeper.get_tree_sign()
-        return SnapshotTaken(tree=tree, head=tree.rpartition(" ")[0])
+        return SnapshotTaken(tree=self._tree_keeper.get_tree_sign(), head=self._tree_keeper.get_work_head())
 
     def save_cut_off_work(self, iteration: int, watchers: Sequence[Watcher]) -> None:
         """Keep what an agent left that was stopped at once; nothing where it was not even started."""

@@ -46,6 +46,9 @@ class CommittedTrees:
     def get_tree_sign(self) -> str:
         return self._keeper.get_tree_sign()
 
+    def get_work_head(self) -> str:
+        return self._keeper.get_work_head()
+
     def baseline(self) -> str:
         return self._keeper.baseline()
 

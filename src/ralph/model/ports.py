@@ -252,6 +252,10 @@ class TreeKeeper(Protocol):
         """Changes with the work tree, as it was when last looked at; empty before that."""
         ...
 
+    def get_work_head(self) -> str:
+        """The commit that was checked out then, leaving aside empty ones that were made meanwhile."""
+        ...
+
     def baseline(self) -> str:
         """The hash of the tree as it was when the run started, also after a resume; empty where nobody can tell."""
         ...

@@ -109,6 +109,9 @@ class Snapshots:
     def get_tree_sign(self) -> str:
         return f"{self._last.head} {self._last.tree}".strip()
 
+    def get_work_head(self) -> str:
+        return self._last.work_head
+
     def baseline(self) -> str:
         return self._baseline
 

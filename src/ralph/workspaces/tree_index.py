@@ -40,6 +40,7 @@ class TreeLook(Struct, frozen=True, kw_only=True):
 
     tree: str = ""  # the hash of all files; empty where nobody can tell
     head: str = ""  # the commit that was checked out
+    work_head: str = ""  # the same, but for empty commits since the first look
     problem: str = ""  # what is not in the tree, in words
     disk_error: str = ""  # why nobody can tell, where the disk is full or broken
     hidden: tuple[str, ...] = ()  # files in the tree that only a rule of the agent's ignores
@@ -64,6 +65,7 @@ class TreeIndex:
         self._folder = ""
         self._ignored: IgnoreRules | None = None
         self._head = ""  # the commit whose files are all in the index
+        self._work_head, self._is_empty_commit = "", False
         self._written: tuple[Stamp | None, str] = (None, "")  # the index, and the tree it is
 
     def look(self) -> TreeLook:
@@ -77,7 +79,10 @@ class TreeIndex:
     def _look(self) -> TreeLook:
         self._hold()
         head = self.project.read_head() if self.project else ""
+        before = self._head
         named = self._follow_head(head)
+        if not self._work_head or (head != before and not self._is_empty_commit):
+            self._work_head = head
         scanned = self._scan()
         if isinstance(scanned, OwnAnswer):
             return TreeLook(head=head, problem=scanned.problem, disk_error=scanned.disk_error)
@@ -89,7 +94,14 @@ class TreeIndex:
         with suppress(OSError):  # the next run looks at all files, then
             self._remember()
         names = tuple(os.fsdecode(name) for name in hidden)
-        return TreeLook(tree=tree, head=head, problem=problem or said.problem, disk_error=said.disk_error, hidden=names)
+        return TreeLook(
+            tree=tree,
+            head=head,
+            work_head=self._work_head,
+            problem=problem or said.problem,
+            disk_error=said.disk_error,
+            hidden=names,
+        )
 
     # -- the index ------------------------------------------------------------------------------
     @property
@@ -192,6 +204,7 @@ class TreeIndex:
     # -- what is committed ----------------------------------------------------------------------
     def _follow_head(self, head: str) -> list[bytes]:
         """The files that were committed since the last look, ignored or not; those no longer committed may be."""
+        self._is_empty_commit = False
         if self._written[0] is None or (self.project and not self._head):
             self._fill(head)
             return []
@@ -201,6 +214,7 @@ class TreeIndex:
         if not said.ok:  # the commit is gone
             self._fill(head)
             return []
+        self._is_empty_commit = not said.output
         words = said.output.split(b"\0")
         changes = list(zip(words[::2], words[1::2], strict=False))
         if gone := [name for kind, name in changes if kind == b"D"]:

@@ -24,6 +24,14 @@ def test_run_is_stuck_at_the_same_failure_however_the_files_change(workshop: Pro
     assert (again.returncode, workshop.calls) == (1, 6)
 
 
+def test_run_is_stuck_however_many_empty_commits_there_are(workshop: ProjectFixture) -> None:
+    workshop.git("commit", "-q", "--allow-empty", "-m", "Start")
+    tool = '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"Bash","input":{}}]}}'
+    workshop.agent(f"git commit -q --allow-empty -m \"$(date +%N)\"; echo '{tool}'; {TALK}")
+    done = workshop.ralph("run", "-p", "x")
+    assert (done.returncode, workshop.calls) == (1, 5), done.stdout
+
+
 def test_supervise_is_stuck_though_its_own_records_change(workshop: ProjectFixture) -> None:
     task = workshop.repo / "task"
     task.mkdir()
