@@ -20,6 +20,7 @@ from ralph.model.runs import CostlyTransition
 Grouping = Literal["day", "task", "agent", "model", "run", "repository"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "task", "agent", "model", "run", "repository")
 SINCE_HINT = "write today, yesterday, 7d, 24h, 2w, a date such as 2026-11-01, or all"
+_DIGITS = 9  # of a dollar; below that is only what sums of fractions leave behind
 _SPAN_HOURS = {"h": 1, "d": 24, "w": 168}
 
 
@@ -92,8 +93,8 @@ def sum_expenses(expenses: Iterable[Expense], name: str = "total") -> ExpenseSum
     return ExpenseSum(
         name=name,
         calls=len(found),
-        cost_usd=sum(reported) if reported else None,
-        estimated_usd=sum(estimated) if estimated else None,
+        cost_usd=round(sum(reported), _DIGITS) if reported else None,
+        estimated_usd=round(sum(estimated), _DIGITS) if estimated else None,
         unpriced=len(found) - len(reported) - len(estimated),
         usage=usage,
     )
