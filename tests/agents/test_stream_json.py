@@ -8,6 +8,7 @@ import pytest
 
 from ralph.agents._stream_json import MAX_FLOOD_TEXT_CHARS, StreamJsonParser
 from ralph.model.events import (
+    NO_USAGE,
     AgentEvent,
     FileEdit,
     Finished,
@@ -522,6 +523,29 @@ def test_nothing_recorded_is_unparsed_however_it_is_cut(name: str) -> None:
     assert at_once == one_by_one
     assert whole.summarize_run() == single.summarize_run()
     assert whole.summarize_run().unparsed == 0
+
+
+# -- tokens on the way ------------------------------------------------------------------------------
+def tell_tokens(id_: object, usage: object) -> object:
+    return {"type": "assistant", "message": {"id": id_, "content": [text("hm")], "usage": usage}}
+
+
+def test_without_a_result_the_tokens_of_its_messages_count_each_once() -> None:
+    first, second = {"input_tokens": 100, "output_tokens": 1}, {"input_tokens": 30, "cache_read_input_tokens": 5}
+    parser = StreamJsonParser()
+    parser.feed(lines(tell_tokens("m1", first), tell_tokens("m1", first), tell_tokens("m2", second)))
+    assert parser.summarize_run().usage == Usage(input_tokens=130, output_tokens=1, cache_read_tokens=5)
+    parser.feed(lines(tell_tokens(None, first), tell_tokens(None, first)))
+    assert parser.summarize_run().usage.input_tokens == 330
+    parser.feed(lines(result("ok", usage={"input_tokens": 400})))
+    assert parser.summarize_run().usage == Usage(input_tokens=400)
+
+
+@pytest.mark.parametrize("usage", ["many", 7, {"input_tokens": "x"}, {"input_tokens": 1.5}, [], None])
+def test_tokens_nobody_understands_cost_no_line(usage: object) -> None:
+    parser = StreamJsonParser()
+    assert parser.feed(lines(tell_tokens(["odd"], usage))) == [Said("hm")]
+    assert parser.summarize_run().usage == NO_USAGE
 
 
 # -- a flood: less is built, the same is judged -------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.agents.claude import build
+from ralph.agents.qwen import build as build_qwen
 from ralph.engine.stream import OutputStream
 from ralph.model.command import ENOUGH_OUTPUT, FINAL_OUTPUT
 from ralph.model.events import AgentEvent, Said, Spent, ToolEnded, Unparsed, Usage
@@ -191,3 +192,23 @@ def test_an_error_that_most_tool_calls_ended_with_is_known(
 ) -> None:
     stream = hear(tmp_path, *(ToolEnded(id="t", error=error) for error in errors))
     assert stream.find_repeated_error() == repeated
+
+
+def test_a_budget_is_kept_by_tokens_that_are_told_on_the_way(tmp_path: Path) -> None:
+    """Qwen Code tells the tokens of each message, and no cost."""
+    stream = OutputStream(
+        build_qwen(AgentOptions(command=("qwen",))).parser("stream"),
+        BoundedLog(f"{tmp_path}/log"),
+        watchers=(),
+        iteration=1,
+        budget_usd=0.5,
+        estimate=lambda usage: usage.input_tokens / 1000,
+    )
+    said = [stream.feed(tell_tokens(f"m{number}", 200)) for number in range(3)]
+    assert said == [None, None, ENOUGH_OUTPUT]
+    stream.finish()
+
+
+def tell_tokens(message: str, tokens: int) -> bytes:
+    told = {"id": message, "content": [{"type": "text", "text": "hm"}], "usage": {"input_tokens": tokens}}
+    return json.dumps({"type": "assistant", "message": told}).encode() + b"\n"

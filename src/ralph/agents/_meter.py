@@ -33,3 +33,20 @@ def _subtract_usage(before: Usage, now: Usage) -> Usage:
     counted = asdict(before)
     differences = {kind: tokens - counted[kind] for kind, tokens in asdict(now).items()}
     return now if min(differences.values()) < 0 else Usage(**differences)
+
+
+class StreamedUsage:
+    """Tokens as an agent tells them message by message, before it tells their sum: what a run took that was cut off."""
+
+    def __init__(self) -> None:
+        self._before, self._message, self._id = NO_USAGE, NO_USAGE, b""
+
+    @property
+    def total(self) -> Usage:
+        return self._before + self._message
+
+    def add_message(self, id_: bytes, usage: Usage) -> None:
+        """A message that comes in parts tells the same in each. Where it has no id, it is one of its own."""
+        if id_ != self._id or not id_:
+            self._before, self._id = self.total, id_
+        self._message = usage

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ralph.agents._edits import describe_edit
-from ralph.agents._meter import Meter
+from ralph.agents._meter import Meter, StreamedUsage
 from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
 from ralph.agents._plan import WHOLE_PLAN_TOOLS as WHOLE_PLANS
 from ralph.agents._plan import Plan
@@ -31,6 +31,7 @@ from ralph.agents._stream_json_lines import (
     describe_delay,
     join_parts,
     read_tool_error,
+    read_usage,
 )
 from ralph.agents._tools import BoundedDict, build_tool_ended, read_command, summarize_input
 from ralph.model.events import (
@@ -70,6 +71,7 @@ class StreamJsonParser:
         self._result: ResultLine | None = None
         self._retry: SystemLine | None = None  # while nothing came after it
         self._resets_at: float | None = None
+        self._streamed = StreamedUsage()
         self._text = ""
         self._tools = 0
         self._errors = 0
@@ -90,7 +92,7 @@ class StreamJsonParser:
             closing="none",
             text=self._text,
             cost_usd=self._meter.cost_usd,
-            usage=self._meter.usage,
+            usage=self._meter.usage if self._result is not None else self._streamed.total,
             tools=self._tools,
             errors=self._errors,
             unparsed=self._unparsed,
@@ -186,7 +188,9 @@ class StreamJsonParser:
     # -- frequent lines ----------------------------------------------------------------------------
     def _handle_assistant(self, line: AssistantLine, found: list[AgentEvent]) -> None:
         self._retry = None
-        content = line.message.content if line.message is not None else ""
+        if (message := line.message) is not None:
+            self._streamed.add_message(bytes(message.id).removeprefix(b"null"), _to_usage(read_usage(message.usage)))
+        content = message.content if message is not None else ""
         if isinstance(content, str):
             content = [ContentBlock(type="text", text=content)]
         nested = line.parent_tool_use_id is not None

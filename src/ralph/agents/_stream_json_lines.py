@@ -32,8 +32,10 @@ class ContentBlock(Struct, frozen=True, gc=False, kw_only=True):
     error: str | None = None
 
 
-class ContentMessage(Struct, frozen=True):
+class ContentMessage(Struct, frozen=True, kw_only=True):
     content: str | list[ContentBlock] = ""
+    id: Raw = NULL_JSON
+    usage: Raw = NULL_JSON  # of whatever shape: the line must not be lost for it
 
 
 class AssistantLine(Struct, tag="assistant", frozen=True):
@@ -204,6 +206,7 @@ _LONG_DECODER: Decoder[LongAssistant | LongUser | SystemLine | ResultLine] = Dec
 )
 _TEXT_DECODER = Decoder(str)
 _DELAY_DECODER = Decoder(RetryDelay)
+_USAGE_DECODER: Decoder[WireUsage | None] = Decoder(WireUsage | None)
 _CONTENT_DECODER: Decoder[str | list[TextPart] | None] = Decoder(str | list[TextPart] | None)
 
 
@@ -237,6 +240,14 @@ def _decode_long_line(line: memoryview) -> Line | Unparsed:
         return read
     except DECODE_ERRORS:
         return describe_unparsed(line)
+
+
+def read_usage(usage: Raw) -> WireUsage | None:
+    """None where nobody understands it."""
+    try:
+        return _USAGE_DECODER.decode(usage)
+    except DECODE_ERRORS:
+        return None
 
 
 def describe_delay(data: Raw) -> str:

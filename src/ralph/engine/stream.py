@@ -36,7 +36,8 @@ class OutputStream:
         self._log = log
         self._watchers = watchers
         self._iteration = iteration
-        self._budget_left = inf if budget_usd is None else budget_usd
+        self._budget = self._budget_left = inf if budget_usd is None else budget_usd
+        self._has_told_cost = False
         self._lines = LineSplitter()
         self._closed = False
         self._rejections = 0
@@ -54,7 +55,7 @@ class OutputStream:
                 self._lines.oversize_sizes.clear()
             if self._closed:  # what some begin anew with is no event
                 self._closed = self._parser.summarize_run().closing != "none"
-        if self._budget_left <= 0 or self._rejections >= MAX_REJECTIONS:
+        if self._is_budget_spent() or self._rejections >= MAX_REJECTIONS:
             return ENOUGH_OUTPUT
         return FINAL_OUTPUT if self._closed else None
 
@@ -72,6 +73,13 @@ class OutputStream:
             return ""
         most = max(dict.fromkeys(errors), key=errors.count)
         return most if errors.count(most) * 2 >= min(self._tools_ended, MAX_TOOL_ERRORS) else ""
+
+    def _is_budget_spent(self) -> bool:
+        """By what it told, or by tokens it told on the way to an end where it tells all."""
+        if self._budget == inf or self._estimate is None or self._has_told_cost:
+            return self._budget_left <= 0
+        so_far = self._estimate(self._parser.summarize_run().usage) or 0.0
+        return self._budget_left <= 0 or so_far >= self._budget
 
     def _add_estimate(self, event: AgentEvent) -> AgentEvent:
         if type(event) is not Spent or event.cost_usd is not None or self._estimate is None:
@@ -92,7 +100,9 @@ class OutputStream:
             if self._estimate is not None:
                 events = [*map(self._add_estimate, events)]
             if self._budget_left != inf:
-                self._budget_left -= sum(_price(event) for event in events if isinstance(event, Spent))
+                spent = [event for event in events if isinstance(event, Spent)]
+                self._budget_left -= sum(map(_price, spent))
+                self._has_told_cost |= any(event.cost_usd is not None for event in spent)
             self._closed = _is_closed(events, self._closed)
             self._rejections = _count_rejections(events, self._rejections)
             now = time.time()
