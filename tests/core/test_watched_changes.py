@@ -46,6 +46,13 @@ def test_who_had_no_hooks_may_get_some() -> None:
     assert find_hook_weakenings({}, after) == ()
     gone = find_hook_weakenings(after, {".git/config": "core.hooksPath = .husky/_\n"})
     assert gone == ("git hook removed: .husky/_/pre-commit",)
+    back = find_hook_weakenings(after, {".husky/_/pre-commit": "npm test\n"})
+    assert back == ("git looks for hooks in .git/hooks/ (was .husky/_)",)
+
+
+def test_a_file_that_is_no_hook_is_none_wherever_hooks_lie() -> None:
+    for config in ({}, {".git/config": "core.hooksPath = .husky/_\n"}):
+        assert find_hook_weakenings({**config, "prompt.md": "a"}, {**config, "prompt.md": "b"}) == ()
 
 
 @pytest.mark.parametrize(
@@ -56,6 +63,10 @@ def test_who_had_no_hooks_may_get_some() -> None:
         ({}, {"permissions": {"allow": ["Bash(*)"]}}, "more is permitted (Bash(*))"),
         ({}, {"hooks": {"Stop": []}, "permissions": {"deny": ["Read"], "allow": []}}, ""),
         ({"permissions": "odd"}, {"permissions": ["odd"]}, ""),
+        ({"permissions": {"deny": ["Read"]}}, {"permissions": {"deny": ["Read", "Bash"]}}, ""),
+        ({"permissions": {"allow": ["Read", "Bash"]}}, {"permissions": {"allow": ["Bash"]}}, ""),
+        ({"hooks": {"Stop": {"a": 1, "b": 2}}}, {"hooks": {"Stop": {"b": 2, "a": 1}}}, ""),
+        ({"permissions": {"allow": [{"a": 1, "b": 2}]}}, {"permissions": {"allow": [{"b": 2, "a": 1}]}}, ""),
     ],
 )
 def test_claudes_own_settings_are_compared_by_what_they_permit(

@@ -386,6 +386,33 @@ def test_a_changed_test_is_told_with_its_reason(path: str, text: str, reason: st
     assert reason in change.reason
 
 
+@pytest.mark.parametrize(
+    ("command", "path", "old", "new", "kind"),
+    [
+        (
+            "python3 checks/spec.py && pytest checks/spec.py",
+            "checks/spec.py",
+            TEST,
+            TEST.replace("== 4", "== 5"),
+            "changed",
+        ),
+        ("pytest checks/spec.py", "checks/spec.py", TEST, TEST.replace("    assert add(2, 2) == 4\n", ""), "weakened"),
+        ("sh check.bats", "check.bats", "set -e\npytest\n", "set -e\npytest || true\n", "weakened"),
+        ("python3 check.py", "check.py", "assert 1\nassert 2\n", "assert 1\n", "weakened"),
+        ("./gate", "gate", "#!/bin/sh\nset -e\npytest\n", "#!/bin/sh\nset -e\npytest || true\n", "weakened"),
+    ],
+)
+def test_files_that_a_check_names_are_read_in_their_own_language(
+    command: str, path: str, old: str, new: str, kind: str
+) -> None:
+    assert kinds({**BEFORE, path: old}, {path: new}, command) == {path: kind}
+
+
+@pytest.mark.parametrize("line", ["", "!calc.py", "# calc.py"])
+def test_a_line_of_gitignore_that_hides_nothing_is_none(line: str) -> None:
+    assert find({**BEFORE, ".gitignore": "out/\n"}, {".gitignore": f"out/\n{line}\n"}, "ruff check .") == ()
+
+
 def test_a_test_that_moves_where_nobody_looks_is_gone() -> None:
     assert kinds(BEFORE, {"tests/test_calc.py": None, "attic/calc.txt": TEST}, "pytest") == {
         "tests/test_calc.py": "deleted"

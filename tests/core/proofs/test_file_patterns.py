@@ -20,6 +20,8 @@ from ralph.core.proofs.file_patterns import is_named, matches_any
         ("latest.py", "test.py", False),
         ("a/gradle/wrapper/x", "gradle/wrapper/*", False),
         ("a.b", "a?b", True),
+        ("conf/a/b.env", "conf/**", True),
+        ("other/a.env", "conf/**", False),
     ],
 )
 def test_patterns_are_those_of_gitignore(path: str, pattern: str, matches: bool) -> None:

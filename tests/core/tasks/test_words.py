@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.core.tasks.words import has_pattern, keep_own_words
+from ralph.core.tasks.words import find_sentence, has_pattern, keep_own_words
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,22 @@ def test_its_own_words_stay() -> None:
 )
 def test_a_pattern_that_is_denied_is_not_there(text: str, found: bool) -> None:
     assert has_pattern("TODO", text, ["the list of TODO items is done"]) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("It works. The tests fail here. Done.", " The tests fail here"),
+        ("The tests fail", "The tests fail"),
+        ("first\nthe tests fail\nlast", "the tests fail"),
+        (f"{'x' * 500} tests fail now", f"{'x' * 399} tests fail now"),
+    ],
+)
+def test_the_sentence_around_some_words_is_found(text: str, sentence: str) -> None:
+    assert find_sentence(text, text.index("tests")) == sentence
+
+
+def test_of_what_is_repeated_the_longest_goes_first_in_any_case() -> None:
+    """Without its middle, the longer one would not be known again."""
+    others = ["tests fail", "exit 1 if tests fail in CI", "zz"]
+    assert keep_own_words("EXIT 1 if Tests fail in CI", others).strip() == ""
