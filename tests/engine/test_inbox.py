@@ -94,12 +94,13 @@ def test_people_are_asked_twice_a_second_and_no_more(inbox: SignalInbox, people:
     assert people.asked == 1
 
 
-def test_a_signal_ends_a_wait_at_once(inbox: SignalInbox) -> None:
+def test_a_signal_ends_a_wait_at_once(inbox: SignalInbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_inbox, "CANCEL_POLL_SECONDS", 60.0)
     timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGTERM))
     timer.start()
     began = time.monotonic()
     inbox.wait(60)
-    assert time.monotonic() - began < 0.45, "not at the next time it asks about a cancel"
+    assert time.monotonic() - began < 30, "not at the next time it asks about a cancel"
     assert inbox.poll_interruption() == "received SIGTERM"
     timer.join()
 
@@ -109,7 +110,7 @@ def test_a_wait_takes_as_long_as_it_was_told_and_sleeps(inbox: SignalInbox, monk
     monkeypatch.setattr(inbox, "poll_interruption", lambda: looks.append(None))
     began = time.monotonic()
     inbox.wait(0.1)
-    assert 0.1 <= time.monotonic() - began < 0.45
+    assert 0.1 <= time.monotonic() - began < 30
     assert len(looks) < 9
 
 
