@@ -19,7 +19,10 @@ from support.quiet_inbox import QuietInbox
 
 BREAKABLE_GIT = """#!/bin/sh
 for word; do
-    if [ -f {broken} ] && [ "$word" = "$(cat {broken})" ]; then cat {broken}.words >&2; exit 128; fi
+    if [ -f {broken} ] && [ "$word" = "$(cat {broken})" ]; then
+        if [ -f {broken}.guardian ]; then rm {broken}.guardian {broken}; kill -9 $PPID; sleep 30; fi
+        cat {broken}.words >&2; exit 128
+    fi
 done
 exec {git} "$@"
 """
@@ -100,6 +103,11 @@ class RepositoryFixture:
             program.write_text(BREAKABLE_GIT.format(broken=broken, git=shutil.which("git")))
             program.chmod(0o755)
             self.environment["PATH"] = f"{program.parent}:{self.environment['PATH']}"
+
+    def kill_guardian_at(self, command: str) -> None:
+        """Once, when this command of git is run."""
+        self.break_git(command, "")
+        (self.scratch / "broken.guardian").touch()
 
     @property
     def own_dir(self) -> Path:

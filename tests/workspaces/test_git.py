@@ -1,13 +1,20 @@
 """The one client of git."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from ralph.model.command import Command, CommandExit
+from ralph.model.command import GUARDIAN_KILLED, Command, CommandExit
 from ralph.workspaces.git import Git
-from support.repository import open_repository
+from support.repository import RepositoryFixture, open_repository
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Iterator[RepositoryFixture]:
+    with open_repository(tmp_path) as made:
+        yield made
+
 
 Reader = Callable[[bytes], object]
 
@@ -46,3 +53,18 @@ def test_a_program_that_is_not_there_is_an_answer(tmp_path: Path) -> None:
     with open_repository(tmp_path) as repository:
         lost = Git("/no/git", str(tmp_path), environment={}, processes=repository.supervisor)
         assert (lost.run("status").code, lost.run("status").problem) == (127, "No such file or directory")
+
+
+@pytest.mark.parametrize("words", [("status", "--porcelain"), ("-c", "core.abbrev=7", "log", "-1", "--format=%s")])
+def test_who_reads_is_asked_again_when_its_guardian_was_killed(repo: RepositoryFixture, words: tuple[str, ...]) -> None:
+    (repo.root / "new").write_text("x")
+    repo.kill_guardian_at("log" if "log" in words else "status")
+    said = repo.make_users_git().run(*words)
+    assert (said.code, said.text) == (0, "Write README" if "log" in words else "?? new")
+
+
+def test_who_writes_is_not(repo: RepositoryFixture) -> None:
+    repo.kill_guardian_at("commit")
+    said = repo.make_users_git().run("commit", "--allow-empty", "-m", "status")
+    assert (said.code, said.complaint) == (-9, GUARDIAN_KILLED)
+    assert repo.run("log", "--format=%s") == "Write README"

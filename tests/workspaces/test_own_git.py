@@ -297,3 +297,13 @@ def test_a_file_of_ours_that_finds_no_room_leaves_no_draft(tmp_path: Path, monke
         with pytest.raises(OSError, match="No space"):
             replace_file(str(target), b"new")
     assert (os.listdir(tmp_path), target.read_text()) == (["ref"], "old")
+
+
+@pytest.mark.parametrize("command", ["read-tree", "ls-files", "update-index", "write-tree"])
+def test_a_look_whose_guardian_is_killed_is_made_again(repo: RepositoryFixture, command: str) -> None:
+    (repo.root / "new").write_text("x")
+    repo.kill_guardian_at(command)
+    keep = repo.keeper(RUN)
+    assert keep.save_initial_tree() == ""
+    assert repo.run_own("ls-tree", "-r", "--name-only", keep.tree()).splitlines() == ["README", "new", TEST]
+    assert not (repo.scratch / "broken").exists(), "nobody was killed"

@@ -62,5 +62,6 @@ class Invocation(Struct, frozen=True, kw_only=True):
     files: Mapping[str, str] = {}  # `{name.suffix}` in argv → the text of a file the engine writes and names there
 
 
+GUARDIAN_KILLED = "its guardian was killed"  # CommandExit.error: and the command with it; nobody wanted it to stop
 PROMPT_FILE = "{prompt_file}"  # a file holding the prompt
 ANSWER_FILE = "{answer_file}"  # where the agent writes its final answer; read, then deleted

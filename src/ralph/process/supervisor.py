@@ -13,7 +13,7 @@ from errno import EBADF, EPIPE
 
 from msgspec.structs import replace
 
-from ralph.model.command import Command, CommandExit
+from ralph.model.command import GUARDIAN_KILLED, Command, CommandExit
 from ralph.model.errors import MachineError
 from ralph.model.ports import Inbox
 from ralph.process.child_state import ChildState, OutputSink
@@ -80,9 +80,7 @@ class Supervisor:
         except GuardianLost:
             self._restart_guardian()
             self._clean_up_after(command)
-            return CommandExit(
-                code=-9, seconds=time.monotonic() - began, ending="exited", error="its guardian was killed"
-            )
+            return CommandExit(code=-9, seconds=time.monotonic() - began, ending="exited", error=GUARDIAN_KILLED)
         finally:
             watch.close_pipes()
         self._end_keeping(command)

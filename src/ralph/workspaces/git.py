@@ -5,10 +5,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 from ralph.core.environment import without_git_vars
 from ralph.core.text.write_error import DISK_HINT, names_disk_error
-from ralph.model.command import Command
+from ralph.model.command import GUARDIAN_KILLED, Command
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import GitResult, Processes
 from ralph.process.output import Excerpt
@@ -26,6 +27,10 @@ _TRUE_OBJECTS = {
 _READS_FILES = frozenset(  # and so may run filters and drivers
     "add apply cat-file checkout cherry-pick commit diff diff-files diff-index ls-files merge pull rebase reset restore"
     " stash status switch worktree".split()
+)
+_READING_COMMANDS = frozenset(
+    "cat-file check-ignore config diff diff-tree for-each-ref log ls-files ls-tree merge-base rev-list rev-parse show"
+    " status".split()
 )
 _FATAL_EXIT_CODE = 128  # git's own exit code where it cannot work
 PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
@@ -139,10 +144,13 @@ class Git:
     def _run(self, words: Sequence[str], environment: Mapping[str, str]) -> GitResult:
         if problem := _find_redirection(self._common):
             return GitResult(_FATAL_EXIT_CODE, "", problem)
-        output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
         argv = (self._program, *words)
         command = Command(argv=argv, environment=environment, cwd=self.folder, timeout=self._timeout)
-        exited = self._processes.run(command, output.write, errors.write)
+        for _ in range(2):
+            output, errors = Excerpt(1 << 22, 1 << 16), Excerpt(1 << 14, 1 << 14)
+            exited = self._processes.run(command, output.write, errors.write)
+            if exited.error != GUARDIAN_KILLED or not _is_reading(words):
+                break  # else half an answer would count as the whole
         return GitResult(exited.code, output.text(), exited.error or errors.text())
 
     @property
@@ -381,3 +389,9 @@ def _repo_lock(folder: str) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _is_reading(words: Sequence[str]) -> bool:
+    """Whether it can be asked again; `config` is never written by us."""
+    plain = (word for before, word in pairwise(("", *words)) if before != "-c" and not word.startswith("-"))
+    return next(plain, "") in _READING_COMMANDS

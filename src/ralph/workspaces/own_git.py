@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ralph.core.text.write_error import DISK_HINT, names_disk_error
-from ralph.model.command import Command
+from ralph.model.command import GUARDIAN_KILLED, Command
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.ports import GitResult, Processes
 
@@ -84,7 +84,6 @@ class OwnGit:
     ) -> OwnAnswer:
         """Run it; failing is an answer too. `own_objects`: what is written is kept even if the project has it;
         `borrows`: all the same, what only the project has is read."""
-        output, errors = _Collector(MAX_OWN_OUTPUT_BYTES), _Collector(1 << 16)
         variables = {"GIT_WORK_TREE": root or self.root, "GIT_INDEX_FILE": index or self.path("index")}
         if own_objects:
             variables["GIT_OBJECT_DIRECTORY"] = self.path("store")
@@ -98,7 +97,13 @@ class OwnGit:
             timeout=LAST_LOOK_TIMEOUT_SECONDS if self.finishes else OWN_GIT_TIMEOUT_SECONDS,
             finishes=self.finishes,
         )
-        exited = self.processes.run(command, output.add, errors.add)
+        for _ in range(2):
+            output, errors = _Collector(MAX_OWN_OUTPUT_BYTES), _Collector(1 << 16)
+            exited = self.processes.run(command, output.add, errors.add)
+            if exited.error != GUARDIAN_KILLED:
+                break  # what our git does can be done again
+            if os.path.exists(lock := f"{variables['GIT_INDEX_FILE']}.lock"):
+                os.unlink(lock)
         if output.is_full:
             return OwnAnswer(1, b"", f"git answered with more than {MAX_OWN_OUTPUT_BYTES >> 20} MB")
         return OwnAnswer(exited.code, output.join(), exited.error or errors.join().decode("utf-8", "replace"))
