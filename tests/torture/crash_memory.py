@@ -1,5 +1,6 @@
 """What was on record right after a blow, and must still be there at the end, whatever was resumed in between."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +80,9 @@ def check_agents_ended_once(scene: "Scene") -> Iterator[str]:
 
 
 def check_commits(scene: "Scene") -> Iterator[str]:
-    """Each is there once. What an agent commits that dies with ralph before its end may be missing, or done again."""
+    """Each is there once. What an agent commits that dies with ralph before its end may be missing, or done again; in
+    `ralph run` the next agent finds its work and goes on to the end, and one commit has both. A commit that failed
+    because the guardian died is told, and the next one has its files."""
     subjects = scene.shop.git("log", "--format=%s").splitlines()
     wanted = {
         "run": ["Add the file"] * 2,
@@ -87,10 +90,19 @@ def check_commits(scene: "Scene") -> Iterator[str]:
         "supervise": [],
         "execute": ["Do"],
     }[scene.loop]
-    cut_off = _count_cut_off(scene) if scene.loop == "story" else 0
+    told = _list_told_failures(scene)
+    cut_off = len(told) + (_count_cut_off(scene) if scene.loop in ("run", "story") else 0)
     made = [subject for subject in subjects if subject not in ("Start", "Plan")]
     if not {*made} <= {*wanted} or abs(len(made) - len(wanted)) > cut_off:
         yield f"commits: {made}"
+    if scene.loop == "run" and not told and not {"a.txt", "b.txt"} <= {*scene.shop.git("ls-files").split()}:
+        yield "work is not committed, and nobody says so"
+
+
+def _list_told_failures(scene: "Scene") -> list[object]:
+    """Commits that came to nothing, and are on record as such."""
+    facts = [json.loads(bytes(seen))["fact"] for (seen,) in scene.query("SELECT seen FROM transition")]
+    return [fact for fact in facts if fact["type"] == "saved" and fact.get("problems")]
 
 
 def _count_cut_off(scene: "Scene") -> int:
