@@ -14,6 +14,7 @@ from ralph.model.board import TaskCard
 if TYPE_CHECKING:
     from ralph.app.board.active import ActiveTask
     from ralph.app.board.view import BoardView, CardFacts, WorkerSlot
+    from ralph.model.errors import NoSuchRun
     from ralph.model.runs import RunRecord
 
 CardTone = Literal["running", "ready", "waiting", "trouble", "done", "cancelled"]
@@ -35,6 +36,11 @@ EMPTY_BOARD_MESSAGE = (
 ASKS_TEXT = "? asks"
 MAX_REASON_CELLS = 200  # cells of it
 MAX_PLACE_CELLS = 60
+
+
+def describe_empty_board(lost: "NoSuchRun | None") -> str:
+    """`lost`: there were runs, and their records are gone."""
+    return EMPTY_BOARD_MESSAGE if lost is None else f"{lost.message}\n{lost.hint}"
 
 
 class CardState(Struct, frozen=True, kw_only=True):

@@ -16,9 +16,10 @@ from ralph.app.board.changes import RunChanges, RunDetails, load_changes, load_r
 from ralph.app.board.view import LANES, BoardView, filter_runs, group_by_lane
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import Paths
+from ralph.app.runs.status import explain_lost_records
 from ralph.config.schema import Settings
 from ralph.core.text.plain import one_line
-from ralph.faces.board_words import EMPTY_BOARD_MESSAGE
+from ralph.faces.board_words import describe_empty_board
 from ralph.faces.glyphs import Glyphs
 from ralph.faces.log_words import LogFormatter
 from ralph.faces.tui.board_lane import BoardLane
@@ -95,7 +96,7 @@ class BoardScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield self._headline
         yield self._tabs
-        yield Static(EMPTY_BOARD_MESSAGE, id="empty", markup=False)
+        yield Static(describe_empty_board(explain_lost_records(self._paths)), id="empty", markup=False)
         with Horizontal(id="lanes"):
             yield from self._lanes.values()
         with Horizontal(id="bottom"):

@@ -15,7 +15,7 @@ from ralph.faces.cli.commands.board import command
 from support.board_room import BoardFixture
 from support.processes import wait_until
 from support.terminal import PseudoTerminal
-from support.workshop import RALPH_ARGV, ProjectFixture
+from support.workshop import RALPH_ARGV, ProjectFixture, make_result_command
 
 TASK = ("--outcome", "It works", "--acceptance", "it is there")
 SLOW = """#!/bin/sh
@@ -104,6 +104,17 @@ def test_it_does_not_outlive_its_window(terminals: Callable[..., PseudoTerminal]
     assert terminal.sees("Nothing here yet")
     terminal.hang_up()
     assert terminal.ended() is not None
+
+
+def test_a_board_without_records_says_that_there_were_runs(
+    workshop: ProjectFixture, terminals: Callable[..., PseudoTerminal]
+) -> None:
+    workshop.agent(make_result_command("<response>DONE</response>", 0.5))
+    workshop.call("run", "-p", "x")
+    for path in (workshop.repo / ".git/ralph").glob("ralph.db*"):
+        path.unlink()
+    assert "no run is on record, but 1 on disk" in workshop.call("board", "--once")
+    assert terminals().sees("no run is on record, but 1 on disk")
 
 
 def test_no_color_is_heeded(terminals: Callable[..., PseudoTerminal]) -> None:

@@ -8,7 +8,9 @@ import click
 from ralph.app.board.specs import load_spec
 from ralph.app.board.watch import BoardReader
 from ralph.app.paths import find_project_paths
+from ralph.app.runs.status import explain_lost_records
 from ralph.config.sources import load_settings
+from ralph.faces.board_words import describe_empty_board
 from ralph.faces.cli.options.board_screen import has_screen, open_board_screen
 from ralph.faces.cli.options.known_names import complete_spec
 from ralph.faces.cli.options.output_flags import add_json_option, add_look_options, add_plain_option
@@ -40,6 +42,7 @@ def command(once: bool, spec: str, color: str | None, glyphs: str | None, plain:
         if as_json:
             click.echo(render_board_json(view))
         else:
-            click.echo(render_plain_board(view) if is_plain else render_board_text(view, glyph_set))
+            empty = describe_empty_board(explain_lost_records(paths))
+            click.echo(render_plain_board(view, empty) if is_plain else render_board_text(view, glyph_set, empty))
         return 0
     return open_board_screen(paths, reader, settings)

@@ -32,12 +32,12 @@ MAX_STRIP_CELLS = 40
 MAX_CARDS_PER_LANE = 50  # cards of a lane: nobody reads ten thousand
 
 
-def render_board_text(view: BoardView, glyphs: Glyphs) -> str:
-    """The lanes with their cards, then the slots."""
+def render_board_text(view: BoardView, glyphs: Glyphs, empty: str = EMPTY_BOARD_MESSAGE) -> str:
+    """The lanes with their cards, then the slots. `empty`: what to say where there is nothing."""
     now = time.time()
     lines = [f" {glyphs.dot} ".join(format_headline_parts(view, now))]
     if not view.cards and not view.runs:
-        lines += ["", EMPTY_BOARD_MESSAGE]
+        lines += ["", empty]
     if view.cards:
         for lane, cards in group_by_lane(view.cards).items():
             lines += ["", f"{LANE_TITLES[lane]} {len(cards)}", *_render_cards(cards, view, glyphs)]
@@ -49,9 +49,9 @@ def render_board_text(view: BoardView, glyphs: Glyphs) -> str:
     return "\n".join(fit_to_terminal(line) for line in lines)
 
 
-def render_plain_board(view: BoardView) -> str:
+def render_plain_board(view: BoardView, empty: str = EMPTY_BOARD_MESSAGE) -> str:
     """The same in words, for who listens to it."""
-    return render_board_text(view, PLAIN_GLYPHS).replace(" , ", ", ")
+    return render_board_text(view, PLAIN_GLYPHS, empty).replace(" , ", ", ")
 
 
 def render_board_json(view: BoardView) -> str:
