@@ -165,9 +165,8 @@ class AgentRunner:
             return Reported(outcome="unusable", detail=lost)
         files = request.files
         invocation = self._agent.invocation(request.prompt, request.mode, request.budget_usd)
-        argv = _fill_in_paths(invocation, request)
-        reads, writes = _list_call_files(invocation, request)
-        emit_debug(watchers, request.iteration, f"Agent command: {' '.join(redact_argv(argv))}")
+        command = self._build_command(invocation, request)
+        emit_debug(watchers, request.iteration, f"Agent command: {' '.join(redact_argv(command.argv))}")
         parser = self._agent.parser(request.mode)
         log = BoundedLog(files.stdout)
         output = OutputStream(
@@ -179,23 +178,10 @@ class AgentRunner:
             estimate=self._estimate,
         )
         errors = Excerpt(STDERR_HEAD_BYTES, STDERR_TAIL_BYTES)
-        command = Command(
-            argv=argv,
-            environment={**invocation.environment, **self._environment, **request.environment},
-            cwd=self._folder,
-            stdin=invocation.stdin.encode("utf-8", "surrogateescape"),
-            timeout=self.timeout,
-            idle_timeout=self.idle_timeout,
-            linger=MAX_LINGER_SECONDS,
-            reads=reads,
-            writes=writes,
-            pausable=request.pausable,
-            log_fd=log.fileno(),
-        )
         if self._tree_keeper is not None:
             _warn_unsaved(self._tree_keeper.save_initial_tree(), request.iteration, watchers)
         self._write_note(request)
-        exited = self._processes.run(command, output.feed, errors.write)
+        exited = self._processes.run(replace(command, log_fd=log.fileno()), output.feed, errors.write)
         self._was_started = exited.seconds > 0
         output.finish(partial(find_secret_spans, values=list_raw_secrets(command.environment)))
         if self._watch is not None:
@@ -219,6 +205,21 @@ class AgentRunner:
             estimated_usd=self._estimate_cost(reported),
         )
         return self._describe_tree(reported, parsed)
+
+    def _build_command(self, invocation: Invocation, request: AgentRequest) -> Command:
+        reads, writes = _list_call_files(invocation, request)
+        return Command(
+            argv=_fill_in_paths(invocation, request),
+            environment={**invocation.environment, **self._environment, **request.environment},
+            cwd=self._folder,
+            stdin=invocation.stdin.encode("utf-8", "surrogateescape"),
+            timeout=self.timeout,
+            idle_timeout=self.idle_timeout,
+            linger=MAX_LINGER_SECONDS,
+            reads=reads,
+            writes=writes,
+            pausable=request.pausable,
+        )
 
     def _describe_tree(self, reported: Reported, parsed: ParsedRun) -> Reported:
         """Whether the work tree is still to be looked at; if not, what it is known to be."""
