@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.agents._argv import default_flag
-from ralph.agents._codex_json import CodexParser
 from ralph.agents._permissions import add_folders, choose_flags, find_missing_options, grant_judge, user_decides
 from ralph.agents._plain import PlainParser
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
@@ -81,7 +80,11 @@ class Codex(Struct, frozen=True):
         return Invocation(argv=tuple(argv), stdin=prompt, files=self.grant.files)
 
     def parser(self, mode: OutputMode) -> LineParser:
-        return CodexParser() if mode == "stream" else PlainParser()
+        if mode != "stream":
+            return PlainParser()
+        from ralph.agents._codex_json import CodexParser  # 1 ms: every run reads this card, few run Codex
+
+        return CodexParser()
 
 
 class OldCodex(Codex, frozen=True):

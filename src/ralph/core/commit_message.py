@@ -5,12 +5,12 @@ import re
 from ralph.core.claims import extract_response, find_first_tag
 
 MAX_ANNOUNCEMENT_CHARS = 200
-_FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
-_LABEL = re.compile(
-    r"[*_`]*(?:(?:suggested|proposed|the) )?(?:git )?(?:commit )?(?:message|subject)(?: line)?[*_`]*\s*:\s*[*_`]*\s*",
-    re.IGNORECASE,
+_FENCE_LINE = r"\s*(?:`{3,}|~{3,})[^`]*"
+_LABEL = (
+    r"(?i)[*_`]*(?:(?:suggested|proposed|the) )?(?:git )?(?:commit )?"
+    r"(?:message|subject)(?: line)?[*_`]*\s*:\s*[*_`]*\s*"
 )
-_ANNOUNCEMENT = re.compile(r"(?:here\b|here's\b|sure\b|certainly\b|.*\bcommit message\b).*:", re.IGNORECASE)
+_ANNOUNCEMENT = r"(?i)(?:here\b|here's\b|sure\b|certainly\b|.*\bcommit message\b).*:"
 _QUOTES = (("**", "**"), ("__", "__"), ("``", "``"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"))
 
 
@@ -22,8 +22,8 @@ def parse_commit_message(answer: str) -> str:
         tagged = find_first_tag("response", answer)
     if tagged is not None:
         return tagged.strip()
-    lines = [line.strip() for line in answer.splitlines() if line.strip() and not _FENCE_LINE.fullmatch(line)]
-    messages = [line for line in lines if not _ANNOUNCEMENT.fullmatch(line[:MAX_ANNOUNCEMENT_CHARS])] or lines
+    lines = [line.strip() for line in answer.splitlines() if line.strip() and not re.fullmatch(_FENCE_LINE, line)]
+    messages = [line for line in lines if not re.fullmatch(_ANNOUNCEMENT, line[:MAX_ANNOUNCEMENT_CHARS])] or lines
     return next(filter(None, map(_strip_wrapping, messages)), "")
 
 
@@ -34,7 +34,7 @@ def _strip_wrapping(line: str) -> str:
 
 
 def _strip_label(line: str) -> str:
-    label = _LABEL.match(line)
+    label = re.match(_LABEL, line)
     return line[label.end() :] if label else line
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 MAX_TYPED_CHARS = 200  # nobody types a longer command
 # Claude Code cannot look ahead into these, so no rule lets them pass: `&`, variables of a loop, `$?` and its like.
-_UNCHECKED_PATTERN = re.compile(r"(?<![&<>])&(?![&>])|\bfor \w+ in |\$[?!@*#$]")
+_UNCHECKED_PATTERN = r"(?<![&<>])&(?![&>])|\bfor \w+ in |\$[?!@*#$]"
 _ALLOW_EVERYTHING = 'Only agent.permissions "all" does, in a sandbox.'
 _NEEDS_SINGLE_QUOTES = '"$`\\!'
 
@@ -17,7 +17,7 @@ def describe_refusal(
     commands, where the agent reports them; `allowed` what it may run already; `guard_words` what our own guard said."""
     told = [f"ralph's guard refused a command: {words}" for words in guard_words]
     typed = [command for command in commands if "\n" not in command and len(command) <= MAX_TYPED_CHARS]
-    stubborn = [command for command in typed if command in allowed or _UNCHECKED_PATTERN.search(command)]
+    stubborn = [command for command in typed if command in allowed or re.search(_UNCHECKED_PATTERN, command)]
     if new := [command for command in typed if command not in stubborn]:
         options = " ".join(f"--allow {_quote(command)}" for command in new)
         told.append(f"The agent was refused {_name_commands(new)}. Allow it: {options}, or agent.allow.")

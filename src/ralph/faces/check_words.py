@@ -2,7 +2,7 @@
 
 import re
 
-_SPENT_LOOP = re.compile(r"(\w+): Ralph loop exceeded \d+ iterations?\. .*?Last verification: (.+)", re.DOTALL)
+_SPENT_LOOP = r"(?s)(\w+): Ralph loop exceeded \d+ iterations?\. .*?Last verification: (.+)"
 
 
 def describe_check_failure(command: str, reason: str) -> str:
@@ -12,7 +12,7 @@ def describe_check_failure(command: str, reason: str) -> str:
 
 def shorten_reason(reason: str) -> str:
     """coder: Command exited with 1, expected 0; what decided comes first, lines are short."""
-    found = _SPENT_LOOP.fullmatch(reason)
+    found = re.fullmatch(_SPENT_LOOP, reason)
     return f"{found[1]}: {found[2]}" if found else reason
 
 

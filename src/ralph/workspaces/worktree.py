@@ -14,7 +14,7 @@ from ralph.workspaces.project_dir import find_git_dir, find_project_dir
 
 WORKTREES_FOLDER = ".ralph/worktrees"
 BRANCH_PREFIX = "ralph"  # they are below it
-_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 # Else they would stand in the way of `git worktree remove`, and an agent's `git add -A` would take them.
 _OUR_OUTPUT = (".ralph/*.log", ".ralph/prompt_*.txt", f"{DRAFT_PREFIX}*")
 _STATUS_WORDS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames")
@@ -163,7 +163,7 @@ class RunWorktrees:
         if not start:
             raise MachineError("there is no commit to start a work tree from", "commit something first")
         branch, folder = f"{BRANCH_PREFIX}/{name}", locate_worktree(self._root, name)
-        if not _NAME_PATTERN.fullmatch(name) or not self._git.run("check-ref-format", f"refs/heads/{branch}").ok:
+        if not re.fullmatch(_NAME_PATTERN, name) or not self._git.run("check-ref-format", f"refs/heads/{branch}").ok:
             raise UsageError(f"{name!r} cannot be the name of a work tree", "use letters, digits, '.', '_' and '-'")
         if self._git.find_commit(f"refs/heads/{branch}") or os.path.lexists(folder):
             hint = f"choose another name, or resume a run with `ralph run --resume --worktree {name}`"

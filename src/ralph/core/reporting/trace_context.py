@@ -8,7 +8,7 @@ from msgspec import Struct
 
 ENDPOINT_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACE_VARIABLE = "TRACEPARENT"
-_PATTERN = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
+_PATTERN = r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})"
 
 
 class TraceContext(Struct, frozen=True):
@@ -32,7 +32,7 @@ def is_tracing_wanted(variables: Mapping[str, str]) -> bool:
 
 
 def parse_traceparent(text: str) -> TraceContext | None:
-    found = _PATTERN.fullmatch(text.strip())
+    found = re.fullmatch(_PATTERN, text.strip())
     return TraceContext(found[1], found[2], found[3]) if found else None
 
 

@@ -52,7 +52,6 @@ from ralph.faces.cli.options.run_names import complete_resumable_run
 from ralph.faces.cli.options.sandbox import add_sandbox_options, choose_sandbox_kind, settle_sandbox
 from ralph.faces.cli.options.settings_consent import accept_settings_option, settle_settings_changes
 from ralph.faces.cli.options.text_file import TextFile, TextFileParam
-from ralph.faces.cli.pages.runs import render_runs_json
 from ralph.faces.cli.terminal.output import Output
 from ralph.faces.cli.terminal.wrapping import fit_page
 from ralph.model.errors import UsageError
@@ -276,6 +275,8 @@ def _resume(prepared: PreparedRun, name: str) -> int:
         record, request = load_resumable_run(name, limits, paths, prepared.worktree, variables=os.environ)
         return _print_plan(resume_with(request, settings), paths, (*chosen, *_label(prepared.warnings)), record)
     if woken := wake_waiting_run(paths, name):
+        from ralph.faces.cli.pages.runs import render_runs_json  # pages of `ralph status`, 1 ms
+
         click.echo(render_runs_json([woken]) if prepared.as_json else f"Woke {woken.id}; follow it with: ralph logs -f")
         return 0
     with prepared.watch(chosen) as callbacks:

@@ -6,7 +6,7 @@ import click
 
 from ralph.model.bounds import MAX_AMOUNT
 
-_DURATION_PATTERN = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_DURATION_PATTERN = r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?"
 _SECONDS_PER_UNIT = (86400.0, 3600.0, 60.0, 1.0)
 
 
@@ -19,7 +19,7 @@ class DurationParam(click.ParamType):  # type: ignore[type-arg]  # not generic b
         self._zero = zero  # whether no time at all will do
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = _DURATION_PATTERN.fullmatch(str(value).strip().lower())
+        found = re.fullmatch(_DURATION_PATTERN, str(value).strip().lower())
         parts = found.groups() if found else ()
         seconds = sum(float(part) * unit for part, unit in zip(parts, _SECONDS_PER_UNIT, strict=False) if part)
         if not any(parts) or (seconds == 0 and not self._zero):

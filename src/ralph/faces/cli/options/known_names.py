@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from ralph.app.paths import find_project_paths
 from ralph.core.text.plain import one_line
 from ralph.model.errors import RalphError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from ralph.model.board import TaskCard
 
 MAX_HELP_CELLS = 50
@@ -24,42 +25,44 @@ SIGNALS = {
 }
 
 
-def complete_task(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_task(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Shell completion: tasks of any state."""
     return _offer_tasks(incomplete, lambda card: True)
 
 
-def complete_open_task(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_open_task(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Shell completion: tasks that are not over."""
     return _offer_tasks(incomplete, lambda card: card.status not in ("done", "cancelled"))
 
 
-def complete_running_task(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_running_task(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
     """Shell completion: tasks someone works on."""
     return _offer_tasks(incomplete, lambda card: card.status == "in_progress")
 
 
-def complete_spec(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_spec(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     from ralph.app.board.specs import list_specs
 
     try:
         specs = list_specs(find_project_paths(os.getcwd()))
     except RalphError:
         return []  # a word about it would land in the middle of the user's line
-    return _offer(((spec.id, spec.title) for spec, _ in specs), incomplete)
+    return offer_names(((spec.id, spec.title) for spec, _ in specs), incomplete)
 
 
-def complete_agent(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_agent(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     from ralph.app.registry import load_agent_cards
 
-    return _offer(((name, card.title) for name, card in sorted(load_agent_cards().items())), incomplete)
+    return offer_names(((name, card.title) for name, card in sorted(load_agent_cards().items())), incomplete)
 
 
-def complete_signal(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return _offer(SIGNALS.items(), incomplete)
+def complete_signal(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    return offer_names(SIGNALS.items(), incomplete)
 
 
-def _offer_tasks(incomplete: str, fits: "Callable[[TaskCard], bool]") -> list[CompletionItem]:
+def _offer_tasks(incomplete: str, fits: "Callable[[TaskCard], bool]") -> "list[CompletionItem]":
     from ralph.app.board.tasks import list_cards_with_reasons
 
     try:
@@ -67,10 +70,13 @@ def _offer_tasks(incomplete: str, fits: "Callable[[TaskCard], bool]") -> list[Co
     except RalphError:
         return []
     found = [card for card in cards if fits(card)]
-    return _offer(((card.id, card.title) for card in found[:MAX_OFFERED_TASKS]), incomplete)
+    return offer_names(((card.id, card.title) for card in found[:MAX_OFFERED_TASKS]), incomplete)
 
 
-def _offer(names: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+def offer_names(names: Iterable[tuple[str, str]], incomplete: str) -> "list[CompletionItem]":
+    """Those that begin with what is typed, each with a line about it."""
+    from click.shell_completion import CompletionItem
+
     return [
         CompletionItem(name, help=one_line(words, MAX_HELP_CELLS))
         for name, words in names

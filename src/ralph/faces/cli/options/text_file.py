@@ -2,13 +2,16 @@
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from ralph.core.text.utf8 import BYTE_ORDER_MARK, refuse_undecoded
 from ralph.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 STDIN_NAME = "-"
 
@@ -40,7 +43,9 @@ class TextFileParam(click.ParamType):  # type: ignore[type-arg]  # not generic b
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> TextFile:
         return value if isinstance(value, TextFile) else TextFile(str(value))
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(incomplete, type="file")]
 
 
