@@ -36,7 +36,7 @@ def argv(name: str, *flags: str, **more: object) -> tuple[str, ...]:
     ("line", "expected"),
     [
         ("make test", ["make test"]),
-        ("cd app && npm test", ["cd app", "npm test"]),
+        ("cd app && make test", ["cd app", "make test"]),
         ("make lint; make test || true", ["make lint", "make test", "true"]),
         ("make test 2>&1 | tail -5 > log", ["make test", "tail -5"]),
         ("grep -q 'a && b; c' file", ["grep -q 'a && b; c' file"]),
@@ -49,6 +49,23 @@ def argv(name: str, *flags: str, **more: object) -> tuple[str, ...]:
 )
 def test_a_compound_command_is_its_parts(line: str, expected: list[str]) -> None:
     assert list(list_simple_commands([line])) == expected
+
+
+@pytest.mark.parametrize(
+    ("check", "others"),
+    [
+        ("npm run test", ["npm test"]),
+        ("cd app && CI=1 pnpm run test -- -x", ["pnpm test -- -x"]),
+        ("python3 -m pytest -q", ["python -m pytest -q", "pytest -q"]),
+        ("python -m unittest", ["python3 -m unittest"]),
+        ("npm run test:unit", []),
+        ("bun run test", []),  # `bun test` is another runner
+        ("pytest", []),  # an agent with rules for programs only would get all of Python
+    ],
+)
+def test_a_check_is_allowed_in_the_words_agents_type_for_it(check: str, others: list[str]) -> None:
+    plain = {*check.split(" && "), check.split(" && ")[-1].removeprefix("CI=1 ")}
+    assert [command for command in list_simple_commands([check]) if command not in plain] == others
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Permissions, commands, folders and model in plain words → what all CLIs say in the same way."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ralph.agents._argv import has_flag
 from ralph.model.agent_card import AgentCard, Grant
@@ -16,6 +16,13 @@ _PIECE_PATTERN = (
 )
 # What may stand before a command and is no part of it for a CLI: words of the shell, and variables.
 _LEAD_PATTERN = r"^(?:(?:do|then|else|elif|if|while|until|time|!|\{)\s+)*(?:[A-Za-z_]\w*=\S*\s+)*"
+
+# A check, and what agents type for it. Nothing here may let more pass where a CLI's rules know programs only.
+_OTHER_SPELLINGS = (
+    (r"^(npm|pnpm|yarn) run test(?= |$)", (r"\1 test",)),
+    (r"^python3? -m (pytest|unittest)(?= |$)", (r"python3 -m \1", r"python -m \1")),
+    (r"^python3? -m pytest(?= |$)", ("pytest",)),
+)
 
 
 def user_decides(options: AgentOptions, card: AgentCard) -> bool:
@@ -37,14 +44,21 @@ def grant_judge(card: AgentCard, options: AgentOptions) -> Grant:
 
 
 def list_simple_commands(lines: Iterable[str]) -> tuple[str, ...]:
-    """Each once. A CLI looks at every part of a line by itself, so a compound command is given as its parts."""
+    """Each once. A CLI looks at every part of a line by itself, so a compound command is given as its parts; and it
+    knows a command by its words alone, so that a check is given in every spelling of it."""
     found: dict[str, None] = {}
     for line in lines:
         for part in _split_line(line):
             found[part] = None
             if bare := re.sub(_LEAD_PATTERN, "", part):
-                found[bare] = None
+                found |= dict.fromkeys((bare, *_respell(bare)))
     return tuple(found)
+
+
+def _respell(command: str) -> Iterator[str]:
+    for pattern, spellings in _OTHER_SPELLINGS:
+        if re.match(pattern, command):
+            yield from (re.sub(pattern, spelling, command) for spelling in spellings)
 
 
 def to_prefix(command: str) -> str | None:

@@ -181,6 +181,7 @@ def classify_run(
         lasting=verdict.lasting,
         refused_tools=parsed.denials if verdict.outcome == "refused" else (),
         refused_commands=parsed.refused_commands,
+        permitted_commands=tuple(allowed) if verdict.outcome == "refused" else (),
     )
 
 

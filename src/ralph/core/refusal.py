@@ -3,7 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from ralph.model.loop import Feedback, Reported
+
 MAX_TYPED_CHARS = 200  # nobody types a longer command
+MAX_TOLD_COMMANDS = 8
 # Claude Code cannot look ahead into these, so no rule lets them pass: `&`, variables of a loop, `$?` and its like.
 _UNCHECKED_PATTERN = r"(?<![&<>])&(?![&>])|\bfor \w+ in |\$[?!@*#$]"
 _ALLOW_EVERYTHING = 'Only agent.permissions "all" does, in a sandbox.'
@@ -34,6 +37,15 @@ def describe_refusal(
         f"The agent was refused {calls} ({', '.join(dict.fromkeys(tools))}). Allow it more: agent.allow for commands,"
         ' agent.permissions "all" for everything, in a sandbox.'
     )
+
+
+def build_refusal_feedback(refused: Reported) -> Feedback:
+    """For the next agent, which would try the same again: what was refused, and what it may run."""
+    short = [command for command in refused.refused_commands if "\n" not in command and len(command) <= MAX_TYPED_CHARS]
+    what = _name_commands(short[:MAX_TOLD_COMMANDS]) or join_words([*dict.fromkeys(refused.refused_tools)])
+    permitted = _name_commands(refused.permitted_commands)
+    may = f" Besides editing files, you may run {permitted}." if permitted else ""
+    return Feedback(f"The last iteration was refused {what}, and nobody is there to approve it: do without.{may}")
 
 
 def _name_commands(commands: Sequence[str]) -> str:

@@ -138,6 +138,7 @@ class Reported(Struct, frozen=True, tag="reported", omit_defaults=True, kw_only=
     lasting: bool = False  # only other settings can mend it
     refused_tools: tuple[str, ...] = ()  # calls it was not permitted, by the tool's name
     refused_commands: tuple[str, ...] = ()  # the commands among them, where the agent tells, each once
+    permitted_commands: tuple[str, ...] = ()  # what it may run, where something was refused
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
     unseen: bool = False  # nobody has looked at the work tree since; what that tells comes with SnapshotTaken
     head: str = ""  # the commit that was checked out then

@@ -58,6 +58,7 @@ all: lint
 lint test: deps
 \techo test
 """
+UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self): ...\n"
 NPM = '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1", "lint": "eslint ."}}'
 
 
@@ -85,6 +86,14 @@ NPM = '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1", "li
         ({"pyproject.toml": "[tool.ruff]\n", "uv.lock": ""}, ["uv run ruff check ."]),
         ({"pytest.ini": "", "poetry.lock": ""}, ["poetry run pytest"]),
         ({"pytest.ini": "", ".venv/bin/pytest": ""}, [".venv/bin/pytest"]),
+        ({"test_calc.py": "def test_add():\n    assert 1\n"}, ["python3 -m pytest"]),
+        ({"tests/test_a.py": UNITTEST, "tests/test_b.py": "def test_b(): ..."}, ["python3 -m pytest"]),
+        ({"tests/calc_test.py": UNITTEST}, ["python3 -m pytest"]),
+        ({"test_calc.py": UNITTEST, "tests/test_a.py": UNITTEST}, ["python3 -m pytest"]),
+        ({"test_calc.py": UNITTEST}, ["python3 -m unittest"]),
+        ({"tests/__init__.py": "", "tests/test_a.py": UNITTEST}, ["python3 -m unittest"]),
+        ({"tests/test_a.py": UNITTEST, ".venv/bin/python": ""}, [".venv/bin/python -m unittest discover tests"]),
+        ({"latest_news.py": "", "tests/notes.txt": ""}, []),
         ({"Cargo.toml": ""}, ["cargo test"]),
         ({"go.mod": ""}, ["go vet ./...", "go test ./..."]),
         ({"go.mod": "", ".golangci.yml": ""}, ["golangci-lint run", "go test ./..."]),

@@ -123,6 +123,19 @@ def test_a_refusal_that_an_older_version_recorded_claims_nothing() -> None:
     assert stop.outcome is Outcome.EXHAUSTED
 
 
+def test_the_next_agent_hears_what_was_refused_and_what_it_may_run() -> None:
+    report = replace(REFUSED, refused_commands=("python3 x.py",), permitted_commands=("make test", "git add *"))
+    turns = [AgentTurn(reported=report), AgentTurn(reported=WORKING), AgentTurn(reported=DONE)]
+    for gates in ((), ("test",)):
+        turns[0] = replace(turns[0], red=frozenset(gates))
+        world = ScriptedEffects(turns)
+        play_loop(Rules(TagPolicy(gates=gates)), world)
+        told = [" ".join(each.text for each in brief.feedback) for brief in world.briefs]
+        assert told[0] == told[2] == ""
+        assert "refused `python3 x.py`" in told[1]
+        assert "you may run `make test` and `git add *`" in told[1]
+
+
 def test_two_runs_refused_alike_stop_with_the_thing_to_type() -> None:
     world = ScriptedEffects([AgentTurn(reported=REFUSED_AT_WORK)])
     stop, _, _ = play_loop(Rules(TagPolicy(gates=("test",))), world)

@@ -40,6 +40,14 @@ def test_it_is_advised_where_the_trouble_is_elsewhere(workshop: ProjectFixture) 
     assert workshop.ralph("run", "--resume").returncode == 0
 
 
+def test_who_resumes_after_a_refusal_is_told_to_allow_it(workshop: ProjectFixture) -> None:
+    denied = [{"tool_name": "Bash", "tool_input": {"command": "npm ci"}}]
+    workshop.agent(make_result_command("I may not.", permission_denials=denied))
+    refused = workshop.ralph("run", "-p", "x")
+    assert refused.returncode == 2
+    assert f"{ONWARD} and the --allow above" in refused.stderr
+
+
 # -- what was cut off ------------------------------------------------------------------------------
 @pytest.mark.parametrize("how", ["signals", "cancel"])
 def test_an_iteration_that_was_cut_off_is_told_as_such(workshop: ProjectFixture, how: str) -> None:

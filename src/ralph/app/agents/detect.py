@@ -13,6 +13,7 @@ from ralph.process.atomic_file import open_regular_file
 from ralph.process.shell import find_program
 
 _MAX_FILE_CHARS = 1_000_000  # characters of a build file worth reading
+_MAX_TEST_FILES = 200
 _NPM_PLACEHOLDER = "no test specified"  # npm's own script that always fails
 
 
@@ -83,7 +84,7 @@ def _iter_suggestions(folder: str) -> Iterator[SuggestedGuardrail]:
     yield from _suggest_make(text)
     yield from _suggest_just(text)
     yield from _suggest_node(text, exists)
-    yield from _suggest_python(text, exists)
+    yield from _suggest_python(folder, text, exists)
     for marker, purpose, command in _USUAL_COMMANDS:
         if exists(marker):
             yield SuggestedGuardrail(command, purpose, marker)
@@ -132,13 +133,47 @@ def parse_npm_scripts(package: str) -> dict[str, str]:
     return {name: line for name, line in lines if isinstance(line, str)}
 
 
-def _suggest_python(text: Callable[[str], str], exists: Callable[[str], bool]) -> Iterator[SuggestedGuardrail]:
+def _suggest_python(
+    folder: str, text: Callable[[str], str], exists: Callable[[str], bool]
+) -> Iterator[SuggestedGuardrail]:
     project = text("pyproject.toml")
     if "[tool.ruff" in project or exists("ruff.toml") or exists(".ruff.toml"):
         yield SuggestedGuardrail(f"{_choose_python_runner(exists, 'ruff')} check .", "lint", "pyproject.toml")
     tested = "pytest" in project or "pytest" in text("tox.ini") or "[tool:pytest]" in text("setup.cfg")
     if tested or exists("pytest.ini") or exists("conftest.py") or exists("tests/conftest.py"):
         yield SuggestedGuardrail(_choose_python_runner(exists, "pytest"), "test", "pyproject.toml")
+    elif tests := _list_python_tests(folder):
+        command = (
+            _choose_unittest_command(tests[0], exists)
+            if all(_is_for_unittest(name, tests[0], text) for name in tests)
+            else _choose_python_runner(exists, "pytest")
+        )
+        yield SuggestedGuardrail(command, "test", tests[0])
+
+
+def _list_python_tests(folder: str) -> list[str]:
+    """Test files here, or in the folders that are usual for them."""
+    found: list[str] = []
+    for part in ("", "tests", "test"):
+        try:
+            names = sorted(os.listdir(os.path.join(folder, part)))
+        except OSError:
+            continue
+        found += [os.path.join(part, name) for name in names if re.fullmatch(r"test_.*\.py|.*_test\.py", name)]
+    return found[:_MAX_TEST_FILES]
+
+
+def _is_for_unittest(name: str, first: str, text: Callable[[str], str]) -> bool:
+    """unittest passes over other names, other folders and tests that are mere functions, without a word."""
+    is_found = os.path.basename(name).startswith("test") and os.path.dirname(name) == os.path.dirname(first)
+    return is_found and bool(re.search(r"^class .*\bTestCase\b", text(name), re.MULTILINE))
+
+
+def _choose_unittest_command(test: str, exists: Callable[[str], bool]) -> str:
+    """It looks into packages only, unless it is told where."""
+    python = ".venv/bin/python" if exists(".venv/bin/python") else "python3"
+    part = os.path.dirname(test)
+    return f"{python} -m unittest" + (f" discover {part}" if part and not exists(f"{part}/__init__.py") else "")
 
 
 def _choose_python_runner(exists: Callable[[str], bool], program: str) -> str:

@@ -18,6 +18,7 @@ from ralph.core.proofs.wording import (
     describe_sealed_pass,
     extract_explanation,
 )
+from ralph.core.refusal import build_refusal_feedback
 from ralph.model.loop import (
     Brief,
     Check,
@@ -47,6 +48,7 @@ class TaggedState(Struct, frozen=True, kw_only=True):
     claim: str = ""  # the signal that fired, in words
     worked: bool = False  # an agent ran since the last check: else it is the baseline that was checked
     is_misplaced: bool = False  # it made its promise where no promise counts
+    refusal: Feedback | None = None  # it was not permitted something
     proofs: tuple[ProofChange, ...] = ()  # what is not as it was at the baseline
     explanation: str = ""  # what the agent says about that
     warned: frozenset[str] = frozenset()  # proofs an agent was told to put back
@@ -89,7 +91,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
                 if not checked.failures:
                     state = replace(state, proofs=checked.proofs or state.proofs)
                     return state, self._seal_or_save(state, tally)
-                feedback = (*(f.feedback for f in checked.failures if f.feedback), *_correct_promise(state))
+                feedback = (*(f.feedback for f in checked.failures if f.feedback), *_list_corrections(state))
                 return _start_over(state), _run_again(feedback)
             case Verified() as verdict if state.sealed:
                 return self._apply_judge_verdict(state, state.sealed, verdict, tally)
@@ -125,6 +127,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
             claim=claim,
             worked=True,
             is_misplaced=misplaced,
+            refusal=build_refusal_feedback(reported) if reported.refused_tools else None,
             proofs=reported.proofs,
             explanation=extract_explanation(reported.text) if reported.proofs else "",
             warned=state.warned,
@@ -190,7 +193,7 @@ class TagPolicy(Struct, frozen=True, kw_only=True):
 
     def _finish_if_claimed(self, state: TaggedState, note: str = "") -> Decision:
         if not state.claim:
-            return _run_again(_correct_promise(state))
+            return _run_again(_list_corrections(state))
         notes = f"{state.note}{self._mention_new_checks(state)}{note}{self._mention_off()}"
         if state.flag:
             return Stop(Outcome.COMPLETED, f"{state.flag}{notes}", flagged=True)
@@ -210,8 +213,10 @@ def _start_over(state: TaggedState) -> TaggedState:
     return TaggedState(history=state.history, warned=state.warned)
 
 
-def _correct_promise(state: TaggedState) -> tuple[Feedback, ...]:
-    return (Feedback(MISPLACED_PROMISE_REASON),) if state.is_misplaced else ()
+def _list_corrections(state: TaggedState) -> tuple[Feedback, ...]:
+    """What the next agent is to do otherwise, whatever the checks say."""
+    promise = (Feedback(MISPLACED_PROMISE_REASON),) if state.is_misplaced else ()
+    return (*promise, state.refusal) if state.refusal else promise
 
 
 def _run_again(feedback: tuple[Feedback, ...] = ()) -> Decision:

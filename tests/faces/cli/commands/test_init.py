@@ -416,6 +416,15 @@ def test_without_a_terminal_nothing_is_asked(folder: Path) -> None:  # 001-07
     assert os.listdir(folder) == []
 
 
+def test_where_nothing_is_found_the_next_command_names_a_check(folder: Path) -> None:
+    path = furnish(folder)
+    (folder / "Makefile").unlink()
+    code, out, _ = piped(folder, "--yes", path=path)
+    assert code == 0
+    assert 'Next: ralph config set guardrails "' in out
+    assert NEXT not in out
+
+
 def test_yes_writes_what_is_detected_without_a_terminal(folder: Path) -> None:
     code, out, _ = piped(folder, "--yes", path=furnish(folder))
     assert code == 0

@@ -23,6 +23,7 @@ from ralph.faces.cli.commands.interview import Prompter, ask_for_settings
 from ralph.model.errors import ConfigError, UsageError
 
 INTERRUPTED_EXIT_CODE = 130
+ADD_CHECK_COMMAND = 'Next: ralph config set guardrails "the command that tests your project"'
 NEXT_COMMAND = 'Next: ralph run -p "Fix the failing tests"'
 
 
@@ -78,9 +79,9 @@ def init_unattended(console_out: TextIO, folder: str, environment: Mapping[str, 
     raw = detect_settings(folder, environment, [trial.command for trial in trials if trial.is_usable])
     say(format_json({key: raw[key] for key in ("agent", "guardrails")}))
     if not raw["guardrails"]:
-        say("No tests or linters found: nothing will check what the agent claims. Add guardrails.")
+        say("No tests or linters found: nothing will check what the agent claims.")
     write_new_settings(say, folder, raw)
-    say(NEXT_COMMAND)
+    say(NEXT_COMMAND if raw["guardrails"] else ADD_CHECK_COMMAND)
     return 0
 
 

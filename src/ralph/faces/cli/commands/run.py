@@ -323,13 +323,22 @@ def _print_plan(request: RunRequest, paths: Paths, notes: Sequence[str], earlier
 def _report_end(stop: Stop, run: str, *, quiet: bool) -> int:
     """Returns the exit code; prints how to resume where that can help."""
     if stop.outcome.value != "completed" and not stop.lasting and not quiet:
-        onward = _DAY_HINT if _DAY_SETTING in stop.why else _RESUME_HINTS.get(stop.outcome.value, "")
+        onward = _choose_resume_hint(stop)
         hint = f"resume with `ralph run --resume`{onward}"
         if stop.question:
             name = f" {run}" if run else ""
             hint = f"answer with: ralph answer{name} TEXT; then: ralph resume{name}"
         Output.for_stream(sys.stderr)(fit_page(f"  → {hint}\n", sys.stderr))
     return stop.outcome.exit_code
+
+
+def _choose_resume_hint(stop: Stop) -> str:
+    """What has to be different then."""
+    if _DAY_SETTING in stop.why:
+        return _DAY_HINT
+    if stop.outcome.value == "unusable" and "--allow " in stop.why:
+        return " and the --allow above"
+    return _RESUME_HINTS.get(stop.outcome.value, "")
 
 
 def _read_given_prompt(prompt: str | None, prompt_file: TextFile | None, resume: str | None) -> str | None:
