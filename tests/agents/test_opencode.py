@@ -65,6 +65,10 @@ def test_costs_and_tokens_of_steps_add_up() -> None:
     assert heard.usage == Usage(input_tokens=200, output_tokens=40, cache_read_tokens=6, cache_write_tokens=8)
 
 
+def test_a_step_below_nothing_gives_nothing_back() -> None:
+    assert heard_of(START, finish("tool-calls", 0.1), START, finish("stop", -0.2)).cost_usd == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize(("name", "text"), [("opencode_refused", "All good."), ("opencode_rejected", "")])
 def test_a_refused_command_is_named_whether_or_not_it_goes_on(name: str, text: str) -> None:  # issue 12
     parser = OpencodeParser()

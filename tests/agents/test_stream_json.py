@@ -129,6 +129,13 @@ def test_a_total_that_shrank_is_a_new_count() -> None:
     assert heard_of(result(total_cost_usd=0.03), result(total_cost_usd=0.01)).cost_usd == pytest.approx(0.04)
 
 
+def test_what_is_below_nothing_was_not_told() -> None:
+    heard = heard_of(result(total_cost_usd=-5.0, usage={"input_tokens": -100, "output_tokens": 7}))
+    assert heard.cost_usd is None
+    assert heard.usage == Usage(output_tokens=7)
+    assert heard_of(result(total_cost_usd=0.03), result(total_cost_usd=-5.0)).cost_usd == pytest.approx(0.03)
+
+
 def test_tokens_by_their_kind() -> None:
     usage = {
         "input_tokens": 1234567,

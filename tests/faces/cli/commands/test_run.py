@@ -415,6 +415,13 @@ def test_an_agent_that_tells_its_cost_on_the_way_is_stopped_at_the_budget(worksh
     assert not find_processes_with(token)
 
 
+def test_a_cost_below_nothing_gives_no_budget_back(workshop: ProjectFixture) -> None:
+    workshop.agent(make_result_command("working", cost=-5), make_result_command("working", cost=0.6))
+    done = workshop.ralph("run", "-p", "x", "--budget", "1")
+    assert workshop.calls == 3
+    assert "$1.20 of the $1.00 budget spent" in done.stdout
+
+
 def test_a_budget_no_one_can_keep_is_refused(workshop: ProjectFixture) -> None:
     workshop.agent("echo hi", name="my-agent")
     done = workshop.ralph("run", "-p", "x", "--budget", "1", "--agent", "my-agent")
