@@ -29,7 +29,7 @@ COMMANDS_HEAD = """# Commands
 
 What `ralph COMMAND --help` prints. What the exit codes mean: [exit codes](../exit-codes.md).
 """
-MAX_DEFAULT = 40
+MAX_DEFAULT = 60
 WIDTH = 100
 
 
@@ -53,10 +53,15 @@ def _list_keys(definitions: Mapping[str, Any], name: str, before: str) -> Iterat
     """Every key of a definition with those inside it: name, default, meaning."""
     for key, node in definitions[name]["properties"].items():
         inner = _find_inner(node)
-        many = "[]" if "items" in node and inner else ".NAME" if "additionalProperties" in node and inner else ""
+        many = "[]" if "items" in node and inner else ".NAME" if _is_mapping(node) and inner else ""
         yield f"{before}{key}", "" if inner else _render_default(node), node["description"]
         if inner:
             yield from _list_keys(definitions, inner, f"{before}{key}{many}.")
+
+
+def _is_mapping(node: Mapping[str, Any]) -> bool:
+    """Whether people name its keys themselves, also where a short form is allowed."""
+    return any("additionalProperties" in each for each in (node, *node.get("anyOf", ())))
 
 
 def _find_inner(node: Mapping[str, Any]) -> str:

@@ -52,3 +52,10 @@ def test_all_that_are_listed_can_be_named() -> None:
     keys = list_setting_keys()
     assert {"agent.command", "guardrails", "specflow.judge.agent"} <= {*keys}
     assert [parse_setting_key(key).name for key in keys] == keys
+
+
+@pytest.mark.parametrize("key", ["agent.price", "agent.substitutes"])
+def test_what_ralph_fills_itself_is_no_setting(key: str) -> None:
+    assert key not in list_setting_keys()
+    with pytest.raises(ConfigError, match="no setting"):
+        parse_setting_key(key)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ralph.config.keys import list_setting_keys
 from ralph.config.redaction import flatten_keys, redact_mapping, redact_settings
 from ralph.config.schema import AgentSettings, Guardrail, Settings
 
@@ -57,3 +58,8 @@ def test_nothing_else_is_touched() -> None:
 
 def test_keys_are_dotted_and_empty_objects_stay() -> None:
     assert flatten_keys({"a": {"b": 1, "c": {}}, "d": [1]}) == {"a.b": 1, "a.c": {}, "d": [1]}
+
+
+def test_every_key_that_is_shown_can_be_set() -> None:
+    raw = redact_settings(Settings())
+    assert {f"agent.{key}" for key in raw["agent"]} <= set(list_setting_keys())  # type: ignore[attr-defined]

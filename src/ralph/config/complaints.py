@@ -176,6 +176,14 @@ def _describe_expected(path: KeyPath, *, beyond: bool = False) -> str:
     return _describe_node(node, document) + most
 
 
+def build_settings_schema() -> dict[str, Any]:
+    """The JSON Schema of what people may write."""
+    document = msgspec.json.schema(schema.Settings)
+    for key in schema.FILLED_AGENT_KEYS:
+        del document["$defs"]["AgentSettings"]["properties"][key]
+    return document
+
+
 def resolve_schema_node(node: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     """The node itself, behind references and "or null"."""
     if "$ref" in node:

@@ -4,11 +4,9 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from ralph.config.complaints import resolve_schema_node
-from ralph.config.schema import Settings
+from ralph.config.complaints import build_settings_schema, resolve_schema_node
 from ralph.model.errors import ConfigError
 
 
@@ -25,7 +23,7 @@ class SettingKey(Struct, frozen=True):
 
 def parse_setting_key(text: str) -> SettingKey:
     """`agent.model` → its path; ConfigError, with what was probably meant, if there is no such setting."""
-    document = msgspec.json.schema(Settings)
+    document = build_settings_schema()
     node, parts = resolve_schema_node(document, document), tuple(text.split("."))
     for index, part in enumerate(parts):
         if node.get("type") == "array":
@@ -40,7 +38,7 @@ def parse_setting_key(text: str) -> SettingKey:
 
 def list_setting_keys() -> list[str]:
     """Every one that has a name of its own: not those that users name themselves, such as variables."""
-    document = msgspec.json.schema(Settings)
+    document = build_settings_schema()
     found = _iterate_keys(resolve_schema_node(document, document), document)
     return [key for key in found if not key.startswith("$")]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ralph.config.schema import Guardrail, RawSettings, Settings
+from ralph.config.schema import FILLED_AGENT_KEYS, Guardrail, RawSettings, Settings
 from ralph.core.text.secrets import REDACTED, is_secret_name, redact, redact_argv
 
 
@@ -12,6 +12,8 @@ def redact_settings(settings: Settings) -> dict[str, object]:
     """All settings as a file would have them, secrets hidden."""
     raw: dict[str, object] = msgspec.to_builtins(settings)
     del raw["$schema"]
+    agent = msgspec.to_builtins(settings.agent)
+    raw["agent"] = {key: value for key, value in agent.items() if key not in FILLED_AGENT_KEYS}
     raw["guardrails"] = [_write_guardrail(guardrail) for guardrail in settings.guardrails]
     return redact_mapping(raw)
 

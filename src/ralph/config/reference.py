@@ -2,9 +2,8 @@
 
 from typing import Any, get_args
 
-import msgspec
-
-from ralph.config.schema import NON_BLANK_PATTERN, SHELL_KIND, Settings
+from ralph.config.complaints import build_settings_schema
+from ralph.config.schema import NON_BLANK_PATTERN, SHELL_KIND
 from ralph.model.sandbox import SandboxChoice
 
 SCHEMA_FILE = ".ralph/settings.schema.json"
@@ -52,7 +51,7 @@ SETTING_DESCRIPTIONS = {
         "command": "The program, e.g. claude, codex, amp, or any other that takes a prompt.",
         "flags": "Its flags. An item with spaces is split as a shell would.",
         "permissions": "What it may do without asking: checks (edit files, run the checks of this run and what allow"
-        " names, commit), edits (edit files only) or all. Its own flags win.",
+        " names, commit), edits (edit files only) or all; unset: checks, and all in a sandbox. Its own flags win.",
         "allow": 'Commands it may run besides the checks: "npm test", "uv run *".',
         "model": "The model, as the agent calls it.",
         "adapter": "Which agent's output format it has, when its name does not say.",
@@ -170,9 +169,7 @@ _STAGE_NAMES = ("Coder", "Reviewer", "Tester", "Qa")
 
 def build_json_schema() -> dict[str, Any]:
     """The schema of a settings file, for editors: unknown keys are marked, every key is explained."""
-    document = msgspec.json.schema(Settings)
-    for ours in ("substitutes", "price"):  # filled by us
-        del document["$defs"]["AgentSettings"]["properties"][ours]
+    document = build_settings_schema()
     for name, definition in document["$defs"].items():
         definition["additionalProperties"] = False
         sentences = SETTING_DESCRIPTIONS["Stage" if name in _STAGE_NAMES else name]

@@ -39,6 +39,9 @@ SHELL_KIND = "shell"  # what a guardrail is when it does not say
 RawSettings = Mapping[str, object]  # settings as a file has them, before they are checked
 
 
+FILLED_AGENT_KEYS = ("price", "substitutes")  # by ralph itself, from other settings: nobody writes or reads them
+
+
 class AgentSettings(Struct, frozen=True, rename="camel", kw_only=True):
     """The coding agent and how it is called."""
 

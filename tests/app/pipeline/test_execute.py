@@ -17,8 +17,14 @@ from ralph.model.events import Event
 from ralph.model.loop import Outcome
 from support.pipeline import PipelineFixture
 
-DONE, FAILED = TaskEnding("A", Outcome.COMPLETED, ""), TaskEnding("B", Outcome.EXHAUSTED, "")
-BLOCKED, CANCELLED = TaskEnding("C", Outcome.BLOCKED, ""), TaskEnding("D", Outcome.INTERRUPTED, "cancelled")
+DONE, FAILED = (
+    TaskEnding(task="A", outcome=Outcome.COMPLETED, why=""),
+    TaskEnding(task="B", outcome=Outcome.EXHAUSTED, why=""),
+)
+BLOCKED, CANCELLED = (
+    TaskEnding(task="C", outcome=Outcome.BLOCKED, why=""),
+    TaskEnding(task="D", outcome=Outcome.INTERRUPTED, why="cancelled"),
+)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +39,8 @@ BLOCKED, CANCELLED = TaskEnding("C", Outcome.BLOCKED, ""), TaskEnding("D", Outco
         (ExecuteReport(endings=(BLOCKED, FAILED)), 1),
         (ExecuteReport(endings=(DONE,), left=(UntouchedTask("E", "waits"),)), 1),
         (ExecuteReport(endings=(), left=(UntouchedTask("E", "is blocked", blocked=True),)), 3),
-        (ExecuteReport(endings=(FAILED, TaskEnding("F", Outcome.UNUSABLE, ""))), 2),
-        (ExecuteReport(endings=(DONE, TaskEnding("G", Outcome.INTERRUPTED, "received SIGINT"))), 130),
+        (ExecuteReport(endings=(FAILED, TaskEnding(task="F", outcome=Outcome.UNUSABLE, why=""))), 2),
+        (ExecuteReport(endings=(DONE, TaskEnding(task="G", outcome=Outcome.INTERRUPTED, why="received SIGINT"))), 130),
         (ExecuteReport(endings=(), left=(UntouchedTask("E", "was not started"),), interrupted=True), 130),
     ],
 )

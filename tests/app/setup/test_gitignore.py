@@ -59,7 +59,7 @@ def test_gitignore_is_completed_once(tmp_path: Path, before: bytes | None, after
 def test_a_gitignore_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / ".gitignore").mkdir()
-    assert ignore_logs(str(tmp_path)).startswith(f"Could not add {' and '.join(GITIGNORE_LINES)} to .gitignore: ")
+    assert ignore_logs(str(tmp_path)).startswith(f"Could not add {', '.join(GITIGNORE_LINES)} to .gitignore: ")
 
 
 def test_any_line_is_added_once_and_a_link_stays_one(tmp_path: Path) -> None:

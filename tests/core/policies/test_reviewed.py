@@ -458,6 +458,15 @@ def test_a_commit_under_another_name_is_told() -> None:  # 004-24
     assert "agreed is `review: [US-001] - approved`" in project.briefs[2].feedback[0].text
 
 
+def test_a_person_reads_which_rule_undid_a_change() -> None:
+    project = Project(document(story(notes="mine")), approve)
+    play(project, limit=1)
+    assert project.reasons[0] == "Undone in tasks.json: US-001: passes true → false"
+    assert [line.split(". ")[0] for line in project.reasons if line.startswith("Why: ")] == [
+        "Why: Implement iterations cannot set passes=true or approve stories"
+    ]
+
+
 def test_what_a_cut_off_iteration_did_is_judged_first() -> None:  # C18
     before = document(story())
     after = document(story(passes=True, reviewStatus="approved", notes="mine"))

@@ -72,10 +72,12 @@ def test_a_night_has_limits_and_a_worktree_of_its_own(project: ProjectFixture) -
     assert "fixed" in project.git("show", "ralph/night:calc.py")
 
 
-def test_a_migration_is_checked_and_committed(project: ProjectFixture) -> None:
-    project.agent(f"echo fixed > calc.py; sed -i s/old_api/new_api/ src/a.py; {DONE}", "echo Migrate a")
-    assert "2 guardrails passed" in type_recipe(project, 2)
-    assert project.git("log", "-1", "--format=%s") == "Migrate a\n"
+def test_a_migration_of_many_files_goes_on_until_none_is_left(project: ProjectFixture) -> None:
+    for number in range(7):  # more than a run without progress lasts
+        (project.repo / "src" / f"b{number}.py").write_text("old_api()\n")
+    move = "sed -i s/old_api/new_api/ $(grep -rl old_api src | head -n 1)"
+    project.agent(f"echo fixed > calc.py; {move}; grep -rq old_api src || {DONE}")
+    assert "2 guardrails passed · 8 iterations" in type_recipe(project, 2)
 
 
 def test_a_plan_becomes_reviewed_stories(project: ProjectFixture) -> None:

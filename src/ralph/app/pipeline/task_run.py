@@ -60,12 +60,13 @@ from ralph.workspaces.worktree import Worktree
 COMMIT_CHARS = 16  # of a commit, in a name
 
 
-class TaskEnding(Struct, frozen=True):
+class TaskEnding(Struct, frozen=True, kw_only=True):
     """How one task ended."""
 
     task: str
     outcome: Outcome
     why: str
+    question: str = ""  # of its agent, for a person
 
     @property
     def is_cancelled(self) -> bool:
@@ -115,7 +116,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     context.board.record_once("concluded", *changes)
     if stop.outcome is Outcome.COMPLETED and not workspace.remove_if_landed():
         emit(session.watchers, 0, Noted(f"{workspace.folder} is kept"))
-    return TaskEnding(context.task.id, stop.outcome, stop.why)
+    return TaskEnding(task=context.task.id, outcome=stop.outcome, why=stop.why, question=stop.question)
 
 
 @contextmanager
@@ -335,21 +336,21 @@ def _abort(context: TaskContext, error: RalphError) -> TaskEnding:
         run=session.run, outcome=outcome.value, why=why, exit_code=outcome.exit_code, iterations=0, seconds=0.0
     )
     emit(session.watchers, 0, ended)
-    return TaskEnding(context.task.id, outcome, why)
+    return TaskEnding(task=context.task.id, outcome=outcome, why=why)
 
 
 def _release(pipeline: PipelineContext, entry: Entry, error: MachineError) -> TaskEnding:
     """Give the task back from a fresh connection; where that fails too, the ending says how to resume."""
     task, why = entry.task.id, f"{error.message}. {error.hint}"
     if pipeline.state_file.is_gone:  # to open it would be to make another
-        return TaskEnding(task, Outcome.FAILED, why)
+        return TaskEnding(task=task, outcome=Outcome.FAILED, why=why)
     try:
         with translate_disk_errors(pipeline.paths), open_stores(pipeline.paths) as stores:
             held = StoredTaskBoard(stores.tasks, entry, budget=pipeline.budget, inbox=pipeline.signals)
             held.release_if_held("let go")
     except MachineError:
         why += f". The task stays in progress; resume with `ralph execute --resume {task}`"
-    return TaskEnding(task, Outcome.UNUSABLE, why)
+    return TaskEnding(task=task, outcome=Outcome.UNUSABLE, why=why)
 
 
 def _skipped_stage_warnings(context: TaskContext) -> list[str]:

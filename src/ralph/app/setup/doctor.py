@@ -294,7 +294,7 @@ def _check_gitignore(context: DoctorContext) -> Iterator[DoctorFinding]:
             "WARN", f".gitignore lacks {' and '.join(missing)}", f"printf '%s\\n' {lines} >> {shlex.quote(file)}"
         )
     else:
-        yield DoctorFinding("OK", ".gitignore keeps our logs out")
+        yield DoctorFinding("OK", ".gitignore keeps ralph's logs out")
 
 
 def _check_active_run(context: DoctorContext) -> DoctorFinding:

@@ -28,8 +28,8 @@ def ignore_lines(folder: str, lines: Sequence[str]) -> str:
     try:
         _append_lines(os.path.join(folder, ".gitignore"), missing)
     except OSError as error:
-        return f"Could not add {' and '.join(missing)} to .gitignore: {error.strerror}"
-    return f"Added {' and '.join(missing)} to .gitignore"
+        return f"Could not add {', '.join(missing)} to .gitignore: {error.strerror}"
+    return f"Added {', '.join(missing)} to .gitignore"
 
 
 def _find_missing(folder: str, lines: Sequence[str]) -> tuple[str, ...]:

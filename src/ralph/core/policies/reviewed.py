@@ -209,8 +209,11 @@ class ReviewPolicy(Struct, frozen=True, kw_only=True):
         if not found.is_needed and not surveyed.lost:
             return self._choose_next(after, tally)
         after = _note_correction(after) if found.is_needed else after
-        why = _explain_restore(found, state, surveyed)
-        return after, Restore(text if found.is_needed else None, (*((void,) if void else ()), *why), surveyed.lost)
+        why = (*((void,) if void else ()), *_explain_restore(found, state, surveyed))
+        rule = (
+            () if void else _limit_lines([f"Why: {problem}" for problem in found.problems[:1]])
+        )  # agents read them all
+        return after, Restore(text if found.is_needed else None, (*why, *rule), surveyed.lost)
 
     def _find_other_branch(self, surveyed: Surveyed) -> str:
         """The branch that is checked out in the place of the loop's."""

@@ -460,7 +460,7 @@ def test_in_a_repository_logs_are_ignored_once(folder: Path) -> None:  # 001-33
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     path = furnish(folder)
     _, out, _ = piped(folder, "--yes", path=path)
-    said = f"Added {' and '.join(GITIGNORE_LINES)} to .gitignore\nSettings written to .ralph/settings.json\n{NEXT}"
+    said = f"Added {', '.join(GITIGNORE_LINES)} to .gitignore\nSettings written to .ralph/settings.json\n{NEXT}"
     assert out.endswith(said)
     _, out, _ = piped(folder, "--yes", "--force", path=path)
     assert "gitignore" not in out

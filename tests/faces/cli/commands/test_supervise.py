@@ -289,7 +289,7 @@ def test_the_agents_environment_names_the_task(workshop: ProjectFixture, task: P
 
 def test_the_defaults_of_the_command_line(workshop: ProjectFixture) -> None:  # 003-01
     shown = " ".join(workshop.ralph("supervise", "--help").stdout.split())
-    for words in ("--max-restarts INTEGER RANGE [default: 100", "[default: 300]", "Delay between runs. [default: 1]"):
+    for words in ("Maximum agent runs. [default: 100", "[default: 300]", "Delay between runs. [default: 1]"):
         assert words in shown
 
 

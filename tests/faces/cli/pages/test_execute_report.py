@@ -35,7 +35,10 @@ def show(report: ExecuteReport, *events: Event, glyphs: Glyphs = UNICODE_GLYPHS)
 
 def test_every_task_has_a_line_and_then_come_the_totals() -> None:
     report = ExecuteReport(
-        endings=(TaskEnding("T-2", Outcome.EXHAUSTED, "too long"), TaskEnding("T-1", Outcome.COMPLETED, "landed")),
+        endings=(
+            TaskEnding(task="T-2", outcome=Outcome.EXHAUSTED, why="too long"),
+            TaskEnding(task="T-1", outcome=Outcome.COMPLETED, why="landed"),
+        ),
         left=(UntouchedTask("T-3", "is blocked", blocked=True), UntouchedTask("T-4", "waits for T-2")),
         broken=(BrokenLanding(task="T-1", target="main", why="make test fails now"),),
     )
@@ -49,7 +52,7 @@ def test_every_task_has_a_line_and_then_come_the_totals() -> None:
         "1 done, 1 failed, 1 blocked, 1 not done, 1 broken · TIME · $1.75",
         "→ See why: ralph task show T-2",
         "→ Try again: ralph execute T-2",
-        "→ See what broke: ralph verify",
+        "→ See what broke: ralph verify --all",
     ]
 
 
@@ -67,12 +70,20 @@ def test_every_task_has_a_line_and_then_come_the_totals() -> None:
     ],
 )
 def test_after_a_failure_stands_what_to_type_next(outcome: Outcome, hints: list[str]) -> None:
-    lines = show(ExecuteReport(endings=(TaskEnding("T 1", outcome, "why"),)), glyphs=ASCII_GLYPHS)
+    lines = show(ExecuteReport(endings=(TaskEnding(task="T 1", outcome=outcome, why="why"),)), glyphs=ASCII_GLYPHS)
     assert lines[3:] == [f"-> {hint}" for hint in hints]
 
 
+def test_a_task_with_a_question_is_answered_before_it_runs_again() -> None:
+    ending = TaskEnding(task="T-1", outcome=Outcome.BLOCKED, why="the agent asks: Postgres?", question="Postgres?")
+    assert show(ExecuteReport(endings=(ending,)))[3:] == [
+        "→ See why: ralph task show T-1",
+        "→ Answer: ralph answer T-1 TEXT; then: ralph execute T-1",
+    ]
+
+
 def test_only_what_this_command_spent_counts_and_estimates_are_marked() -> None:
-    report = ExecuteReport(endings=(TaskEnding("T-1", Outcome.COMPLETED, "landed"),))
+    report = ExecuteReport(endings=(TaskEnding(task="T-1", outcome=Outcome.COMPLETED, why="landed"),))
     before = RunStarted(run="r", agent="a", limit=1, spent_usd=2.0)
     assert show(report, before, ended(2.5))[2] == "1 done · TIME · $0.50"
     assert show(report, ended(None, 0.5))[2] == "1 done · TIME · ≈$0.50"

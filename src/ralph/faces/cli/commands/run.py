@@ -193,7 +193,8 @@ def command(
 ) -> int:
     """Run an agent on a prompt, each time with fresh context, until it says it is done and every guardrail passes.
 
-    Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 130 interrupted.
+    Exit code: 0 completed, 1 stopped without completion, 2 bad usage or settings, 3 the agent asks something,
+    130 interrupted.
     """
     given = {_SETTINGS_KEYS[name]: value for name, value in flags.items() if value is not None}
     if kind := choose_sandbox_kind(sandbox, no_sandbox):

@@ -25,6 +25,7 @@ from ralph.app.story.report import StoryReport, build_story_report
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import truncate_cells
 from ralph.core.text.quantities import format_duration, format_money
+from ralph.faces.cli.live.resume_hint import print_resume_hint
 from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import add_agent_options
 from ralph.faces.cli.options.amounts import CountParam
@@ -91,7 +92,7 @@ def init_story_command(project_dir: str | None, ralph_dir: str, name: str, force
 
 
 @command.command("run", epilog=STORY_RUN_EXAMPLES)
-@click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True)
+@click.option("-n", "--max-iterations", type=CountParam(), default=15, show_default=True, help="Maximum iterations.")
 @click.option("-m", "--model", default="", help="The model, as the agent calls it: opus, sonnet, …")
 @add_agent_options(model=False)
 @add_sandbox_options
@@ -164,12 +165,13 @@ def run_stories_command(
     if not flags.as_json:
         with suppress(ConfigError):  # a list that cannot be read has been told of
             click.echo(render_story_table(build_story_report(place, paths)))
+        print_resume_hint(stop, limit_option="-n", unblock="change the list or its dependencies")
     return stop.outcome.exit_code
 
 
 @command.command("check")
-@click.option("--skip-review", is_flag=True)
-@click.option("--review-cap", type=CountParam(), default=5, show_default=True)
+@click.option("--skip-review", is_flag=True, help="Check the list for a loop without reviews.")
+@click.option("--review-cap", type=CountParam(), default=5, show_default=True, help="Maximum reviews of a story.")
 @_add_dir_options
 def check_stories_command(project_dir: str | None, ralph_dir: str, skip_review: bool, review_cap: int) -> int:
     """Check tasks.json: its form, its rules, its dependencies."""

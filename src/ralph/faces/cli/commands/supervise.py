@@ -8,6 +8,7 @@ from ralph.app.agents.choice import ensure_agent
 from ralph.app.paths import describe_settings_choice, find_paths, find_project_paths
 from ralph.app.supervise.loop import SuperviseRequest, apply_supervise_settings, locate_task, supervise_task
 from ralph.config.sources import load_settings
+from ralph.faces.cli.live.resume_hint import print_resume_hint
 from ralph.faces.cli.live.watching import watch_run
 from ralph.faces.cli.options.agent import add_agent_options
 from ralph.faces.cli.options.amounts import CountParam
@@ -32,7 +33,7 @@ Examples:
 @click.argument("task_dir")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @add_agent_options()
-@click.option("--max-restarts", type=CountParam(0), default=100, show_default=True)
+@click.option("--max-restarts", type=CountParam(0), default=100, show_default=True, help="Maximum agent runs.")
 @click.option(
     "--restart-delay", type=DurationParam(zero=True), default="1", show_default=True, help="Delay between runs."
 )
@@ -125,4 +126,6 @@ def command(
         settings, as_json=flags.as_json, verbose=flags.verbose, warnings=warnings, kind="supervise", paths=home
     ) as callbacks:
         stop = supervise_task(request, home, variables=os.environ, guardian=context.obj, callbacks=callbacks)
+    if not flags.as_json:
+        print_resume_hint(stop, limit_option="--max-restarts", unblock="answer in TASK.md or with `ralph bus post`")
     return stop.outcome.exit_code

@@ -141,12 +141,12 @@ def _import_file(file: TextFile, paths: Paths, spec: str) -> ImportedTasks:
 
 @click.command("edit")
 @click.argument("task_id", metavar="ID", shell_complete=complete_task)
-@click.option("--title", metavar="TEXT")
-@click.option("--description", metavar="TEXT")
+@click.option("--title", metavar="TEXT", help="Title.")
+@click.option("--description", metavar="TEXT", help="Description, for the prompts.")
 @_priority_option
 @_depends_on_option
 @click.option("--no-depends-on", is_flag=True, help="Remove all dependencies.")
-@click.option("--assignee", metavar="NAME")
+@click.option("--assignee", metavar="NAME", help="Assignee.")
 @click.option("--status", type=click.Choice(TASK_STATUSES), help="todo reopens it; blocked and cancelled stop it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it is blocked or cancelled.")
 @add_criteria_options

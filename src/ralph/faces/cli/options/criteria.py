@@ -57,7 +57,7 @@ def _add_role_options(role: str, command: _CommandT) -> _CommandT:
         return f"--{role}-{part}"
 
     options = [
-        click.option(name("promise"), metavar="TEXT", help=f"What the {role} promises when done."),
+        click.option(name("promise"), metavar="TEXT", help=f"What {role} promises when done."),
         click.option(
             name("verify"),
             name("verification"),

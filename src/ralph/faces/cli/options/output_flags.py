@@ -22,8 +22,8 @@ def add_verbose_option(help_text: str = "Show everything ralph does, on stderr."
 
 def add_look_options(command: CommandT) -> CommandT:
     """--color and --glyphs, which override the settings."""
-    command = click.option("--glyphs", type=click.Choice(get_args(GlyphChoice)))(command)
-    return click.option("--color", type=click.Choice(get_args(ColorChoice)))(command)
+    command = click.option("--glyphs", type=click.Choice(get_args(GlyphChoice)), help="Which symbols to use.")(command)
+    return click.option("--color", type=click.Choice(get_args(ColorChoice)), help="Whether to use colours.")(command)
 
 
 def add_plain_option(command: CommandT) -> CommandT:

@@ -78,17 +78,22 @@ def _render_next(report: "ExecuteReport", glyphs: Glyphs) -> list[str]:
     ended = {each.task: each.outcome.value for each in report.endings}
     failed = [task for task, outcome in ended.items() if outcome not in ("completed", "interrupted", "unusable")]
     blocked = [task for task, outcome in ended.items() if outcome == "blocked"]
+    asking = [each.task for each in report.endings if each.question]
     hints = [f"See why: ralph task show {shlex.quote(task)}" for task in failed[:1]]
     if again := [task for task in failed if task not in blocked]:
         hints.append(f"Try again: ralph execute {_join(again)}")
-    if blocked:
+    if asking:
+        hints.append(
+            f"Answer: ralph answer {shlex.quote(asking[0])} TEXT; then: ralph execute {shlex.quote(asking[0])}"
+        )
+    elif blocked:
         hints.append(f"Reopen it: ralph task edit {shlex.quote(blocked[0])} --status todo")
     if stopped := [task for task, outcome in ended.items() if outcome == "interrupted"]:
         hints.append(f"Resume: ralph execute --resume {_join(stopped)}")
     if "unusable" in ended.values():
         hints.append("Check the setup: ralph doctor")
     if report.broken:
-        hints.append("See what broke: ralph verify")
+        hints.append("See what broke: ralph verify --all")
     return [f"{glyphs.right_arrow} {hint}" for hint in hints]
 
 
