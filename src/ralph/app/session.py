@@ -108,10 +108,14 @@ class Session(Struct, frozen=True, kw_only=True):
     control: ControlStore
     inbox: Inbox
     processes: RunProcesses
-    watchers: Sequence[Watcher]
+    watcher: RedactingWatcher  # before all who watch: none of them sees a secret
     watch: ChangeWatch | None = None  # over settings, prompts and hooks
     containment: "Containment | None" = None  # where agents and checks run; None: on this machine itself
     passed_over: str = ""  # which stronger sandboxes do not work here, for the first line
+
+    @property
+    def watchers(self) -> Sequence[Watcher]:
+        return (self.watcher,)
 
     @property
     def contained(self) -> Processes:
@@ -175,9 +179,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     def hide_values(self, variables: Mapping[str, str]) -> None:
         """What such variables of secret names hold is shown to nobody."""
-        for watcher in self.watchers:
-            if isinstance(watcher, RedactingWatcher):
-                watcher.learn(variables)
+        self.watcher.learn(variables)
 
     def keep_snapshots(
         self, wanted: bool, tree: Paths, ours: Sequence[str] = (), earlier: Iterable[RunRecord] = ()
@@ -343,7 +345,7 @@ def open_session(
                     control=stores.control,
                     inbox=inbox,
                     processes=supervisor,
-                    watchers=(RedactingWatcher((event_log, *callbacks.watchers), variables),),
+                    watcher=RedactingWatcher((event_log, *callbacks.watchers), variables),
                     watch=watch,
                 )
         finally:

@@ -45,11 +45,12 @@ class RedactingWatcher:
         self._values = tuple(dict.fromkeys((*self._values, *list_secret_values(variables))))
 
     def __call__(self, at: float, iteration: int, events: Sequence[Event]) -> None:
-        redacted = [redact_event(event, self._redact) for event in events]
+        redacted = [redact_event(event, self.redact) for event in events]
         for watch in self._watchers:
             watch(at, iteration, redacted)
 
-    def _redact(self, text: str) -> str:
+    def redact(self, text: str) -> str:
+        """The same of a text that is shown later, by others."""
         for value in self._values:
             if value in text:
                 text = text.replace(value, REDACTED)

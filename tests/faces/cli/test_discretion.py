@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from support.pipeline import PipelineFixture
 from support.workshop import ProjectFixture, make_result_command
 
 FLAGS = [
@@ -57,6 +58,30 @@ def test_no_log_keeps_what_an_agent_or_a_check_printed_of_them(workshop: Project
     assert any("agent saw ****" in text for text in texts)
     assert any("check saw ****" in text for text in texts)
     assert [path.name for path, text in zip(logs, texts, strict=True) if token in text or "quite-a" in text] == []
+
+
+def test_nor_does_any_of_a_task(pipeline: PipelineFixture) -> None:  # 001-26
+    token = "ghp_" + "a1B2c3D4" * 5
+    pipeline.honest()
+    pipeline.agent(before=f"echo agent saw {token} $OWN_TOKEN $DEPLOY_KEY")
+    pipeline.workshop.settings(agent={"environment": {"OWN_TOKEN": "quite-a-secret"}})
+    pipeline.workshop.environment["DEPLOY_KEY"] = "open-sesame-now"
+    pipeline.task("TASK-001")
+    shown = pipeline.execute("-V")
+    state = pipeline.repo / ".git/ralph/runs"
+    texts = {path.name: path.read_text() for path in (*state.rglob("*.log"), *state.rglob("*.ndjson"))}
+    texts["screen"] = shown.stdout + shown.stderr
+    assert "agent saw ***" in texts["events.ndjson"]
+    secrets = (token, "quite-a", "open-sesame")
+    assert [name for name, text in texts.items() if any(secret in text for secret in secrets)] == []
+
+
+def test_nor_does_the_board_of_a_task_that_failed(pipeline: PipelineFixture) -> None:  # 001-26
+    pipeline.agent(before="echo agent saw $DEPLOY_KEY; exit")
+    pipeline.workshop.environment["DEPLOY_KEY"] = "open-sesame-now"
+    pipeline.task("TASK-001", "--coder-max-iterations", "1")
+    assert pipeline.execute().returncode == 1
+    assert pipeline.status("TASK-001")["metadata"]["ralph_failure"]["last_output"] == "agent saw ***\n"
 
 
 def test_the_agent_gets_all_of_it(workshop: ProjectFixture) -> None:

@@ -23,6 +23,7 @@ from ralph.app.stores import friendly_errors, open_stores
 from ralph.config.schema import Settings
 from ralph.engine.event_log import EventLog
 from ralph.engine.inbox import SignalInbox
+from ralph.engine.redaction import RedactingWatcher
 from ralph.engine.wishes import AgentStopWatch
 from ralph.model.board import Entry
 from ralph.model.errors import MachineError
@@ -138,7 +139,7 @@ def open_task_context(pipeline: PipelineContext, entry: Entry) -> Iterator[TaskC
             control=stores.control,
             inbox=inbox,
             processes=processes,
-            watchers=(event_log, *pipeline.watchers_of(task)),
+            watcher=RedactingWatcher((event_log, *pipeline.watchers_of(task)), pipeline.variables),
         )
         board = StoredTaskBoard(stores.tasks, entry, budget=pipeline.budget, inbox=inbox)
         try:

@@ -12,7 +12,6 @@ from ralph.app.pipeline import stages
 from ralph.app.pipeline.base_checks import BasePlace, TaskBaseChecks
 from ralph.app.pipeline.context import (
     KIND,
-    ExecuteRequest,
     PipelineContext,
     TaskContext,
     open_task_context,
@@ -112,8 +111,7 @@ def _run_stages(context: TaskContext) -> TaskEnding:
     ):
         effects = _build_effects(contained, workspace, plan, base)
         stop = contained.session.play(Rules(plan.policy, plan.patience), effects, began)
-    changes = _concluding_changes(stop, context.board.entry(), effects, context.request)
-    context.board.record_once("concluded", *changes)
+    context.board.record_once("concluded", *_concluding_changes(stop, context, effects))
     if stop.outcome is Outcome.COMPLETED and not workspace.remove_if_landed():
         emit(session.watchers, 0, Noted(f"{workspace.folder} is kept"))
     return TaskEnding(task=context.task.id, outcome=stop.outcome, why=stop.why, question=stop.question)
@@ -301,9 +299,9 @@ def _build_limits(context: TaskContext, plans: Sequence[StagePlan]) -> Limits:
     )
 
 
-def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, request: ExecuteRequest) -> list[Change]:
+def _concluding_changes(stop: Stop, context: TaskContext, effects: PipelineEffects) -> list[Change]:
     """What the board records for this outcome."""
-    task = entry.task.id
+    task, request, entry = context.task.id, context.request, context.board.entry()
     match stop.outcome:
         case Outcome.COMPLETED if request.lands:
             return [board.TaskLanded(task, effects.landed_commit)]
@@ -320,8 +318,8 @@ def _concluding_changes(stop: Stop, entry: Entry, effects: PipelineEffects, requ
             return [board.Released(task)]
         case _:
             reason = MAX_ITERATIONS_REASON if MAX_ITERATIONS_REASON in stop.why else stop.why
-            used = entry.task.iteration
-            return [board.GaveUp(task=task, iterations_used=used, last_output=effects.last_text, reason=reason)]
+            used, said = entry.task.iteration, context.session.watcher.redact(effects.last_text)
+            return [board.GaveUp(task=task, iterations_used=used, last_output=said, reason=reason)]
 
 
 def _abort(context: TaskContext, error: RalphError) -> TaskEnding:
