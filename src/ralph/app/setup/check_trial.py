@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.app.agents.detect import SuggestedGuardrail, list_suggestions
 from ralph.app.processes import open_interruptible_processes
+from ralph.app.suggested_checks import SuggestedGuardrail, list_suggestions
 from ralph.app.wiring import build_gate_variables
 from ralph.core.text.check_output import find_why_it_cannot_run, summarize_output
 from ralph.model.command import Command

@@ -17,6 +17,7 @@ from ralph.app.agents import detect
 from ralph.app.guardrails import check_guardrail
 from ralph.app.setup.check_trial import CheckTrial, format_trial
 from ralph.app.setup.gitignore import find_missing_ignores
+from ralph.app.suggested_checks import read_npm_scripts
 from ralph.config.schema import SHELL_KIND, Guardrail, Settings, split_flags
 from ralph.config.sources import LoadedSettings, load_settings
 from ralph.core.reporting.trace_context import is_tracing_wanted
@@ -239,7 +240,7 @@ def find_missing_part(command: str, context: DoctorContext) -> str:
 
 
 def _has_npm_script(folder: str, script: str) -> bool:
-    return script in detect.read_npm_scripts(folder)
+    return script in read_npm_scripts(folder)
 
 
 def _is_in_project(program: str, context: DoctorContext) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ralph.app.agents import detect
+from ralph.app.suggested_checks import suggest_guardrails
 from ralph.config.location import SETTINGS_FILE
 from ralph.config.reference import SCHEMA_REFERENCE
 from ralph.config.schema import Guardrail, Layer, RawSettings, Scm, check_layer
@@ -46,7 +47,7 @@ def detect_settings(
             f"no agent on PATH: looked for {', '.join(detect.list_detectable_agents())}",
             "install one, or name yours in an interview: ralph init",
         )
-    wanted = [found.command for found in detect.suggest_guardrails(folder)] if checks is None else checks
+    wanted = [found.command for found in suggest_guardrails(folder)] if checks is None else checks
     rails = [Guardrail(command=command) for command in wanted]
     return build_settings_document(agent.name, (), guardrails=rails)
 
