@@ -11,7 +11,7 @@ from pathlib import Path
 from ralph.app.paths import find_paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.wiring import build_snapshots
-from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.proofs.proof_watch import ProofWatch
 from ralph.model.proofs import WorkTime
 
 FOLDERS = 500

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.agents._codex_json import CodexParser
+from ralph.agents._parsing.codex_json import CodexParser
 from ralph.model.events import (
     AgentEvent,
     Finished,

@@ -104,7 +104,7 @@ def test_a_response_in_the_prompts_own_fence_counts_at_the_end(text: str, found:
 
 
 def test_a_subagents_promise_is_no_part_of_the_answer() -> None:
-    from ralph.agents._stream_json import StreamJsonParser
+    from ralph.agents._parsing.stream_json import StreamJsonParser
 
     parser = StreamJsonParser()
     parser.feed(

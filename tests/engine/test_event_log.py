@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ralph.engine import event_log as chronicle
+from ralph.engine import event_log
 from ralph.engine.event_log import EventLog
 from ralph.model.events import Event, EventRecord, Noted, Said, ToolEnded, Warned
 
@@ -29,7 +29,7 @@ def test_every_event_is_a_moment_on_a_line_of_its_own(tmp_path: Path, at: float,
 
 
 def test_it_is_bounded_and_the_file_before_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chronicle, "MAX_EVENT_LOG_BYTES", 1_000)
+    monkeypatch.setattr(event_log, "MAX_EVENT_LOG_BYTES", 1_000)
     tell = EventLog(str(tmp_path))
     for number in range(100):
         tell(1.0, number, [Said("x" * 100)])
@@ -41,8 +41,8 @@ def test_it_is_bounded_and_the_file_before_is_kept(tmp_path: Path, monkeypatch: 
     assert max(each.stat().st_size for each in tmp_path.iterdir()) <= 1_000
 
 
-def test_a_folder_that_is_gone_costs_the_chronicle_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chronicle, "MAX_EVENT_LOG_BYTES", 1_000)
+def test_a_folder_that_is_gone_costs_the_event_log_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "MAX_EVENT_LOG_BYTES", 1_000)
     folder = tmp_path / "gone"
     folder.mkdir()
     tell = EventLog(str(folder))
@@ -54,7 +54,7 @@ def test_a_folder_that_is_gone_costs_the_chronicle_only(tmp_path: Path, monkeypa
     assert not folder.exists()
 
 
-def test_what_cannot_be_written_costs_the_chronicle_only(tmp_path: Path) -> None:
+def test_what_cannot_be_written_costs_the_event_log_only(tmp_path: Path) -> None:
     tell = EventLog(str(tmp_path))
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, tell._fd)

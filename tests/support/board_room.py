@@ -147,9 +147,9 @@ class BoardFixture:
     def tell(self, run: str, *events: Event, at: float | None = None) -> None:
         """What its agent does."""
         os.makedirs(self.places.run_dir(run), exist_ok=True)
-        chronicle = EventLog(self.places.run_dir(run))
-        chronicle(time.time() if at is None else at, 1, events)
-        chronicle.close()
+        event_log = EventLog(self.places.run_dir(run))
+        event_log(time.time() if at is None else at, 1, events)
+        event_log.close()
 
     def kill(self, pid: int) -> None:
         """Without a word."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ralph.app.runs.evidence import read_evidence
 from ralph.app.runs.living_runs import LivingRun
+from ralph.app.runs.proofs.evidence import read_evidence
 from ralph.app.runs.run_info import write_run_info
 from ralph.core.check_evidence import digest_checks
 from ralph.model.supervised import AttemptRecord

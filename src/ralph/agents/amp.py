@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from ralph.agents._argv import default_flag, is_option_value
+from ralph.agents._parsing.plain import PlainParser
+from ralph.agents._parsing.stream_json import StreamJsonParser
 from ralph.agents._permissions import find_missing_options, user_decides
-from ralph.agents._plain import PlainParser
-from ralph.agents._stream_json import StreamJsonParser
 from ralph.model.agent_card import AgentCard, Grant
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode

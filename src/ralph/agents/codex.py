@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.agents._argv import default_flag
+from ralph.agents._parsing.plain import PlainParser
 from ralph.agents._permissions import add_folders, choose_flags, find_missing_options, grant_judge, user_decides
-from ralph.agents._plain import PlainParser
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import ANSWER_FILE, PROMPT_FILE, Invocation
 from ralph.model.judge import JUDGE_SCHEMA
@@ -82,7 +82,7 @@ class Codex(Struct, frozen=True):
     def parser(self, mode: OutputMode) -> LineParser:
         if mode != "stream":
             return PlainParser()
-        from ralph.agents._codex_json import CodexParser  # 1 ms: every run reads this card, few run Codex
+        from ralph.agents._parsing.codex_json import CodexParser  # 1 ms: every run reads this card, few run Codex
 
         return CodexParser()
 

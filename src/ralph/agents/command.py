@@ -4,8 +4,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.agents._argv import find_argv_problem
+from ralph.agents._parsing.plain import PlainParser
 from ralph.agents._permissions import choose_flags, find_missing_options
-from ralph.agents._plain import PlainParser
 from ralph.model.agent_card import ANY_KEY, AgentCard, Grant
 from ralph.model.command import PROMPT_FILE, Invocation
 from ralph.model.errors import ConfigError

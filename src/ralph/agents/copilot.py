@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag
-from ralph.agents._edits import describe_edit
-from ralph.agents._ndjson import decode_line, decode_lines
+from ralph.agents._parsing.edits import describe_edit
+from ralph.agents._parsing.ndjson import decode_line, decode_lines
+from ralph.agents._parsing.plain import PlainParser
+from ralph.agents._parsing.run_totals import RunTotals
+from ralph.agents._parsing.tools import BoundedDict, build_tool_ended, describe_exit, read_command, summarize_input
 from ralph.agents._permissions import add_folders, choose_flags, grant_judge, list_simple_commands, user_decides
-from ralph.agents._plain import PlainParser
-from ralph.agents._tools import BoundedDict, build_tool_ended, describe_exit, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed

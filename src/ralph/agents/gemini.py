@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 from msgspec.json import Decoder, encode
 
-from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag, has_flag, is_option_value
-from ralph.agents._edits import describe_edit
-from ralph.agents._ndjson import decode_lines
+from ralph.agents._parsing.edits import describe_edit
+from ralph.agents._parsing.ndjson import decode_lines
+from ralph.agents._parsing.plain import PlainParser
+from ralph.agents._parsing.plan import PLAN_TOOLS as PLAN_TOOLS
+from ralph.agents._parsing.plan import Plan
+from ralph.agents._parsing.run_totals import RunTotals
+from ralph.agents._parsing.tools import BoundedDict, build_tool_ended, read_command, summarize_input
 from ralph.agents._permissions import (
     READING_COMMANDS,
     add_folders,
@@ -17,10 +21,6 @@ from ralph.agents._permissions import (
     select_prefixes,
     user_decides,
 )
-from ralph.agents._plain import PlainParser
-from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
-from ralph.agents._plan import Plan
-from ralph.agents._tools import BoundedDict, build_tool_ended, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import NO_USAGE, AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder, encode
 
-from ralph.agents._account import RunTotals
 from ralph.agents._argv import default_flag
-from ralph.agents._edits import describe_edit
-from ralph.agents._ndjson import decode_lines
+from ralph.agents._parsing.edits import describe_edit
+from ralph.agents._parsing.ndjson import decode_lines
+from ralph.agents._parsing.plain import PlainParser
+from ralph.agents._parsing.plan import PLAN_TOOLS as PLAN_TOOLS
+from ralph.agents._parsing.plan import Plan
+from ralph.agents._parsing.run_totals import RunTotals
+from ralph.agents._parsing.tools import build_tool_ended, describe_exit, read_command, summarize_input
 from ralph.agents._permissions import READING_COMMANDS, choose_flags, grant_judge, list_simple_commands, user_decides
-from ralph.agents._plain import PlainParser
-from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
-from ralph.agents._plan import Plan
-from ralph.agents._tools import build_tool_ended, describe_exit, read_command, summarize_input
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.events import AgentEvent, Finished, Noted, Said, ToolStarted, Unparsed, Usage

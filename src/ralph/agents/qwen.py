@@ -4,9 +4,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.agents._argv import default_flag, has_flag
+from ralph.agents._parsing.plain import PlainParser
+from ralph.agents._parsing.stream_json import StreamJsonParser
 from ralph.agents._permissions import add_folders, choose_flags, grant_judge, select_prefixes, user_decides
-from ralph.agents._plain import PlainParser
-from ralph.agents._stream_json import StreamJsonParser
 from ralph.model.agent_card import AgentCard, EndpointConfig, Grant
 from ralph.model.command import Invocation
 from ralph.model.judge import JUDGE_SCHEMA

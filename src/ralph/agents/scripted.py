@@ -4,8 +4,8 @@ import sys
 
 from msgspec import Struct
 
-from ralph.agents._plain import PlainParser
-from ralph.agents._stream_json import StreamJsonParser
+from ralph.agents._parsing.plain import PlainParser
+from ralph.agents._parsing.stream_json import StreamJsonParser
 from ralph.model.agent_card import AgentCard
 from ralph.model.command import Invocation
 from ralph.model.ports import Agent, AgentOptions, LineParser, OutputMode

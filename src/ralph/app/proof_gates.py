@@ -9,8 +9,8 @@ from ralph.app.session import Session
 from ralph.config.schema import Guardrail
 from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner, GateTree, WrappedProcesses
-from ralph.engine.proof_gates import AskProofJudge, ProofGates
-from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.proofs.proof_gates import AskProofJudge, ProofGates
+from ralph.engine.proofs.proof_watch import ProofWatch
 from ralph.model.ports import Gate, Processes, SealedTree, TreeKeeper
 from ralph.model.proofs import ProofMode
 from ralph.model.runs import RunRecord

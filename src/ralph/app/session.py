@@ -27,7 +27,7 @@ from ralph.app.runs.earlier_life import list_unfinished
 from ralph.app.runs.heartbeat import Heartbeat
 from ralph.app.runs.living_runs import announce_run
 from ralph.app.runs.lost_reports import add_lost_answers
-from ralph.app.runs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
+from ralph.app.runs.proofs.proof_receipt import build_proof_receipt, locate_checks, name_proofs, write_proof_receipt
 from ralph.app.runs.settings_watch import SettingsWatch
 from ralph.app.runs.snapshots import SnapshotReader, read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.waking import wait_or_wake

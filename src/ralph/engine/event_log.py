@@ -35,7 +35,7 @@ class EventLog:
                 self._rotate()
             self._size += os.write(self._fd, data)
         except OSError:
-            self.close()  # a full disk costs the chronicle, never the run
+            self.close()  # a full disk costs the event log, never the run
 
     def close(self) -> None:
         if self._fd >= 0:

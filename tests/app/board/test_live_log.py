@@ -10,7 +10,7 @@ from ralph.app.board.live_log import MAX_LOG_BYTES_PER_READ, LiveLog
 from ralph.app.board.view import WorkerSlot
 from ralph.app.board.watch import BoardReader
 from ralph.app.runs.tail import FileTail
-from ralph.engine import event_log as chronicle
+from ralph.engine import event_log
 from ralph.model.events import IterationStarted, Said
 from support.board_room import BoardFixture
 
@@ -106,7 +106,7 @@ def test_of_a_flood_only_the_end_is_heard(room: BoardFixture) -> None:
 
 
 def test_rotation_loses_nothing(room: BoardFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chronicle, "MAX_EVENT_LOG_BYTES", 200)
+    monkeypatch.setattr(event_log, "MAX_EVENT_LOG_BYTES", 200)
     live, slot, heard = LiveLog(room.places), WorkerSlot(number=1, run="run-1", role="run"), list[str]()
     for number in range(30):
         room.tell("run-1", Said(str(number)))

@@ -7,7 +7,7 @@ import pytest
 
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.loops.run import RunConfig, RunEffects
-from ralph.engine.proof_gates import ProofGates
+from ralph.engine.proofs.proof_gates import ProofGates
 from ralph.engine.scm import COMMIT_MESSAGE_PROMPT, ScmRunner
 from ralph.model.command import CommandExit
 from ralph.model.errors import UsageError

@@ -8,7 +8,7 @@ import pytest
 from ralph.engine.gate_run import GateRunner
 from ralph.engine.loops.story import StoryEffects
 from ralph.engine.marker import MarkerFile
-from ralph.engine.proof_gates import ProofGates
+from ralph.engine.proofs.proof_gates import ProofGates
 from ralph.model.command import CommandExit
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.events import Debugged

@@ -77,7 +77,7 @@ class TaskBaseChecks:
 
     def __init__(self, place: BasePlace, verdicts: BaseVerdicts, keeper: TreeKeeper) -> None:
         self._place, self._verdicts, self._keeper = place, verdicts, keeper
-        self._stopper = _ClosableInbox(place.inbox)
+        self._closable_inbox = _ClosableInbox(place.inbox)
         self._pending: dict[str, threading.Event] = {}
         self._thread: threading.Thread | None = None
         self._linked: list[str] = []  # what had been installed when it was looked at first
@@ -94,7 +94,7 @@ class TaskBaseChecks:
 
     def close(self) -> None:
         """What is still running is stopped."""
-        self._stopper.close()
+        self._closable_inbox.close()
         if self._thread is not None:
             self._thread.join()
 
@@ -133,7 +133,7 @@ class TaskBaseChecks:
         try:
             with self._open_base((), self._linked) as verify:
                 for key, criteria in wanted.items():
-                    self._verdicts.find(key, lambda each=criteria: verify(each), self._stopper)  # type: ignore[misc]
+                    self._verdicts.find(key, lambda each=criteria: verify(each), self._closable_inbox)  # type: ignore[misc]
                     self._pending[key].set()
         except (MachineError, OSError):
             pass  # who needs it tries again, and tells why not
@@ -162,7 +162,7 @@ class TaskBaseChecks:
         self, tests: Sequence[TreeChange] = (), linked: Sequence[str] = ()
     ) -> Iterator[Callable[[CompletionCriteria], Verdict]]:
         place = self._place
-        processes = TaskProcesses(TaskInbox(self._stopper, lambda: False), place.sibling_guardians)
+        processes = TaskProcesses(TaskInbox(self._closable_inbox, lambda: False), place.sibling_guardians)
         try:
             git = place.git.through(processes.make_uninterruptible())
             with open_exported_tree(git, place.commit) as folder:

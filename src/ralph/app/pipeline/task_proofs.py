@@ -11,9 +11,9 @@ from ralph.core.policies.staged import REPAIR_ROLE, REVIEW_ROLE
 from ralph.core.proofs.wording import JUDGE_ANSWER_FORM, PROOF_CRITERION
 from ralph.core.tasks.judgement import parse_ruling
 from ralph.engine.gate_run import WrappedProcesses
-from ralph.engine.proof_gates import AskProofJudge
-from ralph.engine.proof_watch import ProofWatch
-from ralph.engine.task_proofs import OpenSealed, SealedVerifier, TaskProofs
+from ralph.engine.proofs.proof_gates import AskProofJudge
+from ralph.engine.proofs.proof_watch import ProofWatch
+from ralph.engine.proofs.task_proofs import OpenSealed, SealedVerifier, TaskProofs
 from ralph.model.loop import Interrupted, Verified
 from ralph.model.ports import Processes, SealedTree
 from ralph.model.proofs import WorkTime

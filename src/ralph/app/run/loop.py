@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ralph.app import wiring
 from ralph.app.agent_command import AgentCommand, resolve_agent
-from ralph.app.agents.detect import suggest_guardrails
 from ralph.app.guardrails import check_guardrails, list_guardrail_commands
 from ralph.app.paths import Paths, find_paths, list_commit_folders
 from ralph.app.proof_gates import build_proof_gates
@@ -32,6 +31,7 @@ from ralph.app.sandbox.choice import Isolation
 from ralph.app.sandboxed_session import contain_session
 from ralph.app.session import Callbacks, Session, open_session
 from ralph.app.stores import open_stores
+from ralph.app.suggested_checks import suggest_guardrails
 from ralph.config.schema import Settings
 from ralph.core.prompt import add_completion_line, find_completion_line
 from ralph.core.prompt_title import take_prompt_title

@@ -1,4 +1,4 @@
-"""A run's journal read as a ledger: every agent run, and what was found, saved and waited for after it."""
+"""A run's journal as iterations: every agent run, and what was found, saved and waited for after it."""
 
 from collections.abc import Iterable
 from typing import Literal, assert_never

@@ -11,7 +11,7 @@ from ralph.app import paths as whereabouts
 from ralph.app.paths import Paths
 from ralph.app.processes import open_short_lived_processes
 from ralph.app.runs.journal_reader import CheckLine, Iteration, Remark, read_journal
-from ralph.app.runs.proof_receipt import load_proof_receipt
+from ralph.app.runs.proofs.proof_receipt import load_proof_receipt
 from ralph.app.runs.snapshots import SnapshotCommit, list_snapshots, read_accepted_paths, read_snapshot_tree
 from ralph.app.runs.status import find_run
 from ralph.app.stores import open_existing_stores

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ralph.app.paths import Paths
-from ralph.app.runs.evidence import JournalRows
+from ralph.app.runs.proofs.evidence import JournalRows
 from ralph.app.stores import open_existing_stores
 from ralph.core.stories.review import is_story_done, parse_story_file
 from ralph.model.loop import (

@@ -21,10 +21,10 @@ from ralph.core.text.secrets import redact
 from ralph.engine.agent_run import AgentRequest, CallFiles
 from ralph.engine.emit import emit
 from ralph.engine.gate_run import SEALED_REMARK
+from ralph.engine.proofs.task_proofs import OpenSealed, ProofFinding, TaskProofs
 from ralph.engine.stage_setup import EndedAgentRun, StageSetup, TaskRunConfig, choose_last_look
 from ralph.engine.stage_verification import StageVerification
 from ralph.engine.stage_workspace import open_stage_workspace
-from ralph.engine.task_proofs import OpenSealed, ProofFinding, TaskProofs
 from ralph.engine.verification_events import (
     list_log_names,
     record_landing_cost,

@@ -12,7 +12,7 @@ from ralph.core.prompt import compose_prompt
 from ralph.core.text.questions import add_notes
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles, count_calls
 from ralph.engine.emit import emit, emit_debug
-from ralph.engine.proof_gates import ProofGates
+from ralph.engine.proofs.proof_gates import ProofGates
 from ralph.engine.scm import AgentReply, ScmRunner
 from ralph.model.events import Doing
 from ralph.model.loop import (

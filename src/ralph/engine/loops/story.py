@@ -9,7 +9,7 @@ from ralph.core.text.questions import add_notes
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit_debug
 from ralph.engine.marker import MarkerFile
-from ralph.engine.proof_gates import ProofGates
+from ralph.engine.proofs.proof_gates import ProofGates
 from ralph.engine.protected_files import ProtectedFiles
 from ralph.model.errors import DiskError, MachineError, RalphError
 from ralph.model.loop import (

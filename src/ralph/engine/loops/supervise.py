@@ -16,7 +16,7 @@ from ralph.core.text.secrets import redact
 from ralph.core.text.utf8 import BYTE_ORDER_MARK
 from ralph.engine.agent_run import AgentRequest, AgentRunner, CallFiles
 from ralph.engine.emit import emit
-from ralph.engine.proof_gates import ProofGates
+from ralph.engine.proofs.proof_gates import ProofGates
 from ralph.model.errors import MachineError, RalphError
 from ralph.model.events import Noted, Warned
 from ralph.model.loop import (

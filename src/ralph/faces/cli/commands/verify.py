@@ -13,7 +13,7 @@ from ralph.app.board.tasks import list_cards
 from ralph.app.board.verify import StageFinding, is_verified, list_templates, verify_task
 from ralph.app.board.verify_landed import verify_landed_tasks
 from ralph.app.paths import find_project_paths
-from ralph.app.runs.verify_run import verify_run
+from ralph.app.runs.proofs.verify_run import verify_run
 from ralph.app.session import Callbacks
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import sanitize

@@ -10,7 +10,7 @@ from ralph.faces.proof_words import COMMIT_HASH_CHARS, describe_check
 
 if TYPE_CHECKING:
     from ralph.app.board.verify_landed import LandedFinding
-    from ralph.app.runs.verify_run import RecheckedCommand, VerifiedRun
+    from ralph.app.runs.proofs.verify_run import RecheckedCommand, VerifiedRun
     from ralph.model.receipt import CheckEvidence
 
 MAX_DETAIL_LINES = 20

@@ -6,7 +6,7 @@ import click
 
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.inside_agent import refuse_inside_agent
-from ralph.app.runs.proof_changes import accept_proofs
+from ralph.app.runs.proofs.proof_changes import accept_proofs
 from ralph.faces.cli.options.run_names import complete_any_run
 
 

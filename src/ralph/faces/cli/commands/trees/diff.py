@@ -8,7 +8,7 @@ import click
 
 from ralph.app.paths import find_project_paths
 from ralph.app.runs.kept_files import diff_run
-from ralph.app.runs.proof_changes import ProofDiff, diff_proofs
+from ralph.app.runs.proofs.proof_changes import ProofDiff, diff_proofs
 from ralph.core.proofs.wording import describe_proof_change
 from ralph.core.text.plain import sanitize
 from ralph.faces.cli.options.run_names import complete_any_run

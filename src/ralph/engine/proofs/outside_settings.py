@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ralph.engine.program_watch import is_newer_file
+from ralph.engine.proofs.program_watch import is_newer_file
 from ralph.model.proofs import ProofChange, WorkTime
 from ralph.process.atomic_file import open_regular_file
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ralph.agents._meter import Meter
-from ralph.agents._tools import BoundedDict
+from ralph.agents._parsing.meter import Meter
+from ralph.agents._parsing.tools import BoundedDict
 from ralph.model.events import AgentEvent, Unparsed
 from ralph.model.ports import ParsedRun
 

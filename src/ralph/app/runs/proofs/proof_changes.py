@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ralph.app.paths import Paths
-from ralph.app.runs.evidence import read_evidence
-from ralph.app.runs.proof_receipt import note_accepted
+from ralph.app.runs.proofs.evidence import read_evidence
+from ralph.app.runs.proofs.proof_receipt import note_accepted
 from ralph.app.runs.snapshots import open_snapshot_reader
 from ralph.app.runs.status import find_run
 from ralph.app.stores import open_existing_stores

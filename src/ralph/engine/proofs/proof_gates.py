@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ralph.core.proofs.wording import render_judge_question
 from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner
-from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.proofs.proof_watch import ProofWatch
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted, Verified
 from ralph.model.ports import SealedTree

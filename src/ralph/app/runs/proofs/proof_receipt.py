@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.paths import Paths, find_paths
-from ralph.app.runs.evidence import JournalRows, RunEvidence, read_evidence
+from ralph.app.runs.proofs.evidence import JournalRows, RunEvidence, read_evidence
 from ralph.core.check_evidence import digest_checks, redact_checks
 from ralph.model.errors import MachineError
 from ralph.model.ports import GitClient

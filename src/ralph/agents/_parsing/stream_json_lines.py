@@ -6,7 +6,7 @@ from typing import Any, final
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import DECODE_ERRORS, decode_line, decode_lines, describe_unparsed, is_flood
+from ralph.agents._parsing.ndjson import DECODE_ERRORS, decode_line, decode_lines, describe_unparsed, is_flood
 from ralph.model.events import Unparsed
 
 NULL_JSON = Raw(b"null")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.engine import stale_caches
-from ralph.engine.stale_caches import remove_new_bytecode, remove_new_test_cache
+from ralph.engine.proofs import stale_caches
+from ralph.engine.proofs.stale_caches import remove_new_bytecode, remove_new_test_cache
 
 BYTECODE = "__pycache__/calc.cpython-311.pyc"
 

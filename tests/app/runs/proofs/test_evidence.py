@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ralph.app.runs.evidence import RunEvidence, read_evidence
+from ralph.app.runs.proofs.evidence import RunEvidence, read_evidence
 from ralph.model.loop import (
     Began,
     Brief,

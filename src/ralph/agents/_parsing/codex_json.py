@@ -7,9 +7,9 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from ralph.agents._account import RunTotals
-from ralph.agents._ndjson import decode_lines
-from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, BoundedDict, build_tool_ended, describe_exit, unwrap_shell
+from ralph.agents._parsing.ndjson import decode_lines
+from ralph.agents._parsing.run_totals import RunTotals
+from ralph.agents._parsing.tools import MAX_TOOL_TEXT_CHARS, BoundedDict, build_tool_ended, describe_exit, unwrap_shell
 from ralph.model.events import (
     NO_USAGE,
     AgentEvent,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.app.paths import Paths
-from ralph.app.runs.proof_receipt import load_proof_receipt, read_proof_receipt
+from ralph.app.runs.proofs.proof_receipt import load_proof_receipt, read_proof_receipt
 from ralph.app.runs.snapshots import SnapshotReader
 from ralph.app.stores import open_existing_stores
 from ralph.app.wiring import build_gate_variables, build_git

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.agents._plain import MAX_ANSWER_BYTES, PlainParser
+from ralph.agents._parsing.plain import MAX_ANSWER_BYTES, PlainParser
 from ralph.model.events import Said
 
 

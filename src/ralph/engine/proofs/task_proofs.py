@@ -18,8 +18,8 @@ from ralph.core.proofs.wording import describe_altered, describe_sealed_pass, re
 from ralph.core.tasks.proof_state import passes_with_changed_proofs
 from ralph.core.text.check_output import summarize_output, take_last_lines
 from ralph.core.text.secrets import redact
-from ralph.engine.proof_gates import AskProofJudge
-from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.proofs.proof_gates import AskProofJudge
+from ralph.engine.proofs.proof_watch import ProofWatch
 from ralph.model.loop import Brief, Checked, GateResult, Interrupted, Verify
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import ProofApproval, ProofChange, ProofMode

@@ -6,8 +6,8 @@ import pytest
 
 from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner
-from ralph.engine.proof_gates import AskProofJudge, ProofGates
-from ralph.engine.proof_watch import ProofWatch
+from ralph.engine.proofs.proof_gates import AskProofJudge, ProofGates
+from ralph.engine.proofs.proof_watch import ProofWatch
 from ralph.model.errors import MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted, Verified
 from ralph.model.ports import Evidence, SealedTree

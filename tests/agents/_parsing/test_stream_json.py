@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.agents._stream_json import MAX_FLOOD_TEXT_CHARS, StreamJsonParser
+from ralph.agents._parsing.stream_json import MAX_FLOOD_TEXT_CHARS, StreamJsonParser
 from ralph.model.events import (
     NO_USAGE,
     AgentEvent,
@@ -24,7 +24,7 @@ from ralph.model.events import (
 )
 from ralph.model.ports import ParsedRun
 
-TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[2] / "transcripts"
 
 
 def lines(*events: object) -> bytes:

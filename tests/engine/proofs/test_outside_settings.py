@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.core.proofs.check_rules import resolve_check
-from ralph.engine.outside_settings import find_changed_above, find_changed_git_settings, find_changed_home_files
+from ralph.engine.proofs.outside_settings import find_changed_above, find_changed_git_settings, find_changed_home_files
 from ralph.model.proofs import WorkTime
 from support.repository import RepositoryFixture, open_repository
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph.agents._tools import MAX_TOOL_TEXT_CHARS, build_tool_ended
+from ralph.agents._parsing.tools import MAX_TOOL_TEXT_CHARS, build_tool_ended
 
 DOTS = ".................\n" * 200
 

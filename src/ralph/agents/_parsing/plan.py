@@ -3,7 +3,7 @@
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import DECODE_ERRORS
+from ralph.agents._parsing.ndjson import DECODE_ERRORS
 from ralph.model.events import Planned, Todo, TodoState
 
 _TODO_STATES: dict[str, TodoState] = {

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-from ralph.agents._ndjson import DECODE_ERRORS
+from ralph.agents._parsing.ndjson import DECODE_ERRORS
 from ralph.model.events import FileEdit
 
 MAX_HUNK_LINES = 20  # lines told of an edit; how many are shown is a setting

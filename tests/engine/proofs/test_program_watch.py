@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph.core.proofs.check_rules import resolve_check
-from ralph.engine.program_watch import (
+from ralph.engine.proofs.program_watch import (
     find_changed_programs,
     find_ignored_protected,
     find_ignored_shadows,

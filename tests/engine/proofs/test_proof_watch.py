@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.engine.proof_watch import MAX_SUMMARY_BYTES, ProofWatch
+from ralph.engine.proofs.proof_watch import MAX_SUMMARY_BYTES, ProofWatch
 from ralph.model.errors import DiskError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ralph.agents._edits import describe_edit
-from ralph.agents._meter import Meter, StreamedUsage
-from ralph.agents._plan import PLAN_TOOLS as PLAN_TOOLS
-from ralph.agents._plan import WHOLE_PLAN_TOOLS as WHOLE_PLANS
-from ralph.agents._plan import Plan
-from ralph.agents._stream_json_lines import (
+from ralph.agents._parsing.edits import describe_edit
+from ralph.agents._parsing.meter import Meter, StreamedUsage
+from ralph.agents._parsing.plan import PLAN_TOOLS as PLAN_TOOLS
+from ralph.agents._parsing.plan import WHOLE_PLAN_TOOLS as WHOLE_PLANS
+from ralph.agents._parsing.plan import Plan
+from ralph.agents._parsing.stream_json_lines import (
     AssistantLine,
     ContentBlock,
     LeanAssistant,
@@ -33,7 +33,7 @@ from ralph.agents._stream_json_lines import (
     read_tool_error,
     read_usage,
 )
-from ralph.agents._tools import BoundedDict, build_tool_ended, read_command, summarize_input
+from ralph.agents._parsing.tools import BoundedDict, build_tool_ended, read_command, summarize_input
 from ralph.model.events import (
     NO_USAGE,
     AgentEvent,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ralph.engine.proof_gates import AskProofJudge
-from ralph.engine.proof_watch import ProofWatch
-from ralph.engine.task_proofs import PROOFS_METHOD, ProofFinding, TaskProofs
+from ralph.engine.proofs.proof_gates import AskProofJudge
+from ralph.engine.proofs.proof_watch import ProofWatch
+from ralph.engine.proofs.task_proofs import PROOFS_METHOD, ProofFinding, TaskProofs
 from ralph.model.loop import Brief, GateResult, Interrupted, Verified, Verify
 from ralph.model.ports import SealedTree
 from ralph.model.proofs import ProofMode, WorkTime

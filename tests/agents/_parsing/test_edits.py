@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from ralph.agents._edits import MAX_HUNK_LINES, describe_edit
+from ralph.agents._parsing.edits import MAX_HUNK_LINES, describe_edit
 from ralph.model.events import FileEdit
 
 ONE_LINE = FileEdit(added=1, removed=1, hunk="-    return a - b\n+    return a + b")

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct, defstruct
 from msgspec.json import Decoder
 from msgspec.structs import astuple
 
-from ralph.agents._ndjson import DECODE_ERRORS
+from ralph.agents._parsing.ndjson import DECODE_ERRORS
 from ralph.model.events import ToolEnded
 
 MAX_REMEMBERED_CALLS = 1_000  # calls open at one time; nobody has so many

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ralph.core.proofs.wording import MAX_DIFF_CHARS
-from ralph.engine.outside_settings import find_changed_above, find_changed_git_settings, find_changed_home_files
-from ralph.engine.program_watch import (
+from ralph.engine.proofs.outside_settings import find_changed_above, find_changed_git_settings, find_changed_home_files
+from ralph.engine.proofs.program_watch import (
     find_changed_programs,
     find_ignored_protected,
     find_ignored_shadows,
     has_changed_packages,
 )
-from ralph.engine.stale_caches import remove_new_bytecode, remove_new_test_cache
+from ralph.engine.proofs.stale_caches import remove_new_bytecode, remove_new_test_cache
 from ralph.model.errors import DiskError, MachineError
 from ralph.model.loop import Checked, GateResult, Interrupted
 from ralph.model.ports import SealedTree, TreeKeeper

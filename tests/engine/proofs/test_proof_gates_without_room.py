@@ -6,7 +6,7 @@ import pytest
 
 from ralph.engine.committed_trees import CommittedTrees
 from ralph.engine.gate_run import GateRunner
-from ralph.engine.proof_gates import ProofGates
+from ralph.engine.proofs.proof_gates import ProofGates
 from ralph.model.errors import DiskError
 from ralph.model.loop import Checked, GateResult
 from ralph.model.ports import Evidence
