@@ -6,8 +6,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from ralph.model.loop import Decision, Fact
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ralph"
@@ -47,6 +50,15 @@ def test_every_class_the_architecture_names_is_there() -> None:
     pages = [ROOT / "docs" / "ARCHITECTURE.md", *sorted((ROOT / "docs" / "adr").glob("*.md"))]
     named = {(page.name, name) for page in pages for name in CLASS.findall(page.read_text(encoding="utf-8"))}
     assert sorted((page, name) for page, name in named if name not in known) == []
+
+
+def test_the_architecture_names_every_fact_and_every_decision() -> None:
+    page = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    chapter = page.partition("## Facts, decisions, outcomes\n")[2].partition("\n## ")[0]
+    facts, decisions = chapter.partition("- Facts")[2].split("- Decisions")
+    for text, union in ((facts, Fact), (decisions, Decision)):
+        named = re.findall(r"`([A-Z]\w+)`", text)
+        assert sorted(named) == sorted(each.__name__ for each in get_args(union))
 
 
 @pytest.mark.parametrize(
