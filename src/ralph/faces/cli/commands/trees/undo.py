@@ -38,7 +38,8 @@ def command(run: str, to: int | None, dry_run: bool, yes: bool) -> None:
 def _describe(plan: UndoPlan) -> str:
     if plan.is_empty:
         text = f"Nothing to undo: no file of run {plan.run} is as the run left it.\n" if plan.kept else ""
-        return (text or f"Nothing to undo: run {plan.run} changed nothing.\n") + _describe_kept(plan)
+        same = f"Nothing to undo: the files that run {plan.run} changed are as they were {plan.title}.\n"
+        return (text or same) + _describe_kept(plan)
     lines = [f"Run {plan.run}, in {plan.root}: back to the state {plan.title}\n"]
     lines += list_files("restore", plan.restored)
     lines += list_files("delete", plan.removed)
