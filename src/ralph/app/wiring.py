@@ -229,6 +229,11 @@ def build_snapshots(
     return Snapshots(own, index, run, git=git, keeps=wanted, baseline=baseline)
 
 
+def can_take_snapshots(tree: Paths, variables: Mapping[str, str]) -> bool:
+    """They need git, but no repository."""
+    return find_program("git", variables, tree.root) is not None
+
+
 def build_git(folder: str, variables: Mapping[str, str], processes: Processes) -> Git | None:
     """Git for the repository around that folder; None where there is none."""
     program = find_program("git", variables, folder) if find_paths(folder).in_git else None

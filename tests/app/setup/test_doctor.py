@@ -99,7 +99,8 @@ def test_no_git(home: Path) -> None:
 
 def test_no_repository(home: Path) -> None:
     (home / "repo/.git/HEAD").unlink()
-    assert [(verdict, advice) for verdict, _, advice in bad(home)] == [("WARN", "git init")]
+    [(verdict, text, advice)] = bad(home)
+    assert (verdict, advice, "cannot be undone" in text) == ("WARN", "git init", False)
 
 
 def test_no_settings_and_so_no_guardrails(home: Path) -> None:

@@ -117,7 +117,7 @@ def _check_git(context: DoctorContext) -> DoctorFinding:
     if program is None:
         return DoctorFinding("WARN", "git not found: what an agent breaks cannot be undone", "install git")
     if not places.find_paths(context.folder).in_git:
-        return DoctorFinding("WARN", "not in a git repository: what an agent breaks cannot be undone", "git init")
+        return DoctorFinding("WARN", "not in a git repository: no history, only snapshots for `ralph undo`", "git init")
     return DoctorFinding("OK", f"git {program}, in a repository")
 
 

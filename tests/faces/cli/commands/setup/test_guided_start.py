@@ -118,6 +118,7 @@ def test_without_git_a_mere_enter_starts_nothing(first: ProjectFixture, tmp_path
         terminal.answers((PERMISSIONS, "\n"), (PROMPT, "x\n"), ("Start without git? (y/N): ", "\n"))
         assert terminal.ended() == 0
         assert "not a repository" in terminal.seen.decode()
+        assert "cannot be undone" not in terminal.seen.decode()  # snapshots need git, but no repository
         assert "none that can run here" in terminal.seen.decode()
     finally:
         terminal.close()

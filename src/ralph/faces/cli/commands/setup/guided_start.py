@@ -17,6 +17,7 @@ from ralph.app.run.loop import RunRequest, read_prompt
 from ralph.app.runs.inside_agent import refuse_inside_agent
 from ralph.app.setup.check_trial import format_trial, try_suggested_checks
 from ralph.app.setup.init import build_settings_document
+from ralph.app.wiring import can_take_snapshots
 from ralph.config.schema import Guardrail, Settings
 from ralph.config.sources import load_settings
 from ralph.core.text.plain import truncate_cells, wrap_text
@@ -132,8 +133,12 @@ class GuidedStart:
         if self._paths.in_git:
             branch = read_branch(self._paths)
             self._print_field("Git", f"on branch {branch}" if branch else "a repository")
+        elif can_take_snapshots(self._paths, os.environ):
+            self._print_field(
+                "Git", "not a repository: no history, only snapshots for `ralph undo`; `git init` makes one"
+            )
         else:
-            self._print_field("Git", "not a repository: what the agent breaks cannot be undone; `git init` makes one")
+            self._print_field("Git", "not installed: what the agent breaks cannot be undone")
 
     def _ask_permissions(self) -> Permissions:
         self._terminal.print_line("")
