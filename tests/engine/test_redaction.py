@@ -1,7 +1,22 @@
 """What watchers of a run hear: no secrets."""
 
 from ralph.engine.redaction import RedactingWatcher
-from ralph.model.events import Event, FileEdit, Finished, Planned, Said, Spent, Todo, ToolEnded, ToolStarted
+from ralph.model.events import (
+    Committed,
+    Debugged,
+    Event,
+    FileEdit,
+    Finished,
+    GateEnded,
+    GateStarted,
+    Planned,
+    RunEnded,
+    Said,
+    Spent,
+    Todo,
+    ToolEnded,
+    ToolStarted,
+)
 from support.scripted_processes import Listener
 
 TOKEN = "ghp_" + "a1" * 18
@@ -31,6 +46,28 @@ def test_secrets_are_hidden_whoever_says_them() -> None:
         Planned((Todo("use ***"),)),
         Finished(ok=True, text="***"),
     ]
+
+
+def test_what_the_loop_itself_tells_holds_none() -> None:
+    def events(word: str) -> list[Event]:
+        return [
+            GateStarted(f"check {word}", command=f"run {word}"),
+            GateEnded(gate=f"check {word}", passed=False, exit_code=1, seconds=1.0, detail=word, tail=f"red: {word}"),
+            Committed(message=f"Use {word}", problems=(f"push {word}",)),
+            Debugged(f"Prompt: {word}"),
+            RunEnded(
+                run="r",
+                outcome="blocked",
+                why=f"red: {word}",
+                exit_code=3,
+                iterations=1,
+                seconds=1.0,
+                question=f"is it {word}?",
+                problems=(f"push {word}",),
+            ),
+        ]
+
+    assert hear(*events("open sesame")) == events("***")
 
 
 def test_values_of_the_agents_own_variables_are_hidden_too() -> None:

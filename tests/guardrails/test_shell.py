@@ -54,6 +54,15 @@ def test_without_a_run_nothing_is_kept_for_one(tmp_path: Path, processes: Superv
     assert [path.name for path in tmp_path.iterdir()] == [".ralph"]
 
 
+def test_a_secret_it_prints_is_in_nothing_it_leaves(tmp_path: Path, processes: Supervisor) -> None:
+    gate = build(GateOptions(command="echo with $API_KEY; false", action="APPEND", log_name="check"), processes)
+    found = gate.check(Evidence(1, str(tmp_path), {"PATH": os.environ["PATH"], "API_KEY": "open sesame"}))
+    assert (found.summary, found.tail.strip()) == ("with ***", "with ***")
+    assert found.feedback
+    assert "with ***" in found.feedback.text
+    assert "sesame" not in found.feedback.text
+
+
 def a_file(folder: Path) -> None:
     (folder / ".ralph").write_text("")
 

@@ -245,6 +245,7 @@ class Session(Struct, frozen=True, kw_only=True):
             written=before.written,
             isolation=self.isolation,
             is_task=self.kind == "execute",
+            hide=self.watcher.redact,
         )
         wishes = WishReader(self.control, self.subjects)
         clock = Clock(self.inbox, before.elapsed, self._find_day_sum(fact), wishes.read)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ralph.core.outcome import classify_run
 from ralph.core.text.quantities import format_duration
 from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
-from ralph.core.text.secrets import redact, redact_argv
+from ralph.core.text.secrets import list_secret_values, redact, redact_argv, redact_values
 from ralph.core.text.write_error import DISK_ERRORS, explain_write_error
 from ralph.engine.emit import emit, emit_debug
 from ralph.engine.stream import OutputStream
@@ -187,7 +187,7 @@ class AgentRunner:
         if self._watch is not None:
             emit(watchers, request.iteration, *map(Warned, self._watch.find_changes()))
         if stderr := errors.text():
-            _write_log(files.stderr, redact(stderr))
+            _write_log(files.stderr, redact(redact_values(stderr, list_secret_values(command.environment))))
         if exited.ending == "stopped":
             return self._describe_interruption(request, exited, parser.summarize_run())
         if exited.ending == "lingered":

@@ -1,6 +1,6 @@
 """The journal of one run: written before anything is carried out, told to whoever watches, read to resume."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -41,8 +41,10 @@ class Journal:
         written: int = 0,
         isolation: str = "",
         is_task: bool = False,
+        hide: Callable[[str], str] = str,
     ) -> None:
-        self._store = store
+        """`hide`: secrets in the words a run ends with, which many show."""
+        self._store, self._hide = store, hide
         self._run, self._agent = run, agent
         self._isolation, self._is_task = isolation, is_task
         self._watchers = watchers
@@ -56,6 +58,8 @@ class Journal:
     def append(self, seen: Observation, state: LoopState[_StateT], decision: Decision) -> Decision:
         """On disk first, then told. What holds: the decision, or a Stop where it would be on no record."""
         self._written += 1
+        if isinstance(decision, Stop):
+            decision = replace(decision, why=self._hide(decision.why), question=self._hide(decision.question))
         iteration = state.tally.iterations + _is_in_agent_run(seen, state, decision)
         row: JournalRow = (
             self._run,

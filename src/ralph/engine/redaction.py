@@ -4,18 +4,26 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ralph.core.text.secrets import REDACTED, list_secret_values, redact
+from ralph.core.text.secrets import list_secret_values, redact, redact_values
 from ralph.model.events import (
     AgentEnded,
+    Committed,
+    Debugged,
     Doing,
     Event,
     Finished,
+    GateEnded,
+    GateStarted,
+    Hinted,
+    IterationStarted,
     Noted,
     Planned,
+    RunEnded,
     Said,
     ToolEnded,
     ToolStarted,
     Unparsed,
+    Waiting,
     Warned,
 )
 from ralph.model.ports import Watcher
@@ -27,9 +35,17 @@ _TEXT_FIELDS: dict[type, tuple[str, ...]] = {
     Noted: ("text",),
     Finished: ("text", "error"),
     Unparsed: ("sample",),
+    IterationStarted: ("about",),
     AgentEnded: ("detail",),
+    GateStarted: ("gate", "command"),
+    GateEnded: ("gate", "detail", "tail", "command"),
+    Committed: ("message",),
     Doing: ("text",),
+    Waiting: ("why",),
     Warned: ("text",),
+    Hinted: ("text",),
+    Debugged: ("text",),
+    RunEnded: ("why", "question"),
 }
 
 
@@ -51,10 +67,7 @@ class RedactingWatcher:
 
     def redact(self, text: str) -> str:
         """The same of a text that is shown later, by others."""
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, REDACTED)
-        return redact(text)
+        return redact(redact_values(text, self._values))
 
 
 def redact_event(event: Event, hide: Callable[[str], str]) -> Event:
@@ -62,6 +75,8 @@ def redact_event(event: Event, hide: Callable[[str], str]) -> Event:
     if isinstance(event, Planned):
         todos = tuple(replace(todo, text=hide(todo.text)) for todo in event.todos)
         return event if todos == event.todos else Planned(todos)
+    if isinstance(event, Committed | RunEnded) and (problems := tuple(map(hide, event.problems))) != event.problems:
+        event = replace(event, problems=problems)
     if isinstance(event, ToolStarted) and event.edit is not None and (hunk := hide(event.edit.hunk)) != event.edit.hunk:
         event = replace(event, edit=replace(event.edit, hunk=hunk))
     changed = {

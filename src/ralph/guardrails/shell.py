@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ralph.core.guardrail import format_log_name, render_failure
 from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
+from ralph.core.text.secrets import list_secret_values, redact_values
 from ralph.model.command import Command, CommandExit
 from ralph.model.loop import Feedback, GateResult
 from ralph.model.ports import Evidence, Gate, GateOptions, Processes
@@ -73,12 +74,13 @@ class ShellGate:
         if exited.ending == "exited" and exited.code == 0:
             return passed
         reason = _describe_ending(exited, command)
-        text = "\n".join(part for part in (reason, output.text()) if part)
+        printed = redact_values(output.text(), list_secret_values(evidence.environment))
+        text = "\n".join(part for part in (reason, printed) if part)
         message = render_failure(
             options.command, exited.code, hint=options.hint, log=kept, output=text, limit=options.output_limit
         )
         feedback = Feedback(message, options.action)
-        summary, tail = _digest_output(output.text())
+        summary, tail = _digest_output(printed)
         return replace(
             passed,
             passed=False,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ralph.core.guardrail import slugify_command
 from ralph.core.text.raw_secrets import find_secret_spans, list_raw_secrets
+from ralph.core.text.secrets import list_secret_values, redact_values
 from ralph.model.command import Command, CommandExit
 from ralph.model.errors import ConfigError
 from ralph.model.receipt import CheckEvidence
@@ -88,7 +89,13 @@ class ExternalVerifier:
             output_contains=options.output_contains,
             output_not_contains=options.output_not_contains,
         )
-        verdict = replace(self._judge_exit(exited, ears), check=check, log=log.path if log and log.is_there else "")
+        verdict = self._judge_exit(exited, ears)
+        verdict = replace(
+            verdict,
+            detail=redact_values(verdict.detail, list_secret_values(claim.environment)),
+            check=check,
+            log=log.path if log and log.is_there else "",
+        )
         if exited.ending == "exited" and not exited.error:
             self._tools.memory.keep(known, verdict)  # what the machine was too slow or too full for may yet work
         return verdict

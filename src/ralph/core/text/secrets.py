@@ -105,6 +105,14 @@ def redact_argv(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(redact(_WORD_SEPARATOR.join(words)).split(_WORD_SEPARATOR)) if words else ()
 
 
+def redact_values(text: str, values: Sequence[str]) -> str:
+    """The text without these values, the longest first."""
+    for value in values:
+        if value in text:
+            text = text.replace(value, REDACTED)
+    return text
+
+
 def list_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
     """What variables of secret names hold, the longest first; what is too short or too plain to be a secret is not."""
     found = {value for name, value in variables.items() if is_secret_name(name) and _may_be_secret(value)}

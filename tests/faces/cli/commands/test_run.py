@@ -39,6 +39,21 @@ def test_no_claim_within_the_limit_exits_1(workshop: ProjectFixture) -> None:  #
     assert "maximum iterations reached (3) without completion" in done.stdout
 
 
+def test_a_variable_with_a_secret_is_shown_nowhere(workshop: ProjectFixture) -> None:
+    asks = make_result_command("<question>Is open-sesame right?</question>")
+    workshop.agent(f'echo "key $MY_API_KEY" >&2; {asks}', f'echo "key $MY_API_KEY" >&2; {DONE}')
+    workshop.settings(guardrails=[{"command": "echo with $MY_API_KEY; false", "failAction": "APPEND"}])
+    shown = [
+        workshop.ralph("run", "-p", "x", "--json", MY_API_KEY="open-sesame"),
+        workshop.ralph("run", "-p", "x", "-m", "1", MY_API_KEY="open-sesame"),
+    ]
+    shown += [workshop.ralph("show"), workshop.ralph("show", "--json"), workshop.ralph("status", "--json")]
+    shown += [workshop.ralph("report", "--format", "json"), workshop.ralph("logs")]
+    assert [done.args for done in shown if "sesame" in done.stdout + done.stderr] == []
+    files = [path for path in (workshop.repo / ".git" / "ralph" / "runs").rglob("*") if path.is_file()]
+    assert [path.name for path in files if b"sesame" in path.read_bytes()] == []
+
+
 def test_who_stops_early_is_told_how_to_go_on(workshop: ProjectFixture) -> None:
     workshop.agent(WORKING, WORKING, DONE)
     early = workshop.ralph("run", "-p", "x", "-m", "1")
