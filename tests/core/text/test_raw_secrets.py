@@ -62,6 +62,12 @@ def test_a_value_is_starred_wherever_it_stands_and_over_several_lines() -> None:
     assert b"line" not in mask(line, MY_TOKEN="first line\nsecond line")
 
 
+def test_a_password_in_an_address_is_starred_and_a_port_is_none() -> None:
+    assert mask(b'{"text":"postgres://u:sesame@h/db\\n"}') == b'{"text":"postgres://u:******@h/db\\n"}'
+    for plain in (b"http://localhost:8080/a@b", b"ssh://git@host/x", b'["http://h:80","a@b"]'):
+        assert mask(plain) == plain
+
+
 def test_hashes_and_common_words_stay() -> None:
     line = b"commit 3f2a9c0b1d4e5f60718293a4b5c6d7e8f9012345 task-runner disk-io sk-1 eyJ ghp_ npm_install pypi-"
     assert mask(line) == line

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from ralph.core.text.secrets import MIN_TOKEN_WORD_BYTES, TOKEN_KINDS, WORD_BYTES, list_secret_values
 
 _PRIVATE_KEY = rb"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^\"]{0,20000}?-----END [A-Z ]{0,40}PRIVATE KEY-----"
+# scheme://user:password@host; a port is none
+_ADDRESS_PASSWORD = rb"://[^\s/:@\"\\]{0,99}:(?!\d{1,5}(?:[/?#\s\"\\]|$))([^\s@\"\\]{1,200})(?=@)"
 _CASED = {  # how these begin, where that is not in small letters
     "akia|asia|abia|acca": "AKIA|ASIA|ABIA|ACCA",
     "aiza": "AIza",
@@ -31,7 +33,7 @@ def list_raw_secrets(variables: Mapping[str, str]) -> tuple[bytes, ...]:
 
 
 def find_secret_spans(data: bytes, values: Sequence[bytes] = ()) -> list[Span]:
-    """Begin and end of each: values that are known, tokens that tell what they are, private keys."""
+    """Begin and end of each: known values, tokens that tell what they are, private keys, passwords in addresses."""
     spans = [(at, at + len(value)) for value in values for at in _find_all(data, value)]
     words = _list_long_words(data)
     for starts, kind in TOKEN_KINDS.items():
@@ -41,6 +43,8 @@ def find_secret_spans(data: bytes, values: Sequence[bytes] = ()) -> list[Span]:
             spans += [found.span() for found in re.finditer(pattern, data, flags)]
     if _KEY_MARK in data:
         spans += [found.span() for found in re.finditer(_PRIVATE_KEY, data)]
+    if b"://" in data:
+        spans += [found.span(1) for found in re.finditer(_ADDRESS_PASSWORD, data)]
     return spans
 
 
