@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ralph.agents._cards import load_builtin_cards
+from ralph.model.agent_card import AgentCard
 from ralph.model.command import Bind, Command
 from ralph.model.errors import MachineError
 from ralph.model.ports import Sandbox
@@ -210,6 +212,13 @@ def test_docker_without_the_plugin_is_no_sandbox(stand_in: StandIn, processes: S
     assert stand_in.calls() == [["docker", "sandbox", "version"]]  # no engine is asked where none would be taken
     found = docker.probe(stand_in.variables, processes)
     assert not found.is_available or found.needs_asking  # an engine is nothing that `auto` takes
+
+
+def test_an_agent_names_its_template_in_its_card(stand_in: StandIn, processes: Supervisor) -> None:
+    plan = plan_for(stand_in.install("docker"))
+    other = replace(plan, adapters=("other",), cards=(AgentCard(title="Other", docker_template="shell"),))
+    docker.build(other, stand_in.variables, processes)
+    assert any("create" in words and "shell" in words for words in stand_in.calls())
 
 
 def test_an_agent_without_a_template_is_refused(stand_in: StandIn, processes: Supervisor) -> None:

@@ -15,6 +15,7 @@ CARD = AgentCard(
     title="Claude Code",
     install="npm install -g @anthropic-ai/claude-code",
     detect_order=1,
+    docker_template="claude",
     instructions=("CLAUDE.md", "CLAUDE.local.md", ".claude/"),
     provider="anthropic",
     env_keys=frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}),

@@ -21,6 +21,7 @@ CARD = AgentCard(
     title="Codex",
     install="npm install -g @openai/codex",
     detect_order=2,
+    docker_template="codex",
     instructions=(".codex/",),
     provider="openai",
     env_keys=frozenset({"OPENAI_API_KEY", "CODEX_API_KEY"}),

@@ -21,6 +21,7 @@ CARD = AgentCard(
     title="GitHub Copilot CLI",
     install="npm install -g @github/copilot",
     detect_order=7,
+    docker_template="copilot",
     instructions=(
         ".copilot/",
         ".github/copilot-instructions.md",

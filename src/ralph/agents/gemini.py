@@ -32,6 +32,7 @@ CARD = AgentCard(
     title="Gemini CLI",
     install="npm install -g @google/gemini-cli",
     detect_order=4,
+    docker_template="gemini",
     instructions=("GEMINI.md", ".gemini/"),
     provider="gcp.gemini",
     env_keys=frozenset({"GEMINI_API_KEY", "GOOGLE_API_KEY"}),

@@ -23,6 +23,7 @@ CARD = AgentCard(
     title="opencode",
     install="npm install -g opencode-ai",
     detect_order=5,
+    docker_template="opencode",
     instructions=("opencode.json", "opencode.jsonc", ".opencode.json", ".opencode/"),
     env_keys=frozenset(
         {

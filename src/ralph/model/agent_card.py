@@ -32,6 +32,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     config_folders: tuple[str, ...] = ()  # of home_paths: folders it reads and a sandbox does not let it change
     hosts: tuple[str, ...] = ()  # its own service: what it must reach to work at all
     sandbox_environment: Mapping[str, str] = {}  # what it is told in a sandbox
+    docker_template: str = ""  # of Docker Sandboxes, with this agent in it; empty: there is none
     # -- how it is called
     model_flag: str = "--model"  # empty: it takes no model
     model_aliases: tuple[str, ...] = ("-m",)  # other spellings of that flag

@@ -19,7 +19,6 @@ from ralph.sandboxes._system import is_in_system
 CREATE_SECONDS = 1200.0  # it may have to download its template
 SETUP_SECONDS = 60.0
 STATE_FOLDER = ".dclaude_state"  # below HOME: a login that outlives the sandbox
-AGENT_TEMPLATES = frozenset({"claude", "codex", "copilot", "gemini", "opencode"})
 _OWN_VARIABLES = ("RALPH_", "TASK_FOLDER", "GIT_AUTHOR_", "GIT_COMMITTER_")
 
 
@@ -31,7 +30,7 @@ class MicroVm:
     def __init__(self, client: Client, dialect: words.Dialect, plan: SandboxPlan) -> None:
         self._client, self._dialect, self._plan = client, dialect, plan
         self.name = name_sandbox(plan.folder, dialect.separator)
-        self._agent, self._card = _choose_template(plan)
+        self._template, self._card = _choose_template(plan)
         self._network = choose_network(plan)
         self._stamp = os.path.join(plan.scratch, "synced")
 
@@ -59,8 +58,8 @@ class MicroVm:
 
     def wrap(self, command: Command) -> Command:
         refuse_copies(command, "a Docker Sandbox")
-        is_agent = os.path.basename(command.argv[0]) in (self._card.programs or (self._agent,))
-        is_run = is_agent and self._dialect.runs_agents and self._agent == "claude"
+        is_agent = os.path.basename(command.argv[0]) in (self._card.programs or (self._template,))
+        is_run = is_agent and self._dialect.runs_agents and self._template == "claude"
         is_run = is_run and len(command.stdin) < words.MAX_PROMPT_ARGUMENT_BYTES
         inner = self._list_run_words(command) if is_run else self._list_exec_words(command)
         argv = (*self._client.words, *inner)
@@ -96,9 +95,9 @@ class MicroVm:
     def _create(self) -> None:
         readable = [path for path in self._plan.readable if not is_in_system(path) and os.path.isdir(path)]
         folders = [self._plan.folder, *self._list_writable(), *(f"{path}:ro" for path in readable)]
-        if self._agent == "claude":
+        if self._template == "claude":
             folders.append(prepare_login_folder(self._plan.home.folder))
-        creation = words.list_creation_words(self.name, self._agent, folders, self._plan.image)
+        creation = words.list_creation_words(self.name, self._template, folders, self._plan.image)
         made = self._client.ask(*creation, seconds=CREATE_SECONDS)
         if not made.is_fine:
             self._client.ask(*self._dialect.removal, self.name, seconds=SETUP_SECONDS)  # half of one is of no use
@@ -109,7 +108,7 @@ class MicroVm:
     def _prepare(self) -> None:
         if self._dialect.runs_agents:  # its `exec` does not start a sandbox that was stopped
             self._client.ask("run", self.name, "--", "--version", seconds=CREATE_SECONDS)
-        if self._agent == "claude":
+        if self._template == "claude":
             login = ("bash", "-c", words.LOGIN_SCRIPT, "bash", prepare_login_folder(self._plan.home.folder))
             self._check(self._client.ask("exec", "--user", "root", self.name, *login, seconds=SETUP_SECONDS))
         identity = ("bash", "-c", words.IDENTITY_SCRIPT, "bash", *words.COMMIT_IDENTITY)
@@ -171,12 +170,11 @@ def prepare_login_folder(home: str) -> str:
 
 
 def _choose_template(plan: SandboxPlan) -> tuple[str, AgentCard]:
-    for adapter, card in zip(plan.adapters, plan.cards, strict=False):
-        if adapter in AGENT_TEMPLATES:
-            return adapter, card
-    known = ", ".join(sorted(AGENT_TEMPLATES))
+    for card in plan.cards:
+        if card.docker_template:
+            return card.docker_template, card
     wanted = ", ".join(plan.adapters) or "this agent"
-    raise MachineError(f"Docker Sandboxes have no template for {wanted}: only for {known}", "use --sandbox bubblewrap")
+    raise MachineError(f"Docker Sandboxes have no template for {wanted}", "use --sandbox bubblewrap")
 
 
 def _explain(answer: Answer) -> str:
