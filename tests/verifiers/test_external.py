@@ -61,6 +61,14 @@ def test_all_it_prints_is_kept_where_the_claim_says(tmp_path: Path) -> None:  # 
     assert verdict(tmp_path, "true").log == ""
 
 
+def test_no_value_of_a_secret_variable_is_kept_of_what_it_prints(tmp_path: Path) -> None:  # 001-26
+    claim = make_claim(tmp_path)
+    claim = replace(claim, environment={**claim.environment, "DEPLOY_KEY": "open-sesame-now"})
+    found = build({"command": "echo saw $DEPLOY_KEY; exit 1"}, make_tools()).verify(claim)
+    assert "saw ***" in found.detail
+    assert "open-sesame" not in found.detail
+
+
 def test_a_time_limit_leaves_nothing_behind(tmp_path: Path) -> None:  # 002-09
     token = uuid.uuid4().hex
     found = verdict(tmp_path, f"setsid sh -c 'sleep 30; :' {token} & sleep 30", timeout=1)
